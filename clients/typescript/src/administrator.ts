@@ -88,7 +88,7 @@ export class Administrator extends Door {
     return this.send("DELETE", Door.agentPath(agent));
   }
 
-  /** Makes an agent's first token, while it has no memories; later ones, where it lets you. */
+  /** Makes an agent's first token, while it is not in use; later ones, where it lets you. */
   createToken(agent: string, options: { expiresAt?: Time | Date } = {}): Promise<MadeToken> {
     const body = { expires_at: moment(options.expiresAt) ?? null };
     return this.send("POST", `${Door.agentPath(agent)}/tokens`, { body });

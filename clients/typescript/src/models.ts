@@ -117,6 +117,16 @@ export interface MatchedTerm {
   readonly weight: number;
 }
 
+/** Messages of an agent's conversations whose words are stored, sealed. */
+export interface StoredTranscript {
+  /** Messages that wait to be read, or could not be. */
+  readonly waiting: number;
+  /** Absorbed messages. */
+  readonly absorbed: number;
+  /** Until when the words of the last absorbed ones are kept; null where there are none. */
+  readonly absorbed_until: Time | null;
+}
+
 /** What is left of a memory that was shredded. */
 export interface ShreddedMemory extends Memory {
   /** How many earlier records its text was removed from. */
@@ -125,6 +135,8 @@ export interface ShreddedMemory extends Memory {
   readonly summaries: readonly number[];
   /** Summaries and reports that were shredded with it. */
   readonly derived: readonly number[];
+  /** Conversations whose words are stored, and that may hold the text; null where there are none. */
+  readonly transcript: StoredTranscript | null;
 }
 
 /** A memory that was saved, and whether a session is due now. */
@@ -527,6 +539,8 @@ export interface AccessRequest {
   readonly derived?: boolean;
   /** Summaries that were written over what was shredded; only in the response to the agent's consent. */
   readonly summaries?: readonly number[] | null;
+  /** Conversations whose words are stored, and that may hold it; likewise. */
+  readonly transcript?: StoredTranscript | null;
 }
 
 /** A token that was made: the only time that its secret is there to be read. */

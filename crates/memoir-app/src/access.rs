@@ -16,11 +16,11 @@ use std::{
 use memoir_domain::{
     AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId, access,
     account::Note,
-    audit::{Action, Actor, ActorKind, Facts, Record},
+    audit::{Action, Actor, Facts},
     draft::Decision,
     manage,
 };
-use memoir_store::{AgentQuery, Document, RecordFilter, TokenColumns, TokenRow};
+use memoir_store::{AgentQuery, Document, TokenColumns, TokenRow};
 use memoir_vault::{
     AgentKey,
     seal::{Nonce, SealedRow},
@@ -29,7 +29,7 @@ use memoir_vault::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Account, AgentHandle, CONFLICT, ConnectionView, Error, Loaded, Memoir, Result, UserView,
+    Account, AgentHandle, CONFLICT, ConnectionView, Error, Memoir, Result, UserView,
     codec::{
         Base, Sealer, Writing, WrittenBeside,
         document::{self, NoWords, digest},
@@ -247,8 +247,8 @@ impl SignedInUser {
 /// Whether an agent may be given a token without being asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provision {
-    /// Only the first one, while it has no memories and has authored nothing: by an administrator. One that was
-    /// revoked or is over may be replaced meanwhile.
+    /// Only the first one, while the agent is not in use (SPEC 5.5): by an administrator. One that was revoked or is
+    /// over without having been used may be replaced meanwhile.
     First,
     /// At any time: by the agent itself, or by the owner of the machine.
     Any,
@@ -446,6 +446,12 @@ impl Memoir {
         let created_at = token.open.created_at;
         let used = noted.max(token.last_used_at);
         used.map_or(created_at, |used| used.max(created_at))
+    }
+
+    /// Whether the token was ever used, as far as that is written or was noted by this process.
+    pub(crate) fn was_used(&self, token: &HeldToken) -> bool {
+        let uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
+        token.last_used_at.is_some() || uses.contains_key(&token.id)
     }
 
     /// The token of a row, and the key that it is sealed with; `None` for a row that Memoir did not write:
@@ -658,47 +664,6 @@ impl AgentHandle {
         self.memoir.revoke(row, actor).await
     }
 
-    /// Whether an administrator may provision the agent's first token: while it was given no memory, discarded since
-    /// or not, other than the entries in which Memoir itself tells it what was set; while it set nothing about
-    /// itself; and while no token of it opens anything.
-    async fn is_unused(&self, loaded: &Loaded) -> Result<bool> {
-        /// More than an administrator sets before the agent is put to use.
-        const MOST_ENTRIES: u64 = 100;
-        // Numbers are never given twice, so that a memory which was discarded or shredded since
-        // still counts as given.
-        let given = loaded.agent.next_number.0 - 1;
-        // Before anything is read: an agent in use may have a million records.
-        if given > MOST_ENTRIES {
-            return Ok(false);
-        }
-        let now = self.memoir.now();
-        for row in self.memoir.store.agent_tokens(self.scope).await? {
-            if HeldToken::read(&row)?.counts(now) {
-                return Ok(false);
-            }
-        }
-        let acts = RecordFilter {
-            actions: vec![
-                Action::MemorySaved,
-                Action::AgentConfigured,
-                Action::AgentConfigureQuestioned,
-            ],
-            ..RecordFilter::default()
-        };
-        // Opened, so that nobody who can write to the database makes an agent's acts out to be others'.
-        let records = self.load_records(&acts).await?;
-        let is_of = |kind| move |record: &&Record| record.actor.kind == kind;
-        let saved = |record: &&Record| record.action == Action::MemorySaved;
-        let entries = records
-            .iter()
-            .filter(saved)
-            .filter(is_of(ActorKind::System));
-        let has_authored = records
-            .iter()
-            .any(|record| is_of(ActorKind::Agent)(&record));
-        Ok(entries.count() as u64 == given && !has_authored)
-    }
-
     /// Writes a new token of the agent with its record, under that condition. Gives it as it was written.
     pub(crate) async fn note_token(
         &self,
@@ -716,7 +681,7 @@ impl AgentHandle {
                 .connection
                 .as_ref()
                 .map(ConnectionDocument::client);
-            if provision == Provision::First && !self.is_unused(&loaded).await? {
+            if provision == Provision::First && self.is_in_use(&loaded).await? {
                 let recipient = client.map(|client| client.recipient());
                 let found = self.token_leave(&loaded, recipient, actor);
                 let found = found.await?.ok_or(CONFLICT)?;

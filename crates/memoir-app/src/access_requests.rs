@@ -248,6 +248,7 @@ impl AgentHandle {
         }
         let request = self.end_if_over(id).await?;
         let mut summaries = None;
+        let mut transcript = None;
         if let (AccessKind::Shred { number, derived }, AccessState::Asked, true) =
             (request.kind, request.state, is_granted)
         {
@@ -259,6 +260,7 @@ impl AgentHandle {
             };
             let shredded = self.shred_as_asked(number, derived, consent).await?;
             summaries = Some(shredded.summaries);
+            transcript = shredded.transcript;
         } else {
             self.decide_access(id, |loaded, request, now| {
                 let answer = access::AgentAnswer {
@@ -279,6 +281,7 @@ impl AgentHandle {
         // Only the agent can answer, so `actor` is the agent and may see its own words.
         let mut shown = ShownAccessRequest::with_words(&self.name, request);
         shown.words.summaries = summaries;
+        shown.words.transcript = transcript;
         Ok(shown)
     }
 

@@ -56,9 +56,9 @@ pub enum Error {
     /// A request for access is not taken, answered or used.
     #[error(transparent)]
     Access(AccessRefusal),
-    /// An agent that has memories, has authored something or has a token is given none without its consent.
+    /// An agent that is in use is given no token without its consent (SPEC 5.5).
     #[error(
-        "the agent `{0}` is in use: it has memories, has set something about itself or has a token, and only it can make further tokens for itself"
+        "the agent `{0}` is in use: it has memories or conversations, has acted, or has a token that counts or was used; only it can make further tokens for itself"
     )]
     ConsentNeeded(String),
     /// The agent has no memory of the number.
@@ -96,9 +96,6 @@ pub enum Error {
     /// The model cannot be used.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// The memory is active: there is nothing to restore.
-    #[error("memory {0} is not discarded: there is nothing to restore")]
-    NotDiscarded(Number),
     /// The agent or the memory cannot be changed in this way.
     #[error(transparent)]
     Change(#[from] ChangeRefusal),
@@ -311,7 +308,6 @@ impl Error {
             Self::NoModel | Self::RulesOnly(_) | Self::ModelName(_) | Self::Connect(_) => {
                 "model_unavailable"
             }
-            Self::NotDiscarded(_) => "not_discarded",
             Self::Change(ChangeRefusal::SessionRunning(_)) => "session_open",
             Self::Change(refusal) => refusal.code(),
             Self::NotUndoable { .. } | Self::NoImport => "not_undoable",

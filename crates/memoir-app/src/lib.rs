@@ -37,6 +37,7 @@ mod finish;
 mod fleet;
 mod history;
 pub mod import;
+mod in_use;
 mod keys;
 mod life;
 mod load_room;
@@ -131,7 +132,7 @@ pub use shown::{
     RecordWords, SessionFacts, SessionWords, ShownAccessRequest, ShownAgent, ShownMemory,
     ShownRecord, ShownSession, Viewer, schemas,
 };
-pub use shred::{ShredWish, Shredded};
+pub use shred::{ShredWish, Shredded, StoredTranscript};
 pub use sign_in::{
     HalfSignedIn, PasswordProof, Proof, Proven, RecoveryCodes, SecondFactorOffer, SignIn,
     SignInView,

@@ -7,7 +7,7 @@ use memoir_domain::{
     agent::Agent,
     audit::{Actor, ActorKind, Change},
     draft::Decision,
-    manage::{self, ChangeRefusal, Saving},
+    manage::{self, Saving},
     memories::AllMemories,
     memory::{
         CONTENT_LIMIT, Invalid, Kind, Memory, NewMemory, Number, SOURCE_LIMIT, Tags, parse_text,
@@ -130,13 +130,13 @@ pub struct Saved {
 /// What is done with one memory outside of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handling {
-    /// It is discarded, and can be restored.
+    /// It is discarded, and can be restored. Repeating it is no error.
     Discard,
     /// An active core memory becomes constitutional. Repeating it is no error.
     Protect,
     /// The constitutional flag is taken from an active core memory. Repeating it is no error.
     Unprotect,
-    /// A discarded one is restored where it was.
+    /// A discarded one is restored where it was. Repeating it is no error.
     Restore,
     /// An archival one returns to the prompt.
     Promote,
@@ -322,9 +322,9 @@ impl AgentHandle {
     /// Acts on one memory. The result is the memory as it is then.
     ///
     /// # Errors
-    /// There is none of that number; [`Error::Changed`]. To discard: it is constitutional, or discarded already. To
-    /// protect and to unprotect: it is discarded or not core, or a summary. To restore: it is active, or a summary. To
-    /// promote: it is not archival.
+    /// There is none of that number; [`Error::Changed`]. To discard: it is constitutional. To
+    /// protect and to unprotect: it is discarded or not core, or a summary. To restore: it is a summary. To promote: it
+    /// is not archival. Repeating any other act is no error; an administrator's is a record even so (SPEC 4.3).
     pub async fn handle(
         &self,
         number: Number,
@@ -341,16 +341,10 @@ impl AgentHandle {
             };
             let (agent, bare) = (loaded.agent, bare.as_ref());
             let decision = match handling {
-                Handling::Discard => {
-                    let discarded = manage::discard(agent, &memory, bare, actor, now)?;
-                    Some(discarded.ok_or(ChangeRefusal::Discarded(number))?)
-                }
+                Handling::Discard => manage::discard(agent, &memory, bare, actor, now)?,
                 Handling::Protect => manage::protect(agent, &memory, actor, now)?,
                 Handling::Unprotect => manage::unprotect(agent, &memory, actor, now)?,
-                Handling::Restore => {
-                    let restored = manage::restore(agent, &memory, actor, now)?;
-                    Some(restored.ok_or(Error::NotDiscarded(number))?)
-                }
+                Handling::Restore => manage::restore(agent, &memory, actor, now)?,
                 Handling::Promote if !memory.is_active() => return Err(Error::NoMemory(number)),
                 Handling::Promote => Some(manage::promote(agent, &memory, bare, actor, now)?),
             };

@@ -12,7 +12,7 @@ use memoir_domain::{
     session::Session,
     shred::{self, Derived, ShredTarget},
 };
-use memoir_store::{RecordFilter, Selection, SessionRow};
+use memoir_store::{RecordFilter, Selection, SessionRow, TranscriptRow};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -44,6 +44,32 @@ pub struct Shredded {
     /// Summaries and reports that were shredded with it, where that was requested.
     #[schema(value_type = Vec<u64>)]
     pub derived: Vec<Number>,
+    /// Conversations whose words are stored, and that may hold the text (SPEC 2.6); `None` where there are none.
+    #[schema(required)]
+    pub transcript: Option<StoredTranscript>,
+}
+
+/// Messages of an agent's conversations whose words are stored, sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+pub struct StoredTranscript {
+    /// Messages that wait to be read, or could not be.
+    pub waiting: u64,
+    /// Absorbed messages.
+    pub absorbed: u64,
+    /// Until when the words of the last absorbed ones are kept; `None` where there are none.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
+    pub absorbed_until: Option<Timestamp>,
+}
+
+impl StoredTranscript {
+    fn of(row: TranscriptRow) -> Option<Self> {
+        let stored = Self {
+            waiting: row.pending + row.failed,
+            absorbed: row.kept,
+            absorbed_until: row.kept_until,
+        };
+        (stored.waiting + stored.absorbed > 0).then_some(stored)
+    }
 }
 
 /// What is to be shredded.
@@ -330,6 +356,7 @@ impl AgentHandle {
             redacted_records: decision.redactions.len() as u64,
             summaries,
             derived: Vec::new(),
+            transcript: StoredTranscript::of(store.transcript(self.scope).await?),
         };
         // The answer comes first, so that the consent stands on the record before what it allowed.
         let decision = match answer {

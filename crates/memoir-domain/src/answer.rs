@@ -1,11 +1,13 @@
-//! Reading a model's answer that is to be JSON (SPEC 2.5, 2.6).
+//! Reading a model's answer: what it says beside its reasoning, and the JSON in it (SPEC 2.5, 2.6, 3.3).
 //!
-//! Models wrap what they are asked for into thinking, fences and polite sentences. What is looked for is
-//! the answer's first JSON object that has the expected key; how it is wrapped does not matter. Whatever
-//! is wrong with it is told without a word of it.
+//! Models wrap what they are asked for into reasoning, fences and polite sentences. What is looked for is the one JSON
+//! object that has the expected key; how it is wrapped does not matter. Two different ones are a draft and an answer,
+//! and cannot be told apart. Whatever is wrong is named without a word of the answer.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+use crate::mend;
 
 /// Why an answer could not be used. Holds no words of it, so that it can be recorded in the open.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,100 +28,168 @@ impl Unreadable {
     }
 }
 
-/// The first JSON object in `answer` that has `key`.
+/// The JSON object in `answer` that has `key`, outside of reasoning. It may be repeated.
 ///
 /// # Errors
-/// There is none, it breaks off, or it is not of the form of `T`.
+/// There is none, there are two different ones, one breaks off, or it is not of the form of `T`.
 pub(crate) fn read<T: DeserializeOwned>(answer: &str, key: &str) -> Result<T, Unreadable> {
-    let said = without_thinking(answer);
-    let mut broken_off = false;
-    for (start, _) in said.match_indices('{') {
-        let mut values = serde_json::Deserializer::from_str(&said[start..]).into_iter::<Value>();
-        match values.next() {
-            Some(Ok(value)) if value.get(key).is_some() => {
-                // What serde says of a value can quote it.
-                return serde_json::from_value(value).map_err(|_| {
-                    Unreadable::new(
-                        "wrong_form",
-                        format!("the JSON object with `{key}` is not of the form asked for"),
-                    )
-                });
+    let said = without_reasoning(answer);
+    let said = mend::json(said.as_bytes());
+    let mut found: Option<Value> = None;
+    let mut rest = said.as_ref();
+    let mut broken_off: Option<&str> = None;
+    while let Some(start) = rest.find('{') {
+        rest = &rest[start..];
+        match object(rest) {
+            Ok((value, length)) if value.get(key).is_some() => {
+                if found.as_ref().is_some_and(|other| *other != value) {
+                    return Err(Unreadable::new(
+                        "two_answers",
+                        format!("there are two different JSON objects with `{key}`; give one"),
+                    ));
+                }
+                found = Some(value);
+                rest = &rest[length..];
+                // A brace before the object breaks off too.
+                broken_off = None;
             }
-            Some(Ok(_)) | None => {}
-            // Told only where no later brace begins the object: a brace in the sentence before it breaks off
-            // too.
-            Some(Err(error)) => broken_off |= error.is_eof(),
+            other => {
+                let is_broken_off = other.is_err_and(|error| error.is_eof());
+                broken_off = broken_off.or(is_broken_off.then_some(rest));
+                rest = &rest[1..];
+            }
         }
     }
-    Err(if broken_off {
-        Unreadable::new("broken_off", "the JSON object breaks off; give it whole")
-    } else {
+    let is_cut = |rest: &str| found.is_none() || rest.contains(&format!("\"{key}\""));
+    if broken_off.is_some_and(is_cut) {
+        return Err(Unreadable::new(
+            "broken_off",
+            "the JSON object breaks off; give it whole",
+        ));
+    }
+    let found = found.ok_or_else(|| {
         Unreadable::new(
             "no_json",
             format!("there is no JSON object with `{key}` in it"),
         )
+    })?;
+    // What serde says of a value can quote it.
+    serde_json::from_value(found).map_err(|_| {
+        Unreadable::new(
+            "wrong_form",
+            format!("the JSON object with `{key}` is not of the form asked for"),
+        )
     })
 }
 
-/// Tags between which models think.
-const THINKING: [&str; 8] = [
-    "think",
-    "thinking",
-    "thought",
-    "reasoning",
-    "reason",
-    "analysis",
-    "reflection",
-    "scratchpad",
-];
-/// Tags between which models put what they answer after that.
-const ANSWERING: [&str; 4] = ["answer", "final", "output", "response"];
+/// The JSON value that the text begins with, and its length in bytes.
+fn object(text: &str) -> Result<(Value, usize), serde_json::Error> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    match values.next() {
+        Some(value) => Ok((value?, values.byte_offset())),
+        None => Ok((Value::Null, 0)),
+    }
+}
 
-/// What an answer says: without the blocks of thinking and the marks of channels that stand before it, and
-/// without a tag around it. Empty where the thinking does not end.
-pub(crate) fn without_thinking(answer: &str) -> &str {
-    let mut said = of_channel(answer.trim_start_matches('\u{feff}').trim());
-    loop {
-        said = said.trim_start();
-        if let Some((name, inside)) = opened(said, &THINKING) {
-            said = after_closing(inside, name).unwrap_or("");
-        } else if let Some((_, inside)) = opened(said, &ANSWERING) {
-            said = inside;
+/// What stands around a model's reasoning: opening and closing mark, in any case. The one table of it, for consent,
+/// reflection and absorption.
+const REASONING: [(&str, &str); 23] = [
+    // DeepSeek-R1, Qwen, GLM, MiniMax, Phi, Nemotron and most others.
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    // EXAONE, Marco-o1.
+    ("<thought>", "</thought>"),
+    ("<thoughts>", "</thoughts>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<reason>", "</reason>"),
+    ("<analysis>", "</analysis>"),
+    ("<reflection>", "</reflection>"),
+    ("<scratchpad>", "</scratchpad>"),
+    ("<draft>", "</draft>"),
+    ("<inner_monologue>", "</inner_monologue>"),
+    ("<antthinking>", "</antthinking>"),
+    // Seed-OSS, LongCat, MiMo.
+    ("<seed:think>", "</seed:think>"),
+    ("<longcat_think>", "</longcat_think>"),
+    ("<mm:think>", "</mm:think>"),
+    // Magistral.
+    ("[THINK]", "[/THINK]"),
+    // Kimi.
+    ("◁think▷", "◁/think▷"),
+    // OpenThinker, Sky-T1.
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    // Command A.
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    // Apertus.
+    ("<|inner_prefix|>", "<|inner_suffix|>"),
+    // MedGemma, and Gemma's channels.
+    ("<unused94>", "<unused95>"),
+    ("<|channel>", "<channel|>"),
+    // Granite 3.2.
+    ("Here is my thought process:", "Here is my response:"),
+];
+/// Marks around what models answer after their reasoning; the text between them counts.
+const ANSWERING: [&str; 13] = [
+    "<answer>",
+    "</answer>",
+    "<final>",
+    "</final>",
+    "<output>",
+    "</output>",
+    "<response>",
+    "</response>",
+    "<|begin_of_solution|>",
+    "<|end_of_solution|>",
+    "<|START_RESPONSE|>",
+    "<|END_RESPONSE|>",
+    "<|return|>",
+];
+
+/// What an answer says: without reasoning, wherever it stands, and without the marks around the answer. Empty where the
+/// reasoning does not end. JSON objects stay as they are, whatever their texts hold.
+pub(crate) fn without_reasoning(answer: &str) -> String {
+    let mut rest = of_channel(answer.trim_start_matches('\u{feff}').trim());
+    let mut said = String::with_capacity(rest.len());
+    while let Some(character) = rest.chars().next() {
+        let mut marks = REASONING.iter();
+        if let Some((inside, close)) =
+            marks.find_map(|(open, close)| Some((without_mark(rest, open)?, close)))
+        {
+            rest = find(inside, close).map_or("", |at| &inside[at + close.len()..]);
+        } else if let Some(after) = REASONING
+            .iter()
+            .find_map(|(_, close)| without_mark(rest, close))
+        {
+            // Where the opening mark was part of what the model was sent, only the closing one is in its answer.
+            said.clear();
+            rest = after;
+        } else if let Some(after) = ANSWERING.iter().find_map(|mark| without_mark(rest, mark)) {
+            rest = after;
         } else {
-            break;
+            let length = match character {
+                '{' => object(rest).map_or(1, |(_, length)| length.max(1)),
+                _ => character.len_utf8(),
+            };
+            let (taken, after) = rest.split_at(length);
+            said.push_str(taken);
+            rest = after;
         }
     }
-    // Where the opening tag was part of what the model was sent, only the closing one is in its answer.
-    THINKING
-        .iter()
-        .filter(|name| find(said, &format!("<{name}>")).is_none())
-        .find_map(|name| after_closing(said, name))
-        .unwrap_or(said)
-        .trim_start()
+    said.trim().to_owned()
 }
 
-/// The name of the tag that the text begins with, where it is one of `names`, and what follows it.
-fn opened<'a>(text: &'a str, names: &[&'static str]) -> Option<(&'static str, &'a str)> {
-    names.iter().find_map(|name| {
-        let tag = format!("<{name}>");
-        let begins = text
-            .get(..tag.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(&tag));
-        begins.then(|| (*name, &text[tag.len()..]))
-    })
+/// What follows the mark that the text begins with, in any case of ASCII letters; `None` where it does not.
+fn without_mark<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
+    let start = text.get(..mark.len())?;
+    start
+        .eq_ignore_ascii_case(mark)
+        .then(|| &text[mark.len()..])
 }
 
-fn after_closing<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let tag = format!("</{name}>");
-    find(text, &tag).map(|at| &text[at + tag.len()..])
-}
-
-/// Where `wanted`, which is ASCII, first stands in the text, whatever the case.
-fn find(text: &str, wanted: &str) -> Option<usize> {
-    // A byte below 128 is never part of a longer character, so that callers may cut the text there.
-    text.as_bytes()
-        .windows(wanted.len())
-        .position(|window| window.eq_ignore_ascii_case(wanted.as_bytes()))
+/// Where the mark first stands in the text, whatever its case.
+fn find(text: &str, mark: &str) -> Option<usize> {
+    let mut starts = text.char_indices().map(|(at, _)| at);
+    starts.find(|at| without_mark(&text[*at..], mark).is_some())
 }
 
 /// What is said in the last channel of an answer that still has the marks of channels in it.
@@ -137,14 +207,9 @@ fn of_channel(answer: &str) -> &str {
     {
         return said;
     }
-    // Nothing but thinking: the answer was cut off before its last channel.
+    // Nothing but reasoning: the answer was cut off before its last channel.
     if answer.starts_with("<|channel|>") {
         return "";
-    }
-    if let Some(thought) = answer.strip_prefix("<|channel>") {
-        return thought
-            .split_once("<channel|>")
-            .map_or("", |(_, said)| said);
     }
     answer
 }
@@ -180,6 +245,10 @@ mod tests {
             "<answer>{\"promote\": [3, 4]}</answer>",
             "{\"note\": {\"a\": 1}} {\"promote\": [3, 4], \"why\": \"…\"}",
             "{not json} {\"promote\": [3, 4]}",
+            "{\"promote\": [3, 4]}\n\nOnce more: {\"promote\":[3,4]}",
+            "{\"promote\": [3, 4], \"why\": \"<think> and </think>\"}",
+            "{\"promote\": [3, 4], \"why\": \"half \\ud83d\"}",
+            "{\"promote\": [3, 4]} <think>Was that right? {\"promote\": [9]}",
             "\u{feff}{\"promote\": [3, 4]}",
         ] {
             assert_eq!(promoted(answer), Ok(vec![3, 4]), "{answer}");
@@ -198,11 +267,46 @@ mod tests {
             ("{\"promote\": [-3]}", "wrong_form"),
             ("<think>{\"promote\": [3]}", "no_json"),
             ("{promote: [3]}", "no_json"),
+            (
+                "Draft: {\"promote\": []}\nFinal: {\"promote\": [3]}",
+                "two_answers",
+            ),
+            ("{\"promote\": []}\nFinal: {\"promote\": [3", "broken_off"),
+            (
+                "{\"promote\": \"none yet\"} {\"promote\": [3]}",
+                "two_answers",
+            ),
         ] {
             assert_eq!(promoted(answer), Err(code), "{answer}");
         }
         let deep = "{\"a\":".repeat(10_000);
         assert!(promoted(&deep).is_err());
+    }
+
+    #[test]
+    fn spec_2_6_a_draft_in_the_reasoning_of_any_model_is_no_answer() {
+        for (open, close) in REASONING {
+            let drafts = [
+                format!("{open}{{\"promote\": [9]}}{close}{{\"promote\": [3, 4]}}"),
+                format!("{{\"promote\": [9]}}{close}{{\"promote\": [3, 4]}}"),
+                format!(
+                    "Gladly. {}hm {{\"promote\": [9]}}{} {{\"promote\": [3, 4]}}",
+                    open.to_uppercase(),
+                    close.to_lowercase()
+                ),
+                format!("{open}one{close}{open}{{\"promote\": [9]}}{close}{{\"promote\": [3, 4]}}"),
+            ];
+            for answer in drafts {
+                assert_eq!(promoted(&answer), Ok(vec![3, 4]), "{answer}");
+            }
+            let endless = format!("{open}{{\"promote\": [9]}}");
+            assert_eq!(promoted(&endless), Err("no_json"), "{endless}");
+        }
+        for mark in ANSWERING {
+            let answer =
+                format!("<think>{{\"promote\": [9]}}</think>{mark}{{\"promote\": [3, 4]}}");
+            assert_eq!(promoted(&answer), Ok(vec![3, 4]), "{answer}");
+        }
     }
 
     proptest! {

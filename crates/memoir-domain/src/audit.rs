@@ -173,6 +173,15 @@ wire_names! {
     }
 }
 
+impl ActorKind {
+    /// Whether it runs agents: an administrator, or the owner of a personal machine. What it does to a memory or a
+    /// setting is recorded even where nothing changes, and takes precedence over every later undo of earlier changes
+    /// (SPEC 4.3).
+    pub fn is_in_charge(self) -> bool {
+        matches!(self, Self::Administrator | Self::Owner)
+    }
+}
+
 /// Who did it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Actor {
@@ -483,6 +492,13 @@ pub struct SettingChange {
     pub before: crate::PrivateJson,
     /// Its value afterwards.
     pub after: crate::PrivateJson,
+}
+
+impl SettingChange {
+    /// Whether the value afterwards is another one. An administrator's act is recorded in any case (SPEC 4.3).
+    pub fn is_different(&self) -> bool {
+        self.before != self.after
+    }
 }
 
 /// The part of a record that is an agent's words.

@@ -38,6 +38,8 @@ pub struct ForeignGone {
 pub struct Extent {
     /// The record that reports it.
     pub seq: u64,
+    /// When it ended.
+    pub at: Timestamp,
     /// The number of its first memory.
     pub first: Number,
     /// That of its last one.
@@ -139,6 +141,7 @@ pub fn kept_and_undone(records: &[Record]) -> (Vec<Extent>, Vec<Extent>) {
         let count = |name| record.facts.count_of(name);
         Some(Extent {
             seq: record.seq,
+            at: record.recorded_at,
             first: Number(count(FIRST)?),
             last: Number(count(LAST)?),
             replaced: record.facts.places_of(REPLACED).map(Number).collect(),
@@ -331,14 +334,15 @@ pub fn undo(
 }
 
 /// A memory in whose place the import put another one, as it was before; `None` of others, and where it was brought
-/// back or shredded since.
+/// back, shredded or discarded since: an administrator's discard outlasts the undo (SPEC 4.3).
 fn put_back(extent: &Extent, memory: &Memory, seq: u64) -> Option<Memory> {
     if !extent.replaced.contains(&memory.number) || memory.shredded_at.is_some() {
         return None;
     }
-    if !memory.is_active() {
-        // The import discarded journal entries only: another one was discarded since.
-        return (memory.kind() == Kind::Journal).then(|| Memory {
+    if let Some(discarded_at) = memory.discarded_at {
+        // The import discarded journal entries only, and did so before its report: others were discarded since.
+        let is_by_import = memory.kind() == Kind::Journal && discarded_at <= extent.at;
+        return is_by_import.then(|| Memory {
             discarded_at: None,
             ..memory.clone()
         });
@@ -372,12 +376,13 @@ pub fn undone(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::test_memory;
+    use crate::memory::{Place, test_memory};
 
     /// An import of the numbers 3 to 5.
     fn extent(replaced: &[u64]) -> Extent {
         Extent {
             seq: 10,
+            at: test_memory(1, "tea").created_at.plus_days(2),
             first: Number(3),
             last: Number(5),
             replaced: replaced.iter().copied().map(Number).collect(),
@@ -469,5 +474,30 @@ mod tests {
         let after: Vec<Memory> = undone.changes.iter().map(|change| change.after()).collect();
         assert!(!after[0].is_active());
         assert_eq!(after[1], old);
+    }
+
+    #[test]
+    fn spec_4_3_what_was_discarded_after_an_import_stays_discarded_when_it_is_undone() {
+        let agent = manage::blank(crate::AgentId::from_bytes([1; 16]), Timestamp::MIN);
+        let extent = extent(&[1]);
+        let put_back_if_discarded = |at: Timestamp| {
+            let entry = Memory {
+                place: Place::Journal,
+                ..test_memory(1, "tea")
+            };
+            let memories = vec![entry.discarded(at)];
+            let (plan, now) = (UndoPlan::default(), extent.at.plus_days(9));
+            let undone = undo(
+                agent.clone(),
+                &extent,
+                &plan,
+                memories,
+                &Actor::owner(),
+                now,
+            );
+            !undone.changes.is_empty()
+        };
+        assert!(put_back_if_discarded(extent.at), "by the import itself");
+        assert!(!put_back_if_discarded(extent.at.plus_seconds(1)));
     }
 }

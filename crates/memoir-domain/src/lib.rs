@@ -32,6 +32,7 @@ pub mod mark;
 pub mod mass;
 pub mod memories;
 pub mod memory;
+pub mod mend;
 pub mod near_duplicates;
 pub mod origin;
 pub mod private;

@@ -28,7 +28,8 @@ pub fn create_agent(
     // The name first, and as a setting like others, so that the first record tells of it too.
     let mut all = vec![(Field::Name, Some(name))];
     all.extend_from_slice(assignments);
-    let (agent, changes) = assign(blank(id, now), &all, actor)?;
+    let (agent, mut changes) = assign(blank(id, now), &all, actor)?;
+    changes.retain(|(_, change)| change.is_different());
     let mut draft = Draft::new(agent, None, now);
     record_settings(&mut draft, actor, changes);
     Ok(draft.finish())
@@ -54,8 +55,10 @@ pub(crate) fn blank(id: AgentId, now: Timestamp) -> Agent {
     }
 }
 
-/// Changes settings. `None` where nothing becomes different. A change of the model, of a prompt or of what
-/// guards its memory, by somebody else than the agent, is told to it (SPEC 3.14, 5.5).
+/// Changes settings. What an administrator or the owner sets is recorded even where nothing becomes different, and takes
+/// precedence then over an undo of what was set before (SPEC 4.3); `None` where the agent sets what is set, and where
+/// nothing is to be set. A change of the model, of a prompt or of what guards its memory, by another actor than the
+/// agent, is reported to it (SPEC 3.14, 5.5).
 ///
 /// # Errors
 /// A value that is not of its setting's form or is over its limit; a laxer loss guard by the agent itself.
@@ -82,6 +85,15 @@ pub fn configure(
             ),
         ));
     }
+    // A prompt of the agent's own counts as changed whether it is another one or not: the number of journal entries must
+    // not tell an administrator (SPEC 5.1).
+    let is_unseen = |field: &Field| is_unseen(&agent, *field, actor);
+    let notes: Vec<String> = changes
+        .iter()
+        .filter(|(field, change)| change.is_different() || is_unseen(field))
+        .filter_map(|(field, change)| note_of_change(*field, change))
+        .collect();
+    let notes = notes.join(", ");
     // Who wrote a text is noted: what the agent wrote is shown to nobody without its consent (SPEC 5.1).
     for (field, _) in changes.iter().filter(|(field, _)| field.is_text()) {
         let authored = &mut agent.settings.authored;
@@ -91,11 +103,6 @@ pub fn configure(
             authored.remove(field.as_str());
         }
     }
-    let notes: Vec<String> = changes
-        .iter()
-        .filter_map(|(field, change)| note_of_change(*field, change))
-        .collect();
-    let notes = notes.join(", ");
     let mut draft = Draft::new(agent, None, now);
     record_settings(&mut draft, actor, changes);
     if actor.kind != ActorKind::Agent && !notes.is_empty() {
@@ -205,23 +212,22 @@ fn role_of(actor: &Actor) -> &'static str {
 
 type Changed = Vec<(Field, SettingChange)>;
 
-/// Sets them, and gives what became different. A prompt that the agent has authored and an administrator sets counts as
-/// set, whether it is another one or not: nothing tells whether it is the one that was there (SPEC 5.1).
+/// Whether the field is a prompt that the agent has authored and `actor` does not see (SPEC 5.1).
+pub(crate) fn is_unseen(agent: &Agent, field: Field, actor: &Actor) -> bool {
+    actor.kind == ActorKind::Administrator
+        && field.is_text()
+        && agent.settings.authored.contains(field.as_str())
+}
+
+/// Sets them, and gives what was set: by the agent only what became different, by an actor in charge all (SPEC 4.3).
 fn assign(
     mut agent: Agent,
     assignments: &[Assignment<'_>],
     actor: &Actor,
 ) -> Result<(Agent, Changed), Invalid> {
-    let is_unseen = |field: Field| {
-        actor.kind == ActorKind::Administrator
-            && field.is_text()
-            && agent.settings.authored.contains(field.as_str())
-            && assignments.iter().any(|(set, _)| *set == field)
+    let is_recorded = |field: Field| {
+        actor.kind.is_in_charge() && assignments.iter().any(|(set, _)| *set == field)
     };
-    let unseen: Vec<Field> = Field::ALL
-        .into_iter()
-        .filter(|field| is_unseen(*field))
-        .collect();
     // The old ones are kept whole: a later assignment of the list may set the same field again.
     let before = (agent.name.clone(), agent.settings.clone());
     for &(field, value) in assignments {
@@ -232,7 +238,7 @@ fn assign(
         .filter_map(|field| {
             let old = agent::field_value(&before.0, &before.1, field);
             let new = agent::field_value(&agent.name, &agent.settings, field);
-            (old != new || unseen.contains(&field)).then(|| {
+            (old != new || is_recorded(field)).then(|| {
                 let change = SettingChange {
                     field: field.as_str().to_owned(),
                     before: PrivateJson::new(old),
@@ -403,7 +409,9 @@ pub(crate) fn check_present(agent: &Agent) -> Result<(), ChangeRefusal> {
     Ok(())
 }
 
-/// Restores one discarded memory where it was; `None` where it is active.
+/// Restores one discarded memory where it was. An act of an administrator is a record even where the memory is active,
+/// and takes precedence then over every later undo of earlier changes (SPEC 4.3); `None` where the agent restores what
+/// is active.
 ///
 /// # Errors
 /// It was shredded, it is a summary, or the agent was erased.
@@ -415,23 +423,27 @@ pub fn restore(
 ) -> Result<Option<Decision>, ChangeRefusal> {
     check_present(&agent)?;
     check_readable(memory)?;
-    if memory.is_active() {
-        return Ok(None);
-    }
     if memory.is_summary {
-        let why = "undo the session or the change that discarded it";
+        let why = match memory.is_active() {
+            true => "it is active, and no summary is restored",
+            false => "undo the session or the change that discarded it",
+        };
         return Err(ChangeRefusal::NotApplicable(memory.number, why));
+    }
+    let action = Action::MemoryRestored;
+    if memory.is_active() {
+        return Ok(confirm(agent, memory, action, actor, now));
     }
     let after = Memory {
         discarded_at: None,
         ..memory.clone()
     };
-    let action = Action::MemoryRestored;
     Ok(alter_one(agent, memory, &after, action, actor, now))
 }
 
-/// Discards one memory; `None` where it is discarded already. `bare_summary` is the summary that loses its last
-/// source by it, and is discarded too (SPEC 2.4).
+/// Discards one memory. An act of an administrator is a record even where the memory is discarded already, and takes
+/// precedence then over every undo of what discarded it before (SPEC 4.3); `None` where the agent discards what is
+/// discarded. `bare_summary` is the summary that loses its last source by it, and is discarded too (SPEC 2.4).
 ///
 /// # Errors
 /// It is constitutional or was shredded, or the agent was erased.
@@ -444,8 +456,14 @@ pub fn discard(
 ) -> Result<Option<Decision>, ChangeRefusal> {
     check_present(&agent)?;
     check_readable(memory)?;
-    if !memory.is_active() {
-        return Ok(None);
+    let action = Action::MemoryDiscarded;
+    if let Some(discarded_at) = memory.discarded_at {
+        if !actor.kind.is_in_charge() {
+            return Ok(None);
+        }
+        // Another time than before, by which every undo knows that it was discarded once more.
+        let discarded = memory.discarded(now.max(discarded_at.plus_microseconds(1)));
+        return Ok(alter_one(agent, memory, &discarded, action, actor, now));
     }
     if memory.is_constitutional() {
         return Err(ChangeRefusal::Constitutional(memory.number));
@@ -455,7 +473,6 @@ pub fn discard(
     let changes = both
         .filter_map(|memory| draft.alter(memory.clone(), &memory.discarded(now)))
         .collect();
-    let action = Action::MemoryDiscarded;
     record_changes(
         &mut draft,
         memory.number,
@@ -618,7 +635,8 @@ pub fn protect(
     Ok(alter_one(agent, memory, &after, action, actor, now))
 }
 
-/// Takes the constitutional flag from an active memory; `None` where it has none.
+/// Takes the constitutional flag from an active memory. An act of an administrator is a record even where it has none
+/// (SPEC 4.3); `None` where the agent takes it from one that has none.
 ///
 /// # Errors
 /// It is discarded or was shredded, it is not core, it is a summary, or the agent was erased.
@@ -639,7 +657,13 @@ pub fn unprotect(
                 let why = "no summary is constitutional";
                 Err(ChangeRefusal::NotApplicable(memory.number, why))
             }
-            false => Ok(None),
+            false => Ok(confirm(
+                agent,
+                memory,
+                Action::MemoryUnprotected,
+                actor,
+                now,
+            )),
         };
     }
     let after = Memory {
@@ -685,6 +709,20 @@ fn check_active(memory: &Memory) -> Result<(), ChangeRefusal> {
         return Err(ChangeRefusal::Discarded(memory.number));
     }
     Ok(())
+}
+
+/// The record of an act of an administrator or the owner that changes nothing; `None` for every other actor.
+fn confirm(
+    agent: Agent,
+    memory: &Memory,
+    action: Action,
+    actor: &Actor,
+    now: Timestamp,
+) -> Option<Decision> {
+    let mut draft = Draft::new(agent, None, now);
+    let facts = Facts::default();
+    record_changes(&mut draft, memory.number, Vec::new(), facts, action, actor);
+    actor.kind.is_in_charge().then(|| draft.finish())
 }
 
 /// One record of one change; `None` where there is no change.

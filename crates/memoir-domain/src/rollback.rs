@@ -31,6 +31,16 @@ fn numbers(record: &Record) -> impl Iterator<Item = Number> {
     changed.chain(record.memory)
 }
 
+/// Whether an administrator or the owner confirmed by this record what was so already: it changes nothing, and takes
+/// precedence over every later undo of earlier changes (SPEC 4.3).
+pub fn is_confirmation(record: &Record) -> bool {
+    let confirms = matches!(
+        record.action,
+        Action::MemoryRestored | Action::MemoryUnprotected
+    );
+    confirms && record.actor.kind.is_in_charge() && record.body.changes.is_empty()
+}
+
 /// `memories` with the changes of the records undone, newest first. What others changed in between stays.
 /// `memories` holds each memory that `records` change and each that is under one of them, as it is now; of `not_left`
 /// those under them may be missing, which were active until an edit that is not written.
@@ -90,6 +100,23 @@ pub(crate) fn bare_summaries(
         .collect()
 }
 
+/// A memory that is new, and that an administrator confirmed to be active, stays (SPEC 4.3).
+fn keep_confirmed_active(
+    history: &[Record],
+    memories: &BTreeMap<Number, Memory>,
+    restored: &mut BTreeMap<Number, Memory>,
+) {
+    let restorations = history
+        .iter()
+        .filter(|record| record.action == Action::MemoryRestored && is_confirmation(record));
+    for number in restorations.filter_map(|record| record.memory) {
+        let is_active = memories.get(&number).is_some_and(Memory::is_active);
+        if let Some(memory) = restored.get_mut(&number).filter(|_| is_active) {
+            memory.discarded_at = None;
+        }
+    }
+}
+
 /// Makes `memories` into `restored`, but for those that were shredded, which stay so (SPEC 4.4).
 pub(crate) fn restore(
     draft: &mut Draft,
@@ -112,7 +139,8 @@ pub(crate) struct EndedByRollback {
     pub(crate) stats: Stats,
 }
 
-/// Rolls back the session of `draft`, which may already hold the edit that tripped the breaker.
+/// Rolls back the session of `draft`, which may already hold the edit that tripped the breaker. `history` holds the
+/// session's edits and the confirmations since ([`is_confirmation`]).
 pub(crate) fn end_session(
     mut draft: Draft,
     history: &[Record],
@@ -147,7 +175,8 @@ pub(crate) fn end_session(
     );
     // Property by property, and not to the state before: others may save and protect while a session
     // runs.
-    let restored = without(&edits, &memories, &not_left, draft.now());
+    let mut restored = without(&edits, &memories, &not_left, draft.now());
+    keep_confirmed_active(history, &memories, &mut restored);
     let mut changes = restore(&mut draft, &memories, &restored);
     let core_tokens = draft.agent.tally.core_tokens;
     let stats = draft
@@ -261,8 +290,7 @@ impl UndoPlan {
     /// somebody did who runs it, and a protection of theirs least of all (SPEC 4.3).
     pub fn is_allowed_to(&self, actor: ActorKind) -> bool {
         let is_theirs = |obstacle: &Obstacle| {
-            matches!(obstacle.actor, ActorKind::Administrator | ActorKind::Owner)
-                && !obstacle.action.is_session_edit()
+            obstacle.actor.is_in_charge() && !obstacle.action.is_session_edit()
         };
         actor != ActorKind::Agent || !self.obstacles.iter().any(is_theirs)
     }
@@ -338,7 +366,7 @@ fn can_be_taken_back(record: &Record) -> bool {
     let is_final = record.action.takes_back() || record.action == Action::MemoryShredded;
     // A promotion stays as it is (SPEC 3.19): it neither conflicts nor is it undone.
     let is_promotion = record.action == Action::MemoryPromoted;
-    !is_final && !is_promotion && !record.body.changes.is_empty()
+    !is_final && !is_promotion && (!record.body.changes.is_empty() || is_confirmation(record))
 }
 
 /// Undoes ended sessions as planned. `log` holds the records planned from, `memories` each memory that

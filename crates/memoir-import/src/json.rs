@@ -436,9 +436,8 @@ pub(crate) fn why_no_text<const N: usize>(
     let mut reason = NoMemoryReason::Empty;
     for value in there {
         match value.string() {
-            Err(Undecodable::NotUtf8) => return NoMemoryReason::NotUtf8,
-            Err(Undecodable::Malformed) => return NoMemoryReason::Malformed,
-            // Later than what cannot be decoded: bytes that are wrong are the nearer cause.
+            Err(Undecodable) => return NoMemoryReason::Malformed,
+            // Later than what cannot be decoded, which is the nearer cause.
             Ok(None) if !value.is_null() => reason = NoMemoryReason::InvalidField(name),
             Ok(_) => {}
         }

@@ -12,6 +12,7 @@ mod lines;
 mod tools;
 
 use access::{Answered, AskedRequests, AskingWay};
+pub use lines::{Received, read_body, read_line};
 use memoir_app::{Error, FaultId, OwnAgent, Result};
 use memoir_domain::quote::quote_json;
 use rmcp::{
@@ -29,7 +30,10 @@ use rmcp::{
     },
 };
 use serde_json::{Map, Value, json};
-use tokio::io::{AsyncRead, AsyncWrite, BufReader};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, BufReader},
+    sync::mpsc,
+};
 
 /// What a client is told about the server.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
@@ -276,7 +280,8 @@ pub async fn serve_stdio(agent: OwnAgent) -> Result<(), String> {
     serve_lines(agent, input, output).await
 }
 
-/// As [`serve_stdio`], over any two ends: a message a line. One that is too long is refused.
+/// As [`serve_stdio`], over any two ends: a message a line. One that is too long or cannot be read is answered with an
+/// error.
 ///
 /// # Errors
 /// As for [`serve_stdio`].
@@ -285,17 +290,23 @@ pub async fn serve_lines(
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), String> {
+    /// Answers that wait to be written.
+    const WAITING: usize = 16;
     let (passed, taken) = tokio::io::duplex(64 << 10);
-    // Ends with the input, or when nobody takes the lines any more.
-    let passing = tokio::spawn(lines::pass(BufReader::new(input), passed));
-    let service = AgentTools::new(agent)
-        .serve((taken, output))
-        .await
-        .map_err(|error| error.to_string())?;
-    let ended = service.waiting().await;
+    let (given, sent) = tokio::io::duplex(64 << 10);
+    let (refusals, answers) = mpsc::channel(WAITING);
+    // Ends with the input, or when the lines are not taken any more.
+    let passing = tokio::spawn(lines::pass(BufReader::new(input), passed, refusals));
+    let writing = tokio::spawn(lines::write(BufReader::new(sent), answers, output));
+    let served = match AgentTools::new(agent).serve((taken, given)).await {
+        Ok(service) => service.waiting().await.map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
     // It may still wait for a line that never comes.
     passing.abort();
-    ended.map(drop).map_err(|error| error.to_string())
+    // Both that are to be written have ended: what is on the way is written first.
+    drop(writing.await);
+    served.map(drop)
 }
 
 /// The protocol over HTTP, as a service for requests that carry an [`OwnAgent`] among their extensions.

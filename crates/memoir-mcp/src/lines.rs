@@ -1,29 +1,106 @@
-//! The lines that a client sends over standard input, held to a length: one that is over it is answered, and not
-//! kept.
+//! The messages that a client sends, before the protocol reads them: mended where a part is no text, held to a length,
+//! and each of them answered. What cannot be read is answered here, with the identifier that can be read of it.
 
 use std::io;
 
+use memoir_domain::mend;
 use rmcp::{
     ErrorData,
-    model::{CustomRequest, CustomResult},
+    model::{ClientJsonRpcMessage, CustomRequest, CustomResult},
 };
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::{
+    io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt},
+    sync::mpsc,
+};
 
 /// Most bytes of one message: more than a tool needs for the longest that it takes.
 pub(crate) const LINE_BYTES: usize = 4 << 20;
 /// How much of either end of a line that is too long is looked through for its identifier.
-// Programs write the identifier first or last. The middle may be somebody's words, in which `"id"` means
-// nothing.
+// Programs write the identifier first or last.
 const END_BYTES: usize = 4 << 10;
-/// What stands in the place of a message that was too long.
-const TOO_LONG: &str = "memoir/too_long";
 
-/// Passes the lines on until the input ends. In the place of one that is too long comes a short request of the same
-/// identifier, which [`answer`] answers.
+/// What a client sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Received {
+    /// A message of the protocol, as JSON on one line.
+    Message(String),
+    /// None; the answer to it, as JSON.
+    Refused(Value),
+}
+
+/// The messages on a line, mended where a part is no text (SPEC 2.1): one, none where it is blank, or several, as
+/// programs write them that forget to end a line.
+pub fn read_line(line: &[u8]) -> Vec<Received> {
+    let text = mend::json(line);
+    let text = text.trim_start_matches('\u{feff}');
+    let mut received = Vec::new();
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    loop {
+        let start = values.byte_offset();
+        match values.next() {
+            None => return received,
+            Some(Ok(_)) => received.push(message(text[start..values.byte_offset()].trim())),
+            Some(Err(error)) => {
+                let id = id_of(text[start..].as_bytes());
+                let column = error.column();
+                let problem = format!("the message is not valid JSON: byte {column} of the line");
+                let refused = refusal(id, &ErrorData::parse_error(problem, None));
+                received.push(Received::Refused(refused));
+                return received;
+            }
+        }
+    }
+}
+
+/// The one message of a request over HTTP, mended as by [`read_line`].
+///
+/// # Errors
+/// The answer, where it is none or there are several.
+pub fn read_body(body: &[u8]) -> Result<String, Value> {
+    let mut received = read_line(body);
+    match (received.pop(), received.is_empty()) {
+        (Some(Received::Message(message)), true) => Ok(message),
+        (Some(Received::Refused(refused)), true) => Err(refused),
+        (Some(_), false) => {
+            let several = "a request takes one message; send each in a request of its own";
+            let id = id_of(body);
+            Err(refusal(id, &ErrorData::parse_error(several, None)))
+        }
+        (None, _) => {
+            let empty = "the request is empty; send a message as JSON";
+            Err(refusal(None, &ErrorData::parse_error(empty, None)))
+        }
+    }
+}
+
+/// One value of JSON.
+fn message(json: &str) -> Received {
+    let is_message = serde_json::from_str::<ClientJsonRpcMessage>(json).is_ok();
+    let value = match is_message {
+        true => Value::Null,
+        false => serde_json::from_str(json).unwrap_or_default(),
+    };
+    // A notification is answered by nothing.
+    if is_message || (value["method"].is_string() && value.get("id").is_none()) {
+        // On one line: white space between the parts may hold line breaks where it came over HTTP.
+        return Received::Message(json.replace(['\n', '\r'], " "));
+    }
+    let id = value.get("id").filter(|id| is_id(id)).cloned();
+    let wrong = "this is no message of the protocol; it is an object with `jsonrpc`, `id`, `method` and `params`";
+    Received::Refused(refusal(id, &ErrorData::invalid_request(wrong, None)))
+}
+
+fn refusal(id: Option<Value>, error: &ErrorData) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": error})
+}
+
+/// Passes the messages on until the input ends, and sends the answers to what is none.
 pub(crate) async fn pass(
     mut input: impl AsyncBufRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
+    answers: mpsc::Sender<Value>,
 ) -> io::Result<()> {
     loop {
         let mut line = Vec::new();
@@ -48,14 +125,18 @@ pub(crate) async fn pass(
                 break false;
             }
         };
-        if end.is_empty() {
-            output.write_all(&line).await?;
-        } else {
-            let head = &line[..END_BYTES.min(line.len())];
-            // A notification is answered by nothing, whatever its length.
-            if let Some(id) = id_in(head).or_else(|| id_in(&end)) {
-                let request = json!({"jsonrpc": "2.0", "id": id, "method": TOO_LONG});
-                output.write_all(format!("{request}\n").as_bytes()).await?;
+        let received = match end.is_empty() {
+            true => read_line(&line),
+            false => too_long(&line, &end),
+        };
+        for one in received {
+            match one {
+                Received::Message(message) => {
+                    output.write_all(message.as_bytes()).await?;
+                    output.write_all(b"\n").await?;
+                }
+                // Where the client takes no answers any more, the connection ends by itself.
+                Received::Refused(answer) => drop(answers.send(answer).await),
             }
         }
         output.flush().await?;
@@ -65,27 +146,134 @@ pub(crate) async fn pass(
     }
 }
 
-/// The first identifier in a piece of a message: a number, or a short text.
-fn id_in(piece: &[u8]) -> Option<Value> {
-    const NAME: &[u8] = b"\"id\"";
-    let place = piece.windows(NAME.len()).position(|found| found == NAME)?;
-    let rest = piece[place + NAME.len()..].trim_ascii_start();
-    let rest = rest.strip_prefix(b":")?.trim_ascii_start();
-    // One value and no more: the piece ends anywhere.
-    let id = serde_json::Deserializer::from_slice(rest)
-        .into_iter::<Value>()
-        .next()?
-        .ok()?;
-    (id.is_i64() || id.is_u64() || id.is_string()).then_some(id)
+/// Writes the lines of `input` and the answers, each whole, until both have ended.
+pub(crate) async fn write(
+    mut input: impl AsyncBufRead + Unpin,
+    mut answers: mpsc::Receiver<Value>,
+    mut output: impl AsyncWrite + Unpin,
+) -> io::Result<()> {
+    let (mut is_read, mut is_answered) = (false, false);
+    // Kept between the rounds: a line that was read in part goes on where it stopped.
+    let mut line = Vec::new();
+    while !(is_read && is_answered) {
+        tokio::select! {
+            read = input.read_until(b'\n', &mut line), if !is_read => {
+                is_read = read? == 0 || !line.ends_with(b"\n");
+                output.write_all(&line).await?;
+                line.clear();
+            }
+            answer = answers.recv(), if !is_answered => match answer {
+                Some(answer) => output.write_all(format!("{answer}\n").as_bytes()).await?,
+                None => is_answered = true,
+            },
+        }
+        output.flush().await?;
+    }
+    Ok(())
+}
+
+/// The answer to a message that is over the limit. A notification is answered by nothing, whatever its length.
+fn too_long(line: &[u8], end: &[u8]) -> Vec<Received> {
+    let head = &line[..END_BYTES.min(line.len())];
+    let problem = format!("the message is over the limit of {LINE_BYTES} bytes; send it in parts");
+    let error = ErrorData::invalid_request(problem, None);
+    let id = id_ahead(head).found().or_else(|| id_behind(end));
+    let refused = id.map(|id| Received::Refused(refusal(Some(id), &error)));
+    refused.into_iter().collect()
+}
+
+/// The identifier of a message that is broken somewhere.
+fn id_of(json: &[u8]) -> Option<Value> {
+    match id_ahead(json) {
+        IdSearch::Found(id) => Some(id),
+        IdSearch::NotFound => None,
+        IdSearch::Lost => id_behind(&json[json.len().saturating_sub(END_BYTES)..]),
+    }
+}
+
+const ID: &[u8] = b"\"id\"";
+
+/// What came of looking for an identifier from the beginning of a message on.
+enum IdSearch {
+    Found(Value),
+    /// The fields could be followed to the end.
+    NotFound,
+    /// A string does not end.
+    Lost,
+}
+
+impl IdSearch {
+    fn found(self) -> Option<Value> {
+        match self {
+            Self::Found(id) => Some(id),
+            Self::NotFound | Self::Lost => None,
+        }
+    }
+}
+
+/// Looks for the identifier among the fields at the beginning of a message, as far as it can be followed. Those of
+/// objects within it are words or arguments, and none.
+fn id_ahead(json: &[u8]) -> IdSearch {
+    let (mut at, mut depth) = (0, 0_u64);
+    while let Some(byte) = json.get(at) {
+        match byte {
+            b'"' => {
+                let Some(length) = string_length(&json[at..]) else {
+                    return IdSearch::Lost;
+                };
+                if depth == 1
+                    && json[at..at + length] == *ID
+                    && let Some((id, _)) = value_after(&json[at + length..])
+                {
+                    return IdSearch::Found(id);
+                }
+                at += length;
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    IdSearch::NotFound
+}
+
+/// How long the string at the beginning is, with its quotation marks; `None` where it does not end.
+fn string_length(json: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        match json.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// The identifier that is the last field of a message.
+fn id_behind(end: &[u8]) -> Option<Value> {
+    let place = end.windows(ID.len()).rposition(|found| found == ID)?;
+    let (id, rest) = value_after(&end[place + ID.len()..])?;
+    (rest.trim_ascii() == b"}").then_some(id)
+}
+
+/// An identifier after the colon, and what follows it.
+fn value_after(rest: &[u8]) -> Option<(Value, &[u8])> {
+    let rest = rest.trim_ascii_start().strip_prefix(b":")?;
+    let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<Value>();
+    let id = values.next()?.ok().filter(is_id)?;
+    let after = values.byte_offset();
+    Some((id, &rest[after..]))
+}
+
+fn is_id(id: &Value) -> bool {
+    id.is_i64() || id.is_u64() || id.is_string()
 }
 
 /// The answer to a request that is none of the protocol's, or that cannot be read as one of them.
 pub(crate) fn answer(request: &CustomRequest) -> Result<CustomResult, ErrorData> {
     Err(match request.method.as_str() {
-        TOO_LONG => ErrorData::invalid_request(
-            format!("the message is over the limit of {LINE_BYTES} bytes; send it in parts"),
-            None,
-        ),
         "tools/call" => ErrorData::invalid_params(
             "a tool is called with `name`, a text, and `arguments`, an object such as {\"content\": \"…\"}, not a \
              list",
@@ -97,4 +285,53 @@ pub(crate) fn answer(request: &CustomRequest) -> Result<CustomResult, ErrorData>
             None,
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_2_1_the_identifier_of_a_broken_message_is_that_of_the_message() {
+        for (broken, id) in [
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{"#,
+                json!(7),
+            ),
+            (
+                r#"{"params":{"id":3,"text":"\"id\":4"},"id":"a",,}"#,
+                json!("a"),
+            ),
+            (r#"{"params":{"text":"a "quoted" word"},"id": 9}"#, json!(9)),
+            (r#"{"params":{"id":3}"#, Value::Null),
+            (r#"{"params":{"text":"a "quoted word"},"id": 9}"#, json!(9)),
+            ("nothing of the kind", Value::Null),
+        ] {
+            let received = read_line(broken.as_bytes());
+            let [Received::Refused(answer)] = received.as_slice() else {
+                panic!("{broken}: {received:?}");
+            };
+            assert_eq!(answer["id"], id, "{broken}");
+            assert_eq!(answer["error"]["code"], -32700, "{broken}");
+        }
+    }
+
+    #[test]
+    fn spec_2_1_what_is_json_and_no_message_is_answered() {
+        for (sent, id) in [
+            (r#"{"jsonrpc":"2.0","id":7}"#, json!(7)),
+            ("[1, 2]", Value::Null),
+            ("17", Value::Null),
+        ] {
+            let received = read_line(sent.as_bytes());
+            let [Received::Refused(answer)] = received.as_slice() else {
+                panic!("{sent}: {received:?}");
+            };
+            assert_eq!(
+                (&answer["id"], &answer["error"]["code"]),
+                (&id, &json!(-32600))
+            );
+        }
+        assert_eq!(read_line(b"  \r\n"), []);
+    }
 }

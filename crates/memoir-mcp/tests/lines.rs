@@ -29,14 +29,19 @@ impl Client {
         client
     }
 
+    /// Sends bytes, and reads the next line.
+    async fn send(&mut self, bytes: &[u8]) -> Value {
+        self.1.write_all(bytes).await.unwrap();
+        let mut answer = String::new();
+        self.0.read_line(&mut answer).await.unwrap();
+        serde_json::from_str(&answer).unwrap()
+    }
+
     async fn ask(&mut self, id: u64, method: &str, parameters: &str) -> Value {
         let line = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{parameters}}}\n"
         );
-        self.1.write_all(line.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        self.0.read_line(&mut answer).await.unwrap();
-        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let answer = self.send(line.as_bytes()).await;
         assert_eq!(answer["id"], id, "{answer}");
         answer
     }
@@ -55,6 +60,76 @@ async fn spec_3_8_arguments_as_a_list_are_told_from_a_method_that_is_not_there()
     assert!(told.contains("`arguments`, an object"), "{told}");
     let answer = client.ask(2, "tools/cull", "{}").await;
     assert_eq!(answer["error"]["code"], -32601, "{answer}");
+}
+
+/// The text of a memory as it was stored.
+async fn stored(client: &mut Client, id: u64, number: &Value) -> String {
+    let listed = client
+        .ask(
+            id,
+            "tools/call",
+            r#"{"name": "get_context", "arguments": {}}"#,
+        )
+        .await;
+    let text = listed["result"]["content"][0]["text"].as_str().unwrap();
+    let of_number = |line: &&str| line.contains(&format!("#{number}"));
+    text.lines().find(of_number).unwrap_or(text).to_owned()
+}
+
+#[tokio::test]
+async fn spec_2_1_half_an_emoji_and_bad_bytes_are_mended_and_saved() {
+    let mut client = Client::new().await;
+    let sent: [(&[u8], &str); 3] = [
+        (br#"Ann laughs \ud83d"#, "Ann laughs \u{fffd}"),
+        (b"Ann lives in Z\xfcrich", "Ann lives in Z\u{fffd}rich"),
+        (b"Ann says \xed\xa0\xbd", "Ann says \u{fffd}"),
+    ];
+    for (at, (content, expected)) in sent.into_iter().enumerate() {
+        let id = 10 + 2 * at as u64;
+        let mut line = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"save_memory\",\"arguments\":{{\"content\":\""
+        )
+        .into_bytes();
+        line.extend_from_slice(content);
+        line.extend_from_slice(b"\"}}}\n");
+        let answer = client.send(&line).await;
+        assert_eq!(answer["id"], id, "{answer}");
+        let number = answer["result"]["structuredContent"]["number"].clone();
+        assert!(number.is_u64(), "{answer}");
+        let stored = stored(&mut client, id + 1, &number).await;
+        assert!(stored.contains(expected), "{stored}");
+    }
+}
+
+#[tokio::test]
+async fn spec_2_1_what_cannot_be_read_is_answered_with_its_identifier() {
+    let mut client = Client::new().await;
+    let call = saving("{\"content\": \"Ann has a cat.\"}");
+    let broken =
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",\"params\":{call}\n");
+    let answer = client.send(broken.as_bytes()).await;
+    assert_eq!(
+        (&answer["id"], &answer["error"]["code"]),
+        (&json!(5), &json!(-32700))
+    );
+    // Two on one line are two messages.
+    let whole = |id: u64| {
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{call}}}")
+    };
+    let mut ids = vec![
+        client
+            .send(format!("{}{}\n", whole(6), whole(7)).as_bytes())
+            .await["id"]
+            .clone(),
+        client.send(b"").await["id"].clone(),
+    ];
+    ids.sort_by_key(Value::as_u64);
+    assert_eq!(ids, [6, 7]);
+    let answer = client.send(b"{\"jsonrpc\":\"2.0\",\"id\":8}\n").await;
+    assert_eq!(
+        (&answer["id"], &answer["error"]["code"]),
+        (&json!(8), &json!(-32600))
+    );
 }
 
 #[tokio::test]

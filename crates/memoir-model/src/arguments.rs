@@ -1,6 +1,6 @@
 //! Arguments of tool calls, in the forms in which models and servers send them.
 
-use memoir_domain::{PrivateJson, PrivateText};
+use memoir_domain::{PrivateJson, PrivateText, mend};
 use serde_json::{Map, Value};
 
 use crate::Arguments;
@@ -13,7 +13,7 @@ pub(crate) fn read(sent: &Value) -> Arguments {
         Value::Object(_) => Arguments::Json(PrivateJson::new(sent.clone())),
         // Models that call a tool without arguments send an empty text, which is no JSON.
         Value::String(text) if text.trim().is_empty() => read(&Value::Null),
-        Value::String(text) => match serde_json::from_str(text) {
+        Value::String(text) => match serde_json::from_str(&mend::json(text.as_bytes())) {
             // The guard ends it here: what is encoded three times is malformed, however deep it goes on.
             Ok(Value::String(inner)) if is_object_text(&inner) => read(&Value::String(inner)),
             Ok(inner @ (Value::Object(_) | Value::Null)) => read(&inner),
@@ -26,7 +26,7 @@ pub(crate) fn read(sent: &Value) -> Arguments {
 
 /// Whether `text` is JSON of an object.
 pub(crate) fn is_object_text(text: &str) -> bool {
-    serde_json::from_str::<Map<String, Value>>(text).is_ok()
+    serde_json::from_str::<Map<String, Value>>(&mend::json(text.as_bytes())).is_ok()
 }
 
 /// The text of an object that stands for `arguments` when the call is echoed.

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use jiff::fmt::rfc2822;
+use memoir_domain::mend;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use serde_json::{Value, json};
@@ -60,7 +61,7 @@ impl Endpoint {
         }
         let bytes = read(&mut response, status, wait).await?;
         // A single bad byte is not worth the whole answer and what it cost.
-        let text = String::from_utf8_lossy(&bytes);
+        let text = mend::json(&bytes);
         let text = text.trim_start_matches('\u{feff}').trim();
         let json: Option<Value> = serde_json::from_str(text).ok();
         tracing::debug!(status, bytes = bytes.len(), "a model's provider answered");

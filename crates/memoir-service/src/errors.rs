@@ -76,7 +76,6 @@ pub(crate) const PAGES: &[ErrorPage] = pages! {
     409 not_applicable: "rehearse again"
     409 not_archival
     409 not_core
-    409 not_discarded
     409 not_due
     409 not_undoable
     409 nothing_to_refine: "save core memories first"

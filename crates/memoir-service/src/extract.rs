@@ -8,7 +8,7 @@ use axum::{
     extract::{FromRequest, FromRequestParts, Request},
     http::{HeaderMap, StatusCode, header, request::Parts},
 };
-use memoir_domain::{PrivateJson, Timestamp, memory::Number};
+use memoir_domain::{PrivateJson, Timestamp, memory::Number, mend};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, MapAccess, Visitor, value::MapAccessDeserializer},
@@ -85,16 +85,15 @@ async fn bytes(request: Request, service: &Service) -> Result<Bytes, Problem> {
         })
 }
 
+/// A body as JSON, mended where part of it is no text (SPEC 2.1).
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    if std::str::from_utf8(bytes).is_err() {
-        return Err(Problem::invalid("the body is not UTF-8"));
-    }
+    let text = mend::json(bytes);
     // A body that can be left out is an empty object, and so is null.
-    let bytes = match bytes {
-        b"" | b"null" => b"{}",
-        bytes => bytes,
+    let text = match text.as_ref() {
+        "" | "null" => "{}",
+        text => text,
     };
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let mut reader = serde_json::Deserializer::from_str(text);
     let parsed = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let inner = error.inner();
         match inner.classify() {
@@ -304,6 +303,17 @@ mod tests {
             assert!(!accepts(other), "{other}");
         }
         assert!(!prefers_text(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn spec_2_1_half_an_emoji_and_bad_bytes_in_a_body_are_mended() {
+        for (sent, read) in [
+            (&br#"["Ann \ud83d laughs"]"#[..], "Ann \u{fffd} laughs"),
+            (b"[\"Z\xfcrich\"]", "Z\u{fffd}rich"),
+        ] {
+            let read_by_us: Vec<String> = parse(sent).unwrap();
+            assert_eq!(read_by_us, [read]);
+        }
     }
 
     #[test]

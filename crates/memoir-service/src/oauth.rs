@@ -22,7 +22,7 @@ use memoir_app::{
     ACCESS_SECONDS, ADDRESSES_LIMIT, ClientAddress, CodeProof, Connecting, Error, GrantRefusal,
     Granted, NAME_LIMIT, OAuthClient, SCOPE,
 };
-use memoir_domain::quote;
+use memoir_domain::{mend, quote};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -229,7 +229,7 @@ async fn register(State(service): State<Service>, request: Request) -> Result<Re
     }
     let body = body_of(&service, request).await?;
     let wrong = |description: String| Refused::new("invalid_client_metadata", description);
-    let given: Registration = serde_json::from_slice(&body)
+    let given: Registration = serde_json::from_str(&mend::json(&body))
         .map_err(|_| wrong("the body is no JSON object as RFC 7591 has it".to_owned()))?;
     let lacks = |given: &Option<Vec<String>>, name: &str| {
         given

@@ -303,6 +303,9 @@ pub(crate) async fn tidy(service: Service, mut stop: watch::Receiver<bool>) {
         if let Err(error) = service.memoir.forget_replies().await {
             tracing::error!(%error, "old answers were not forgotten");
         }
+        if let Err(error) = service.memoir.forget_words().await {
+            tracing::error!(%error, "words of absorbed conversations were not removed");
+        }
         // After one more round, so that what was noted in the last seconds is written.
         if is_over {
             return;

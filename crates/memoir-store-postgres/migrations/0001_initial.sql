@@ -319,8 +319,10 @@ CREATE TABLE transcript_messages (
     received_at bigint NOT NULL,
     -- pending, absorbed or failed.
     state text COLLATE "C" NOT NULL,
-    -- Who said what when: text. Empty once it was absorbed.
+    -- Who said what when: text. Empty once its words are gone.
     body bytea NOT NULL,
+    -- Of an absorbed message until when its words are kept; NULL while it waits, and once they are gone.
+    words_until bigint,
     PRIMARY KEY (agent_id, seq)
 );
 
@@ -329,6 +331,9 @@ CREATE UNIQUE INDEX transcript_messages_once ON transcript_messages (agent_id, d
 
 -- An agent's messages that wait, in their order.
 CREATE INDEX transcript_messages_pending ON transcript_messages (agent_id, seq) WHERE state = 'pending';
+
+-- Absorbed messages whose words are kept, those first whose words go first.
+CREATE INDEX transcript_messages_kept ON transcript_messages (words_until) WHERE words_until IS NOT NULL;
 
 -- When each agent's messages are to be read.
 CREATE TABLE transcripts (

@@ -5,10 +5,10 @@ use std::{
     sync::{OnceLock, atomic::Ordering},
 };
 
-use memoir_domain::{AccountId, SessionId, absorption::MessageState, memory::ArchivedBy};
+use memoir_domain::{AccountId, SessionId, memory::ArchivedBy};
 use memoir_store::{
-    AccessRow, AuditRow, BodyRow, Commit, Commits, Error, MemoryRow, ReplyMark, Result, SessionRow,
-    StoredText, TokenRow,
+    AccessRow, AuditRow, BodyRow, Commit, Commits, Error, MemoryRow, MessageOutcome, ReplyMark,
+    Result, SessionRow, StoredText, TokenRow,
 };
 
 use crate::{
@@ -322,7 +322,7 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
     for requests in apart(&commit.access, |row| *row.id.as_bytes()) {
         statements.add(StatementSubject::Requests, write_requests(agent, requests)?);
     }
-    for messages in apart(&commit.messages, |row| row.0) {
+    for messages in apart(&commit.messages, |row| row.seq) {
         statements.add(StatementSubject::Messages, write_states(agent, messages)?);
     }
     let is_erased = commit.agent.columns.erased_at.is_some();
@@ -668,17 +668,17 @@ fn write_requests<'row>(agent: &'row [u8; 16], rows: &'row [AccessRow]) -> Resul
     Ok(met(sql, rows.len(), values))
 }
 
-/// Writes what became of messages that wait. The words of those that were absorbed go.
+/// Writes what became of messages that wait. The words of those that were absorbed go, or are kept until a time.
 fn write_states<'row>(
     agent: &'row [u8; 16],
-    rows: &'row [(u64, MessageState)],
+    rows: &'row [MessageOutcome],
 ) -> Result<Statement<'row>> {
     let mut values = values![agent];
-    values.push(counts(rows, "transcript_messages", "seq", |row| row.0)?);
-    values.extend(columns![rows: |row| row.1.as_str()]);
-    let sql = "UPDATE transcript_messages SET state = given.state, \
-             body = CASE WHEN given.state = 'absorbed' THEN '' ELSE body END \
-         FROM unnest($2, $3) AS given (seq, state) \
+    values.push(counts(rows, "transcript_messages", "seq", |row| row.seq)?);
+    values.extend(columns![rows: |row| row.state.as_str(), |row| row.words_until]);
+    let sql = "UPDATE transcript_messages SET state = given.state, words_until = given.words_until, \
+             body = CASE WHEN given.state = 'absorbed' AND given.words_until IS NULL THEN '' ELSE body END \
+         FROM unnest($2, $3, $4) AS given (seq, state, words_until) \
          WHERE agent_id = $1 AND transcript_messages.seq = given.seq \
              AND transcript_messages.state = 'pending'";
     Ok(met(sql, rows.len(), values))

@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentScope, Timestamp, absorption::MessageState};
 use memoir_store::{
-    Error, FURTHEST_DAYS, MessageRow, Result, TranscriptRow, Transcripts,
+    Error, FURTHEST_DAYS, MessageRow, Result, Reviving, TranscriptRow, Transcripts,
     decode::{self, Columns},
     message_columns,
 };
@@ -136,9 +136,13 @@ impl Transcripts for PostgresStore {
                  WHERE agent_id = $1 GROUP BY state",
                 values![scope.agent.as_bytes()],
             ),
+            Statement::new(
+                "SELECT count(words_until), max(words_until) FROM transcript_messages WHERE agent_id = $1",
+                values![scope.agent.as_bytes()],
+            ),
         ];
         let answers = self.read(Reach::Agent(scope), &statements).await?;
-        let [transcript, counts] = answers.as_slice() else {
+        let [transcript, counts, kept] = answers.as_slice() else {
             return Err(Error::Driver("answers are missing".to_owned()));
         };
         let transcript = first(transcript, |row| {
@@ -170,6 +174,11 @@ impl Transcripts for PostgresStore {
                 MessageState::Failed => transcript.failed = count,
             }
         }
+        let kept = first(kept, |row| {
+            let mut columns = Columns::new(row, "transcript_messages");
+            Ok((columns.count()?, columns.optional_time()?))
+        })?;
+        (transcript.kept, transcript.kept_until) = kept.unwrap_or_default();
         Ok(transcript)
     }
 
@@ -239,19 +248,36 @@ impl Transcripts for PostgresStore {
         Ok(())
     }
 
-    async fn revive_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<u64> {
+    async fn revive_messages(
+        &self,
+        scope: AgentScope,
+        which: Reviving,
+        due_at: Timestamp,
+    ) -> Result<u64> {
         let agent = scope.agent.as_bytes();
-        let revive = "WITH revived AS (UPDATE transcript_messages SET state = 'pending' \
-                 WHERE agent_id = $1 AND state = 'failed' RETURNING 1), \
+        let are_wanted = match which {
+            Reviving::Failed => "state = 'failed'",
+            Reviving::Absorbed => "state = 'absorbed' AND words_until IS NOT NULL",
+        };
+        let revive = format!(
+            "WITH revived AS (UPDATE transcript_messages SET state = 'pending', words_until = NULL \
+                 WHERE agent_id = $1 AND {are_wanted} RETURNING 1), \
              due AS (UPDATE transcripts SET due_at = least(due_at, $2), failures = 0 \
                  WHERE agent_id = $1 AND claimed_until IS NULL AND EXISTS (SELECT 1 FROM revived)) \
-             SELECT count(*) FROM revived";
+             SELECT count(*) FROM revived"
+        );
         let statements = vec![Statement::new(revive, values![agent, due_at])];
         let answers = self.hold_and_write(scope, statements).await?;
         let revived = first(&answers.concat(), |row| {
             Columns::new(row, "transcript_messages").count()
         })?;
         Ok(revived.unwrap_or_default())
+    }
+
+    async fn forget_words(&self, now: Timestamp) -> Result<()> {
+        let sql =
+            "UPDATE transcript_messages SET body = '', words_until = NULL WHERE words_until <= $1";
+        self.writes(Reach::Fleet, sql, values![now]).await.map(drop)
     }
 
     async fn due_transcripts(

@@ -60,9 +60,9 @@ use memoir_store::{
     Access, AccessRow, AccountRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits,
     Deliveries, DeliveryRow, Document, DueQuery, Error, Finding, Fleet, FleetLoad, FleetPage,
     FleetRecord, FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow, OpenAccess,
-    ReceiverDigest, RecordFilter, RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot,
-    Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow, VectorRow,
-    Vectors, WaitingSession,
+    ReceiverDigest, RecordFilter, RecordPlace, ReplyRow, Result, Reviving, Selection, SessionRow,
+    Snapshot, Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow,
+    VectorRow, Vectors, WaitingSession,
 };
 use rusqlite::Connection;
 
@@ -695,11 +695,21 @@ impl Transcripts for SqliteStore {
         self.write(1, settle).await.map(drop)
     }
 
-    async fn revive_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<u64> {
+    async fn revive_messages(
+        &self,
+        scope: AgentScope,
+        which: Reviving,
+        due_at: Timestamp,
+    ) -> Result<u64> {
         self.write(BULK_ROWS, move |connection| {
-            transcripts::revive(connection, scope, due_at)
+            transcripts::revive(connection, scope, which, due_at)
         })
         .await
+    }
+
+    async fn forget_words(&self, now: Timestamp) -> Result<()> {
+        let forget = move |connection: &Connection| transcripts::forget_words(connection, now);
+        self.write(BULK_ROWS, forget).await
     }
 
     async fn due_transcripts(

@@ -1,7 +1,7 @@
 //! Conversations that wait to be read.
 
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp, absorption::MessageState};
-use memoir_store::{FURTHEST_DAYS, MessageRow, TranscriptRow};
+use memoir_store::{FURTHEST_DAYS, MessageOutcome, MessageRow, Reviving, TranscriptRow};
 use rusqlite::{Connection, params};
 
 use crate::{
@@ -162,6 +162,16 @@ pub(crate) fn transcript(connection: &Connection, scope: AgentScope) -> Result<T
             MessageState::Failed => transcript.failed = count,
         }
     }
+    let kept = first(
+        connection,
+        "SELECT count(words_until), max(words_until) FROM transcript_messages WHERE agent_id = ?1",
+        [scope.agent.as_bytes()],
+        |row| {
+            let mut columns = Columns::new(row, "transcript_messages");
+            Ok((columns.count()?, columns.optional_time()?))
+        },
+    )?;
+    (transcript.kept, transcript.kept_until) = kept.unwrap_or_default();
     Ok(transcript)
 }
 
@@ -248,19 +258,25 @@ pub(crate) fn settle(
     Ok(WriteOutcome::any(settled))
 }
 
-/// Lets messages that were given up wait again.
+/// Lets messages wait again.
 pub(crate) fn revive(
     connection: &Connection,
     scope: AgentScope,
+    which: Reviving,
     due_at: Timestamp,
 ) -> Result<WriteOutcome<u64>> {
     check_owner(connection, scope)?;
     let agent = scope.agent.as_bytes();
-    let revived = connection
-        .prepare_cached(
-            "UPDATE transcript_messages SET state = 'pending' WHERE agent_id = ?1 AND state = 'failed'",
-        )?
-        .execute([agent])?;
+    let sql = match which {
+        Reviving::Failed => {
+            "UPDATE transcript_messages SET state = 'pending' WHERE agent_id = ?1 AND state = 'failed'"
+        }
+        Reviving::Absorbed => {
+            "UPDATE transcript_messages SET state = 'pending', words_until = NULL \
+             WHERE agent_id = ?1 AND state = 'absorbed' AND words_until IS NOT NULL"
+        }
+    };
+    let revived = connection.prepare_cached(sql)?.execute([agent])?;
     if revived > 0 {
         connection
             .prepare_cached(
@@ -276,22 +292,40 @@ pub(crate) fn revive(
     })
 }
 
-/// Writes what became of messages. The words of those that were absorbed go.
+/// Removes words that are kept until then or an earlier time.
+pub(crate) fn forget_words(connection: &Connection, now: Timestamp) -> Result<WriteOutcome<()>> {
+    let forgotten = connection
+        .prepare_cached(FORGET_WORDS)?
+        .execute([now.microseconds()])?;
+    fault::point("transcript.forgotten");
+    Ok(WriteOutcome {
+        is_written: forgotten > 0,
+        value: (),
+    })
+}
+
+/// A range of an index.
+const FORGET_WORDS: &str =
+    "UPDATE transcript_messages SET body = x'', words_until = NULL WHERE words_until <= ?1";
+
+/// Writes what became of messages. The words of those that were absorbed go, or are kept until a time.
 pub(crate) fn write_states(
     connection: &Connection,
     agent: &[u8; 16],
-    messages: &[(u64, MessageState)],
+    messages: &[MessageOutcome],
 ) -> Result<()> {
     let mut statement = connection.prepare_cached(
         // `state = 'pending'` in the condition is what makes absorbing exactly once: the memories
         // of the same decision are saved only where every message was still waiting.
-        "UPDATE transcript_messages SET state = ?3, \
-             body = CASE WHEN ?3 = 'absorbed' THEN x'' ELSE body END \
+        "UPDATE transcript_messages SET state = ?3, words_until = ?4, \
+             body = CASE WHEN ?3 = 'absorbed' AND ?4 IS NULL THEN x'' ELSE body END \
          WHERE agent_id = ?1 AND seq = ?2 AND state = 'pending'",
     )?;
-    for (seq, state) in messages {
-        let seq = count(*seq, "transcript_messages", "seq")?;
-        if statement.execute(params![agent, seq, state.as_str()])? == 0 {
+    for message in messages {
+        let seq = count(message.seq, "transcript_messages", "seq")?;
+        let words_until = message.words_until.map(Timestamp::microseconds);
+        let written = params![agent, seq, message.state.as_str(), words_until];
+        if statement.execute(written)? == 0 {
             // Somebody else has read it meanwhile: then nothing of this is to be saved twice.
             return Err(memoir_store::Error::Conflict.into());
         }
@@ -396,6 +430,12 @@ mod tests {
                 &[
                     "SEARCH agents USING COVERING INDEX agents_by_reflection (account_id=? AND reflect_after<?)",
                     "SEARCH agents USING COVERING INDEX agents_by_reflection (account_id=? AND reflect_after>?)",
+                ],
+            ),
+            (
+                FORGET_WORDS,
+                &[
+                    "SEARCH transcript_messages USING INDEX transcript_messages_kept (words_until<?)",
                 ],
             ),
             (

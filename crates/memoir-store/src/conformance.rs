@@ -136,6 +136,7 @@ stories! {
     transcripts::spec_2_6_no_message_is_read_twice,
     transcripts::spec_2_6_what_is_due_is_claimed_by_one,
     transcripts::spec_2_5_reflections_are_due_after_a_slot,
+    transcripts::spec_2_6_absorbed_words_are_kept_until_a_time,
     transcripts::spec_5_4_an_erased_agents_messages_are_gone,
     vectors::spec_5_3_a_vector_is_of_one_version_of_a_memory,
     vectors::spec_2_8_the_vectors_of_two_models_stand_beside_each_other,

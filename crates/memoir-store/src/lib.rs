@@ -45,5 +45,5 @@ pub use traits::{
     Access, AgentQuery, DueQuery, FURTHEST_DAYS, Faded, Finding, Fleet, LogsOf, MemoryPage,
     RecordFilter, Selection, Snapshot, Store, StoredUsage,
 };
-pub use transcripts::{MessageRow, TranscriptRow, Transcripts};
+pub use transcripts::{MessageOutcome, MessageRow, Reviving, TranscriptRow, Transcripts};
 pub use vectors::{VectorRow, Vectors};

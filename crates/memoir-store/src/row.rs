@@ -7,7 +7,6 @@ use std::{
 
 use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
-    absorption::MessageState,
     access::AccessState,
     audit::{Action, ActorKind},
     memory::{ArchivedBy, Kind, Number},
@@ -16,7 +15,7 @@ use memoir_domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::{Error, MessageOutcome, Result};
 
 /// An agent's words on their way to the disk: a version byte, then what that version makes of them.
 #[derive(Clone, PartialEq, Eq, Default)]
@@ -466,7 +465,7 @@ pub struct Commit {
     pub access: Vec<AccessRow>,
     /// What became of messages that waited to be read, by their places (see
     /// [`Transcripts`](crate::Transcripts)). One that waits no longer is a conflict.
-    pub messages: Vec<(u64, MessageState)>,
+    pub messages: Vec<MessageOutcome>,
     /// Records, at the end of the log.
     pub records: Vec<AuditRow>,
     /// The request that makes the change, where it has an idempotency key.

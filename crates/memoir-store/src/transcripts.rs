@@ -18,8 +18,29 @@ pub struct MessageRow {
     pub received_at: Timestamp,
     /// What became of it.
     pub state: MessageState,
-    /// Who said what when; empty once it was absorbed.
+    /// Who said what when; empty once its words are gone.
     pub body: StoredText,
+}
+
+/// What became of a message that waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageOutcome {
+    /// Its place among the agent's messages.
+    pub seq: u64,
+    /// What became of it.
+    pub state: MessageState,
+    /// Of an absorbed one until when its words are kept; `None` for one whose words go with this, and for every other
+    /// state.
+    pub words_until: Option<Timestamp>,
+}
+
+/// Which messages are to wait again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reviving {
+    /// Those that were given up.
+    Failed,
+    /// Those that were absorbed and whose words are kept.
+    Absorbed,
 }
 
 /// What is to become of an agent's messages, and what did.
@@ -37,6 +58,10 @@ pub struct TranscriptRow {
     pub absorbed: u64,
     /// Messages that were given up.
     pub failed: u64,
+    /// Absorbed messages whose words are kept.
+    pub kept: u64,
+    /// Until when the last words of these are kept; `None` where none are.
+    pub kept_until: Option<Timestamp>,
 }
 
 /// Messages that wait to be read. They are read in the order in which they came; what a message became is
@@ -89,8 +114,16 @@ pub trait Transcripts: Send + Sync {
         failures: u32,
     ) -> Result<()>;
 
-    /// Lets messages that were given up wait again, to be read at `due_at`. How many.
-    async fn revive_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<u64>;
+    /// Lets messages wait again, to be read at `due_at`. How many.
+    async fn revive_messages(
+        &self,
+        scope: AgentScope,
+        which: Reviving,
+        due_at: Timestamp,
+    ) -> Result<u64>;
+
+    /// Removes the words of absorbed messages that are kept until `now` or an earlier time, of all agents (SPEC 2.6).
+    async fn forget_words(&self, now: Timestamp) -> Result<()>;
 
     /// Agents that are not erased and whose messages are due at `now`, or further ahead than
     /// [`FURTHEST_DAYS`](crate::FURTHEST_DAYS), of all accounts or of one, those

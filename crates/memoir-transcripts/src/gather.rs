@@ -200,11 +200,8 @@ pub(crate) fn time(value: Option<Raw<'_>>) -> Option<Timestamp> {
 }
 
 impl From<Undecodable> for NoMessageReason {
-    fn from(undecodable: Undecodable) -> Self {
-        match undecodable {
-            Undecodable::NotUtf8 => Self::NotUtf8,
-            Undecodable::Malformed => Self::Malformed,
-        }
+    fn from(_: Undecodable) -> Self {
+        Self::Malformed
     }
 }
 

@@ -204,8 +204,6 @@ pub enum NoMessageReason {
     DuplicateId,
     /// It is larger than [`TranscriptLimits`] allows.
     TooLarge,
-    /// It is not UTF-8.
-    NotUtf8,
     /// It is not the JSON that should stand there.
     Malformed,
     /// The field of this name is missing.
@@ -231,7 +229,6 @@ impl NoMessageReason {
             Self::Bookkeeping => "bookkeeping",
             Self::DuplicateId => "duplicate_id",
             Self::TooLarge => "too_large",
-            Self::NotUtf8 => "not_utf8",
             Self::Malformed => "malformed",
             Self::MissingField(_) => "missing_field",
             Self::InvalidField(_) => "invalid_field",
@@ -245,7 +242,6 @@ impl NoMessageReason {
             self,
             Self::Detached
                 | Self::TooLarge
-                | Self::NotUtf8
                 | Self::Malformed
                 | Self::MissingField(_)
                 | Self::InvalidField(_)
@@ -269,7 +265,6 @@ impl fmt::Display for NoMessageReason {
             Self::Bookkeeping => "the program's own notes",
             Self::DuplicateId => "read already",
             Self::TooLarge => "too large",
-            Self::NotUtf8 => "not UTF-8",
             Self::Malformed => "malformed",
             Self::MissingField(name) => return write!(formatter, "`{name}` is missing"),
             Self::InvalidField(name) => return write!(formatter, "`{name}` cannot be read"),

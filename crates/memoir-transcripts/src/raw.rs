@@ -6,6 +6,8 @@
 //!
 //! A streaming deserializer would stop at the first wrong byte, and hold whatever a value holds.
 
+use memoir_domain::mend;
+
 /// Follows one value through its bytes, in one go or as they come.
 #[derive(Debug, Default)]
 pub struct Scan {
@@ -119,14 +121,9 @@ pub struct Raw<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BrokenJson(pub usize);
 
-/// Why a string cannot be decoded.
+/// A string is none of JSON's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Undecodable {
-    /// It is not UTF-8.
-    NotUtf8,
-    /// It is no string of JSON.
-    Malformed,
-}
+pub struct Undecodable;
 
 impl<'a> Raw<'a> {
     /// The one value that `bytes` are, white space around it aside.
@@ -206,7 +203,7 @@ impl<'a> Raw<'a> {
         number.is_finite().then_some(number)
     }
 
-    /// A string; `Ok(None)` for any other value.
+    /// A string, mended where part of it is no text (SPEC 2.1); `Ok(None)` for any other value.
     ///
     /// # Errors
     /// It cannot be decoded.
@@ -214,14 +211,9 @@ impl<'a> Raw<'a> {
         if !self.is_string() {
             return Ok(None);
         }
-        // As it is first: half pairs are rare, and mending them copies the text.
-        if let Ok(text) = serde_json::from_slice(self.bytes) {
-            return Ok(Some(text));
-        }
-        let bytes = std::str::from_utf8(self.bytes).map_err(|_| Undecodable::NotUtf8)?;
-        serde_json::from_str(&mend_surrogates(bytes))
+        serde_json::from_str(&mend::json(self.bytes))
             .map(Some)
-            .map_err(|_| Undecodable::Malformed)
+            .map_err(|_| Undecodable)
     }
 
     /// A string that can be decoded, or a whole number as it is written.
@@ -292,42 +284,6 @@ impl<'a> Raw<'a> {
             at: closed.at + 1,
         })
     }
-}
-
-/// Writes U+FFFD for each half of a pair that stands alone in `string`, which is JSON: programs that cut a
-/// text between the halves of an emoji leave one.
-fn mend_surrogates(string: &str) -> String {
-    let mut mended = String::with_capacity(string.len());
-    let mut rest = string;
-    while let Some(at) = rest.find('\\') {
-        mended.push_str(&rest[..at]);
-        rest = &rest[at..];
-        // An escape has 6 bytes, a pair of them 12.
-        let unit = unit(rest);
-        let taken = match unit {
-            Some(0xD800..=0xDBFF)
-                if matches!(rest.get(6..).and_then(self::unit), Some(0xDC00..=0xDFFF)) =>
-            {
-                12
-            }
-            Some(0xD800..=0xDFFF) => {
-                mended.push('\u{FFFD}');
-                rest = &rest[6..];
-                continue;
-            }
-            // The backslash and what it escapes, so that an escaped backslash does not begin anything.
-            _ => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
-        };
-        mended.push_str(&rest[..taken]);
-        rest = &rest[taken..];
-    }
-    mended + rest
-}
-
-/// The UTF-16 unit that `text` begins with as an escape.
-fn unit(text: &str) -> Option<u16> {
-    let digits = text.strip_prefix("\\u")?.get(..4)?;
-    u16::from_str_radix(digits, 16).ok()
 }
 
 /// The keys that the object at the beginning of `bytes` begins with, as they are written; `bytes` may end in

@@ -23,7 +23,7 @@
 
 use std::io::Read;
 
-use memoir_domain::Timestamp;
+use memoir_domain::{Timestamp, mend};
 
 use crate::{
     Error, FilePosition, NoMessageReason,
@@ -67,9 +67,7 @@ impl PlainText {
         let limit = gathered.limits().message_bytes;
         let taken = source.take_line(limit);
         let line = match taken {
-            Ok(PieceRead::Whole) => {
-                std::str::from_utf8(&source.piece).map_err(|_| NoMessageReason::NotUtf8)
-            }
+            Ok(PieceRead::Whole) => Ok(mend::text(&source.piece)),
             Ok(PieceRead::TooLarge) => Err(NoMessageReason::TooLarge),
             Ok(PieceRead::Nothing | PieceRead::Truncated) => {
                 self.finish(gathered);

@@ -52,7 +52,18 @@ pub(crate) struct ShownFailure {
     hint: Option<String>,
 }
 
+/// The code of what was modified outside Memoir.
+pub(crate) const TAMPERED: &str = "tampered";
+
 impl Failure {
+    /// Whether it is that what is stored was modified outside Memoir.
+    pub(crate) fn is_tampered(&self) -> bool {
+        match self {
+            Self::ShownFailure(failure) => failure.code == Some(TAMPERED),
+            Self::PipeClosed => false,
+        }
+    }
+
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self::ShownFailure(Box::new(ShownFailure {
             code: None,
@@ -60,6 +71,15 @@ impl Failure {
             details: None,
             hint: None,
         }))
+    }
+
+    /// With the code of a service's response.
+    #[must_use]
+    pub(crate) fn code(mut self, code: &'static str) -> Self {
+        if let Self::ShownFailure(failure) = &mut self {
+            failure.code = Some(code);
+        }
+        self
     }
 
     /// With what to do about it.
@@ -185,9 +205,6 @@ fn hint(error: &Error) -> Option<String> {
         Error::BeyondAgent { .. } => "an administrator can undo it",
         Error::BadLines { .. } => "correct them, or import the rest with `--skip-bad`",
         Error::NameTaken(_) => "names are compared without regard to case; choose another one",
-        Error::NotDiscarded(_) => {
-            "only a discarded memory can be restored; `memoir promote` brings an archival one back into the prompt"
-        }
         Error::Connect(_) => "`memoir doctor` checks the models in use",
         Error::Quota(reached) => {
             return Some(format!(

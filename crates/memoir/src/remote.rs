@@ -7,7 +7,12 @@ use reqwest::{Client, Method, StatusCode, Url};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{config, failure::Failure, installation::TOKEN, private_file};
+use crate::{
+    config,
+    failure::{Failure, TAMPERED},
+    installation::TOKEN,
+    private_file,
+};
 
 /// Until when one request is answered.
 // Longer than the service takes for its last word, which is that it goes on with what was asked for
@@ -184,6 +189,7 @@ impl Remote {
                 "the token of `{}` may have ended or been revoked; give another one in {TOKEN}",
                 self.agent
             )),
+            _ if code == TAMPERED => Failure::new(message).code(TAMPERED),
             _ => Failure::new(message),
         })
     }

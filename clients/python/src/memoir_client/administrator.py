@@ -116,7 +116,7 @@ class Administrator(Door):
         return read(ErasedAgent, self._transport.send("DELETE", of(agent)))
 
     def create_token(self, agent: str, *, expires_at: datetime | str | None = None) -> MadeToken:
-        """Makes an agent's first token, while it has no memories; later ones, where it lets you."""
+        """Makes an agent's first token, while it is not in use; later ones, where it lets you."""
         return self._post(MadeToken, f"{of(agent)}/tokens", {"expires_at": moment(expires_at)})
 
     def remember(

@@ -195,6 +195,21 @@ class SavedMemory(Memory):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class StoredTranscript(Shown):
+    """Messages of an agent's conversations whose words are stored, sealed.
+
+    Attributes:
+        waiting: messages that wait to be read, or could not be.
+        absorbed: absorbed messages.
+        absorbed_until: until when the words of the last absorbed ones are kept.
+    """
+
+    waiting: int
+    absorbed: int
+    absorbed_until: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ShreddedMemory(Memory):
     """What is left of a memory that was shredded.
 
@@ -202,11 +217,13 @@ class ShreddedMemory(Memory):
         redacted_records: how many earlier records its text was removed from.
         summaries: summaries, active or discarded, that a session wrote over it.
         derived: summaries and reports that were shredded with it.
+        transcript: conversations whose words are stored, and that may hold the text.
     """
 
     redacted_records: int
     summaries: tuple[int, ...]
     derived: tuple[int, ...]
+    transcript: StoredTranscript | None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -627,6 +644,7 @@ class AccessRequest(Shown):
         reads, memories_read, tokens_read: what was seen under it.
         summaries: summaries that were written over what was shredded; only in the response to the
             agent's consent.
+        transcript: conversations whose words are stored, and that may hold it; likewise.
     """
 
     id: str
@@ -650,6 +668,7 @@ class AccessRequest(Shown):
     memories_read: int
     tokens_read: int
     summaries: tuple[int, ...] | None = None
+    transcript: StoredTranscript | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

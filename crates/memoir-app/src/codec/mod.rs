@@ -36,8 +36,8 @@ use memoir_domain::{
 };
 use memoir_store::{
     AccessColumns, AccessRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, FleetRanks,
-    FleetSession, MemoryRow, MessageRow, SessionColumns, SessionRow, StoredText, SummaryRow,
-    TokenRow, VectorRow,
+    FleetSession, MemoryRow, MessageOutcome, MessageRow, SessionColumns, SessionRow, StoredText,
+    SummaryRow, TokenRow, VectorRow,
 };
 use memoir_vault::{
     AgentKey,
@@ -698,8 +698,8 @@ pub(crate) struct WrittenBeside {
     pub(crate) read: BTreeMap<u64, AuditRow>,
     /// The agent's tokens that it makes or changes.
     pub(crate) tokens: Vec<TokenRow>,
-    /// What became of messages of conversations, by their places.
-    pub(crate) messages: Vec<(u64, MessageState)>,
+    /// What became of messages of conversations.
+    pub(crate) messages: Vec<MessageOutcome>,
 }
 
 /// A decision with what goes beside it.

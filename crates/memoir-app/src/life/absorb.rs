@@ -7,7 +7,8 @@ use std::time::Duration;
 use memoir_domain::{
     AgentScope, PrivateText, Timestamp,
     absorption::{
-        self, ANSWER, CHUNK_TOKENS, ConversationMessage, IDLE_SECONDS, Known, MessageState,
+        self, ANSWER, CHUNK_TOKENS, ConversationMessage, IDLE_SECONDS, KEPT_DAYS, Known,
+        MessageState,
     },
     agent::Agent,
     answer::Unreadable,
@@ -19,7 +20,7 @@ use memoir_domain::{
     replace::Replacing,
 };
 use memoir_model::{AnswerSchema, Model};
-use memoir_store::{AgentQuery, MessageRow, Selection, TranscriptRow};
+use memoir_store::{AgentQuery, MessageOutcome, MessageRow, Reviving, Selection, TranscriptRow};
 use serde::Serialize;
 
 use super::RULES_ONLY;
@@ -251,6 +252,8 @@ impl AgentHandle {
             })
             .collect::<Result<_>>()?;
         self.memoir.keys.check_there()?;
+        // Where no service runs, what hands over is what comes by most often.
+        self.memoir.forget_words().await?;
         let store = &self.memoir.store;
         // Under no version of the agent: conversations may come in at any time and must not disturb
         // a session. That the agent is not erased, the store looks at in the same transaction.
@@ -305,7 +308,10 @@ impl AgentHandle {
         if row.pending == 0 && row.failed > 0 {
             // Only where somebody asks for it by hand: the schedule would pay for the same failure again and
             // again.
-            store.revive_messages(self.scope, self.memoir.now()).await?;
+            let now = self.memoir.now();
+            store
+                .revive_messages(self.scope, Reviving::Failed, now)
+                .await?;
             row = store.transcript(self.scope).await?;
         }
         // Whoever asks for it waits neither for what is due later, nor for somebody who may have died. One
@@ -317,6 +323,21 @@ impl AgentHandle {
         let mut stop: Stop<'_> = Box::pin(stop);
         self.absorb_claimed(model.as_ref(), claim, row, &mut stop, observer)
             .await
+    }
+
+    /// Lets what was absorbed in the last [`KEPT_DAYS`] days wait again, so that [`AgentHandle::absorb`] reads it once
+    /// more. What was noted of it before stays. How many messages that is.
+    ///
+    /// # Errors
+    /// The agent is gone; the store fails.
+    pub async fn absorb_again(&self) -> Result<u64> {
+        self.memoir.forget_words().await?;
+        self.load(&AgentQuery::default()).await?;
+        let now = self.memoir.now();
+        let store = &self.memoir.store;
+        Ok(store
+            .revive_messages(self.scope, Reviving::Absorbed, now)
+            .await?)
     }
 
     /// As [`AgentHandle::absorb`], for the schedule: where messages are due, and nobody reads them. `None`
@@ -643,7 +664,7 @@ impl AgentHandle {
             let mut replacing = self.replacing_for(notes, &loaded.memories).await?;
             let (decision, answer) = decide(loaded.agent, &mut replacing, now);
             let beside = codec::WrittenBeside {
-                messages: places.iter().map(|place| (*place, state)).collect(),
+                messages: outcomes(places.iter().copied(), state, now),
                 ..codec::WrittenBeside::default()
             };
             Ok((Some(Writing { decision, beside }), Some(answer)))
@@ -658,6 +679,22 @@ impl AgentHandle {
     }
 }
 
+/// What became of the messages at these places. The words of absorbed ones are kept for a while.
+pub(super) fn outcomes(
+    places: impl Iterator<Item = u64>,
+    state: MessageState,
+    now: Timestamp,
+) -> Vec<MessageOutcome> {
+    let is_absorbed = state == MessageState::Absorbed;
+    let words_until = is_absorbed.then(|| now.plus_days(KEPT_DAYS));
+    let outcome = |seq| MessageOutcome {
+        seq,
+        state,
+        words_until,
+    };
+    places.map(outcome).collect()
+}
+
 /// Messages as they were handed over.
 pub(super) fn opened(loaded: &Loaded, rows: &[MessageRow]) -> Result<Vec<ConversationMessage>> {
     let key = loaded.base.key();
@@ -667,6 +704,14 @@ pub(super) fn opened(loaded: &Loaded, rows: &[MessageRow]) -> Result<Vec<Convers
 }
 
 impl crate::Memoir {
+    /// Removes the words of absorbed conversations whose days are over (SPEC 2.6).
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn forget_words(&self) -> Result<()> {
+        Ok(self.store.forget_words(self.now()).await?)
+    }
+
     /// The agents whose conversations are due.
     pub(super) async fn due_transcripts(&self, per_account: u32) -> Result<Vec<AgentScope>> {
         let now = self.now();

@@ -12,7 +12,10 @@ use memoir_model::ModelName;
 use memoir_store::{AgentQuery, MessageRow, Selection};
 use serde::Serialize;
 
-use super::{RULES_ONLY, absorb::opened};
+use super::{
+    RULES_ONLY,
+    absorb::{opened, outcomes},
+};
 use crate::{
     AgentHandle, Error, Loaded, OwnAgent, Result,
     codec::{self, Writing},
@@ -143,10 +146,11 @@ impl OwnAgent {
             let notes = absorption::noted(journal, core, at, added_by)
                 .map_err(|Unreadable { problem, .. }| Invalid::new("notes", problem))?;
             let beside = codec::WrittenBeside {
-                messages: rows
-                    .iter()
-                    .map(|row| (row.seq, MessageState::Absorbed))
-                    .collect(),
+                messages: outcomes(
+                    rows.iter().map(|row| row.seq),
+                    MessageState::Absorbed,
+                    now,
+                ),
                 ..codec::WrittenBeside::default()
             };
             let mut replacing = self.replacing_for(&notes, &loaded.memories).await?;

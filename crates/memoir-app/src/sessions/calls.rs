@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use memoir_domain::{
     SessionId, Timestamp,
     agent::Agent,
-    audit::{Change, Record},
+    audit::{Action, Change, Record},
     breaker::Gauge,
     draft::Decision,
     lifecycle,
@@ -404,7 +404,8 @@ impl AgentHandle {
     }
 
     /// The session's edits, and every memory that they touch as it stands now: all that the session did,
-    /// as its sealed row counts it.
+    /// as its sealed row counts it. After them come an administrator's confirmations since, which a rollback keeps to
+    /// (SPEC 4.3).
     ///
     /// # Errors
     /// Records of the session are missing, or there are others.
@@ -422,7 +423,9 @@ impl AgentHandle {
         // The count is read before and after the records. Only where both are the same did the
         // session stand still meanwhile; the commit would notice a later change by the version.
         let before = self.edits_of(id).await?;
-        let history = self.edit_records(id).await?;
+        let mut history = self.edit_records(id).await?;
+        let confirmations = self.confirmations_since(history.first()).await?;
+        history.extend(confirmations);
         let touched = rollback::touched(&history).into_iter().collect();
         let memories = self.with_sources(touched).await?;
         let edits = self.edits_of(id).await?;
@@ -458,6 +461,21 @@ impl AgentHandle {
         all.dedup();
         let loaded = self.load(&memory_query(Selection::Numbers(all))).await?;
         Ok(by_number(loaded.memories.copies()))
+    }
+
+    /// An administrator's acts since `first` that changed nothing.
+    async fn confirmations_since(&self, first: Option<&Record>) -> Result<Vec<Record>> {
+        let Some(first) = first else {
+            return Ok(Vec::new());
+        };
+        let filter = RecordFilter {
+            from_seq: first.seq,
+            actions: vec![Action::MemoryRestored],
+            ..RecordFilter::default()
+        };
+        let mut acts = self.load_records(&filter).await?;
+        acts.retain(rollback::is_confirmation);
+        Ok(acts)
     }
 
     async fn edit_records(&self, id: SessionId) -> Result<Vec<Record>> {

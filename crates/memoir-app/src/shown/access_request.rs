@@ -15,7 +15,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{AgentLens, Viewer, schema, schemas};
-use crate::{Result, codec};
+use crate::{Result, StoredTranscript, codec};
 
 /// An access request without text of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -87,6 +87,10 @@ pub struct AccessRequestWords {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<u64>>)]
     pub summaries: Option<Vec<Number>>,
+    /// Conversations whose words are stored, and that may hold the shredded text: only in the response to the agent's
+    /// consent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<StoredTranscript>,
 }
 
 /// An access request, with the agent's response for a viewer that may read it.
@@ -168,6 +172,7 @@ impl ShownAccessRequest {
         let words = AccessRequestWords {
             reason: request.reason.take(),
             summaries: None,
+            transcript: None,
         };
         let facts = AccessRequestFacts::new(agent, request);
         Self { facts, words }

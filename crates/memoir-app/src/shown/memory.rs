@@ -11,7 +11,7 @@ use memoir_domain::{
     origin::Origin,
     recall::{RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery},
 };
-use memoir_store::{Faded, MemoryPage, Selection};
+use memoir_store::{AgentQuery, Faded, MemoryPage, Selection};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -240,9 +240,9 @@ impl AgentHandle {
         let rows = self.memoir.store.memories(self.scope, &[number]).await?;
         match (rows.into_iter().next(), self.present_key().await?) {
             (Some(row), Some(key)) => codec::memory(&key, &row),
-            // Perhaps the agent is gone.
+            // Perhaps the agent is gone, or the memory was removed outside Memoir.
             _ => {
-                self.check_present().await?;
+                self.load(&AgentQuery::default()).await?;
                 Err(Error::NoMemory(number))
             }
         }
@@ -259,12 +259,13 @@ impl AgentHandle {
     /// One page of memories, by number, without their text.
     ///
     /// # Errors
-    /// The store fails.
+    /// A memory was removed outside Memoir, on this page or on another one; the store fails.
     pub async fn memory_page(&self, page: &MemoryPage) -> Result<Vec<MemoryFacts>> {
-        let key = self.check_present().await?;
+        let loaded = self.load(&AgentQuery::default()).await?;
+        let key = loaded.base.key();
         let _room = self.room_for_rows(page.limit).await?;
         let rows = self.memoir.store.memory_page(self.scope, page).await?;
-        let memories = crate::parallel::map(rows, |row| codec::memory(&key, &row))
+        let memories = crate::parallel::map(rows, |row| codec::memory(key, &row))
             .into_iter()
             .collect::<Result<Vec<Memory>>>()?;
         let links = self.links_of(memories.iter()).await?;

@@ -28,8 +28,8 @@ use memoir_domain::{
 use memoir_store::{
     AccessRow, AccountRow, AgentQuery, AgentRow, AuditRow, Commit, Commits, Document, DueQuery,
     Finding, Fleet, FleetPage, FleetRecord, FleetSlice, LeafRow, LogsOf, MemoryRow, OpenAccess,
-    RecordFilter, RecordPlace, ReplyRow, Result, Selection, SessionRow, Snapshot, Store, TokenRow,
-    UserRow, WaitingSession,
+    RecordFilter, RecordPlace, ReplyRow, Result, Reviving, Selection, SessionRow, Snapshot, Store,
+    TokenRow, UserRow, WaitingSession,
 };
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::Turn;
@@ -579,8 +579,17 @@ impl memoir_store::Transcripts for Watched {
             .settle_transcript(scope, claim, due_at, failures)
             .await
     }
-    async fn revive_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<u64> {
-        self.inner.revive_messages(scope, due_at).await
+    async fn forget_words(&self, now: Timestamp) -> Result<()> {
+        self.inner.forget_words(now).await
+    }
+
+    async fn revive_messages(
+        &self,
+        scope: AgentScope,
+        which: Reviving,
+        due_at: Timestamp,
+    ) -> Result<u64> {
+        self.inner.revive_messages(scope, which, due_at).await
     }
     async fn due_transcripts(
         &self,

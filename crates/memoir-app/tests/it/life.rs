@@ -4,7 +4,7 @@
 use std::{future::pending, time::Duration};
 
 use memoir_app::{
-    AbsorbProgress, Absorbed, Error, HandedMessage, LifeSchedule, MemoryInput, Reflected,
+    AbsorbProgress, Absorbed, Error, HandedMessage, LifeSchedule, MemoryInput, Reflected, ShredWish,
 };
 use memoir_domain::{
     absorption::CoreNote,
@@ -223,6 +223,58 @@ async fn spec_2_6_a_conversation_is_read_once() {
         .unwrap();
     assert_eq!(noted.content(), "Ann came by.");
     assert_eq!(noted.created_at.to_string(), "2026-02-01T10:00:00Z");
+    wren.check().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_an_absorbed_conversation_can_be_read_once_more_for_seven_days() {
+    let wren = TestAgent::new(&["I like rain."]).await;
+    let message = message("a", "My sister is called Mira.");
+    let handed = wren.agent.hand_over(vec![message], true, ActorKind::Agent);
+    handed.await.unwrap();
+    assert_eq!(
+        absorb(&wren, [notes(&[], &[])]).await.saved,
+        0,
+        "a bad reading"
+    );
+    assert_eq!(wren.agent.absorb_again().await.unwrap(), 1);
+    let absorbed = absorb(&wren, [notes(&[], &["Ann's sister is called Mira."])]).await;
+    assert_eq!((absorbed.messages, absorbed.saved), (1, 1));
+    wren.clock.advance(6 * DAY);
+    wren.memoir.forget_words().await.unwrap();
+    let wish = ShredWish::of(Number(1), "a slip");
+    let shredded = wren.agent.shred(wish, &person()).await.unwrap();
+    // A shredding names the conversation to the agent.
+    let stored = shredded.transcript.unwrap();
+    assert_eq!((stored.waiting, stored.absorbed), (0, 1));
+    assert!(stored.absorbed_until.is_some());
+    wren.clock.advance(DAY);
+    assert_eq!(wren.agent.absorb_again().await.unwrap(), 0);
+    assert_eq!(wren.agent.transcript().await.unwrap().absorbed, 1);
+    wren.check().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_a_draft_beside_the_answer_saves_nothing_and_uses_nothing_up() {
+    let wren = TestAgent::new(&["I like rain."]).await;
+    let message = message("a", "My sister is called Mira.");
+    let handed = wren.agent.hand_over(vec![message], true, ActorKind::Agent);
+    handed.await.unwrap();
+    let drafted = || {
+        Turn::text(
+            "Draft: {\"journal\": [], \"core\": []}\nFinal: {\"journal\": [], \"core\": [\"Ann's sister is called Mira.\"]}",
+        )
+    };
+    let absorbed = absorb(&wren, [drafted(), drafted()]).await;
+    assert_eq!(
+        (absorbed.messages, absorbed.saved, absorbed.pending),
+        (0, 0, 1)
+    );
+    assert!(absorbed.failure.unwrap().contains("two different"));
+    // Asked once more it gives one, in the reasoning of which drafts are none.
+    let answer = "[THINK]{\"journal\": [], \"core\": []}[/THINK]{\"journal\": [], \"core\": [\"Ann's sister is called Mira.\"]}";
+    let absorbed = absorb(&wren, [drafted(), Turn::text(answer)]).await;
+    assert_eq!((absorbed.messages, absorbed.saved), (1, 1));
     wren.check().await;
 }
 

@@ -19,6 +19,7 @@ mod documents;
 mod driving;
 mod embedding;
 mod erasing;
+mod in_use;
 mod installation;
 mod key_files;
 mod leases;

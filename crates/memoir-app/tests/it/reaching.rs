@@ -150,7 +150,7 @@ async fn spec_5_3_one_memory_that_was_changed_or_moved_is_not_shown() {
         ),
         (
             "DELETE FROM memories WHERE number = 1 AND agent_id = ?1",
-            "not_found",
+            "tampered",
         ),
     ] {
         let folder = new_folder();

@@ -603,7 +603,7 @@ async fn provoke(
             .await,
     );
     said.error(agent.shred(ShredWish::of(shredded, word), &person()).await);
-    said.error(agent.handle(Number(1), Handling::Restore, &person()).await);
+    said.error(agent.handle(Number(1), Handling::Promote, &person()).await);
     said.error(
         agent
             .handle(Number(999), Handling::Restore, &person())

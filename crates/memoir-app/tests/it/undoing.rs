@@ -149,18 +149,67 @@ async fn spec_4_3_one_memory_is_restored() {
         .unwrap();
     assert_eq!(restored.discarded_at, None);
     assert!(wren.kept().await.contains(&5));
-    assert!(matches!(
-        wren.agent
-            .handle(Number(5), Handling::Restore, &person())
-            .await,
-        Err(Error::NotDiscarded(_))
-    ));
+    let me = Actor::agent("wren");
+    let records = wren.actions().await.len();
+    let again = wren.agent.handle(Number(5), Handling::Restore, &me).await;
+    assert_eq!(again.unwrap().discarded_at, None);
+    assert_eq!(
+        wren.actions().await.len(),
+        records,
+        "no act of an administrator"
+    );
     assert!(matches!(
         wren.agent
             .handle(Number(99), Handling::Restore, &person())
             .await,
         Err(Error::NoMemory(_))
     ));
+    wren.check().await;
+}
+
+#[tokio::test]
+async fn spec_4_3_a_discard_that_changes_nothing_is_recorded_and_outlasts_the_agents_undo() {
+    let me = Actor::agent("wren");
+    let wren = TestAgent::new(&MEMORIES).await;
+    let (driven, _) = wren.refine([merge([4, 5]), complete()]).await;
+    let records = wren.actions().await.len();
+    // The session has taken it out already.
+    let discarded = wren
+        .agent
+        .handle(Number(4), Handling::Discard, &person())
+        .await;
+    assert!(discarded.unwrap().discarded_at.is_some());
+    assert_eq!(wren.actions().await.len(), records + 1);
+    for cascade in [false, true] {
+        let refused = wren.agent.roll_back(driven.id, cascade, &me).await;
+        assert!(matches!(
+            refused,
+            Err(Error::InTheWay { .. } | Error::BeyondAgent { .. })
+        ));
+    }
+    assert!(!wren.kept().await.contains(&4));
+    wren.check().await;
+}
+
+#[tokio::test]
+async fn spec_4_3_a_running_session_is_rolled_back_to_what_an_administrator_confirmed() {
+    let wren = TestAgent::new(&MEMORIES).await;
+    let session = crate::archiving::open(&wren).await;
+    let both = json!({"ids": [4, 5], "content": "The cat sleeps on the paper that was delivered, which was delivered in the morning."});
+    let merged = crate::archiving::edit(&wren, session, "consolidate_memories", both).await;
+    let merged = merged["number"].as_u64().unwrap();
+    for (number, handling) in [(merged, Handling::Restore), (4, Handling::Discard)] {
+        wren.agent
+            .handle(Number(number), handling, &person())
+            .await
+            .unwrap();
+    }
+    wren.agent
+        .roll_back(session, false, &person())
+        .await
+        .unwrap();
+    let kept = wren.kept().await;
+    assert!(kept.contains(&merged) && kept.contains(&5) && !kept.contains(&4));
     wren.check().await;
 }
 

@@ -32,6 +32,8 @@ pub const CHUNK_TOKENS: u64 = 100_000;
 pub const NOTES_LIMIT: usize = 200;
 /// A conversation is read once nothing was added to it for so many seconds (SPEC 2.6).
 pub const IDLE_SECONDS: i64 = 6 * 60 * 60;
+/// For so many days the words of what was absorbed stay sealed, so that a bad reading can be repeated (SPEC 2.6).
+pub const KEPT_DAYS: i64 = 7;
 /// The source of what was noted in this way.
 pub const SOURCE: &str = "conversation";
 
@@ -40,7 +42,7 @@ wire_names! {
     pub enum MessageState {
         /// It waits to be read.
         Pending = "pending",
-        /// It was read, once and for all; its words are gone.
+        /// It was read. Its words are kept for [`KEPT_DAYS`], within which it can be read once more by hand.
         Absorbed = "absorbed",
         /// It was given up after many attempts; it can be tried again by hand.
         Failed = "failed",

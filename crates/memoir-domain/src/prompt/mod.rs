@@ -8,7 +8,7 @@ use crate::{
     PrivateText,
     access::{AccessKind, AccessRequest, AccessScope},
     agent::{Agent, LossGuard, fill_placeholders},
-    answer::without_thinking,
+    answer::without_reasoning,
     breaker::Gauge,
     context::ContextText,
     ledger::{self, Ledger},
@@ -427,8 +427,9 @@ fn consequence(kind: AccessKind, memory: Option<&Memory>) -> String {
 
 /// What an answer says after its first word of yes or no; all of it where it begins otherwise. A block of
 /// thinking before the answer is left out.
-pub fn reason_of(answer: &str) -> &str {
-    let start = opening(answer);
+pub fn reason_of(answer: &str) -> String {
+    let said = without_reasoning(answer);
+    let start = opening(&said);
     let word = first_word(start);
     // A dash or a quotation mark behind the word joins it to nothing: "yes-" and "'yes'" are a yes,
     // "yes-but" is not.
@@ -442,24 +443,24 @@ pub fn reason_of(answer: &str) -> &str {
     let is_mark =
         |character: char| character.is_whitespace() || "*_`~\"'”’».,:;!-–—)]".contains(character);
     if is_answer {
-        rest.trim_start_matches(is_mark).trim_end()
+        rest.trim_start_matches(is_mark).trim_end().to_owned()
     } else {
-        rest.trim()
+        rest.trim().to_owned()
     }
 }
 
 /// Whether an answer to the request is consent: its first word is YES, in any case, with Markdown
 /// around it (SPEC 3.3). A block of thinking before the answer is not the answer.
 pub fn is_consent(answer: &str) -> bool {
-    first_word(opening(answer))
+    first_word(opening(&without_reasoning(answer)))
         .trim_end_matches(['-', '\'', '’'])
         .eq_ignore_ascii_case("yes")
 }
 
-/// The answer from its first word on.
-fn opening(answer: &str) -> &str {
+/// What is said from its first word on.
+fn opening(said: &str) -> &str {
     // A word that is struck out, `~~YES~~`, was not said.
-    without_thinking(answer).trim_start_matches(|character: char| {
+    said.trim_start_matches(|character: char| {
         character.is_whitespace() || "*_`#>-+\"'“”‘’«»[(".contains(character)
     })
 }
@@ -513,6 +514,9 @@ mod tests {
             "```\nYES\n```",
             "__yes__, I agree",
             "yEs",
+            "[THINK]NO[/THINK]YES",
+            "◁think▷no◁/think▷yes",
+            "<|begin_of_thought|>no<|end_of_thought|><|begin_of_solution|>YES<|end_of_solution|>",
         ] {
             assert!(is_consent(answer), "{answer}");
         }
@@ -538,6 +542,8 @@ mod tests {
             "~~YES~~ NO",
             "yes'm",
             "- no",
+            "[THINK]YES[/THINK]NO",
+            "<seed:think>YES</seed:think>no",
         ] {
             assert!(!is_consent(answer), "{answer}");
         }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::{
     PrivateText, Timestamp,
     memory::{CONTENT_LIMIT, Invalid, Number, parse_text},
+    mend,
     recall::QUERY_LIMIT,
     session::SUMMARY_LIMIT,
     time::InvalidTimestamp,
@@ -93,7 +94,7 @@ impl ToolRequest {
             // No arguments at all: the tool itself names the one that is missing.
             Some(Value::Null) => read_call(tool, &Map::new()),
             // Some models send the whole object as a string (SPEC 3.8).
-            Some(Value::String(text)) => match serde_json::from_str(text) {
+            Some(Value::String(text)) => match serde_json::from_str(&mend::json(text.as_bytes())) {
                 Ok(Value::Object(arguments)) => read_call(tool, &arguments),
                 _ => Err(not_an_object(tool)),
             },
@@ -321,7 +322,7 @@ pub fn read_numbers(value: &Value) -> Option<Vec<Number>> {
             let Some(inside) = text.strip_prefix('[') else {
                 return text.split(',').map(read_number_text).collect();
             };
-            match serde_json::from_str(text) {
+            match serde_json::from_str(&mend::json(text.as_bytes())) {
                 Ok(Value::Array(items)) => items.iter().map(read_number).collect(),
                 // `[#17, #21]` is no JSON.
                 _ => inside

@@ -7,7 +7,7 @@ use memoir_domain::{
 };
 use serde_json::json;
 
-use crate::world::{World, admin};
+use crate::world::{World, admin, wren};
 
 const LONG: &str = "You are Wren, who keeps a garden by the sea, answers in the language that one is asked in, \
      and never forgets a promise.";
@@ -44,6 +44,26 @@ fn revert(world: &mut World, field: Field, actor: &Actor) -> bool {
         .into_iter()
         .for_each(|decision| world.apply(decision));
     is_any
+}
+
+#[test]
+fn spec_4_3_a_setting_that_an_administrator_confirms_is_recorded_and_stays() {
+    let mut world = World::new();
+    world.set_as(Field::SystemPrompt, "I am calm.", &wren());
+    world.set_as(Field::CoreTokenBudget, "2000", &admin());
+    let (records, entries) = (world.log.len(), world.agent.tally.journal_count);
+    world.set_as(Field::CoreTokenBudget, "2000", &admin());
+    assert_eq!(world.log.len(), records + 1);
+    assert_eq!(world.agent.tally.journal_count, entries, "nothing changed");
+    assert!(!revert(&mut world, Field::CoreTokenBudget, &admin()));
+    // The agent's own repetition is no act of an administrator.
+    world.set_as(Field::SystemPrompt, "I am calm.", &wren());
+    assert_eq!(world.log.len(), records + 1);
+    world.set_as(Field::SystemPrompt, "Be brief.", &admin());
+    world.set_as(Field::SystemPrompt, "Be brief.", &admin());
+    assert!(!revert(&mut world, Field::SystemPrompt, &wren()));
+    assert_eq!(prompt(&world), Some("Be brief."));
+    world.check_replay();
 }
 
 #[test]

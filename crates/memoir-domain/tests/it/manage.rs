@@ -28,17 +28,18 @@ fn spec_4_3_a_memory_is_discarded_and_restored_one_by_one() {
     world.discard(1);
     assert_eq!(world.memory(1).discarded_at, Some(world.now));
     assert_eq!(world.last_record().action, Action::MemoryDiscarded);
-    assert_eq!(attempt!(discard, world, 1, None), Ok(None), "it is already");
+    // An act of an administrator is a record even where it changes nothing.
+    assert!(attempt!(discard, world, 1, None).unwrap().is_some());
     assert_eq!(
         attempt!(discard, world, 2, None),
         Err(ChangeRefusal::Constitutional(Number(2)))
     );
-    assert_eq!(attempt!(restore, world, 3), Ok(None), "it is active");
+    assert!(attempt!(restore, world, 3).unwrap().is_some());
     let now = world.now;
     world.alter(2, Action::MemoryDiscarded, |memory| {
         memory.discarded_at = Some(now);
     });
-    assert_eq!(attempt!(discard, world, 2, None), Ok(None));
+    assert!(attempt!(discard, world, 2, None).unwrap().is_some());
     world.restore(1);
     assert_eq!(world.memory(1), &before);
     world.check_replay();
@@ -75,7 +76,7 @@ fn spec_2_4_an_administrator_sets_and_takes_the_flag() {
         )]
     );
     assert!(!world.memory(1).is_constitutional());
-    assert_eq!(attempt!(unprotect, world, 1), Ok(None));
+    assert!(attempt!(unprotect, world, 1).unwrap().is_some());
     world.discard(2);
     let discarded = ChangeRefusal::Discarded(Number(2));
     assert_eq!(attempt!(protect, world, 2), Err(discarded.clone()));

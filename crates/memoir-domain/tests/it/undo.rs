@@ -1,9 +1,10 @@
 //! SPEC 3.19 and 4.3: a rollback while the session runs, and an undo after its end.
 
 use memoir_domain::{
-    audit::Action,
+    audit::{Action, ActorKind},
     lifecycle,
     memory::{Memory, Number},
+    rollback,
     session::{EndReason, Mode, State},
 };
 use serde_json::json;
@@ -167,6 +168,60 @@ fn spec_4_3_an_ended_session_is_undone_and_keeps_its_end() {
         assert_eq!(world.undo(0, true), Ok(()));
         check_as_before(&world, &again);
     }
+}
+
+/// What a session under the guard `off` discarded, merged and left, and what an administrator did then though it was
+/// so already: discarded #5, restored the merged memory and unprotected #4.
+fn confirmed() -> (World, u64) {
+    let mut world = World::off(&["tea at dawn", "wool", "linen", "ink", "oak"]);
+    world.delete(5);
+    let merged = world.consolidate(&[2, 3], "tea at dawn, wool, linen")["number"].clone();
+    let merged = merged.as_u64().unwrap();
+    let records = world.log.len();
+    world.tick();
+    world.discard(5);
+    world.restore(merged);
+    world.unprotect(4);
+    let actions: Vec<Action> = world.log[records..].iter().map(|one| one.action).collect();
+    assert_eq!(
+        actions,
+        [
+            Action::MemoryDiscarded,
+            Action::MemoryRestored,
+            Action::MemoryUnprotected
+        ]
+    );
+    world.check_replay();
+    (world, merged)
+}
+
+#[test]
+fn spec_4_3_what_an_administrator_confirmed_stays_when_the_session_is_rolled_back() {
+    let (mut world, merged) = confirmed();
+    world.roll_back();
+    assert!(!world.memory(5).is_active(), "discarded once more");
+    assert!(world.memory(merged).is_active_core(), "restored once more");
+    assert!(world.memory(2).is_active_core() && world.memory(3).is_active_core());
+    world.check_replay();
+}
+
+#[test]
+fn spec_4_3_what_an_administrator_confirmed_conflicts_with_an_undo_by_the_agent() {
+    let (mut world, merged) = confirmed();
+    world.complete();
+    let plan = rollback::plan_undo(world.last_session().id, &world.log);
+    assert!(!plan.is_allowed_to(ActorKind::Agent));
+    assert_eq!(
+        conflicts(&mut world, 0),
+        [
+            (Action::MemoryDiscarded, false, vec![5]),
+            (Action::MemoryRestored, false, vec![merged]),
+        ]
+    );
+    // An administrator can take back what administrators did.
+    assert_eq!(world.undo(0, true), Ok(()));
+    assert!(world.memory(5).is_active_core() && !world.memory(merged).is_active());
+    world.check_replay();
 }
 
 #[test]

@@ -477,15 +477,12 @@ impl World {
         self.call("complete_refinement", json!({"summary": "Done."}))
     }
 
-    /// The last session's records, and the memories that a rollback of it needs.
+    /// The last session's records with the confirmations since, and the memories that a rollback of it needs.
     fn history(&self) -> (Vec<Record>, BTreeMap<Number, Memory>) {
         let id = self.last_session().id;
-        let history: Vec<Record> = self
-            .log
-            .iter()
-            .filter(|record| record.session == Some(id))
-            .cloned()
-            .collect();
+        let is_needed =
+            |record: &&Record| record.session == Some(id) || rollback::is_confirmation(record);
+        let history: Vec<Record> = self.log.iter().filter(is_needed).cloned().collect();
         let memories = self.memories_of(&history);
         (history, memories)
     }

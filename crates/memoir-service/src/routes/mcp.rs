@@ -1,13 +1,14 @@
 //! `/mcp`: the Model Context Protocol over HTTP, for the agent whose token the request carries.
 
 use axum::{
-    Router,
+    Json, Router, body,
     extract::{Request, State},
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderValue, Method, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
 use memoir_app::SCOPE;
+use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
@@ -28,9 +29,31 @@ pub(super) fn routes(service: &Service) -> Router<Service> {
 async fn admit(State(service): State<Service>, request: Request, next: Next) -> Response {
     let has_token = request.headers().contains_key(header::AUTHORIZATION);
     match carried(&service, request).await {
-        Ok((request, _room)) => next.run(request).await,
+        Ok((request, _room)) => match readable(request).await {
+            Ok(request) => next.run(request).await,
+            Err(refused) => (StatusCode::BAD_REQUEST, Json(refused)).into_response(),
+        },
         Err(problem) => challenged(&service, problem.into_response(), has_token),
     }
+}
+
+/// The request with its message mended (SPEC 2.1).
+///
+/// # Errors
+/// The answer of the protocol, where the body is no message.
+async fn readable(request: Request) -> Result<Request, Value> {
+    if request.method() != Method::POST {
+        return Ok(request);
+    }
+    let (mut parts, body) = request.into_parts();
+    // It is whole already, and within the limit of bodies.
+    let body = body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let message = memoir_mcp::read_body(&body)?;
+    // What the client stated was the length of what it sent.
+    parts
+        .headers
+        .insert(header::CONTENT_LENGTH, message.len().into());
+    Ok(Request::from_parts(parts, message.into()))
 }
 
 /// The answer; where it is that there is no token that counts, with the way to one (RFC 9728, 5.1).

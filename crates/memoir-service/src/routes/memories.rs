@@ -428,7 +428,7 @@ fn is_expected(expected: &IfMatch, now: &MemoryFacts) -> bool {
     expected.admits(|| memory_etag(now))
 }
 
-/// Makes a memory constitutional. Repeating it is no error.
+/// Makes a memory constitutional. Repeating it is no error, and on the record.
 #[utoipa::path(put, path = "/v1/agents/{agent}/memories/{number}/protection", tag = "memories",
     operation_id = "protect_memory", params(schemas::MemoryPath, IfMatch),
     responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
@@ -442,7 +442,7 @@ pub(crate) async fn protect(
     handle(&reached, &number, Handling::Protect, &headers).await
 }
 
-/// Removes the constitutional flag. Repeating it is no error.
+/// Removes the constitutional flag. Repeating it is no error, and on the record.
 #[utoipa::path(delete, path = "/v1/agents/{agent}/memories/{number}/protection", tag = "memories",
     operation_id = "unprotect_memory", params(schemas::MemoryPath, IfMatch),
     responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
@@ -455,7 +455,8 @@ pub(crate) async fn unprotect(
     handle(&reached, &number, Handling::Unprotect, &headers).await
 }
 
-/// Restores one discarded memory. A discarded summary returns only where what discarded it is undone.
+/// Restores one discarded memory. A discarded summary returns only where what discarded it is undone. Repeating it is no
+/// error, and on the record.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/restore", tag = "time machine",
     operation_id = "restore_memory", params(schemas::MemoryPath, IfMatch),
     responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
@@ -470,7 +471,7 @@ pub(crate) async fn restore(
 }
 
 /// Discards one memory; it can be restored. A constitutional one is refused. The memories that it replaced stay in the
-/// archive: `sources` lists them.
+/// archive: `sources` lists them. Repeating it is no error, and on the record.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/discard", tag = "memories",
     operation_id = "discard_memory", params(schemas::MemoryPath, IfMatch),
     responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]

@@ -37,7 +37,7 @@ pub(crate) struct MadeToken {
     expires_at: Option<Timestamp>,
 }
 
-/// Makes a token for the agent. An administrator can while the agent has no memories; afterwards the agent
+/// Makes a token for the agent. An administrator can while the agent is not in use; afterwards the agent
 /// itself can, and an administrator once for each request of `kind: token` that the agent has granted it
 /// within the last hour.
 #[utoipa::path(post, path = "/v1/agents/{agent}/tokens", tag = "tokens", operation_id = "create_token",

@@ -115,19 +115,52 @@ async fn a_body_in_pieces_has_the_same_limit() {
 }
 
 #[tokio::test]
-async fn what_is_no_text_is_refused_wherever_it_stands() {
+async fn spec_2_1_what_is_no_text_in_a_body_is_mended() {
     let (installation, wren) = usual().await;
     let token = &wren.token;
     let mut client = installation.client();
-    let body = b"{\"content\": \"\xff\xfe\"}";
-    let answer = client.send("POST", PATH, token, &[], body).await;
-    assert_eq!(
-        (answer.status, answer.code().as_str()),
-        (400, "invalid_argument")
-    );
-    let body = br#"{"content": "\ud800"}"#;
-    let answer = client.send("POST", PATH, token, &[], body).await;
-    assert_eq!(answer.status, 400);
+    let sent: [(&[u8], &str); 2] = [
+        (b"Z\xfcrich", "Z\u{fffd}rich"),
+        (br"half \ud83d", "half \u{fffd}"),
+    ];
+    for (content, read) in sent {
+        let body = [&b"{\"content\": \""[..], content, b"\"}"].concat();
+        let answer = client.send("POST", PATH, token, &[], &body).await;
+        assert_eq!(answer.status, 201);
+        assert_eq!(answer.json()["content"], read);
+        // Over the Model Context Protocol too, where it is a message whose identifier is kept.
+        let call = br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"save_memory","arguments":{"content":""#;
+        let body = [&call[..], content, br#""}}}"#].concat();
+        let headers = [
+            ("accept", "application/json, text/event-stream"),
+            ("content-type", "application/json"),
+            ("mcp-protocol-version", "2025-06-18"),
+        ];
+        let answer = client.send("POST", "/mcp", token, &headers, &body).await;
+        let answer = answer.json();
+        assert_eq!(answer["id"], 7, "{answer}");
+        assert!(
+            answer["result"]["structuredContent"]["number"].is_u64(),
+            "{answer}"
+        );
+        // What cannot be read is answered with the identifier that can.
+        let broken = &body[..body.len() - 1];
+        let answer = client.send("POST", "/mcp", token, &headers, broken).await;
+        assert_eq!(answer.status, 400);
+        let answer = answer.json();
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&json!(7), &json!(-32700))
+        );
+    }
+    is_well(&installation, &wren, 4).await;
+}
+
+#[tokio::test]
+async fn what_is_no_text_is_refused_in_an_address() {
+    let (installation, wren) = usual().await;
+    let token = &wren.token;
+    let mut client = installation.client();
     for path in [
         "/v1/agents/%ff%fe",
         "/v1/agents/%00",

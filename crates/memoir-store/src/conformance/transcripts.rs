@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_domain::absorption::MessageState;
 
 use super::fixtures::*;
-use crate::{Commit, Error, MessageRow, Store, TranscriptRow};
+use crate::{Commit, Error, MessageOutcome, MessageRow, Reviving, Store, TranscriptRow};
 
 fn message(number: u128, tokens: u64) -> MessageRow {
     MessageRow {
@@ -15,6 +15,21 @@ fn message(number: u128, tokens: u64) -> MessageRow {
         received_at: at(5),
         state: MessageState::Pending,
         body: text(&format!("message {number}")),
+    }
+}
+
+fn absorbed(seq: u64) -> MessageOutcome {
+    MessageOutcome {
+        seq,
+        state: MessageState::Absorbed,
+        words_until: None,
+    }
+}
+
+fn failed(seq: u64) -> MessageOutcome {
+    MessageOutcome {
+        state: MessageState::Failed,
+        ..absorbed(seq)
     }
 }
 
@@ -45,7 +60,7 @@ pub(super) async fn spec_2_6_a_message_is_entered_once(store: Arc<dyn Store>) {
     // Read, it stays known.
     let mut author = author;
     let commit = Commit {
-        messages: vec![(1, MessageState::Absorbed), (2, MessageState::Failed)],
+        messages: vec![absorbed(1), failed(2)],
         ..author.commit()
     };
     author.write(commit).await.unwrap();
@@ -109,7 +124,7 @@ pub(super) async fn spec_2_6_messages_that_come_at_once_are_numbered_and_none_is
     let mut author = author;
     for number in 100..120 {
         let waiting = pending(&store, &author, 100).await;
-        let read = waiting.into_iter().map(|seq| (seq, MessageState::Absorbed));
+        let read = waiting.into_iter().map(absorbed);
         let commit = Commit {
             messages: read.collect(),
             ..author.commit()
@@ -136,14 +151,14 @@ pub(super) async fn spec_2_6_no_message_is_read_twice(store: Arc<dyn Store>) {
         .await
         .unwrap();
     let absorbing = |author: &Author| Commit {
-        messages: vec![(1, MessageState::Absorbed)],
+        messages: vec![absorbed(1)],
         ..author.saving(vec![memory(1)])
     };
     let commit = absorbing(&author);
     author.write(commit).await.unwrap();
     let before = author.everything().await;
     let again = Commit {
-        messages: vec![(1, MessageState::Absorbed)],
+        messages: vec![absorbed(1)],
         ..author.saving(vec![memory(2)])
     };
     assert!(matches!(author.write(again).await, Err(Error::Conflict)));
@@ -212,7 +227,7 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
     let last = claim(70, 99).await.unwrap();
     let mut author = author;
     let commit = Commit {
-        messages: vec![(1, MessageState::Absorbed), (2, MessageState::Failed)],
+        messages: vec![absorbed(1), failed(2)],
         ..author.commit()
     };
     author.write(commit).await.unwrap();
@@ -221,7 +236,13 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
         .await
         .unwrap();
     assert_eq!(store.transcript(scope).await.unwrap().due_at, None);
-    assert_eq!(store.revive_messages(scope, at(80)).await.unwrap(), 1);
+    assert_eq!(
+        store
+            .revive_messages(scope, Reviving::Failed, at(80))
+            .await
+            .unwrap(),
+        1
+    );
     assert_eq!(due(80).await, [scope]);
     assert_eq!(
         store
@@ -230,6 +251,54 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
             .unwrap(),
         []
     );
+}
+
+pub(super) async fn spec_2_6_absorbed_words_are_kept_until_a_time(store: Arc<dyn Store>) {
+    let mut author = Author::new(&store, 1, 1).await;
+    let scope = author.scope();
+    let messages = [message(1, 4), message(2, 4), message(3, 4)];
+    store
+        .add_messages(scope, &messages, at(10), false)
+        .await
+        .unwrap();
+    let whole = store.pending_messages(scope, 1_000).await.unwrap();
+    let keeping = |seq, until| MessageOutcome {
+        words_until: Some(at(until)),
+        ..absorbed(seq)
+    };
+    let commit = Commit {
+        messages: vec![keeping(1, 50), keeping(2, 60), absorbed(3)],
+        ..author.commit()
+    };
+    author.write(commit).await.unwrap();
+    let kept = async || {
+        let row = store.transcript(scope).await.unwrap();
+        (row.pending, row.absorbed, row.kept, row.kept_until)
+    };
+    assert_eq!(kept().await, (0, 3, 2, Some(at(60))));
+    store.forget_words(at(49)).await.unwrap();
+    assert_eq!(kept().await, (0, 3, 2, Some(at(60))));
+    store.forget_words(at(50)).await.unwrap();
+    assert_eq!(kept().await, (0, 3, 1, Some(at(60))));
+    let revive = async || {
+        let revived = store.revive_messages(scope, Reviving::Absorbed, at(55));
+        revived.await.unwrap()
+    };
+    assert_eq!(revive().await, 1);
+    assert_eq!(kept().await, (1, 2, 0, None));
+    assert_eq!(
+        store.pending_messages(scope, 1_000).await.unwrap(),
+        whole[1..2]
+    );
+    assert_eq!(
+        store.due_transcripts(None, at(55), 9).await.unwrap(),
+        [scope]
+    );
+    assert_eq!(revive().await, 0);
+    // They are known as before.
+    let again = store.add_messages(scope, &messages, at(70), false).await;
+    assert_eq!(again.unwrap(), 0);
+    assert_sound(&store).await;
 }
 
 pub(super) async fn spec_5_4_an_erased_agents_messages_are_gone(store: Arc<dyn Store>) {

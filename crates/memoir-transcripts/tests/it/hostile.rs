@@ -158,7 +158,7 @@ fn plain_text_that_goes_on_and_on_loses_no_line() {
 }
 
 #[test]
-fn other_encodings_are_told_and_broken_ones_cost_their_message() {
+fn spec_2_1_other_encodings_are_named_and_bad_bytes_are_mended() {
     let utf16: Vec<u8> = "\u{FEFF}Mina: hi"
         .encode_utf16()
         .flat_map(u16::to_le_bytes)
@@ -175,13 +175,13 @@ fn other_encodings_are_told_and_broken_ones_cost_their_message() {
     expect(
         text,
         TranscriptFormat::Text,
-        &["# 1|-|Mina|one", "- 2 NotUtf8", "# 3|-|Evan|two"],
+        &["# 1|-|Mina|one\nt\u{FFFD}a", "# 3|-|Evan|two"],
     );
     let json = b"[{\"id\":1,\"speaker\":\"a\",\"text\":\"t\xE9a\"},{\"id\":2,\"x\":\"\xE9\",\"speaker\":\"a\",\"text\":\"b\"}]";
     expect(
         json,
         TranscriptFormat::Messages,
-        &["1 1 NotUtf8", "2 1|-|a|b"],
+        &["1 1|-|a|t\u{FFFD}a", "2 1|-|a|b"],
     );
     let marked = "\u{FEFF}[{\"id\":1,\"speaker\":\"a\",\"text\":\"b\"}]";
     expect(
@@ -365,7 +365,6 @@ fn reasons_have_distinct_codes() {
         NoMessageReason::Bookkeeping,
         NoMessageReason::DuplicateId,
         NoMessageReason::TooLarge,
-        NoMessageReason::NotUtf8,
         NoMessageReason::Malformed,
         NoMessageReason::MissingField("text"),
         NoMessageReason::InvalidField("text"),

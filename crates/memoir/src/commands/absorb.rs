@@ -49,6 +49,9 @@ pub(crate) struct Arguments {
     /// Only take the file's messages: they are read by the schedule, once nothing was added for six hours
     #[arg(long, requires = "file")]
     later: bool,
+    /// Read once more what was read in the last seven days; what was noted of it before stays
+    #[arg(long, conflicts_with_all = ["file", "later"])]
+    again: bool,
 }
 
 /// Where messages are handed over to.
@@ -83,6 +86,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     if let Some(taken) = taken.as_ref().filter(|_| !global.json) {
         tell_taken(taken);
+    }
+    if arguments.again && agent.absorb_again().await? == 0 {
+        return Err(Failure::new("there is no conversation to read once more")
+            .hint("words are stored for seven days after they were read"));
     }
     if arguments.later {
         if global.json {

@@ -50,7 +50,7 @@ pub(crate) struct AskArguments {
     /// The agent
     agent: String,
     /// Why, for the agent to judge
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = parse::text())]
     purpose: PrivateText,
     /// `core` (the active core memories), `all` (all memories, records and prompts), or `session:ID` (what that
     /// session changed)
@@ -85,7 +85,7 @@ pub(crate) struct AnswerArguments {
     #[arg(value_enum)]
     answer: YesOrNo,
     /// The reason, for the administrator who asked
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = parse::text())]
     reason: Option<PrivateText>,
 }
 
@@ -233,6 +233,9 @@ fn tell(global: &Global, request: &ShownAccessRequest) -> Outcome {
             "summaries that were written over what was shredded: {}",
             show::numbers(&summaries)
         ));
+    }
+    if let Some(stored) = &request.words.transcript {
+        super::shred::name_transcript(stored);
     }
     if let Some(reason) = &request.words.reason {
         terminal::note(&format!(

@@ -105,7 +105,10 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
             .hint("give another name with `--keys FILE`"));
     }
     // What was left half-done is finished first.
-    drop(Installation::open(global).await?);
+    let installation = Installation::open(global).await?;
+    let mut findings = Vec::new();
+    open_one_of_each(&installation.memoir, &mut findings).await?;
+    drop(installation);
     let config = Config::read(global.config.as_deref())?;
     let keys = keys::open(global, &config).await?;
     let store = database::open_file(global.database.as_deref())?;
@@ -128,7 +131,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     };
     if global.json {
         terminal::json(&written)?;
-        return Ok(Ending::Done);
+        return sound(&findings);
     }
     let line = |what: &str, path: &Path, bytes: u64| {
         format!(
@@ -147,7 +150,21 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
          `memoir backup verify` tells whether they can be used",
         keys.key_id()
     ));
-    Ok(Ending::Done)
+    sound(&findings)
+}
+
+/// A copy of a database that was modified outside Memoir is kept, since it may be all that is left, and is no success.
+fn sound(findings: &[String]) -> Outcome {
+    let Some(first) = findings.first() else {
+        return Ok(Ending::Done);
+    };
+    Err(Failure::new(format!(
+        "the copies are written, and what is in them does not fit: {first}"
+    ))
+    .hint(
+        "keep earlier backups; `memoir audit verify --all` names what does not fit, and `memoir backup verify` finds \
+         an earlier backup in which it does",
+    ))
 }
 
 /// An empty file beside the one that is to be, which only its owner can read.

@@ -2,7 +2,7 @@
 //! without showing their text.
 
 use memoir_app::{AgentHandle, Handling, ShownMemory};
-use memoir_domain::memory::Number;
+use memoir_domain::memory::{Kind, Number};
 
 use crate::{
     cli::Global,
@@ -109,6 +109,17 @@ fn report(global: &Global, done: &[ShownMemory], handling: Handling) -> Result<(
         .collect();
     if let Some(note) = note.filter(|_| numbers.len() == 1) {
         terminal::note(note);
+    }
+    let archival: Vec<Number> = done
+        .iter()
+        .filter(|memory| matches!(handling, Handling::Restore) && memory.kind == Kind::Archival)
+        .map(|memory| memory.number)
+        .collect();
+    if !archival.is_empty() {
+        terminal::note(&format!(
+            "in the archive: {}; `memoir promote` brings them back into the prompt",
+            show::numbers(&archival)
+        ));
     }
     if !left.is_empty() {
         terminal::note(&format!(

@@ -1,5 +1,8 @@
 //! `memoir mcp`: the tools of one agent, over standard input and output.
 
+use std::io::BufRead as _;
+
+use memoir_mcp::Received;
 use serde_json::{Value, json};
 
 use super::hook::AgentChoice;
@@ -58,30 +61,37 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 /// answer is told so, and the next one is passed on all the same.
 async fn pass_on(remote: &Remote) -> Outcome {
     // Nothing else is to be done meanwhile, and so reading may block.
-    for line in std::io::stdin().lines() {
+    for line in std::io::stdin().lock().split(b'\n') {
         let line = line.map_err(|error| Failure::new(format!("cannot read stdin: {error}")))?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        // The service refuses what is no JSON.
-        let message: Value = serde_json::from_str(&line).unwrap_or_default();
-        let answer = match remote.mcp(line).await {
-            Ok(answer) => answer,
-            // This does not happen: a request prints nothing to stdout.
-            Err(Failure::PipeClosed) => None,
-            Err(Failure::ShownFailure(failure)) => {
-                let problem = failure.one_line();
-                terminal::note(&problem);
-                // A notification is answered by nothing.
-                message.get("id").map(|id| {
-                    let error = json!({"code": INTERNAL_ERROR, "message": problem});
-                    json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
-                })
+        for received in memoir_mcp::read_line(&line) {
+            let answer = match received {
+                Received::Message(message) => pass_one(remote, message).await,
+                Received::Refused(answer) => Some(answer.to_string()),
+            };
+            if let Some(answer) = answer {
+                terminal::data(format!("{}\n", answer.trim_end()).as_bytes())?;
             }
-        };
-        if let Some(answer) = answer {
-            terminal::data(format!("{}\n", answer.trim_end()).as_bytes())?;
         }
     }
     Ok(Ending::Done)
+}
+
+/// The answer to one message; `None` to a notification.
+async fn pass_one(remote: &Remote, message: String) -> Option<String> {
+    let id = serde_json::from_str::<Value>(&message).ok();
+    let id = id.and_then(|message| message.get("id").cloned());
+    match remote.mcp(message).await {
+        Ok(answer) => answer,
+        // This does not happen: a request prints nothing to stdout.
+        Err(Failure::PipeClosed) => None,
+        Err(Failure::ShownFailure(failure)) => {
+            let problem = failure.one_line();
+            terminal::note(&problem);
+            // A notification is answered by nothing.
+            id.map(|id| {
+                let error = json!({"code": INTERNAL_ERROR, "message": problem});
+                json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
+            })
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Reading arguments that several commands have.
 
 use std::{
+    ffi::OsString,
     fs::File,
     io::{self, Read},
     net::SocketAddr,
@@ -8,11 +9,13 @@ use std::{
     path::Path,
 };
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use memoir_domain::{
-    Timestamp,
+    PrivateText, Timestamp,
     audit::Action,
     labels,
     memory::{Invalid, Kind, Number},
+    mend,
     origin::Origin,
     time::InvalidTimestamp,
 };
@@ -83,6 +86,18 @@ pub(crate) fn action(text: &str) -> Result<Action, String> {
         let close = close.map_or_else(String::new, |close| format!("did you mean `{close}`? "));
         format!("{close}The actions are {}", words.join(", "))
     })
+}
+
+/// A text from stdin, mended where part of it is none (SPEC 2.1).
+pub(crate) fn text_of_stdin(most_bytes: u64) -> Result<String, Failure> {
+    let bytes = file(Path::new("-"), most_bytes)?;
+    Ok(mend::text(&bytes).into_owned())
+}
+
+/// A text among the arguments, mended where part of it is none (SPEC 2.1).
+pub(crate) fn text() -> impl TypedValueParser<Value = PrivateText> {
+    OsStringValueParser::new()
+        .map(|text: OsString| PrivateText::from(text.to_string_lossy().into_owned()))
 }
 
 /// A file of text in whole; `-` is stdin.

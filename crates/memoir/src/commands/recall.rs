@@ -31,9 +31,10 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The agent [default: `MEMOIR_AGENT`, or the only one]
+    #[arg(value_parser = parse::text())]
     agent: Option<PrivateText>,
     /// Words or a whole question; a phrase in double quotes must occur. Without it everything is found, newest first
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, value_parser = parse::text())]
     query: Option<PrivateText>,
     /// The earliest origin date
     #[arg(long, value_name = "TIME", value_parser = parse::time)]
@@ -45,7 +46,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "KIND", value_parser = parse::kind)]
     kind: Option<Kind>,
     /// A tag, whatever the case
-    #[arg(long, value_name = "TAG")]
+    #[arg(long, value_name = "TAG", value_parser = parse::text())]
     tag: Option<PrivateText>,
     /// `agent`, `administrator`, `conversation`, `import` or `external`
     #[arg(long, value_name = "ORIGIN", value_parser = parse::origin)]

@@ -1,7 +1,5 @@
 //! `memoir remember`: saves one memory.
 
-use std::path::Path;
-
 use memoir_app::{MemoryInput, Saved};
 use memoir_domain::{
     PrivateText, Timestamp,
@@ -26,22 +24,22 @@ pub(crate) struct Arguments {
     /// The agent; left out, it is `MEMOIR_AGENT`, or the only one
     // The text where it stands alone: an argument that may be missing before one that may begin with a hyphen cannot be
     // told to the parser.
-    #[arg(value_name = "AGENT")]
+    #[arg(value_name = "AGENT", value_parser = parse::text())]
     first: PrivateText,
     /// The text, 1 to 10,000 characters; `-` reads stdin
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, value_parser = parse::text())]
     text: Option<PrivateText>,
     /// `core` stays in the prompt, `journal` expires from it after a week, `archival` is found by recall alone
     #[arg(long, value_name = "KIND", default_value = "core", value_parser = parse::kind)]
     kind: Kind,
     /// A tag; can be repeated
-    #[arg(long = "tag", value_name = "TAG")]
+    #[arg(long = "tag", value_name = "TAG", value_parser = parse::text())]
     tags: Vec<PrivateText>,
     /// A core memory that the new one replaces; can be repeated. It moves to the archive, under the new one
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse::number)]
     replaces: Vec<Number>,
     /// A reference to where the text came from
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = parse::text())]
     source: Option<PrivateText>,
     /// A weaker origin than your own, such as `external` for a quotation
     #[arg(long, value_name = "ORIGIN", value_parser = parse::origin)]
@@ -63,7 +61,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     let is_alone = agent.is_none();
     let content = match text.expose() {
-        "-" => parse::text_file(Path::new("-"), TEXT_BYTES)?.into(),
+        "-" => parse::text_of_stdin(TEXT_BYTES)?.into(),
         _ => text,
     };
     let input = MemoryInput {

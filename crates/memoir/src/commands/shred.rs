@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal};
 
-use memoir_app::ShredWish;
+use memoir_app::{ShredWish, StoredTranscript};
 use memoir_domain::{PrivateText, memory::Number};
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
-    show::{self, counted},
+    show::{self, counted, when},
     terminal,
 };
 
@@ -31,6 +31,7 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "TEXT",
+        value_parser = parse::text(),
         default_value = "asked for on the command line"
     )]
     reason: PrivateText,
@@ -79,8 +80,20 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
                 "summaries that were written over it: {summaries}; shred them too where they contain it"
             ));
         }
+        shredded.transcript.iter().for_each(name_transcript);
     }
     Ok(Ending::Done)
+}
+
+/// Names the conversations that may hold what was shredded.
+pub(crate) fn name_transcript(stored: &StoredTranscript) {
+    let until = stored.absorbed_until.map_or_else(String::new, |until| {
+        format!(", those that were read until {}", when(until))
+    });
+    terminal::note(&format!(
+        "{} of conversations may contain it and are stored sealed{until}",
+        counted(stored.waiting + stored.absorbed, "message", "messages")
+    ));
 }
 
 /// Has the number typed, from a terminal or a pipe.

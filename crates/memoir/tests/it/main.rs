@@ -30,6 +30,7 @@ mod plugins;
 mod postgres;
 mod readme;
 mod relocating;
+mod removed;
 mod rewind;
 mod serving;
 mod sessions;

@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// The setting, such as `model`, `system_prompt`, `refinement_threshold` or `core_token_budget`
     field: String,
     /// The new value; `null` returns to the default
-    #[arg(allow_hyphen_values = true, required_unless_present_any = ["file", "default"])]
+    #[arg(allow_hyphen_values = true, required_unless_present_any = ["file", "default"], value_parser = parse::text())]
     value: Option<PrivateText>,
     /// Read the value from a file; `-` reads stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["value", "default"])]

@@ -2,7 +2,7 @@
 //! dialect of the same JSON, on standard input and output.
 //!
 //! **It never breaks its host.** Whatever goes wrong, it ends with status 0 and prints nothing, and its own log
-//! says why (`log.rs`). What is to be printed must be there within [`WAITING_MS`]; what is to be handed over is
+//! says why (`log.rs`). One fault is printed at a session's start: that the memory was modified outside Memoir. What is to be printed must be there within [`WAITING_MS`]; what is to be handed over is
 //! left to a process of its own, which is started within [`HANDING_MS`] and outlives the host's wait (`hand_over.rs`). An event that comes twice, or
 //! at the same time from two registrations, is answered once (`state.rs`).
 
@@ -188,6 +188,14 @@ fn answer_event(
         log.note(&format!("printed {} characters", text.chars().count()));
         dialect.answer(arguments.event, &payload, &text)
     });
+    if let Err(problem) = &answer
+        && problem.is_tampered()
+        && arguments.event == HookEvent::SessionStart
+    {
+        // Otherwise an agent whose memory was removed would begin as one that has none.
+        log.problem(problem);
+        return dialect.answer(arguments.event, &payload, text::TAMPERED);
+    }
     if answer.is_err() && dialect.is_kept(arguments.event) {
         // The agent may be erased, or closed to whoever reads there: it is told nothing, as everybody else is, not even
         // what it was told last.

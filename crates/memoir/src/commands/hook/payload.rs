@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use memoir_domain::PrivateText;
+use memoir_domain::{PrivateText, mend};
 use serde_json::{Value, json};
 
 use super::Client;
@@ -28,7 +28,7 @@ pub(super) struct Payload {
 
 impl Payload {
     pub(super) fn read(bytes: &[u8]) -> Self {
-        let payload: Value = serde_json::from_slice(bytes).unwrap_or_default();
+        let payload: Value = serde_json::from_str(&mend::json(bytes)).unwrap_or_default();
         let text = |names: &[&str]| {
             let found = names.iter().find_map(|name| payload[*name].as_str());
             found.filter(|text| !text.is_empty()).map(str::to_owned)

@@ -14,6 +14,11 @@ const SHOWN: usize = 5;
 /// Most characters of all that are shown for one prompt.
 const SHOWN_CHARACTERS: u64 = 3_000;
 
+/// What an agent is told at a session's start where its memory cannot be read because it was modified outside Memoir.
+pub(super) const TAMPERED: &str = "Memoir: your long-term memory cannot be read. Its database was modified outside \
+    Memoir, and memories may be missing. This is not an empty memory. Tell the person who runs you: `memoir audit \
+    verify --all` names what does not fit, and a backup may have it.";
+
 /// The context, and a line for each thing that waits for the agent.
 pub(super) fn start(context: &HookContext, waiting: &Waiting) -> String {
     let mut text = context.text.expose().trim_end().to_owned();

@@ -1,0 +1,99 @@
+//! Whether an agent is in use (SPEC 5.5): from then on only the agent decides about its tokens, since the holder of
+//! one can read all that the agent was given.
+//!
+//! Text of an agent lies in these tables, each of which is checked here or rests on one that is:
+//!
+//! | table | what shows here that it holds text |
+//! |---|---|
+//! | `memories`, `memory_vectors` | a number that was given, discarded or shredded since or not |
+//! | `sessions` | a session, which needs memories |
+//! | `agent_prompts`, `audit_records`, `log_summaries`, `access_requests` | a record by the agent |
+//! | `transcript_messages` | a message that an administrator did not hand over, or that is no longer open to tell |
+//! | `replies` | the use of a token |
+//!
+//! `spec_5_5_text_in_any_table_makes_an_agent_in_use` fails for a table that it has no story for.
+
+use memoir_domain::audit::{Action, ActorKind, Record};
+use memoir_store::RecordFilter;
+
+use crate::{AgentHandle, Loaded, Result, access::HeldToken, codec};
+
+/// Most memories and records of an agent that may be unused; one with more is in use.
+// More than administrators set and Memoir reports before an agent is put to use, and few enough to open at once.
+const MOST_RECORDS: u64 = 1_000;
+/// Most tokens of messages that are opened to tell who handed them over; an agent with more is in use.
+const MOST_MESSAGE_TOKENS: u64 = 1_000_000;
+
+impl AgentHandle {
+    /// Whether a token of the agent was ever used or opens something now, or any text of the agent exists that is not
+    /// an administrator's. Memories count whoever gave them, but for the entries in which Memoir reports to the agent
+    /// what was set. Uses that another process of the installation noted count once it has written them.
+    ///
+    /// # Errors
+    /// A row does not open; the store fails.
+    pub(crate) async fn is_in_use(&self, loaded: &Loaded) -> Result<bool> {
+        // Before anything is read: an agent in use may have a million records.
+        if loaded.newest_seq() > MOST_RECORDS {
+            return Ok(true);
+        }
+        Ok(self.has_used_token().await?
+            || self.has_record_of_use(loaded).await?
+            || self.has_session().await?
+            || self.has_message(loaded).await?)
+    }
+
+    async fn has_used_token(&self) -> Result<bool> {
+        let now = self.memoir.now();
+        for row in self.memoir.store.agent_tokens(self.scope).await? {
+            let token = HeldToken::read(&row)?;
+            if token.counts(now) || self.memoir.was_used(&token) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the agent acted, or was given a memory by anyone but Memoir.
+    async fn has_record_of_use(&self, loaded: &Loaded) -> Result<bool> {
+        // Opened, so that nobody who can write to the database makes an agent's acts out to be others'.
+        let records = self.load_records(&RecordFilter::default()).await?;
+        let is_entry = |record: &&Record| {
+            record.action == Action::MemorySaved && record.actor.kind == ActorKind::System
+        };
+        // Numbers are never given twice, so that a memory which was discarded or shredded since still counts.
+        let given = loaded.agent.next_number.0 - 1;
+        let entries = records.iter().filter(is_entry).count() as u64;
+        let has_acted = records
+            .iter()
+            .any(|record| record.actor.kind == ActorKind::Agent);
+        Ok(has_acted || given != entries)
+    }
+
+    async fn has_session(&self) -> Result<bool> {
+        let sessions = self.memoir.store.session_page(self.scope, None, 1).await?;
+        Ok(!sessions.is_empty())
+    }
+
+    /// Whether messages wait that an administrator did not hand over. Those that the agent's model was given already
+    /// count in any case.
+    async fn has_message(&self, loaded: &Loaded) -> Result<bool> {
+        let store = &self.memoir.store;
+        let row = store.transcript(self.scope).await?;
+        if row.absorbed > 0 || row.failed > 0 {
+            return Ok(true);
+        }
+        let waiting = store
+            .pending_messages(self.scope, MOST_MESSAGE_TOKENS)
+            .await?;
+        if (waiting.len() as u64) < row.pending {
+            return Ok(true);
+        }
+        for message in &waiting {
+            let message = codec::open_message(loaded.base.key(), message)?;
+            if message.handed_over_by != ActorKind::Administrator {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

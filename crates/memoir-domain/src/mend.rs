@@ -1,0 +1,125 @@
+//! What a client sent as text, where part of it is none: the one way in which every interface reads it, before the
+//! limits of SPEC 2.1 are applied. A memory with one wrong character is worth more than no memory.
+
+use std::borrow::Cow;
+
+/// What stands in the place of what is no character.
+pub const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
+
+/// The text that `bytes` are, with U+FFFD in the place of bytes that are not UTF-8.
+pub fn text(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
+}
+
+/// JSON, with U+FFFD in the place of bytes that are not UTF-8 and of each half of a surrogate pair that stands alone
+/// as an escape: programs that cut a text between the halves of an emoji leave one. What is no JSON stays none.
+pub fn json(bytes: &[u8]) -> Cow<'_, str> {
+    let text = text(bytes);
+    // Half pairs are rare, and mending them copies the text.
+    match has_lone_half(&text) {
+        true => Cow::Owned(without_lone_halves(&text)),
+        false => text,
+    }
+}
+
+fn has_lone_half(json: &str) -> bool {
+    pieces(json).any(|piece| piece == Piece::LoneHalf)
+}
+
+fn without_lone_halves(json: &str) -> String {
+    let mut mended = String::with_capacity(json.len());
+    for piece in pieces(json) {
+        match piece {
+            Piece::Other(text) => mended.push_str(text),
+            Piece::LoneHalf => mended.push(REPLACEMENT),
+        }
+    }
+    mended
+}
+
+/// A piece of JSON as it is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Piece<'a> {
+    Other(&'a str),
+    /// The escape of one half of a pair, without the other half.
+    LoneHalf,
+}
+
+fn pieces(json: &str) -> impl Iterator<Item = Piece<'_>> {
+    /// Of one escape; a pair has two.
+    const ESCAPE: usize = "\\uD83D".len();
+    let mut rest = json;
+    std::iter::from_fn(move || {
+        let taken = match unit(rest) {
+            Some(0xD800..=0xDBFF)
+                if matches!(rest.get(ESCAPE..).and_then(unit), Some(0xDC00..=0xDFFF)) =>
+            {
+                2 * ESCAPE
+            }
+            Some(0xD800..=0xDFFF) => {
+                rest = &rest[ESCAPE..];
+                return Some(Piece::LoneHalf);
+            }
+            _ => match rest.strip_prefix('\\') {
+                // The backslash and what it escapes, so that an escaped backslash does not begin anything.
+                Some(escaped) => 1 + escaped.chars().next().map_or(0, char::len_utf8),
+                None => rest.find('\\').unwrap_or(rest.len()),
+            },
+        };
+        let (piece, after) = rest.split_at(taken);
+        rest = after;
+        (!piece.is_empty()).then_some(Piece::Other(piece))
+    })
+}
+
+/// The UTF-16 unit that `text` begins with as an escape.
+fn unit(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    // `from_str_radix` takes a sign, which no escape has.
+    let is_written = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    u16::from_str_radix(digits, 16).ok().filter(|_| is_written)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn spec_2_1_what_is_no_character_is_mended_and_all_else_stays() {
+        for (sent, read) in [
+            (r#""cut \ud83d""#, Some("cut \u{fffd}")),
+            (r#""\ude00 cut""#, Some("\u{fffd} cut")),
+            (
+                r#""\ud83d\ud83d\ude00\ude00""#,
+                Some("\u{fffd}\u{1f600}\u{fffd}"),
+            ),
+            (r#""\uD83D\uDE00""#, Some("\u{1f600}")),
+            (r#""a \\ud83d path""#, Some("a \\ud83d path")),
+            (r#""\ud83d\n\\""#, Some("\u{fffd}\n\\")),
+            (r#""\ud83""#, None),
+            (r#""\u+83d""#, None),
+            ("\"\\", None),
+        ] {
+            let read_by_json: Option<String> = serde_json::from_str(&json(sent.as_bytes())).ok();
+            assert_eq!(read_by_json.as_deref(), read, "{sent}");
+        }
+        let latin = b"\"Gr\xfc\xdfe\"";
+        assert_eq!(json(latin), "\"Gr\u{fffd}\u{fffd}e\"");
+        assert_eq!(text(b"a\xffb"), "a\u{fffd}b");
+    }
+
+    proptest! {
+        #[test]
+        fn spec_2_1_what_can_be_read_is_not_changed(text in any::<String>()) {
+            let written = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(json(written.as_bytes()), written.as_str());
+        }
+
+        #[test]
+        fn spec_2_1_mending_takes_any_bytes(bytes in any::<Vec<u8>>()) {
+            let _ = json(&bytes);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! A memory that was removed from the database is noticed by whatever reads it (SPEC 3.12).
+#![cfg(unix)]
+
+use serde_json::json;
+
+use crate::installation::Installation;
+
+/// An agent of three memories, one of which was removed outside Memoir.
+fn robbed() -> Installation {
+    let installation = Installation::with_agent();
+    installation.remember(&["one", "two", "three"]);
+    let path = installation.path(".local/share/memoir/memoir.db");
+    let raw = rusqlite::Connection::open(path).unwrap();
+    raw.execute_batch("DELETE FROM memories WHERE number = 2")
+        .unwrap();
+    installation
+}
+
+#[test]
+fn spec_3_12_a_removed_memory_is_noticed_by_every_export() {
+    let installation = robbed();
+    for format in [
+        &["--format", "jsonl"][..],
+        &["--format", "markdown", "--output", "pages"],
+        &["--format", "okf", "--output", "okf"],
+        &["--format", "archive", "--output", "wren.memoir"],
+    ] {
+        let refused = installation.refused(&[&["export", "wren"], format].concat());
+        assert!(refused.contains("modified outside Memoir"), "{refused}");
+    }
+    for name in ["pages", "okf", "wren.memoir"] {
+        let is_empty =
+            std::fs::read_dir(installation.path(name)).map_or(true, |mut all| all.next().is_none());
+        assert!(is_empty, "{name}");
+    }
+}
+
+#[test]
+fn spec_3_12_a_removed_memory_is_noticed_by_a_backup_which_is_written_all_the_same() {
+    let installation = robbed();
+    let copy = installation.path("copy.db");
+    let copy_path = copy.to_str().unwrap();
+    let refused = installation.refused(&["backup", copy_path]);
+    assert!(refused.contains("modified outside Memoir"), "{refused}");
+    assert!(copy.exists(), "it may be all that is left");
+    let refused = installation.refused(&["backup", "verify", copy_path]);
+    assert!(refused.contains("does not fit"), "{refused}");
+}
+
+#[test]
+fn spec_3_12_a_removed_memory_is_told_to_the_agent_at_a_sessions_start() {
+    let installation = robbed();
+    let start = json!({"session_id": "s-1", "cwd": "/", "hook_event_name": "SessionStart", "source": "startup"});
+    let hook = [
+        "hook",
+        "session-start",
+        "--client",
+        "claude-code",
+        "--within",
+        "20000",
+    ];
+    let ran = installation.run_with_input(&hook, &start.to_string());
+    assert_eq!(ran.code, Some(0), "a host is never stopped: {ran:?}");
+    assert!(ran.stdout.contains("modified outside Memoir"), "{ran:?}");
+    let log = installation.path(".local/state/memoir/hook.log");
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("modified outside Memoir"), "{log}");
+}
+
+#[test]
+fn spec_2_1_bytes_that_are_no_text_are_mended_on_the_command_line() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
+    let installation = Installation::with_agent();
+    let mut command = installation.command(&["remember", "wren"]);
+    command.arg(OsStr::from_bytes(b"Ann lives in Z\xfcrich."));
+    assert!(command.status().unwrap().success());
+    assert_eq!(installation.texts(), ["Ann lives in Z\u{fffd}rich."]);
+}
