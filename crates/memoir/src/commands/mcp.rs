@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::hook::AgentChoice;
+use super::hook::{
+    AgentChoice,
+    calls::{self, CallKind},
+};
 use crate::{
     cli::Global,
     failure::{Ending, Failure, Outcome},
@@ -25,9 +28,14 @@ pub(crate) struct Arguments {
     /// `MEMOIR_TOKEN`, or the one that `memoir setup` has stored
     #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
     url: Option<String>,
+    /// The program that starts it, as `memoir setup` names it
+    #[arg(long, hide = true)]
+    client: Option<String>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let client = arguments.client.as_deref().unwrap_or_default();
+    calls::note(client, CallKind::Tools);
     // No folder is passed, so the project is the folder in which the program started this process.
     let name = arguments.whose.name(None);
     if let Some(url) = &arguments.url {

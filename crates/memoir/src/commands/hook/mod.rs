@@ -6,6 +6,7 @@
 //! left to a process of its own, which is started within [`HANDING_MS`] and outlives the host's wait (`hand_over.rs`). An event that comes twice, or
 //! at the same time from two registrations, is answered once (`state.rs`).
 
+pub(crate) mod calls;
 mod dialect;
 mod door;
 mod hand_over;
@@ -104,6 +105,7 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
     let began = Instant::now();
     // The log is opened first, since it is the only place where a hook reports what goes wrong.
     let log = Log::open(&arguments);
+    calls::note(&arguments.client.name(), calls::CallKind::Hook);
     if arguments.hand_over {
         if let Err(problem) = on_runtime(hand_over::run(&global, &arguments, &log)) {
             log.problem(&problem);
