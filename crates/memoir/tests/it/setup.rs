@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     installation::{Installation, Ran, files_in},
     serving::Running,
+    users::browse,
 };
 
 const PROGRAMS: [&str; 10] = [
@@ -603,6 +604,278 @@ fn spec_6_2_a_hook_whose_program_is_gone_ends_with_success() {
                 (Some(0), ""),
                 "{name}: {hook}"
             );
+        }
+    }
+}
+
+/// What `setup` and `doctor` say of the programs that are set up: each line that names one, with its hint.
+fn examined(installation: &Installation, more: &[&str]) -> (String, String) {
+    let text = |arguments: &[&str]| {
+        let ran = installation.run(&[more, arguments].concat());
+        ran.stdout
+    };
+    let (setup, doctor) = (text(&["setup"]), text(&["doctor"]));
+    let is_found = |line: &&str| line.contains("programs ");
+    let lines: Vec<&str> = doctor.lines().collect();
+    let found = lines
+        .iter()
+        .position(|line| is_found(line))
+        .unwrap_or(lines.len());
+    let doctor = lines[found..].join("\n");
+    let setup = setup
+        .split("\n\n")
+        .nth(1)
+        .unwrap_or_default()
+        .trim_end()
+        .to_owned();
+    if std::env::var_os("MEMOIR_SHOW").is_some() {
+        println!("$ memoir setup\n{setup}\n$ memoir doctor\n{doctor}\n");
+    }
+    (setup, doctor)
+}
+
+/// That both say all of that.
+fn both_say(installation: &Installation, more: &[&str], parts: &[&str]) {
+    let (setup, doctor) = examined(installation, more);
+    assert_eq!(setup, doctor);
+    for part in parts {
+        assert!(setup.contains(part), "{part}: {setup}");
+    }
+}
+
+/// Calls the session's start hook of Claude Code as the program does.
+fn call_hook(installation: &Installation) -> Ran {
+    let hooks = hooks_of(installation, ".claude/settings.json", "SessionStart");
+    let line = hooks[0].replace(" || true", " --within 20000 || true");
+    let mut shell = std::process::Command::new("sh");
+    shell
+        .args(["-c", &line])
+        .env_clear()
+        .env("HOME", installation.path("."));
+    Ran::with_input(&mut shell, r#"{"session_id": "s-1"}"#)
+}
+
+#[test]
+fn setup_and_doctor_run_what_is_configured_and_say_that_it_works() {
+    let installation = Installation::with_agent();
+    assert_eq!(examined(&installation, &[]), (String::new(), String::new()));
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    call_hook(&installation);
+    both_say(
+        &installation,
+        &[],
+        &[
+            "ok ",
+            "Claude Code works with the memory of `wren`; its hooks call since 20",
+            ", last 20",
+        ],
+    );
+    let listed = installation.json(&["setup"]);
+    assert_eq!(listed["items"][0]["works"], true);
+}
+
+#[test]
+fn setup_and_doctor_name_a_way_out_where_the_program_is_gone() {
+    let installation = Installation::with_agent();
+    let program = installed_at(&installation, "bin/memoir");
+    run_at(&installation, &program, &["setup", "claude-code", "--yes"]);
+    fs::remove_file(&program).unwrap();
+    both_say(
+        &installation,
+        &[],
+        &[
+            "problem ",
+            "bin/memoir`, which is gone: its sessions have no memory",
+            "hint: install Memoir there again, or let it call this one: `memoir setup claude-code`",
+        ],
+    );
+}
+
+#[test]
+fn setup_and_doctor_name_a_way_out_where_the_path_is_in_a_cache() {
+    let installation = Installation::with_agent();
+    let program = installed_at(&installation, ".cache/uv/archive-v0/a1/bin/memoir");
+    // As by hand, since setup refuses to write it.
+    let server = json!({"mcpServers": {"memoir": {
+        "command": program, "args": ["mcp", "--agent", "wren"]
+    }}});
+    installation.write(".claude.json", server.to_string());
+    both_say(
+        &installation,
+        &[],
+        &[
+            "warning ",
+            "is in a cache, which is emptied without notice",
+            "hint: install Memoir for good and call its `memoir setup claude-code`, or give `--copy` with it",
+        ],
+    );
+}
+
+#[test]
+fn setup_and_doctor_name_both_ways_out_where_the_installation_is_closed() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees."]);
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    let password = installation.write("password", "correct horse battery\n");
+    installation.ok(&["user", "add", "Ada", "--password-file", &password]);
+    // The token that setup has stored is lost.
+    fs::remove_file(installation.path(".config/memoir/tokens.json")).unwrap();
+    both_say(
+        &installation,
+        &[],
+        &[
+            "problem ",
+            "this installation is closed: the text of `wren` is shown to the agent only",
+            "hint: give the agent's token in MEMOIR_TOKEN, or, as the owner of this machine, open it with `memoir installation open`",
+        ],
+    );
+    installation.ok(&["installation", "open"]);
+    call_hook(&installation);
+    both_say(&installation, &[], &["ok ", "Claude Code works"]);
+}
+
+#[test]
+fn setup_and_doctor_name_a_way_out_where_hooks_were_never_trusted() {
+    let installation = Installation::with_agent();
+    installation.ok(&["setup", "codex", "--yes"]);
+    both_say(
+        &installation,
+        &[],
+        &[
+            "warning ",
+            "Codex CLI works with the memory of `wren`; it has not called since it was set up on 20",
+            "hint: begin a session; Codex runs no hook before you have trusted it: type `/hooks` there",
+        ],
+    );
+    // Its tools need no trust: that they call says nothing of the hooks.
+    let words = ["mcp", "--client", "codex", "--agent", "wren"];
+    installation.run_with_input(&words, "");
+    both_say(
+        &installation,
+        &[],
+        &[
+            "warning ",
+            "but it has called none of its hooks since it was set up on 20",
+            "`/hooks`",
+        ],
+    );
+}
+
+#[test]
+fn setup_and_doctor_name_a_way_out_where_another_database_is_called() {
+    let installation = Installation::with_agent();
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    let other = installation.path("other.db").display().to_string();
+    installation.ok(&["--database", &other, "agent", "create", "wren"]);
+    both_say(
+        &installation,
+        &["--database", &other],
+        &[
+            "warning ",
+            "memoir/memoir.db`, and this command opens `",
+            "hint: `memoir --database '",
+            "`memoir setup claude-code` sets the program up with this one",
+        ],
+    );
+}
+
+/// SPEC 5.5: closing takes no program's memory, whichever way it is closed and whoever set the program up.
+#[test]
+fn spec_5_5_closing_keeps_the_memory_of_the_programs_on_this_machine() {
+    type Closing = fn(&Installation);
+    let closings: [(&str, Closing); 3] = [
+        ("user add", |installation| {
+            let password = installation.write("password", "correct horse battery\n");
+            installation.ok(&["user", "add", "Ada", "--password-file", &password]);
+        }),
+        ("installation close", |installation| {
+            let ran = installation.run(&["installation", "close"]);
+            assert!(
+                ran.stderr.contains("keep the memory of `robin`, `wren`"),
+                "{ran:?}"
+            );
+        }),
+        ("the first link", |installation| {
+            let service = Running::start(installation, &[]);
+            let link = service.first_link.as_str().unwrap();
+            let path = link.split_once("/first/").unwrap().1;
+            let form = "name=Ada&password=correct+horse+battery&again=correct+horse+battery";
+            let made = browse(&service, "POST", &format!("/first/{path}"), form);
+            assert!(made.starts_with("HTTP/1.1 303 "), "{made}");
+        }),
+    ];
+    for (name, close) in closings {
+        let installation = Installation::with_agent();
+        installation.remember(&["Ines keeps bees."]);
+        installation.ok(&["agent", "create", "robin"]);
+        installation.ok(&["remember", "robin", "Ines keeps goats."]);
+        installation.ok(&["setup", "claude-code", "--agent", "wren", "--yes"]);
+        // A program that was set up by hand has called for `robin`.
+        let by_hand = ["mcp", "--agent", "robin"];
+        let asked = concat!(
+            r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_context","arguments":{}}}"#,
+            "\n"
+        );
+        installation.run_with_input(&by_hand, asked);
+        close(&installation);
+        let shown = installation.json(&["installation", "show"]);
+        assert_eq!(shown["closed"], true, "{name}");
+        assert!(call_hook(&installation).stdout.contains("bees"), "{name}");
+        let ran = installation.run_with_input(&by_hand, asked);
+        assert!(ran.stdout.contains("goats"), "{name}: {ran:?}");
+        both_say(
+            &installation,
+            &[],
+            &["ok ", "Claude Code works with the memory of `wren`"],
+        );
+        // Other commands still need the token in their environment.
+        for refused in [
+            &["context", "wren"][..],
+            &["recall", "wren", "bees"],
+            &["token", "create", "--role", "agent", "--agent", "wren"],
+        ] {
+            let error = installation.refused(refused);
+            for way in ["MEMOIR_TOKEN", "`memoir installation open`"] {
+                assert!(error.contains(way), "{name}: {refused:?}: {error}");
+            }
+        }
+    }
+}
+
+/// SPEC 5.5: a project's agent that is made in a closed installation has its first token, and keeps its memory.
+#[test]
+fn spec_5_5_a_new_projects_agent_has_its_token_in_a_closed_installation() {
+    let installation = Installation::with_agent();
+    installation.ok(&["installation", "close"]);
+    let folder = installation.path("shop");
+    fs::create_dir_all(&folder).unwrap();
+    let hook = [
+        "hook",
+        "session-start",
+        "--client",
+        "claude-code",
+        "--per-project",
+        "--within",
+        "20000",
+    ];
+    for session in ["s-1", "s-2"] {
+        let told = json!({"session_id": session, "cwd": folder}).to_string();
+        let ran = installation.run_with_input(&hook, &told);
+        assert!(!ran.stdout.contains("closed"), "{ran:?}");
+        let agents = installation.json(&["agent", "list"]);
+        let agents = agents["items"].as_array().unwrap();
+        let shop = agents.iter().find(|agent| agent["name"] != "wren").unwrap();
+        installation.ok(&[
+            "remember",
+            shop["name"].as_str().unwrap(),
+            "Ines keeps bees.",
+        ]);
+        if session == "s-2" {
+            assert!(ran.stdout.contains("bees"), "{ran:?}");
         }
     }
 }

@@ -111,7 +111,7 @@ pub(super) struct KnownFile<'a> {
 impl KnownFile<'_> {
     /// Whether setup wrote the hook: by the record, also where options were put behind its words since. Without a
     /// record, by the form in which setup writes hooks.
-    fn is_own_hook(&self, hook: &Value) -> bool {
+    pub(super) fn is_own_hook(&self, hook: &Value) -> bool {
         let Some(command) = command_of(hook) else {
             return false;
         };
@@ -344,6 +344,47 @@ impl Program {
                 "it reads no hook's answer: the context is written into `.goosehints`, which it reads when a session begins",
             ),
             _ => None,
+        }
+    }
+
+    /// The client of its hooks; `None` where it has none.
+    pub(super) fn hook_client(self) -> Option<hook::Client> {
+        match self {
+            Self::ClaudeCode => Some(hook::Client::ClaudeCode),
+            Self::Codex => Some(hook::Client::Codex),
+            Self::Gemini => Some(hook::Client::Gemini),
+            Self::Cursor => Some(hook::Client::Cursor),
+            Self::Copilot => Some(hook::Client::Copilot),
+            Self::Vscode => Some(hook::Client::Vscode),
+            Self::Goose => Some(hook::Client::Goose),
+            Self::Opencode => Some(hook::Client::Opencode),
+            Self::ClaudeDesktop | Self::Zed => None,
+        }
+    }
+
+    /// Whether it has hooks.
+    pub(super) fn has_hooks(self) -> bool {
+        self.hook_client().is_some()
+    }
+
+    /// What to do where it works when it is run here, and the program does not call.
+    pub(super) fn how_it_calls(self) -> &'static str {
+        match self {
+            Self::Codex => {
+                "begin a session; Codex runs no hook before you have trusted it: type `/hooks` there, and trust those of Memoir"
+            }
+            Self::ClaudeCode => {
+                "begin a session, and trust its folder when asked; `/hooks` and `/mcp` there list what it calls"
+            }
+            Self::Gemini => {
+                "begin a session, and trust its folder when asked; `/hooks` and `/mcp` there list what it calls"
+            }
+            Self::Cursor | Self::Vscode | Self::ClaudeDesktop | Self::Zed => {
+                "end the program, start it again and begin a session; its settings list the server `memoir`, which may have to be switched on"
+            }
+            Self::Copilot | Self::Goose | Self::Opencode => {
+                "end the program, start it again and begin a session"
+            }
         }
     }
 

@@ -169,6 +169,23 @@ pub(super) fn put_hook(
     Ok(spliced(text, hook.place.clone(), &pretty(value, &indent)))
 }
 
+/// The first hook of a list that `is_own` (see [`put_hook`]); `None` where there is none.
+pub(super) fn find_hook(
+    text: &str,
+    path: &[&str],
+    is_own: impl Fn(&Value) -> bool,
+) -> Option<Value> {
+    let root = JsonReader::read(text).ok()?;
+    let NodeKind::Array(elements) = &root.at(path)?.kind else {
+        return None;
+    };
+    let hook = match own_hook(text, elements, is_own)? {
+        HookPlace::Element(at) => &elements[at],
+        HookPlace::InGroup { group, at } => &elements[group].hooks()[at],
+    };
+    value_of(text, hook)
+}
+
 /// Where a hook stands in the list of an event.
 enum HookPlace {
     Element(usize),

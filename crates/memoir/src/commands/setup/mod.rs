@@ -4,6 +4,7 @@
 //! stood there before (`record.rs`), so that `--remove` gives every byte back; in a file that was changed since,
 //! it takes out what is Memoir's and nothing else.
 
+mod check;
 mod clients;
 mod json;
 mod lasting;
@@ -17,9 +18,10 @@ use std::{
 };
 
 use clap::ValueEnum;
-use memoir_app::{Clock, SystemClock};
+use memoir_app::{Clock, Examination, Severity, SystemClock};
 use serde_json::json;
 
+use check::ProgramState;
 use clients::{Edit, Folders, KnownFile, OwnedPart, Program, ProgramCall};
 use record::{ProgramRecord, WrittenCall};
 
@@ -40,8 +42,9 @@ const FIRST_AGENT: &str = "assistant";
 
 /// Give a program an agent's memory: its tools, and hooks that put it before the model
 ///
-/// Without a program, it says which ones were found here and what each has. Every file's difference is shown
-/// before it is written; `--remove` restores every byte.
+/// Without a program, it says which ones were found here, runs what each is set up with once, and says whether it works
+/// and since when the program has called. Every file's difference is shown before it is written; `--remove` restores
+/// every byte.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The program
@@ -177,6 +180,15 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
 }
 
+/// The agents of an installation on this machine that programs are set up with by name.
+pub(crate) fn agents(place: &str) -> Vec<String> {
+    record::calls()
+        .into_iter()
+        .filter(|written| written.place == place)
+        .filter_map(|written| written.call.agent)
+        .collect()
+}
+
 /// The installation, or the service, that is set up.
 fn place(global: &Global, arguments: &Arguments) -> Result<String, Failure> {
     match &arguments.url {
@@ -253,13 +265,14 @@ async fn make(global: &Global, arguments: &Arguments, agent: &str) -> Result<(),
     let Some(url) = &arguments.url else {
         let installation = Installation::open(global).await?;
         let agent = installation.agent_or_new(agent).await?;
-        return installation.own(&agent).await.map(drop);
+        // The token is made now, so that the program keeps its memory when the installation is closed (SPEC 5.5).
+        return installation.program_token(&agent).await.map(drop);
     };
     let remote = Remote::open(url, Some(agent))?;
     // The request checks the token now, since later its failure would only be in a log of the hooks that nobody reads.
     remote.get::<serde_json::Value>("", &[]).await?;
     match std::env::var(TOKEN) {
-        Ok(token) if !token.is_empty() => remote::keep_token(url, agent, Some(&token)),
+        Ok(token) if !token.is_empty() => remote::store_token(url, agent, &token),
         _ => Ok(()),
     }
 }
@@ -469,35 +482,71 @@ fn tell(
     Ok(Ending::Done)
 }
 
-/// Which programs are here, and what each has.
+/// Which programs are here, and whether what each is set up with works.
 fn overview(global: &Global, folders: &Folders) -> Outcome {
-    let mut found = Vec::new();
-    for program in Program::value_variants() {
-        let is_here = program.folder(folders).is_dir();
-        let record = ProgramRecord::read(*program)?;
-        let has = match taken_back(*program, folders, &record) {
-            Err(_) => "its settings cannot be read",
-            Ok(changes) if changes.iter().any(FileChange::is_one) => "set up",
-            Ok(_) => "nothing of Memoir",
-        };
-        found.push((*program, is_here, has));
-    }
+    let found: Vec<(Program, bool, ProgramState)> = Program::value_variants()
+        .iter()
+        .map(|program| {
+            let is_here = program.folder(folders).is_dir();
+            (*program, is_here, check::state(global, *program, folders))
+        })
+        .collect();
+    let is_sound = found.iter().all(|(_, _, state)| {
+        let examination = state.examination.as_ref();
+        examination.is_none_or(|examination| examination.severity != Severity::Problem)
+    });
+    let ending = match is_sound {
+        true => Ending::Done,
+        false => Ending::Refused,
+    };
     if global.json {
-        let items = found.iter().map(|(program, is_here, has)| {
-            json!({"program": program.name(), "found": is_here, "set_up": *has == "set up"})
+        let items = found.iter().map(|(program, is_here, state)| {
+            let examination = state.examination.as_ref();
+            json!({
+                "program": program.name(),
+                "found": is_here,
+                "set_up": state.is_set_up == Some(true),
+                "works": examination.map(|examination| examination.severity == Severity::Ok),
+                "finding": examination.map(|examination| &examination.finding),
+                "advice": examination.and_then(|examination| examination.advice.as_ref()),
+            })
         });
         terminal::json(&json!({"items": items.collect::<Vec<_>>()}))?;
-        return Ok(Ending::Done);
+        return Ok(ending);
     }
     let mut table = TextTable::new(["program", "found here", "has", "set it up with"]);
-    for (program, is_here, has) in found {
+    for (program, is_here, state) in &found {
         table.row([
             program.title().to_owned(),
-            if is_here { "yes" } else { "no" }.to_owned(),
-            has.to_owned(),
+            if *is_here { "yes" } else { "no" }.to_owned(),
+            match state.is_set_up {
+                Some(true) => "set up",
+                Some(false) => "nothing of Memoir",
+                None => "settings that cannot be read",
+            }
+            .to_owned(),
             format!("memoir setup {}", program.name()),
         ]);
     }
     terminal::print(&table.to_string())?;
-    Ok(Ending::Done)
+    let examined = found
+        .iter()
+        .filter_map(|(_, _, state)| state.examination.as_ref());
+    let lines: Vec<String> = examined.map(super::doctor::line).collect();
+    if !lines.is_empty() {
+        terminal::print(&format!("\n{}", lines.concat()))?;
+    }
+    Ok(ending)
+}
+
+/// What is found of the programs that are set up here, for `memoir doctor`.
+///
+/// # Errors
+/// The user's home is not known.
+pub(crate) fn examine(global: &Global) -> Result<Vec<Examination>, Failure> {
+    let folders = Folders::find()?;
+    let states = Program::value_variants()
+        .iter()
+        .map(|program| check::state(global, *program, &folders));
+    Ok(states.filter_map(|state| state.examination).collect())
 }
