@@ -160,8 +160,7 @@ fn access(is_closed: bool) -> Examination {
             "open: every user of this database can read all agents' text; `closed = true` in the configuration changes that".to_owned()
         },
         advice: is_closed.then(|| {
-            "`memoir installation open` opens it, for the owner of the machine; programs that are set up here have their tokens"
-                .to_owned()
+            "`memoir installation open` opens it, for the owner of the machine".to_owned()
         }),
     }
 }

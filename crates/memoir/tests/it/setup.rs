@@ -521,14 +521,16 @@ fn installed_at(installation: &Installation, path: &str) -> PathBuf {
 
 fn run_at(installation: &Installation, program: &std::path::Path, arguments: &[&str]) -> Ran {
     let mut command = std::process::Command::new(program);
+    let tmp = installation.path("tmp");
+    let home = tmp.parent().unwrap();
     let path = format!("{}:/usr/bin:/bin", installation.path("bin").display());
     command
         .args(arguments)
         .env_clear()
-        .env("HOME", installation.path("."))
+        .env("HOME", home)
         .env("TMPDIR", installation.path("tmp"))
         .env("PATH", path)
-        .current_dir(installation.path("."));
+        .current_dir(home);
     Ran::of(&mut command)
 }
 
@@ -615,7 +617,7 @@ fn examined(installation: &Installation, more: &[&str]) -> (String, String) {
         ran.stdout
     };
     let (setup, doctor) = (text(&["setup"]), text(&["doctor"]));
-    let is_found = |line: &&str| line.contains("programs ");
+    let is_found = |line: &&str| line.contains("  programs  ");
     let lines: Vec<&str> = doctor.lines().collect();
     let found = lines
         .iter()
@@ -666,7 +668,7 @@ fn setup_and_doctor_run_what_is_configured_and_say_that_it_works() {
         &[],
         &[
             "ok ",
-            "Claude Code works with the memory of `wren`; its hooks call since 20",
+            "Claude Code works with the memory of `wren`; its hooks have called since 20",
             ", last 20",
         ],
     );

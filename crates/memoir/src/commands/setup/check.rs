@@ -26,7 +26,7 @@ use crate::{
         probe::{self, ProbeReport},
     },
     database,
-    show::when,
+    show::moment,
 };
 
 /// How long one command may take, which answers within milliseconds mostly.
@@ -169,19 +169,24 @@ fn examined(
 fn called(program: Program, record: &ProgramRecord, memory: &str) -> Finding {
     let ProgramCalls { hooks, tools, .. } = calls::read(&program.name());
     let since = record.call().map_or_else(String::new, |written| {
-        format!(" since it was set up on {}", when(written.set_up_at))
+        format!(" since it was set up on {}", moment(written.set_up_at))
     });
-    let last =
-        |times: calls::CallTimes| format!("since {}, last {}", when(times.first), when(times.last));
+    let last = |times: calls::CallTimes| {
+        format!("since {}, last {}", moment(times.first), moment(times.last))
+    };
     let (severity, text) = match (hooks, tools) {
-        (Some(hooks), _) => (Severity::Ok, format!("its hooks call {}", last(hooks))),
-        (None, Some(tools)) if !program.has_hooks() => {
-            (Severity::Ok, format!("its client calls {}", last(tools)))
-        }
+        (Some(hooks), _) => (
+            Severity::Ok,
+            format!("its hooks have called {}", last(hooks)),
+        ),
+        (None, Some(tools)) if !program.has_hooks() => (
+            Severity::Ok,
+            format!("its client has called {}", last(tools)),
+        ),
         (None, Some(tools)) => (
             Severity::Warning,
             format!(
-                "its client calls {}, but it has called none of its hooks{since}",
+                "its client has called {}, but it has called none of its hooks{since}",
                 last(tools)
             ),
         ),
