@@ -439,7 +439,8 @@ fn removing_and_repeating_a_setup_keeps_the_users_own_hooks() {
         let text = fs::read_to_string(installation.path(path)).unwrap();
         let more = set_up.replace(" || true", " --max-tokens 900 || true");
         installation.write(path, text.replace(set_up.as_str(), &more));
-        installation.ok(&["setup", program, "--remove", "--yes"]);
+        let ran = installation.run(&["setup", program, "--remove", "--yes"]);
+        assert!(ran.stderr.contains("stay in its settings"), "{ran:?}");
         assert_eq!(hooks_of(&installation, path, event), own, "{program}");
         let text = fs::read_to_string(installation.path(path)).unwrap();
         assert_eq!(text.matches("--client").count(), 2, "{program}: {text}");
@@ -880,4 +881,28 @@ fn spec_5_5_a_new_projects_agent_has_its_token_in_a_closed_installation() {
             assert!(ran.stdout.contains("bees"), "{ran:?}");
         }
     }
+}
+
+/// SPEC 5.5: where a program's token cannot be stored, the installation stays open.
+#[test]
+fn spec_5_5_an_installation_is_not_closed_where_a_programs_token_cannot_be_stored() {
+    let installation = Installation::with_agent();
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    installation.write(".config/memoir/tokens.json", "no tokens");
+    let password = installation.write("password", "correct horse battery\n");
+    for closing in [
+        &["installation", "close"][..],
+        &["user", "add", "Ada", "--password-file", &password],
+    ] {
+        let error = installation.refused(closing);
+        assert!(error.contains("tokens.json` holds no tokens"), "{error}");
+    }
+    let service = Running::start(&installation, &[]);
+    let link = service.first_link.as_str().unwrap();
+    let path = link.split_once("/first/").unwrap().1;
+    let form = "name=Ada&password=correct+horse+battery&again=correct+horse+battery";
+    let made = browse(&service, "POST", &format!("/first/{path}"), form);
+    assert!(made.starts_with("HTTP/1.1 500 "), "{made}");
+    let shown = installation.json(&["installation", "show"]);
+    assert_eq!(shown["closed"], false);
 }

@@ -132,6 +132,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             record.forget()?;
             calls::forget(&program.name());
             lasting::remove_unused_copy();
+            if has_other_hooks(program, &folders) {
+                terminal::note(
+                    "hooks that call Memoir, and that setup did not write, stay in its settings",
+                );
+            }
             tell(global, program, None, &changes, &arguments)
         }
         Some(program) => {
@@ -178,6 +183,19 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             tell(global, program, call.agent.as_deref(), &changes, &arguments)
         }
     }
+}
+
+/// Whether hooks in the program's files call Memoir, also where setup did not write them.
+fn has_other_hooks(program: Program, folders: &Folders) -> bool {
+    let edits = program.edits(folders, &ProgramCall::default());
+    edits.iter().any(|edit| {
+        let text = fs::read_to_string(&edit.path).unwrap_or_default();
+        let calls = |hook: &serde_json::Value| KnownFile::default().is_own_hook(hook);
+        edit.parts.iter().any(|part| match part {
+            OwnedPart::Hook(path, _) => json::find_hook(&text, path, calls).is_some(),
+            _ => false,
+        })
+    })
 }
 
 /// The agents of an installation on this machine that programs are set up with by name.
