@@ -43,7 +43,7 @@ pub fn read_line(line: &[u8]) -> Vec<Received> {
             None => return received,
             Some(Ok(_)) => received.push(message(text[start..values.byte_offset()].trim())),
             Some(Err(error)) => {
-                let id = id_of(text[start..].as_bytes());
+                let id = id_of(&text.as_bytes()[start..]);
                 let column = error.column();
                 let problem = format!("the message is not valid JSON: byte {column} of the line");
                 let refused = refusal(id, &ErrorData::parse_error(problem, None));

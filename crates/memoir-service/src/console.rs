@@ -132,6 +132,14 @@ impl Host for Service {
         if !self.opens_first_link(head, secret).await? {
             return Ok(None);
         }
+        // The first administrator closes the installation.
+        if let Some(closing) = &self.options.before_closing {
+            closing.prepare().await.map_err(|problem| SignInRefusal {
+                status: StatusCode::INTERNAL_SERVER_ERROR,
+                message: sentence(&problem),
+                hint: None,
+            })?;
+        }
         make_first(self, given, seconds).await.map_err(refusal)
     }
 

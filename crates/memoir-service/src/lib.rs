@@ -81,6 +81,19 @@ pub struct ServiceOptions {
     /// The secret of the link by which the first administrator is made, at `/first/SECRET`; `None` where
     /// there is no such link.
     pub first_link: Option<Arc<TokenSecret>>,
+    /// What is done before the first administrator is made by that link, which closes the installation; `None` for
+    /// nothing.
+    pub before_closing: Option<Arc<dyn BeforeClosing>>,
+}
+
+/// What a closing would take from programs on this machine, and what is done so that it does not (SPEC 5.5).
+#[async_trait::async_trait]
+pub trait BeforeClosing: std::fmt::Debug + Send + Sync {
+    /// Gives the programs that are set up on this machine their tokens.
+    ///
+    /// # Errors
+    /// What went wrong, as a sentence that holds no agent's words. The installation is not closed then.
+    async fn prepare(&self) -> std::result::Result<(), String>;
 }
 
 /// Which programs can be connected to agents by OAuth.
@@ -141,6 +154,7 @@ impl Default for ServiceOptions {
             stream_beat: Duration::from_secs(15),
             webhooks: Vec::new(),
             first_link: None,
+            before_closing: None,
         }
     }
 }

@@ -25,7 +25,9 @@ impl StatementFault {
     pub(crate) fn of(at: usize, error: &tokio_postgres::Error) -> Self {
         match error.as_db_error() {
             // A connection that is ended by the database's administrator may have been ended after the commit.
-            Some(refusal) if !is_end(refusal) && !is_of_connection(refusal) => Self::Refused(at, Box::new(refusal.clone())),
+            Some(refusal) if !is_end(refusal) && !is_of_connection(refusal) => {
+                Self::Refused(at, Box::new(refusal.clone()))
+            }
             Some(refusal) => Self::Lost(message(refusal)),
             // No word of the database: the connection broke, or what came over it made no sense.
             // Either way nobody can say whether a commit that was sent was carried out.

@@ -135,6 +135,8 @@ pub(crate) enum Command {
     Installation(commands::installation::Command),
     Mcp(commands::mcp::Arguments),
     Hook(commands::hook::Arguments),
+    #[command(subcommand)]
+    Project(commands::project::Command),
     Setup(commands::setup::Arguments),
     Serve(commands::serve::Arguments),
     Migrate(commands::migrate::Arguments),

@@ -127,6 +127,35 @@ pub(crate) fn path(url: Option<&str>) -> Result<PathBuf, Failure> {
     url.map_or_else(default_path, path_of)
 }
 
+/// By what the installation is known on this machine: the database, whatever way it is named, and the account where it
+/// is not the default one. It holds no password.
+///
+/// # Errors
+/// The database's name is of no kind that this build knows.
+pub(crate) fn place(global: &crate::cli::Global) -> Result<String, Failure> {
+    let url = global.database.as_deref();
+    let location = match postgres(url) {
+        Some(url) => PostgresStore::at(url)?.location().to_owned(),
+        None => {
+            let path = path(url)?;
+            canonical(&path).unwrap_or(path).display().to_string()
+        }
+    };
+    Ok(match global.account == memoir_app::DEFAULT_ACCOUNT {
+        true => location,
+        false => format!("{location}, account {}", global.account),
+    })
+}
+
+/// The path with its folder's links resolved. The file may not be there yet, and only what is there has a canonical
+/// path.
+fn canonical(path: &Path) -> Option<PathBuf> {
+    let path = std::path::absolute(path).ok()?;
+    let (folder, name) = (path.parent()?, path.file_name()?);
+    let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    Some(folder.join(name))
+}
+
 /// The file that a URL names: `sqlite:PATH`, `sqlite://PATH` or the path alone.
 fn path_of(url: &str) -> Result<PathBuf, Failure> {
     const HINT: &str = "give `sqlite:PATH`, a path, or `postgres://USER@HOST/DATABASE`";
@@ -157,15 +186,9 @@ pub(crate) fn default_path() -> Result<PathBuf, Failure> {
 
 /// Whether this is the user's own database, however it is named.
 pub(crate) fn is_own(path: &Path) -> bool {
-    let place = |path: &Path| {
-        let path = std::path::absolute(path).ok()?;
-        // The file may not be there yet, and only what is there has a canonical path.
-        let (folder, name) = (path.parent()?, path.file_name()?);
-        let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-        Some(folder.join(name))
-    };
-    default_path()
-        .is_ok_and(|own| own == path || place(&own).is_some_and(|own| Some(own) == place(path)))
+    default_path().is_ok_and(|own| {
+        own == path || canonical(&own).is_some_and(|own| Some(own) == canonical(path))
+    })
 }
 
 /// The folder of a file, which may be named without one.

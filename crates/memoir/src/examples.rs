@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// Each command that does something, as it is typed.
-const EXAMPLES: [&str; 71] = [
+const EXAMPLES: [&str; 73] = [
     "demo --full",
     "setup claude-code",
     "doctor",
@@ -49,6 +49,8 @@ const EXAMPLES: [&str; 71] = [
     "audit checkpoint > monday.note",
     "mcp --agent wren",
     "hook session-start --client claude-code",
+    "project list",
+    "project adopt shop-3f9a12",
     "serve",
     "token create --role agent --agent wren",
     "token list",

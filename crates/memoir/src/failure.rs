@@ -11,10 +11,13 @@ use memoir_store as store;
 use memoir_vault::archive::ArchiveError;
 
 use crate::{
+    installation::TOKEN,
     show::{self, TextTable},
     terminal::{BOLD, CYAN, RED, safe},
 };
 
+/// The code of what a closed installation refuses.
+const CLOSED: &str = "installation_closed";
 /// Most bad lines of a file that are listed.
 const LINES_LISTED: usize = 20;
 
@@ -91,6 +94,29 @@ impl Failure {
         self
     }
 
+    /// What a closed installation does not show or do for a caller without the agent's token (SPEC 5.5). `done` is the
+    /// end of the sentence.
+    pub(crate) fn closed(done: &str, is_configured: bool) -> Self {
+        let mut failure = Self::new(format!("this installation is closed: {done}"));
+        if let Self::ShownFailure(shown) = &mut failure {
+            shown.code = Some(CLOSED);
+        }
+        let open = match is_configured {
+            true => {
+                "take `closed = true` out of the configuration and open it with `memoir installation open`"
+            }
+            false => "open it with `memoir installation open`",
+        };
+        failure.hint(format!(
+            "give the agent's token in {TOKEN}, or, as the owner of this machine, {open}"
+        ))
+    }
+
+    /// Whether a closed installation is the reason.
+    pub(crate) fn is_closing(&self) -> bool {
+        matches!(self, Self::ShownFailure(failure) if failure.code == Some(CLOSED))
+    }
+
     /// A file that cannot be read or written.
     pub(crate) fn file(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         // An error of a temporary file names that file, which nobody has asked for.
@@ -164,7 +190,7 @@ fn hint(error: &Error) -> Option<String> {
         Error::NoAccessRequest(_) => "`memoir access list AGENT` shows an agent's requests",
         Error::NoAccess(_) => "`memoir access ask AGENT --purpose TEXT` asks the agent",
         Error::ConsentNeeded(_) => {
-            "`memoir access ask AGENT --token --purpose TEXT` asks the agent for one"
+            "the agent makes one itself, with its token in MEMOIR_TOKEN; `memoir access ask AGENT --token --purpose TEXT` asks it for one; as the owner of this machine, open the installation with `memoir installation open`"
         }
         Error::NoMemory(_) => "`memoir ledger AGENT --all` shows all memories with their numbers",
         Error::Start(StartRefusal::SessionOpen(_)) => {

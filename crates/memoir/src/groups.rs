@@ -42,6 +42,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
         &[
             "mcp",
             "hook",
+            "project",
             "serve",
             "token",
             "user",

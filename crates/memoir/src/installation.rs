@@ -2,28 +2,37 @@
 
 use std::sync::Arc;
 
-use memoir_app::{Account, AgentHandle, Memoir, OwnAgent, Principal, Viewer};
+use memoir_app::{Account, AgentHandle, Memoir, OwnAgent, Principal, Provision, Viewer};
 use memoir_domain::{SessionId, audit::Actor, text::gaps};
 use memoir_model::Providers;
 use memoir_store::Store;
 use memoir_vault::KeyStore;
+use zeroize::Zeroizing;
 
 use crate::{
     cli::Global,
+    closing,
     config::Config,
     database,
     failure::Failure,
     keys,
     show::counted,
     terminal::{self, safe},
+    tokens,
 };
 
 /// An installation, opened, and the account that the command is about.
 pub(crate) struct Installation {
     pub(crate) memoir: Memoir,
     pub(crate) account: Account,
+    /// By what it is known on this machine.
+    pub(crate) place: String,
     /// Whether an agent's words are shown to the agent only.
     is_closed: bool,
+    /// Whether the configuration closes it.
+    is_configured_closed: bool,
+    /// The token that is given; blank without one.
+    token: Zeroizing<String>,
 }
 
 /// Where an agent's token is given.
@@ -42,15 +51,31 @@ impl Installation {
     /// # Errors
     /// The configuration is wrong, the database cannot be opened, or there is no such account.
     pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
-        let (memoir, closed) = opened(global).await?;
+        let (memoir, is_configured_closed) = opened(global).await?;
         finish(&memoir).await?;
+        Self::of(memoir, global, is_configured_closed).await
+    }
+
+    /// An installation that is open already.
+    ///
+    /// # Errors
+    /// There is no such account, or the store fails.
+    pub(crate) async fn of(
+        memoir: Memoir,
+        global: &Global,
+        is_configured_closed: bool,
+    ) -> Result<Self, Failure> {
         let account = memoir.account(&global.account).await?;
         // Configuration or database may close the installation; neither opens what the other closed (SPEC 5.5).
-        let is_closed = closed || memoir.is_closed().await?;
+        let is_closed = is_configured_closed || memoir.is_closed().await?;
         Ok(Self {
             memoir,
             account,
+            place: database::place(global)?,
             is_closed,
+            is_configured_closed,
+            // A value that is not UTF-8 is no token.
+            token: std::env::var(TOKEN).unwrap_or_default().into(),
         })
     }
 
@@ -151,12 +176,10 @@ impl Installation {
 
     /// Whoever the given token is for; `None` without one.
     async fn holder(&self) -> Result<Option<Principal>, Failure> {
-        // A value that is not UTF-8 is no token.
-        let given = std::env::var(TOKEN).unwrap_or_default();
-        if given.is_empty() {
+        if self.token.is_empty() {
             return Ok(None);
         }
-        let holder = self.memoir.authenticate(&given).await?;
+        let holder = self.memoir.authenticate(&self.token).await?;
         let holder = holder.ok_or_else(|| {
             Failure::new(format!("the token in {TOKEN} opens nothing"))
                 .hint("it may have ended or been revoked; `memoir token list` shows the tokens that there are")
@@ -175,13 +198,84 @@ impl Installation {
         lens.as_agent().or_else(|_| self.refuse(agent))
     }
 
-    /// Refuses whoever may not see the agent's words.
+    /// As [`Installation::own`], for the hooks and tools of a program on this machine: they use the token that is stored
+    /// for them. An agent that is not in use yet gets its first one.
+    ///
+    /// # Errors
+    /// The installation is closed, and no token of the agent is given or stored.
+    pub(crate) async fn own_for_program(
+        &mut self,
+        agent: &AgentHandle,
+    ) -> Result<OwnAgent, Failure> {
+        if self.is_closed && self.token.is_empty() {
+            self.token = self.program_token(agent).await?;
+        }
+        self.own(agent).await
+    }
+
+    /// The token of the agent that programs on this machine use. Where none that opens is stored, one is made and
+    /// stored: in an open installation by its owner, in a closed one the first one of an agent that is not in use.
+    ///
+    /// # Errors
+    /// The installation is closed, and the agent is in use; the file of the tokens cannot be read or written.
+    pub(crate) async fn program_token(
+        &self,
+        agent: &AgentHandle,
+    ) -> Result<Zeroizing<String>, Failure> {
+        // By the identifier, since an agent may be given another name.
+        let id = agent.scope().agent.to_string();
+        let stored = tokens::stored(&self.place, &id)?;
+        for token in stored.into_iter().map(Zeroizing::new) {
+            if self.opens(agent, &token).await? {
+                return Ok(token);
+            }
+        }
+        if !self.token.is_empty() && self.opens(agent, &self.token).await? {
+            tokens::store(&self.place, &id, &self.token)?;
+            return Ok(self.token.clone());
+        }
+        let (provision, actor) = match self.is_closed {
+            // Not the command line: an agent's leave for a token of the administrator there is not used up by a hook.
+            true => (
+                Provision::First,
+                Actor::administrator("programs on this machine"),
+            ),
+            false => (Provision::Any, administrator()),
+        };
+        match agent.create_token(provision, None, &actor).await {
+            Ok(made) => {
+                let token = Zeroizing::new(made.secret.expose().to_owned());
+                tokens::store(&self.place, &id, &token)?;
+                Ok(token)
+            }
+            Err(memoir_app::Error::ConsentNeeded(_)) => self.refuse(agent),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether the token is one of the agent's that counts.
+    async fn opens(&self, agent: &AgentHandle, token: &str) -> Result<bool, Failure> {
+        let holder = self.memoir.authenticate(token).await?;
+        Ok(holder.is_some_and(|holder| is_own(agent, &holder)))
+    }
+
+    /// Before the installation is closed: see [`closing::keep_programs`].
+    ///
+    /// # Errors
+    /// As for that.
+    pub(crate) async fn keep_programs(&self, global: &Global) -> Result<Vec<String>, Failure> {
+        closing::keep_programs(&self.memoir, global, self.is_configured_closed).await
+    }
+
+    /// Refuses a caller who may not see the agent's words.
     pub(crate) fn refuse<T>(&self, agent: &AgentHandle) -> Result<T, Failure> {
         let name = agent.name();
-        let message =
-            format!("this installation is closed: the text of `{name}` is shown to the agent only");
-        let hint = format!("give the agent's token in {TOKEN}");
-        Err(Failure::new(message).hint(hint))
+        Err(self.closed(&format!("the text of `{name}` is shown to the agent only")))
+    }
+
+    /// The refusal of a closed installation, with both ways out.
+    pub(crate) fn closed(&self, done: &str) -> Failure {
+        Failure::closed(done, self.is_configured_closed)
     }
 
     /// The session of that identifier, and its agent: a whole identifier, the beginning of one among the latest

@@ -4,6 +4,7 @@
 //! no rule: what may be done is decided below, the same for every door.
 
 mod cli;
+mod closing;
 mod commands;
 mod config;
 mod database;
@@ -20,6 +21,7 @@ mod show;
 mod slips;
 mod telemetry;
 mod terminal;
+mod tokens;
 mod watch;
 mod webhooks;
 

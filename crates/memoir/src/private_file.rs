@@ -28,6 +28,21 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// Waits until no other process holds the lock beside a file, and holds it until what is returned is dropped.
+///
+/// # Errors
+/// The folder or the lock's file cannot be made.
+pub(crate) fn lock_beside(path: &Path) -> io::Result<fs::File> {
+    database::make_private_folder(database::folder_of(path))?;
+    let mut options = fs::OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path.with_extension("lock"))?;
+    file.lock()?;
+    Ok(file)
+}
+
 /// The file that is written instead of `path`: the target of a link, even of a link to nothing, so that the link stays.
 pub(crate) fn behind_links(path: &Path) -> PathBuf {
     /// As many links as Linux follows, one after the other.

@@ -1,6 +1,6 @@
-//! A service that is asked in the place of a database on this machine, and where its tokens are kept.
+//! A service that is asked in the place of a database on this machine.
 
-use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use memoir_domain::text::Digester;
 use reqwest::{Client, Method, StatusCode, Url};
@@ -8,10 +8,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
-    config,
     failure::{Failure, TAMPERED},
     installation::TOKEN,
-    private_file,
+    tokens,
 };
 
 /// Until when one request is answered.
@@ -28,6 +27,8 @@ const CONNECTING: Duration = Duration::from_secs(5);
 pub(crate) struct Remote {
     client: Client,
     url: Url,
+    /// The address as it was given.
+    given_url: String,
     agent: String,
     token: String,
 }
@@ -37,8 +38,8 @@ impl Remote {
     ///
     /// # Errors
     /// The address is none; no agent is named, or there is no token.
-    pub(crate) fn open(url: &str, agent: Option<&str>) -> Result<Self, Failure> {
-        let url = address(url)?;
+    pub(crate) fn open(given_url: &str, agent: Option<&str>) -> Result<Self, Failure> {
+        let url = address(given_url)?;
         let agent = agent.ok_or_else(|| {
             Failure::new("no agent is named").hint("name it with `--agent NAME` or in MEMOIR_AGENT")
         })?;
@@ -46,7 +47,7 @@ impl Remote {
         let given = std::env::var(TOKEN).unwrap_or_default();
         let token = match given.is_empty() {
             false => given,
-            true => kept_token(&url, agent)?.ok_or_else(|| {
+            true => tokens::stored(url.as_str(), agent)?.ok_or_else(|| {
                 Failure::new(format!("there is no token for the agent `{agent}`")).hint(format!(
                     "give it in {TOKEN}; `memoir setup CLIENT` keeps it for the hooks"
                 ))
@@ -72,9 +73,20 @@ impl Remote {
         Ok(Self {
             client,
             url,
+            given_url: given_url.to_owned(),
             agent: agent.to_owned(),
             token,
         })
+    }
+
+    /// The address as it was given.
+    pub(crate) fn given_url(&self) -> &str {
+        &self.given_url
+    }
+
+    /// The agent's name.
+    pub(crate) fn agent(&self) -> &str {
+        &self.agent
     }
 
     /// Asks for what is under the agent; nothing for the agent itself.
@@ -216,6 +228,14 @@ pub(crate) fn warning_of(url: &str) -> Option<String> {
     })
 }
 
+/// Stores the token of an agent behind a service, for the hooks and tools of programs.
+///
+/// # Errors
+/// The address is none; the file cannot be read or written.
+pub(crate) fn store_token(url: &str, agent: &str, token: &str) -> Result<(), Failure> {
+    tokens::store(address(url)?.as_str(), agent, token)
+}
+
 /// # Errors
 /// It is no address of `http` or `https`, or holds a password, which would be shown.
 fn address(url: &str) -> Result<Url, Failure> {
@@ -228,64 +248,6 @@ fn address(url: &str) -> Result<Url, Failure> {
         Failure::new("the address of the service must be one such as `https://memoir.example.org`, without a password")
             .hint(format!("the token goes into {TOKEN}"))
     })
-}
-
-/// Tokens by service and agent.
-type KeptTokens = BTreeMap<String, BTreeMap<String, String>>;
-
-fn tokens_path() -> Result<PathBuf, Failure> {
-    let folder = config::default_folder()
-        .ok_or_else(|| Failure::new("the user's configuration directory is not known"))?;
-    Ok(folder.join("tokens.json"))
-}
-
-fn kept() -> Result<KeptTokens, Failure> {
-    let path = tokens_path()?;
-    match fs::read(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(KeptTokens::default()),
-        read => {
-            let read = read.map_err(|error| Failure::file("read", &path, &error))?;
-            serde_json::from_slice(&read).map_err(|_| {
-                Failure::new(format!("`{}` holds no tokens", path.display()))
-                    .hint("remove it, and give the token anew with `memoir setup CLIENT`")
-            })
-        }
-    }
-}
-
-fn kept_token(url: &Url, agent: &str) -> Result<Option<String>, Failure> {
-    let mut kept = kept()?;
-    // Names are the same whatever the case (SPEC 2.2).
-    Ok(kept
-        .remove(url.as_str())
-        .and_then(|mut agents| agents.remove(&agent.to_lowercase())))
-}
-
-/// Keeps the token of an agent behind a service, readable by its owner alone; `None` forgets it.
-///
-/// # Errors
-/// The file cannot be read or written.
-pub(crate) fn keep_token(url: &str, agent: &str, token: Option<&str>) -> Result<(), Failure> {
-    let url = address(url)?;
-    let path = tokens_path()?;
-    let mut kept = kept()?;
-    let agents = kept.entry(url.to_string()).or_default();
-    let agent = agent.to_lowercase();
-    match token {
-        Some(token) => agents.insert(agent, token.to_owned()),
-        None => agents.remove(&agent),
-    };
-    kept.retain(|_, agents| !agents.is_empty());
-    let problem = |error| Failure::file("write", &path, &error);
-    if kept.is_empty() {
-        return match fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(problem(error)),
-            _ => Ok(()),
-        };
-    }
-    let text = serde_json::to_vec_pretty(&kept)
-        .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
-    private_file::write(&path, &text).map_err(problem)
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use memoir_domain::{
 use crate::{
     cli::Global,
     commands::parse,
-    failure::{Ending, Failure, Outcome},
-    installation::{Installation, TOKEN},
+    failure::{Ending, Outcome},
+    installation::Installation,
     show::{self, List, moment},
     terminal,
 };
@@ -176,11 +176,7 @@ async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {
         .access_agent(&arguments.request)
         .await?;
     if installation.viewer(&agent).await? != Viewer::Agent {
-        return Err(Failure::new(format!(
-            "this installation is closed: only `{}` itself answers",
-            agent.name()
-        ))
-        .hint(format!("give the agent's token in {TOKEN}")));
+        return Err(installation.closed(&format!("only `{}` itself answers", agent.name())));
     }
     // The owner of an open installation answers in the agent's name (SPEC 5.5).
     let me = Actor::agent(agent.name());

@@ -20,7 +20,7 @@ use crate::{
 /// What to do about a role that could do something to the walls.
 pub(super) const SEPARATE_ROLE: &str = "give the service a role that owns nothing: docs/fleet.md has the SQL; commands that migrate keep the owner's";
 
-/// Check the configuration, the database, the models, the schedule and the clock
+/// Check the configuration, the database, the models, the schedule, the clock and the programs that are set up
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Sets right, on the record, the times of agents and journal entries that lie ahead of now, because the clock
@@ -89,6 +89,10 @@ async fn examine(global: &Global, call: bool) -> Vec<Examination> {
         Ok(findings) => found.extend(findings),
         Err(failure) => found.push(problem("database", failure)),
     }
+    match super::setup::examine(global) {
+        Ok(findings) => found.extend(findings),
+        Err(failure) => found.push(problem("programs", failure)),
+    }
     found
 }
 
@@ -155,7 +159,9 @@ fn access(is_closed: bool) -> Examination {
         } else {
             "open: every user of this database can read all agents' text; `closed = true` in the configuration changes that".to_owned()
         },
-        advice: None,
+        advice: is_closed.then(|| {
+            "`memoir installation open` opens it, for the owner of the machine".to_owned()
+        }),
     }
 }
 
@@ -224,7 +230,7 @@ fn is_open_to_others(_: &Path) -> bool {
     false
 }
 
-fn problem(area: &'static str, failure: Failure) -> Examination {
+pub(super) fn problem(area: &'static str, failure: Failure) -> Examination {
     let (finding, advice) = match failure {
         Failure::ShownFailure(shown_failure) => shown_failure.into_parts(),
         Failure::PipeClosed => ("nobody reads the answer".to_owned(), None),
@@ -237,7 +243,7 @@ fn problem(area: &'static str, failure: Failure) -> Examination {
     }
 }
 
-fn line(finding: &Examination) -> String {
+pub(super) fn line(finding: &Examination) -> String {
     let (style, word) = match finding.severity {
         Severity::Ok => (GREEN, "ok"),
         Severity::Warning => (YELLOW, "warning"),

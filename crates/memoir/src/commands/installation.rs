@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::{
     cli::Global,
+    closing,
     commands::user::password,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
@@ -20,7 +21,8 @@ pub(crate) enum Command {
     Show,
     /// Close it: from now on commands show an agent's words only with its token in MEMOIR_TOKEN
     ///
-    /// It is closed by itself with its first administrator.
+    /// It is closed by itself with its first administrator. The programs that are set up on this machine get the tokens
+    /// of their agents in the same step, and keep their memory.
     Close,
     Open(OpenArguments),
 }
@@ -44,7 +46,11 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     let account = &installation.account;
     match command {
         Command::Show => {}
-        Command::Close => account.set_closed(true, &installation.author()).await?,
+        Command::Close => {
+            let kept = installation.keep_programs(global).await?;
+            account.set_closed(true, &installation.author()).await?;
+            closing::report(&kept)?;
+        }
         Command::Open(arguments) => {
             let actor = opener(&installation, &arguments).await?;
             account.set_closed(false, &actor).await?;

@@ -5,7 +5,11 @@ use std::io::BufRead as _;
 use memoir_mcp::Received;
 use serde_json::{Value, json};
 
-use super::hook::AgentChoice;
+use super::hook::{
+    AgentChoice,
+    calls::{self, CallKind},
+    probe,
+};
 use crate::{
     cli::Global,
     failure::{Ending, Failure, Outcome},
@@ -28,23 +32,31 @@ pub(crate) struct Arguments {
     /// `MEMOIR_TOKEN`, or the one that `memoir setup` has stored
     #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
     url: Option<String>,
+    /// The program that starts it, as `memoir setup` names it
+    #[arg(long, hide = true)]
+    client: Option<String>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    if probe::is_asked() {
+        probe::report(global, &arguments.whose, arguments.url.as_deref()).await?;
+        return Ok(Ending::Done);
+    }
+    let client = arguments.client.as_deref().unwrap_or_default();
+    calls::note(client, CallKind::Tools);
     // No folder is passed, so the project is the folder in which the program started this process.
-    let name = arguments.whose.name(None);
+    let chosen = arguments.whose.chosen(None);
     if let Some(url) = &arguments.url {
         if let Some(warning) = remote::warning_of(url) {
             terminal::note(&warning);
         }
+        let name = chosen.name_behind(url)?;
         return pass_on(&Remote::open(url, name.as_deref())?).await;
     }
-    let installation = Installation::open(global).await?;
-    let agent = match name {
-        Some(name) if arguments.whose.per_project => installation.agent_or_new(&name).await?,
-        name => installation.agent_or_only(name.as_deref()).await?,
-    };
-    let agent = installation.own(&agent).await?;
+    let mut installation = Installation::open(global).await?;
+    let agent = installation.chosen(&chosen).await?;
+    let agent = installation.own_for_program(&agent).await?;
+    calls::note_agent(client, &installation.place, agent.name());
     let memoir = installation.memoir.clone();
     let serving = memoir_mcp::serve_stdio(agent);
     tokio::pin!(serving);

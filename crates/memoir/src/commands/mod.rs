@@ -30,6 +30,7 @@ pub(crate) mod migrate;
 pub(crate) mod move_to;
 mod parse;
 mod passphrase;
+pub(crate) mod project;
 pub(crate) mod recall;
 pub(crate) mod refine;
 pub(crate) mod reflect;
@@ -101,6 +102,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
             hook::run(global, arguments);
             Ok(crate::failure::Ending::Done)
         }
+        Command::Project(command) => project::run(&global, command).await,
         Command::Setup(arguments) => setup::run(&global, arguments).await,
         Command::Mcp(arguments) => mcp::run(&global, arguments).await,
         Command::Key(command) => key::run(&global, command).await,

@@ -8,7 +8,7 @@ use std::{
 };
 
 use memoir_app::{Memoir, ScheduleView};
-use memoir_service::ServiceOptions;
+use memoir_service::{BeforeClosing, ServiceOptions};
 use memoir_store_postgres::PostgresStore;
 use memoir_vault::token::TokenSecret;
 use tokio::{
@@ -18,6 +18,7 @@ use tokio::{
 
 use crate::{
     cli::Global,
+    closing,
     commands::parse,
     config::Config,
     database,
@@ -79,6 +80,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         super::migrate::bring_up(global).await?;
     }
     let memoir = installation::memoir(global).await?;
+    let programs_here = KeptPrograms {
+        memoir: memoir.clone(),
+        global: global.clone(),
+        is_configured_closed: config.closed,
+    };
     if let Some(url) = database::postgres(global.database.as_deref())
         && let Some(danger) = PostgresStore::at(url)?.role().await?.danger()
     {
@@ -111,6 +117,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         hosts: arguments.hosts,
         programs,
         first_link,
+        before_closing: Some(Arc::new(programs_here)),
         webhooks,
         connections: connections.min(ServiceOptions::default().connections),
         ..ServiceOptions::default()
@@ -120,6 +127,31 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .map_err(|error| Failure::new(format!("the service ended: {error}")))?;
     terminal::note("stopped");
     Ok(Ending::Done)
+}
+
+/// The programs on this machine that would lose an agent's memory with the closing.
+struct KeptPrograms {
+    memoir: Memoir,
+    global: Global,
+    is_configured_closed: bool,
+}
+
+impl std::fmt::Debug for KeptPrograms {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The name of the database may hold a password.
+        formatter.write_str("KeptPrograms")
+    }
+}
+
+#[async_trait::async_trait]
+impl BeforeClosing for KeptPrograms {
+    async fn prepare(&self) -> Result<(), String> {
+        let kept = closing::keep_programs(&self.memoir, &self.global, self.is_configured_closed);
+        match kept.await {
+            Ok(_) | Err(Failure::PipeClosed) => Ok(()),
+            Err(Failure::ShownFailure(failure)) => Err(failure.one_line()),
+        }
+    }
 }
 
 /// Asks a service on this machine whether it is ready: what keeps a container needs no other program for it.

@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     cli::Global,
+    closing,
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
@@ -46,7 +47,7 @@ pub(crate) enum Command {
 ///
 /// The password is read from MEMOIR_PASSWORD, from `--password-file`, or from standard input. Once there
 /// is an administrator, the installation is closed: commands on this machine that print an agent's words
-/// need the agent's token.
+/// need the agent's token. The programs that are set up on this machine get theirs in the same step.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AddArguments {
     /// The name
@@ -76,8 +77,13 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
             let installation = Installation::open(global).await?;
             let actor = installation.author();
             let account = &installation.account;
-            let user = account.create_user(&arguments.name, password, &actor);
-            report_user(global, &user.await?, "added")
+            // The first administrator closes the installation.
+            let kept = installation.keep_programs(global).await?;
+            let user = account
+                .create_user(&arguments.name, password, &actor)
+                .await?;
+            closing::report(&kept)?;
+            report_user(global, &user, "added")
         }
         Command::List => list(global).await,
         Command::Password(arguments) => {

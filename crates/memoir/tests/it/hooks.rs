@@ -471,10 +471,24 @@ fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
     installation.remember(&["Ines keeps bees."]);
     installation.write(".config/memoir/config.toml", "closed = true\n");
     let begun = start("s-1", "startup");
-    assert_eq!(
-        tell(&installation, "claude-code", "session-start", &begun).stdout,
-        ""
+    // Not in silence: the session is told so, with both ways out, and nothing else.
+    let ran = tell(&installation, "claude-code", "session-start", &begun);
+    let told = injected(&ran, "SessionStart");
+    for part in [
+        "this installation is closed",
+        "MEMOIR_TOKEN",
+        "`memoir installation open`",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+    assert!(!told.contains("bees"), "{told}");
+    let asked = tell(
+        &installation,
+        "claude-code",
+        "user-prompt",
+        &prompt("s-1", "bees"),
     );
+    assert_eq!(asked.stdout, "");
     assert!(
         log(&installation).contains("this installation is closed"),
         "{}",
@@ -636,7 +650,9 @@ fn spec_5_5_nothing_stays_in_the_file_of_goose_of_an_agent_that_is_closed_or_era
     };
     assert!(hints("s-1").contains("bees"));
     installation.write(".config/memoir/config.toml", "closed = true\n");
-    assert_eq!(hints("s-2"), "");
+    let closed = hints("s-2");
+    assert!(!closed.contains("bees"), "{closed}");
+    assert!(closed.contains("`memoir installation open`"), "{closed}");
     installation.write(".config/memoir/config.toml", "");
     assert!(hints("s-3").contains("bees"));
     installation.ok(&["agent", "erase", "wren", "--yes"]);
@@ -856,6 +872,100 @@ fn a_project_has_an_agent_of_its_own_made_at_its_first_session() {
         names[0].starts_with("other-") && names[1].starts_with("shop-"),
         "{names:?}"
     );
+}
+
+/// What a session in that folder is told at its beginning.
+fn begin_in(installation: &Installation, folder: &std::path::Path, session: &str) -> String {
+    let begun = json!({"session_id": session, "cwd": folder, "source": "startup"});
+    let whose = ["--per-project"];
+    let ran = tell_with(installation, "claude-code", "session-start", &begun, &whose);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    ran.stdout
+}
+
+/// The names of all agents.
+fn agents(installation: &Installation) -> Vec<String> {
+    let agents = installation.json(&["agent", "list"]);
+    let items = agents["items"].as_array().unwrap().iter();
+    items
+        .map(|agent| agent["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// A project with a memory, and its agent.
+fn project(installation: &Installation, name: &str) -> (std::path::PathBuf, String) {
+    let folder = installation.path(name);
+    fs::create_dir_all(folder.join(".git/worktrees")).unwrap();
+    begin_in(installation, &folder, "s-1");
+    let agent = agents(installation).pop().unwrap();
+    installation.ok(&["remember", &agent, "The staging password is HUNTER-4821."]);
+    assert!(begin_in(installation, &folder, "s-2").contains("HUNTER"));
+    (folder, agent)
+}
+
+/// SPEC 5: a memory is private to its agent. A folder from elsewhere gets no other project's agent by what its files
+/// say.
+#[test]
+fn spec_5_6_a_downloaded_folder_does_not_take_another_projects_agent() {
+    let installation = Installation::new();
+    let (victim, agent) = project(&installation, "code/secret-app");
+    let evil = installation.path("Downloads/cool-lib");
+    fs::create_dir_all(&evil).unwrap();
+    let link = format!("gitdir: {}/.git/worktrees/whatever\n", victim.display());
+    fs::write(evil.join(".git"), link).unwrap();
+    assert!(!begin_in(&installation, &evil, "s-3").contains("HUNTER"));
+    // An agent that bears the name which the folder would give, and is no project's on this machine: a name is no proof.
+    let other = installation.path("other/secret-app");
+    fs::create_dir_all(&other).unwrap();
+    begin_in(&installation, &other, "s-4");
+    let names = agents(&installation);
+    let made = names
+        .iter()
+        .find(|name| name.starts_with("secret-app-") && **name != agent);
+    let made = made.unwrap().clone();
+    installation.ok(&["remember", &made, "HUNTER-4821"]);
+    fs::remove_file(installation.path(".local/state/memoir/projects.json")).unwrap();
+    assert!(!begin_in(&installation, &other, "s-5").contains("HUNTER"));
+    assert!(
+        agents(&installation)
+            .iter()
+            .any(|name| name.starts_with(&made) || name.len() == made.len() + 6)
+    );
+}
+
+/// A project that was moved or renamed is offered its memory, and takes it over by one command.
+#[test]
+fn a_moved_or_renamed_project_is_offered_its_memory() {
+    for moved_to in ["code/renamed-app", "moved/secret-app"] {
+        let installation = Installation::new();
+        let (folder, agent) = project(&installation, "code/secret-app");
+        let moved = installation.path(moved_to);
+        fs::create_dir_all(moved.parent().unwrap()).unwrap();
+        fs::rename(&folder, &moved).unwrap();
+        let told = begin_in(&installation, &moved, "s-3");
+        let adopt = format!("memoir project adopt {agent}");
+        assert!(told.contains(&adopt) && !told.contains("HUNTER"), "{told}");
+        let listed = installation.json(&["project", "list"]);
+        let gone = listed["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|item| item["gone"] == true);
+        assert_eq!(
+            gone.map(|item| item["agent"].clone()).collect::<Vec<_>>(),
+            [agent.clone()]
+        );
+        let folder_of = moved.display().to_string();
+        installation.ok(&["project", "adopt", &agent, "--folder", &folder_of]);
+        let told = begin_in(&installation, &moved, "s-4");
+        assert!(told.contains("HUNTER") && !told.contains("adopt"), "{told}");
+        // An agent whose folder is there is taken from nobody.
+        let other = installation.path("other");
+        fs::create_dir_all(&other).unwrap();
+        let other = other.display().to_string();
+        let refused = installation.refused(&["project", "adopt", &agent, "--folder", &other]);
+        assert!(refused.contains("which is there"), "{refused}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     installation::{Installation, Ran, files_in},
     serving::Running,
+    users::browse,
 };
 
 const PROGRAMS: [&str; 10] = [
@@ -225,7 +226,10 @@ fn the_hooks_that_are_written_are_those_that_answer() {
     // As the program calls it, with the time of a busy machine.
     let mut shell = std::process::Command::new("sh");
     shell
-        .args(["-c", &format!("{command} --within 20000")])
+        .args([
+            "-c",
+            &command.replace(" || true", " --within 20000 || true"),
+        ])
         .env_clear()
         .env("HOME", installation.path("."));
     let ran = Ran::with_input(&mut shell, r#"{"session_id": "s-1"}"#);
@@ -233,7 +237,8 @@ fn the_hooks_that_are_written_are_those_that_answer() {
     let servers: Value =
         serde_json::from_slice(&fs::read(installation.path(".claude.json")).unwrap()).unwrap();
     let server = &servers["mcpServers"]["memoir"];
-    assert_eq!(server["args"], json!(["mcp", "--agent", "assistant"]));
+    let words = ["mcp", "--client", "claude-code", "--agent", "assistant"];
+    assert_eq!(server["args"], json!(words));
 }
 
 #[test]
@@ -367,4 +372,537 @@ fn spec_5_5_a_services_token_is_kept_for_its_owner_alone_and_in_no_programs_file
     let lines = ran.lines();
     assert_eq!(lines.len(), 2, "{ran:?}");
     assert!(lines[1]["result"].to_string().contains("bees"), "{ran:?}");
+}
+
+/// The hooks of an event in a file of settings: all, whatever group they are in.
+fn hooks_of(installation: &Installation, path: &str, event: &str) -> Vec<String> {
+    let file: Value = serde_json::from_slice(&fs::read(installation.path(path)).unwrap()).unwrap();
+    let groups = file["hooks"][event].as_array().cloned();
+    let hooks = groups.into_iter().flatten().flat_map(|group| {
+        let hooks = group["hooks"].as_array().cloned();
+        hooks.unwrap_or_else(|| vec![group])
+    });
+    hooks
+        .map(|hook| hook["command"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// The programs whose hooks stand in files that others write too, and one event of each.
+const SHARED_HOOKS: [(&str, &str, &str); 4] = [
+    ("claude-code", ".claude/settings.json", "UserPromptSubmit"),
+    ("codex", ".codex/hooks.json", "UserPromptSubmit"),
+    ("gemini", ".gemini/settings.json", "BeforeAgent"),
+    ("cursor", ".cursor/hooks.json", "sessionStart"),
+];
+
+/// Puts a user's own hooks of an event beside Memoir's, in its group where there is one, and returns them.
+fn put_beside(installation: &Installation, path: &str, event: &str) -> Vec<String> {
+    let mut file: Value =
+        serde_json::from_slice(&fs::read(installation.path(path)).unwrap()).unwrap();
+    let own = [
+        "notify-send 'a prompt'",
+        "echo said by memoir hook x --client y | tee /dev/null",
+        "memoir hook user-prompt --client claude-code --agent robin",
+    ];
+    let list = file["hooks"][event].as_array_mut().unwrap();
+    let hooks = own.map(|command| json!({"type": "command", "command": command}));
+    match list[0].get_mut("hooks").and_then(Value::as_array_mut) {
+        Some(group) => {
+            group.insert(0, hooks[0].clone());
+            group.extend(hooks[1..].to_vec());
+        }
+        None => list.extend(hooks),
+    }
+    installation.write(path, serde_json::to_string_pretty(&file).unwrap());
+    own.map(str::to_owned).to_vec()
+}
+
+/// SPEC 3.3 of the clients: taking Memoir out of a program leaves the user's own hooks, in whatever group they are.
+#[test]
+fn removing_and_repeating_a_setup_keeps_the_users_own_hooks() {
+    for (program, path, event) in SHARED_HOOKS {
+        let installation = Installation::with_agent();
+        installation.ok(&["agent", "create", "robin"]);
+        installation.ok(&["setup", program, "--agent", "wren", "--yes"]);
+        let own = put_beside(&installation, path, event);
+        // Given again for another agent: Memoir's own hook alone is another one.
+        installation.ok(&["setup", program, "--agent", "robin", "--yes"]);
+        let hooks = hooks_of(&installation, path, event);
+        assert_eq!(hooks.len(), own.len() + 1, "{program}: {hooks:?}");
+        for hook in &own {
+            assert!(hooks.contains(hook), "{program}: {hook}: {hooks:?}");
+        }
+        let is_set_up = |hook: &&String| !own.contains(*hook);
+        let set_up = hooks.iter().find(is_set_up).unwrap();
+        assert!(set_up.contains("--agent robin"), "{program}: {set_up}");
+        // An option behind its words does not make it the user's own.
+        let text = fs::read_to_string(installation.path(path)).unwrap();
+        let more = set_up.replace(" || true", " --max-tokens 900 || true");
+        installation.write(path, text.replace(set_up.as_str(), &more));
+        let ran = installation.run(&["setup", program, "--remove", "--yes"]);
+        assert!(ran.stderr.contains("stay in its settings"), "{ran:?}");
+        assert_eq!(hooks_of(&installation, path, event), own, "{program}");
+        let text = fs::read_to_string(installation.path(path)).unwrap();
+        assert_eq!(text.matches("--client").count(), 2, "{program}: {text}");
+    }
+}
+
+/// What was set up twice, with a change of the user's in between, is taken out whole.
+#[test]
+fn removing_a_repeated_setup_leaves_nothing_of_the_first() {
+    for (program, path) in [
+        ("claude-code", ".claude/settings.json"),
+        ("codex", ".codex/config.toml"),
+        ("goose", ".config/goose/config.yaml"),
+        ("zed", ".config/zed/settings.json"),
+    ] {
+        let installation = with_settings();
+        installation.ok(&["agent", "create", "robin"]);
+        installation.ok(&["setup", program, "--agent", "wren", "--yes"]);
+        let text = fs::read_to_string(installation.path(path)).unwrap();
+        let mine = if path.ends_with("json") {
+            " "
+        } else {
+            "# mine\n"
+        };
+        installation.write(path, format!("{text}{mine}"));
+        installation.ok(&["setup", program, "--agent", "robin", "--yes"]);
+        installation.ok(&["setup", program, "--remove", "--yes"]);
+        let left = fs::read_to_string(installation.path(path)).unwrap();
+        assert!(
+            !left.contains("memoir") && left.contains(mine),
+            "{program}: {left}"
+        );
+    }
+}
+
+/// A server of the user's own under the name that setup writes comes back, also where the file was changed since.
+#[test]
+fn removing_a_setup_brings_the_users_own_server_back() {
+    for (program, path, own) in [
+        (
+            "claude-code",
+            ".claude.json",
+            "{\n  \"mcpServers\": {\n    \"memoir\": {\n      \"command\": \"mine\"\n    }\n  }\n}\n",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[features]\nhooks = true\n\n[mcp_servers.memoir]\ncommand = \"mine\"\n",
+        ),
+        (
+            "goose",
+            ".config/goose/config.yaml",
+            "extensions:\n  memoir:\n    type: stdio\n    cmd: mine\n",
+        ),
+        ("opencode", ".config/opencode/plugin/memoir.js", "// mine\n"),
+    ] {
+        let installation = Installation::with_agent();
+        installation.write(path, own);
+        installation.ok(&["setup", program, "--yes"]);
+        let text = fs::read_to_string(installation.path(path)).unwrap();
+        assert!(!text.contains("mine"), "{program}: {text}");
+        installation.write(path, format!("{text}\n"));
+        installation.ok(&["setup", program, "--remove", "--yes"]);
+        let left = fs::read_to_string(installation.path(path)).unwrap();
+        assert_eq!(left.trim_end(), own.trim_end(), "{program}");
+    }
+}
+
+/// A copy of the binary at a path in the home, and the command that runs it there with that `PATH`.
+fn installed_at(installation: &Installation, path: &str) -> PathBuf {
+    let path = installation.path(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    // A link to the same file where that can be, since the binary is large.
+    if fs::hard_link(env!("CARGO_BIN_EXE_memoir"), &path).is_err() {
+        fs::copy(env!("CARGO_BIN_EXE_memoir"), &path).unwrap();
+    }
+    path
+}
+
+fn run_at(installation: &Installation, program: &std::path::Path, arguments: &[&str]) -> Ran {
+    let mut command = std::process::Command::new(program);
+    let tmp = installation.path("tmp");
+    let home = tmp.parent().unwrap();
+    let path = format!("{}:/usr/bin:/bin", installation.path("bin").display());
+    command
+        .args(arguments)
+        .env_clear()
+        .env("HOME", home)
+        .env("TMPDIR", installation.path("tmp"))
+        .env("PATH", path)
+        .current_dir(home);
+    Ran::of(&mut command)
+}
+
+/// What is written into a program's settings is there tomorrow: no path in a cache or in a folder of one version.
+#[test]
+fn setup_writes_no_path_that_vanishes() {
+    for place in [
+        ".cache/uv/archive-v0/a1b2/bin/memoir",
+        ".npm/_npx/a1b2/node_modules/memoir-linux-x64/memoir",
+        "Cellar/memoir/0.1.0/bin/memoir",
+    ] {
+        let installation = Installation::with_agent();
+        let program = installed_at(&installation, place);
+        let before = others(&installation);
+        let setup = ["setup", "claude-code", "--yes"];
+        let error = run_at(&installation, &program, &setup).error();
+        assert!(
+            error.contains("nothing was changed") && error.contains("`--copy`"),
+            "{error}"
+        );
+        assert_eq!(others(&installation), before);
+
+        // A copy lasts, and goes with the last program that calls it.
+        let copied = run_at(&installation, &program, &[&setup[..], &["--copy"]].concat());
+        assert_eq!(copied.code, Some(0), "{copied:?}");
+        let hooks = hooks_of(&installation, ".claude/settings.json", "SessionStart");
+        let copy = installation.path(".local/share/memoir/bin/memoir");
+        assert!(hooks[0].starts_with(copy.to_str().unwrap()), "{hooks:?}");
+        assert_eq!(
+            run_at(&installation, &copy, &["agent", "list"]).code,
+            Some(0)
+        );
+        run_at(
+            &installation,
+            &program,
+            &["setup", "claude-code", "--remove", "--yes"],
+        );
+        assert!(!copy.exists());
+
+        // The path by which `PATH` finds it lasts: what it leads to changes with the next version.
+        fs::create_dir_all(installation.path("bin")).unwrap();
+        let link = installation.path("bin/memoir");
+        std::os::unix::fs::symlink(&program, &link).unwrap();
+        let ran = run_at(&installation, &program, &setup);
+        if place.starts_with("Cellar") {
+            assert_eq!(ran.code, Some(0), "{ran:?}");
+            let hooks = hooks_of(&installation, ".claude/settings.json", "SessionStart");
+            assert!(hooks[0].starts_with(link.to_str().unwrap()), "{hooks:?}");
+        } else {
+            assert!(ran.error().contains("cache"));
+        }
+    }
+}
+
+/// A program whose Memoir is gone goes on without: no hook ends with another status than 0.
+#[test]
+fn spec_6_2_a_hook_whose_program_is_gone_ends_with_success() {
+    let installation = Installation::with_agent();
+    let program = installed_at(&installation, "bin/memoir");
+    for (name, path, event) in SHARED_HOOKS {
+        let ran = run_at(&installation, &program, &["setup", name, "--yes"]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        for hook in hooks_of(&installation, path, event) {
+            assert!(hook.starts_with(program.to_str().unwrap()), "{hook}");
+        }
+    }
+    fs::remove_file(&program).unwrap();
+    for (name, path, event) in SHARED_HOOKS {
+        for hook in hooks_of(&installation, path, event) {
+            let ran = Ran::of(std::process::Command::new("sh").args(["-c", &hook]));
+            assert_eq!(
+                (ran.code, ran.stdout.as_str()),
+                (Some(0), ""),
+                "{name}: {hook}"
+            );
+        }
+    }
+}
+
+/// What `setup` and `doctor` say of the programs that are set up: each line that names one, with its hint.
+fn examined(installation: &Installation, more: &[&str]) -> (String, String) {
+    let text = |arguments: &[&str]| {
+        let ran = installation.run(&[more, arguments].concat());
+        ran.stdout
+    };
+    let (setup, doctor) = (text(&["setup"]), text(&["doctor"]));
+    let is_found = |line: &&str| line.contains("  programs  ");
+    let lines: Vec<&str> = doctor.lines().collect();
+    let found = lines
+        .iter()
+        .position(|line| is_found(line))
+        .unwrap_or(lines.len());
+    let doctor = lines[found..].join("\n");
+    let setup = setup
+        .split("\n\n")
+        .nth(1)
+        .unwrap_or_default()
+        .trim_end()
+        .to_owned();
+    if std::env::var_os("MEMOIR_SHOW").is_some() {
+        println!("$ memoir setup\n{setup}\n$ memoir doctor\n{doctor}\n");
+    }
+    (setup, doctor)
+}
+
+/// That both say all of that.
+fn both_say(installation: &Installation, more: &[&str], parts: &[&str]) {
+    let (setup, doctor) = examined(installation, more);
+    assert_eq!(setup, doctor);
+    for part in parts {
+        assert!(setup.contains(part), "{part}: {setup}");
+    }
+}
+
+/// Calls the session's start hook of Claude Code as the program does.
+fn call_hook(installation: &Installation) -> Ran {
+    let hooks = hooks_of(installation, ".claude/settings.json", "SessionStart");
+    let line = hooks[0].replace(" || true", " --within 20000 || true");
+    let mut shell = std::process::Command::new("sh");
+    shell
+        .args(["-c", &line])
+        .env_clear()
+        .env("HOME", installation.path("."));
+    Ran::with_input(&mut shell, r#"{"session_id": "s-1"}"#)
+}
+
+#[test]
+fn setup_and_doctor_run_what_is_configured_and_say_that_it_works() {
+    let installation = Installation::with_agent();
+    assert_eq!(examined(&installation, &[]), (String::new(), String::new()));
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    call_hook(&installation);
+    both_say(
+        &installation,
+        &[],
+        &[
+            "ok ",
+            "Claude Code works with the memory of `wren`; its hooks have called since 20",
+            ", last 20",
+        ],
+    );
+    let listed = installation.json(&["setup"]);
+    assert_eq!(listed["items"][0]["works"], true);
+}
+
+#[test]
+fn setup_and_doctor_name_a_way_out_where_the_program_is_gone() {
+    let installation = Installation::with_agent();
+    let program = installed_at(&installation, "bin/memoir");
+    run_at(&installation, &program, &["setup", "claude-code", "--yes"]);
+    fs::remove_file(&program).unwrap();
+    both_say(
+        &installation,
+        &[],
+        &[
+            "problem ",
+            "bin/memoir`, which is gone: its sessions have no memory",
+            "hint: install Memoir there again, or let it call this one: `memoir setup claude-code`",
+        ],
+    );
+}
+
+#[test]
+fn setup_and_doctor_name_a_way_out_where_the_path_is_in_a_cache() {
+    let installation = Installation::with_agent();
+    let program = installed_at(&installation, ".cache/uv/archive-v0/a1/bin/memoir");
+    // As by hand, since setup refuses to write it.
+    let server = json!({"mcpServers": {"memoir": {
+        "command": program, "args": ["mcp", "--agent", "wren"]
+    }}});
+    installation.write(".claude.json", server.to_string());
+    both_say(
+        &installation,
+        &[],
+        &[
+            "warning ",
+            "is in a cache, which is emptied without notice",
+            "hint: install Memoir for good and call its `memoir setup claude-code`, or give `--copy` with it",
+        ],
+    );
+}
+
+#[test]
+fn setup_and_doctor_name_both_ways_out_where_the_installation_is_closed() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees."]);
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    let password = installation.write("password", "correct horse battery\n");
+    installation.ok(&["user", "add", "Ada", "--password-file", &password]);
+    // The token that setup has stored is lost.
+    fs::remove_file(installation.path(".config/memoir/tokens.json")).unwrap();
+    both_say(
+        &installation,
+        &[],
+        &[
+            "problem ",
+            "this installation is closed: the text of `wren` is shown to the agent only",
+            "hint: give the agent's token in MEMOIR_TOKEN, or, as the owner of this machine, open it with `memoir installation open`",
+        ],
+    );
+    installation.ok(&["installation", "open"]);
+    call_hook(&installation);
+    both_say(&installation, &[], &["ok ", "Claude Code works"]);
+}
+
+#[test]
+fn setup_and_doctor_name_a_way_out_where_hooks_were_never_trusted() {
+    let installation = Installation::with_agent();
+    installation.ok(&["setup", "codex", "--yes"]);
+    both_say(
+        &installation,
+        &[],
+        &[
+            "warning ",
+            "Codex CLI works with the memory of `wren`; it has not called since it was set up on 20",
+            "hint: begin a session; Codex runs no hook before you have trusted it: type `/hooks` there",
+        ],
+    );
+    // Its tools need no trust: that they call says nothing of the hooks.
+    let words = ["mcp", "--client", "codex", "--agent", "wren"];
+    installation.run_with_input(&words, "");
+    both_say(
+        &installation,
+        &[],
+        &[
+            "warning ",
+            "but it has called none of its hooks since it was set up on 20",
+            "`/hooks`",
+        ],
+    );
+}
+
+#[test]
+fn setup_and_doctor_name_a_way_out_where_another_database_is_called() {
+    let installation = Installation::with_agent();
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    let other = installation.path("other.db").display().to_string();
+    installation.ok(&["--database", &other, "agent", "create", "wren"]);
+    both_say(
+        &installation,
+        &["--database", &other],
+        &[
+            "warning ",
+            "memoir/memoir.db`, and this command opens `",
+            "hint: `memoir --database '",
+            "`memoir setup claude-code` sets the program up with this one",
+        ],
+    );
+}
+
+/// SPEC 5.5: closing takes no program's memory, whichever way it is closed and whoever set the program up.
+#[test]
+fn spec_5_5_closing_keeps_the_memory_of_the_programs_on_this_machine() {
+    type Closing = fn(&Installation);
+    let closings: [(&str, Closing); 3] = [
+        ("user add", |installation| {
+            let password = installation.write("password", "correct horse battery\n");
+            installation.ok(&["user", "add", "Ada", "--password-file", &password]);
+        }),
+        ("installation close", |installation| {
+            let ran = installation.run(&["installation", "close"]);
+            assert!(
+                ran.stderr.contains("keep the memory of `robin`, `wren`"),
+                "{ran:?}"
+            );
+        }),
+        ("the first link", |installation| {
+            let service = Running::start(installation, &[]);
+            let link = service.first_link.as_str().unwrap();
+            let path = link.split_once("/first/").unwrap().1;
+            let form = "name=Ada&password=correct+horse+battery&again=correct+horse+battery";
+            let made = browse(&service, "POST", &format!("/first/{path}"), form);
+            assert!(made.starts_with("HTTP/1.1 303 "), "{made}");
+        }),
+    ];
+    for (name, close) in closings {
+        let installation = Installation::with_agent();
+        installation.remember(&["Ines keeps bees."]);
+        installation.ok(&["agent", "create", "robin"]);
+        installation.ok(&["remember", "robin", "Ines keeps goats."]);
+        installation.ok(&["setup", "claude-code", "--agent", "wren", "--yes"]);
+        // A program that was set up by hand has called for `robin`.
+        let by_hand = ["mcp", "--agent", "robin"];
+        let asked = concat!(
+            r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_context","arguments":{}}}"#,
+            "\n"
+        );
+        installation.run_with_input(&by_hand, asked);
+        close(&installation);
+        let shown = installation.json(&["installation", "show"]);
+        assert_eq!(shown["closed"], true, "{name}");
+        assert!(call_hook(&installation).stdout.contains("bees"), "{name}");
+        let ran = installation.run_with_input(&by_hand, asked);
+        assert!(ran.stdout.contains("goats"), "{name}: {ran:?}");
+        both_say(
+            &installation,
+            &[],
+            &["ok ", "Claude Code works with the memory of `wren`"],
+        );
+        // Other commands still need the token in their environment.
+        for refused in [
+            &["context", "wren"][..],
+            &["recall", "wren", "bees"],
+            &["token", "create", "--role", "agent", "--agent", "wren"],
+        ] {
+            let error = installation.refused(refused);
+            for way in ["MEMOIR_TOKEN", "`memoir installation open`"] {
+                assert!(error.contains(way), "{name}: {refused:?}: {error}");
+            }
+        }
+    }
+}
+
+/// SPEC 5.5: a project's agent that is made in a closed installation has its first token, and keeps its memory.
+#[test]
+fn spec_5_5_a_new_projects_agent_has_its_token_in_a_closed_installation() {
+    let installation = Installation::with_agent();
+    installation.ok(&["installation", "close"]);
+    let folder = installation.path("shop");
+    fs::create_dir_all(&folder).unwrap();
+    let hook = [
+        "hook",
+        "session-start",
+        "--client",
+        "claude-code",
+        "--per-project",
+        "--within",
+        "20000",
+    ];
+    for session in ["s-1", "s-2"] {
+        let told = json!({"session_id": session, "cwd": folder}).to_string();
+        let ran = installation.run_with_input(&hook, &told);
+        assert!(!ran.stdout.contains("closed"), "{ran:?}");
+        let agents = installation.json(&["agent", "list"]);
+        let agents = agents["items"].as_array().unwrap();
+        let shop = agents.iter().find(|agent| agent["name"] != "wren").unwrap();
+        installation.ok(&[
+            "remember",
+            shop["name"].as_str().unwrap(),
+            "Ines keeps bees.",
+        ]);
+        if session == "s-2" {
+            assert!(ran.stdout.contains("bees"), "{ran:?}");
+        }
+    }
+}
+
+/// SPEC 5.5: where a program's token cannot be stored, the installation stays open.
+#[test]
+fn spec_5_5_an_installation_is_not_closed_where_a_programs_token_cannot_be_stored() {
+    let installation = Installation::with_agent();
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    installation.write(".config/memoir/tokens.json", "no tokens");
+    let password = installation.write("password", "correct horse battery\n");
+    for closing in [
+        &["installation", "close"][..],
+        &["user", "add", "Ada", "--password-file", &password],
+    ] {
+        let error = installation.refused(closing);
+        assert!(error.contains("tokens.json` holds no tokens"), "{error}");
+    }
+    let service = Running::start(&installation, &[]);
+    let link = service.first_link.as_str().unwrap();
+    let path = link.split_once("/first/").unwrap().1;
+    let form = "name=Ada&password=correct+horse+battery&again=correct+horse+battery";
+    let made = browse(&service, "POST", &format!("/first/{path}"), form);
+    assert!(made.starts_with("HTTP/1.1 500 "), "{made}");
+    let shown = installation.json(&["installation", "show"]);
+    assert_eq!(shown["closed"], false);
 }

@@ -44,7 +44,7 @@ fn ask(service: &Running, method: &str, path: &str, (kind, body): (&str, &str)) 
     answer
 }
 
-fn browse(service: &Running, method: &str, path: &str, form: &str) -> String {
+pub(crate) fn browse(service: &Running, method: &str, path: &str, form: &str) -> String {
     let kind = "application/x-www-form-urlencoded";
     ask(service, method, path, (kind, form))
 }

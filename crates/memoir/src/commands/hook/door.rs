@@ -12,7 +12,11 @@ use memoir_domain::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use super::{Arguments, payload::Payload};
+use super::{
+    Arguments, calls,
+    payload::Payload,
+    project::{ChosenAgent, Project},
+};
 use crate::{
     cli::Global,
     commands::absorb::MessageReceiver,
@@ -83,6 +87,8 @@ pub(super) struct Waiting {
     pub(super) rehearsal: Option<String>,
     /// Messages that no model will read.
     pub(super) messages: u64,
+    /// Agents whose folder is gone, and whose memory may be that of this project.
+    pub(super) offered: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -123,17 +129,15 @@ impl ReachedMemory {
         arguments: &Arguments,
         payload: &Payload,
     ) -> Result<Self, Failure> {
-        let whose = &arguments.whose;
-        let name = whose.name(payload.folder.as_deref());
+        let chosen = arguments.whose.chosen(payload.folder.as_deref());
         if let Some(url) = &arguments.url {
+            let name = chosen.name_behind(url)?;
             return Ok(Self::Away(Remote::open(url, name.as_deref())?));
         }
-        let installation = Installation::open(global).await?;
-        let agent = match name {
-            Some(name) if whose.per_project => installation.agent_or_new(&name).await?,
-            name => installation.agent_or_only(name.as_deref()).await?,
-        };
-        let agent = installation.own(&agent).await?;
+        let mut installation = Installation::open(global).await?;
+        let agent = installation.chosen(&chosen).await?;
+        calls::note_agent(&arguments.client.name(), &installation.place, agent.name());
+        let agent = installation.own_for_program(&agent).await?;
         Ok(Self::Here {
             installation: Box::new(installation),
             agent: Box::new(agent),
@@ -158,7 +162,28 @@ impl ReachedMemory {
         }
     }
 
-    pub(super) async fn waiting(&self) -> Result<Waiting, Failure> {
+    /// The installation or the service, and the agent behind a service.
+    fn place(&self) -> &str {
+        match self {
+            Self::Here { installation, .. } => &installation.place,
+            Self::Away(remote) => remote.given_url(),
+        }
+    }
+
+    /// What waits for the agent, which is the chosen one.
+    pub(super) async fn waiting(&self, chosen: &ChosenAgent) -> Result<Waiting, Failure> {
+        let mut waiting = self.waiting_for_agent().await?;
+        if let ChosenAgent::OfProject(project) = chosen {
+            if let Self::Away(remote) = self {
+                // A service makes no agent for a project, so that its folder is noted here.
+                project.note(self.place(), remote.agent())?;
+            }
+            waiting.offered = project.offered(self.place())?;
+        }
+        Ok(waiting)
+    }
+
+    async fn waiting_for_agent(&self) -> Result<Waiting, Failure> {
         let (requests, sessions, messages): (Vec<HookAccessRequest>, Vec<HookSession>, u64);
         match self {
             Self::Here { agent, .. } => {
@@ -191,6 +216,7 @@ impl ReachedMemory {
             requests: open_requests.count() as u64,
             rehearsal: rehearsed.map(|session| session.id),
             messages,
+            offered: Vec::new(),
         })
     }
 
@@ -294,18 +320,18 @@ fn reshaped<T: DeserializeOwned>(view: &impl Serialize) -> Result<T, Failure> {
 }
 
 impl super::AgentChoice {
-    /// The name that was given, by option or environment, or that of the project; `None` where the only agent is
-    /// meant.
-    pub(crate) fn name(&self, folder: Option<&std::path::Path>) -> Option<String> {
+    /// The name that was given, by option or environment, or the project of the folder: of the one in which the process
+    /// runs, where none is known.
+    pub(crate) fn chosen(&self, folder: Option<&std::path::Path>) -> ChosenAgent {
         if self.per_project {
             let here = std::env::current_dir().ok();
-            let folder = folder.map(ToOwned::to_owned).or(here)?;
             let prefix = self.prefix.as_deref().unwrap_or_default();
-            return Some(super::project::agent(&folder, prefix));
+            if let Some(folder) = folder.map(ToOwned::to_owned).or(here) {
+                return ChosenAgent::OfProject(Project::of(&folder, prefix));
+            }
         }
-        self.agent
-            .clone()
-            .or_else(crate::installation::agent_in_environment)
+        let named = self.agent.clone();
+        ChosenAgent::Named(named.or_else(crate::installation::agent_in_environment))
     }
 }
 

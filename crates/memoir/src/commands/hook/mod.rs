@@ -6,11 +6,13 @@
 //! left to a process of its own, which is started within [`HANDING_MS`] and outlives the host's wait (`hand_over.rs`). An event that comes twice, or
 //! at the same time from two registrations, is answered once (`state.rs`).
 
+pub(crate) mod calls;
 mod dialect;
 mod door;
 mod hand_over;
 mod log;
 mod payload;
+pub(crate) mod probe;
 pub(crate) mod project;
 mod state;
 mod text;
@@ -92,18 +94,22 @@ pub(crate) struct AgentChoice {
 }
 
 impl Arguments {
-    /// By which agent the sessions are told apart: the name as it was given, or nothing for the only one.
+    /// By which agent the sessions are told apart.
     fn agent(&self, payload: &Payload) -> String {
-        let name = self.whose.name(payload.folder.as_deref());
-        name.unwrap_or_default()
+        self.whose.chosen(payload.folder.as_deref()).session_key()
     }
 }
 
 /// Answers, and ends with success whatever came of it.
 pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
     let began = Instant::now();
+    if probe::is_asked() {
+        probe::run(&global, &arguments.whose, arguments.url.as_deref());
+        return ExitCode::SUCCESS;
+    }
     // The log is opened first, since it is the only place where a hook reports what goes wrong.
     let log = Log::open(&arguments);
+    calls::note(&arguments.client.name(), calls::CallKind::Hook);
     if arguments.hand_over {
         if let Err(problem) = on_runtime(hand_over::run(&global, &arguments, &log)) {
             log.problem(&problem);
@@ -188,20 +194,30 @@ fn answer_event(
         log.note(&format!("printed {} characters", text.chars().count()));
         dialect.answer(arguments.event, &payload, &text)
     });
-    if let Err(problem) = &answer
-        && problem.is_tampered()
-        && arguments.event == HookEvent::SessionStart
-    {
+    let Err(problem) = &answer else {
+        return answer;
+    };
+    let notice = match problem {
+        // A memory must not be gone in silence (SPEC 5.5).
+        Failure::ShownFailure(failure)
+            if problem.is_closing() && arguments.event == HookEvent::SessionStart =>
+        {
+            text::closed(&failure.one_line())
+        }
         // Otherwise an agent whose memory was removed would begin as one that has none.
-        log.problem(problem);
-        return dialect.answer(arguments.event, &payload, text::TAMPERED);
+        _ if problem.is_tampered() && arguments.event == HookEvent::SessionStart => {
+            text::TAMPERED.to_owned()
+        }
+        _ => String::new(),
+    };
+    if notice.is_empty() && !dialect.is_kept(arguments.event) {
+        return answer;
     }
-    if answer.is_err() && dialect.is_kept(arguments.event) {
-        // The agent may be erased, or closed to whoever reads there: it is told nothing, as everybody else is, not even
-        // what it was told last.
-        dialect.answer(arguments.event, &payload, "")?;
-    }
-    answer
+    log.problem(problem);
+    // The agent may be erased, or closed to the reader of a file that the hooks write: not even what the file held last
+    // stays in it.
+    let told = dialect.answer(arguments.event, &payload, &notice)?;
+    Ok(told.filter(|_| !notice.is_empty()))
 }
 
 /// What the host tells; nothing where a person typed the command.
@@ -235,7 +251,8 @@ async fn session_start(
         .unwrap_or_else(|| arguments.client.context_tokens());
     // The slow requests come before the session's file is locked, so that they keep no other hook waiting.
     let context = door.context(room).await?;
-    let text = text::start(&context, &door.waiting().await?);
+    let chosen = arguments.whose.chosen(payload.folder.as_deref());
+    let text = text::start(&context, &door.waiting(&chosen).await?);
     let digest = door.digest(&text).await?;
     let mut session = state::LockedSession::lock(payload, &arguments.agent(payload))?;
     let (is_again, since) = (

@@ -1,37 +1,397 @@
-//! The agent of a project: the one whose name is that of the folder, told apart from others of the name by where
-//! the folder is.
+//! The agent of a project: a map from folders to agents, in the user's state directory.
+//!
+//! A folder is known by a full digest of its path, and an agent that is mapped to one folder is never given to another:
+//! neither by a name that is made to look like it, nor by a `.git` file that points into another project. A project
+//! that was moved or renamed is a new one at first; at its sessions the memory of an agent whose folder is gone is
+//! offered, and `memoir project adopt` takes it over.
 
 use std::{
-    hash::{DefaultHasher, Hash, Hasher},
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, Read},
     path::{Path, PathBuf},
+};
+
+use memoir_app::{AgentHandle, Clock, SystemClock};
+use memoir_domain::{AgentId, Timestamp, text::Digester};
+use serde::{Deserialize, Serialize};
+
+use super::state;
+use crate::{
+    failure::Failure,
+    installation::{Installation, administrator},
+    private_file,
 };
 
 /// Most characters of the folder's name that are taken over.
 const NAME_CHARACTERS: usize = 60;
+/// How many hexadecimal digits of the digest stand behind a name: more where an agent has the shorter name already.
+const NAME_DIGITS: [usize; 3] = [6, 12, 32];
+/// For how many days a new project is offered the memory of one whose folder is gone.
+const OFFERED_DAYS: i64 = 7;
+/// Most agents that are offered.
+const OFFERED: usize = 3;
+/// Most bytes that are read of a file of Git: a line with a path.
+const LINE_BYTES: u64 = 8 << 10;
 
-/// The name of the agent of the project that `folder` is in.
-pub(crate) fn agent(folder: &Path, prefix: &str) -> String {
-    let root = root(folder);
-    let name = root.file_name().unwrap_or_default().to_string_lossy();
-    let name: String = name
-        .chars()
-        .map(
-            |letter| match letter.is_alphanumeric() || "-_.".contains(letter) {
-                true => letter,
-                false => '-',
-            },
-        )
-        .take(NAME_CHARACTERS)
-        .collect();
-    // One that began with a dash would be taken for an option wherever it is typed.
-    let name = match name.trim_start_matches('-') {
-        "" => "project",
-        name => name,
+/// Which agent is meant.
+#[derive(Debug, Clone)]
+pub(crate) enum ChosenAgent {
+    /// The one of that name; `None` for the only one.
+    Named(Option<String>),
+    /// That of the project.
+    OfProject(Project),
+}
+
+impl ChosenAgent {
+    /// By which the sessions of a program are told apart: the name, nothing for the only agent, or the project.
+    pub(super) fn session_key(&self) -> String {
+        match self {
+            Self::Named(name) => name.clone().unwrap_or_default(),
+            Self::OfProject(project) => project.key(""),
+        }
+    }
+
+    /// The agent's name behind a service, which makes no agent for a project; `None` where none is named.
+    ///
+    /// # Errors
+    /// The map cannot be read.
+    pub(crate) fn name_behind(&self, url: &str) -> Result<Option<String>, Failure> {
+        Ok(match self {
+            Self::Named(name) => name.clone(),
+            Self::OfProject(project) => Some(match project.known(url)? {
+                Some(entry) => entry.agent,
+                None => project.name(NAME_DIGITS[NAME_DIGITS.len() - 1]),
+            }),
+        })
+    }
+}
+
+/// A project, and what the names of agents of projects begin with.
+#[derive(Debug, Clone)]
+pub(crate) struct Project {
+    root: PathBuf,
+    prefix: String,
+}
+
+/// A project's agent, as it is stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ProjectEntry {
+    /// The installation (`database::place`), or the address of the service.
+    pub(crate) place: String,
+    pub(crate) folder: PathBuf,
+    pub(crate) prefix: String,
+    /// Its name when it was noted.
+    pub(crate) agent: String,
+    /// By which it is found whatever its name is; `None` behind a service.
+    id: Option<AgentId>,
+    since: Timestamp,
+    /// By which the folder is known after it was renamed; `None` where the system has no such thing.
+    identity: Option<FolderIdentity>,
+}
+
+/// Device and inode of a folder.
+type FolderIdentity = (u64, u64);
+
+/// The projects by [`Project::key`].
+type ProjectMap = BTreeMap<String, ProjectEntry>;
+
+impl ProjectEntry {
+    /// Whether there is no such folder any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        !self.folder.is_dir()
+    }
+}
+
+impl Project {
+    /// The project that the folder is in.
+    pub(crate) fn of(folder: &Path, prefix: &str) -> Self {
+        Self {
+            root: root(folder),
+            prefix: prefix.to_owned(),
+        }
+    }
+
+    /// The folder.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// By what the project is known in an installation or behind a service: 64 hexadecimal digits.
+    fn key(&self, place: &str) -> String {
+        // The form for debugging tells apart names that are no text, and no path holds a zero byte.
+        let whole = format!("{place}\0{}\0{:?}", self.prefix, self.root);
+        let digest = Digester::new(&[0; 32]).message(&whole);
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// A name for its agent.
+    fn name(&self, digits: usize) -> String {
+        let name = self.root.file_name().unwrap_or_default().to_string_lossy();
+        let name: String = name
+            .chars()
+            .map(
+                |letter| match letter.is_alphanumeric() || "-_.".contains(letter) {
+                    true => letter,
+                    false => '-',
+                },
+            )
+            .take(NAME_CHARACTERS)
+            .collect();
+        // One that began with a dash would be taken for an option wherever it is typed.
+        let name = match name.trim_start_matches('-') {
+            "" => "project",
+            name => name,
+        };
+        let place = self.key("");
+        format!("{}{name}-{}", self.prefix, &place[..digits])
+    }
+
+    /// Its agent; `None` where it has none yet.
+    ///
+    /// # Errors
+    /// The map cannot be read.
+    pub(crate) fn known(&self, place: &str) -> Result<Option<ProjectEntry>, Failure> {
+        Ok(read()?.remove(&self.key(place)))
+    }
+
+    /// The agents whose memory may be that of this project, since it is new and their folders are gone: by the folder's
+    /// identity, or by its name.
+    ///
+    /// # Errors
+    /// The map cannot be read.
+    pub(super) fn offered(&self, place: &str) -> Result<Vec<String>, Failure> {
+        let mut map = read()?;
+        let Some(own) = map.remove(&self.key(place)) else {
+            return Ok(Vec::new());
+        };
+        if SystemClock.now() > own.since.plus_days(OFFERED_DAYS) {
+            return Ok(Vec::new());
+        }
+        let is_same = |entry: &ProjectEntry| {
+            let is_renamed = own.identity.is_some() && entry.identity == own.identity;
+            is_renamed || entry.folder.file_name() == own.folder.file_name()
+        };
+        let offered = map
+            .into_values()
+            .filter(|entry| entry.place == place && entry.agent != own.agent)
+            .filter(|entry| is_same(entry) && entry.is_gone());
+        Ok(offered.map(|entry| entry.agent).take(OFFERED).collect())
+    }
+
+    /// Notes that the project has that agent.
+    ///
+    /// # Errors
+    /// The map cannot be read or written.
+    pub(super) fn note(&self, place: &str, agent: &str) -> Result<(), Failure> {
+        if self.known(place)?.is_some() {
+            return Ok(());
+        }
+        LockedMap::lock()?.insert(self, place, agent, None)
+    }
+}
+
+/// All entries of an installation or a service.
+///
+/// # Errors
+/// The map cannot be read.
+pub(crate) fn entries(place: &str) -> Result<Vec<ProjectEntry>, Failure> {
+    let entries = read()?.into_values();
+    Ok(entries.filter(|entry| entry.place == place).collect())
+}
+
+/// The agents of the projects of an installation; none where the map cannot be read.
+pub(crate) fn agents(place: &str) -> Vec<String> {
+    let entries = entries(place).unwrap_or_default().into_iter();
+    entries
+        .map(|entry| entry.id.map_or(entry.agent, |id| id.to_string()))
+        .collect()
+}
+
+/// Gives an agent whose folder is gone to the project, whatever agent it had.
+///
+/// # Errors
+/// Another folder that is there has the agent; the map cannot be read or written.
+pub(crate) fn adopt(
+    project: &Project,
+    place: &str,
+    agent: &str,
+    id: Option<AgentId>,
+) -> Result<(), Failure> {
+    let mut locked = LockedMap::lock()?;
+    let is_it = |entry: &ProjectEntry| {
+        let is_same = match (entry.id, id) {
+            (Some(other), Some(id)) => other == id,
+            _ => entry.agent.to_lowercase() == agent.to_lowercase(),
+        };
+        entry.place == place && is_same
     };
-    let mut place = DefaultHasher::new();
-    root.to_string_lossy().hash(&mut place);
-    // 24 bits are enough to tell the few folders of one name apart.
-    format!("{prefix}{name}-{:06x}", place.finish() & 0xff_ffff)
+    let key = project.key(place);
+    let other = locked
+        .map
+        .iter()
+        .find(|(other, entry)| is_it(entry) && **other != key && !entry.is_gone());
+    if let Some((_, entry)) = other {
+        let folder = entry.folder.display();
+        return Err(
+            Failure::new(format!("`{agent}` is the agent of `{folder}`, which is there")).hint(
+                "move the folder first, or name an agent that two projects share: `memoir setup CLIENT --agent NAME`",
+            ),
+        );
+    }
+    locked.map.retain(|_, entry| !is_it(entry));
+    locked.insert(project, place, agent, id)
+}
+
+/// The map, which no other process writes meanwhile.
+struct LockedMap {
+    map: ProjectMap,
+    _lock: File,
+}
+
+impl LockedMap {
+    fn lock() -> Result<Self, Failure> {
+        let path = path()?;
+        let lock = private_file::lock_beside(&path)
+            .map_err(|error| Failure::file("lock", &path, &error))?;
+        Ok(Self {
+            map: read()?,
+            _lock: lock,
+        })
+    }
+
+    /// Whether a name is that of another project's agent.
+    fn is_of_another(&self, key: &str, place: &str, name: &str) -> bool {
+        self.map
+            .iter()
+            .any(|(other, entry)| other != key && entry.place == place && entry.agent == name)
+    }
+
+    fn insert(
+        &mut self,
+        project: &Project,
+        place: &str,
+        agent: &str,
+        id: Option<AgentId>,
+    ) -> Result<(), Failure> {
+        let entry = ProjectEntry {
+            place: place.to_owned(),
+            folder: project.root.clone(),
+            prefix: project.prefix.clone(),
+            agent: agent.to_owned(),
+            id,
+            since: SystemClock.now(),
+            identity: identity(&project.root),
+        };
+        self.map.insert(project.key(place), entry);
+        let path = path()?;
+        let text = serde_json::to_vec_pretty(&self.map)
+            .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
+        private_file::write(&path, &text).map_err(|error| Failure::file("write", &path, &error))
+    }
+}
+
+fn path() -> Result<PathBuf, Failure> {
+    let folder =
+        state::folder().ok_or_else(|| Failure::new("the user's state directory is not known"))?;
+    Ok(folder.join("projects.json"))
+}
+
+fn read() -> Result<ProjectMap, Failure> {
+    let path = path()?;
+    match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(ProjectMap::new()),
+        read => {
+            let read = read.map_err(|error| Failure::file("read", &path, &error))?;
+            // An empty map in its place would give every project a new agent.
+            serde_json::from_slice(&read).map_err(|_| {
+                Failure::new(format!("`{}` is no map of projects", path.display())).hint(
+                    "put it back from a copy, or remove it and give each project its agent with `memoir project adopt`",
+                )
+            })
+        }
+    }
+}
+
+#[cfg(unix)]
+fn identity(folder: &Path) -> Option<FolderIdentity> {
+    use std::os::unix::fs::MetadataExt;
+    let found = fs::metadata(folder).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Path) -> Option<FolderIdentity> {
+    None
+}
+
+impl Installation {
+    /// The agent that is meant. A project's is made where there is none yet.
+    ///
+    /// # Errors
+    /// There is no such agent, or none is named and there are several; the store fails, or the map of the projects.
+    pub(crate) async fn chosen(&self, chosen: &ChosenAgent) -> Result<AgentHandle, Failure> {
+        match chosen {
+            ChosenAgent::Named(name) => self.agent_or_only(name.as_deref()).await,
+            ChosenAgent::OfProject(project) => match self.known_agent(project).await? {
+                Some(agent) => Ok(agent),
+                None => self.new_project_agent(project).await,
+            },
+        }
+    }
+
+    /// The project's agent; `None` where it has none yet, or where that was erased.
+    ///
+    /// # Errors
+    /// The store fails; the map cannot be read.
+    pub(super) async fn known_agent(
+        &self,
+        project: &Project,
+    ) -> Result<Option<AgentHandle>, Failure> {
+        let Some(entry) = project.known(&self.place)? else {
+            return Ok(None);
+        };
+        let name = entry.id.map_or(entry.agent, |id| id.to_string());
+        match self.account.agent(&name).await {
+            Err(memoir_app::Error::NoAgent(_)) => Ok(None),
+            found => Ok(Some(found?)),
+        }
+    }
+
+    async fn new_project_agent(&self, project: &Project) -> Result<AgentHandle, Failure> {
+        let mut map = LockedMap::lock()?;
+        // Another process may have made it in the meantime.
+        if let Some(agent) = self.known_agent(project).await? {
+            return Ok(agent);
+        }
+        let key = project.key(&self.place);
+        for digits in NAME_DIGITS {
+            let name = project.name(digits);
+            if map.is_of_another(&key, &self.place, &name) {
+                continue;
+            }
+            match self
+                .account
+                .create_agent(&name, &[], &administrator())
+                .await
+            {
+                // An agent that this folder is not mapped to may be another project's.
+                Err(memoir_app::Error::NameTaken(_)) => {}
+                made => {
+                    made?;
+                    let agent = self.agent(&name).await?;
+                    let id = Some(agent.scope().agent);
+                    map.insert(project, &self.place, &name, id)?;
+                    return Ok(agent);
+                }
+            }
+        }
+        Err(Failure::new(format!(
+            "every name for the agent of `{}` is taken",
+            project.root.display()
+        ))
+        .hint("`memoir project adopt AGENT` gives it one that there is"))
+    }
 }
 
 /// The folder that holds `.git`, the repository's own also from another of its working trees, or else the folder
@@ -39,55 +399,122 @@ pub(crate) fn agent(folder: &Path, prefix: &str) -> String {
 fn root(folder: &Path) -> PathBuf {
     // Links are resolved, since a link to a folder means the same project.
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let Some(root) = folder.ancestors().find(|above| above.join(".git").exists()) else {
-        return folder;
-    };
-    // In another working tree `.git` is a file that names the repository; in the repository itself it is a folder,
-    // which reads as an empty text here.
-    let link = std::fs::read_to_string(root.join(".git")).unwrap_or_default();
-    let of_another = link
-        .strip_prefix("gitdir: ")
-        .and_then(|place| place.trim().split_once("/.git/worktrees/"));
-    of_another.map_or_else(|| root.to_owned(), |(root, _)| PathBuf::from(root))
+    match folder.ancestors().find(|above| above.join(".git").exists()) {
+        Some(tree) => repository_of(tree).unwrap_or_else(|| tree.to_owned()),
+        None => folder,
+    }
+}
+
+/// The folder of the repository that a folder is another working tree of; `None` where it is none. The file `.git` may
+/// come from an archive, and is believed only where the repository names it too.
+fn repository_of(tree: &Path) -> Option<PathBuf> {
+    let git = tree.join(".git");
+    let entry = tree.join(line_of(&git)?.strip_prefix("gitdir: ")?);
+    let entry = entry.canonicalize().ok()?;
+    let worktrees = entry
+        .parent()
+        .filter(|above| above.ends_with("worktrees"))?;
+    let repository = worktrees.parent().filter(|above| above.ends_with(".git"))?;
+    let named = entry.join(line_of(&entry.join("gitdir"))?);
+    let folder = named.parent()?.canonicalize().ok()?;
+    let leads_back = named.file_name() == git.file_name() && folder == tree;
+    leads_back.then(|| repository.parent().map(Path::to_owned))?
+}
+
+/// The first line of a file. What is no file of its own is not opened: it may be a pipe that never ends, or a link to
+/// another project's file.
+fn line_of(path: &Path) -> Option<String> {
+    if !fs::symlink_metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    let file = File::open(path).ok()?;
+    file.take(LINE_BYTES).read_to_string(&mut text).ok()?;
+    Some(text.lines().next()?.trim_end().to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[cfg(unix)]
-    #[test]
-    fn a_project_keeps_its_agent_whatever_version_of_rust_builds_memoir() {
-        // The standard library promises no hash: where this fails, the one from before must be made in another way,
-        // or every project would begin anew with an empty memory.
-        assert_eq!(agent(Path::new("/"), ""), "project-cb5a7a");
+    /// A home with the project `one/my shop`, its working tree `next`, and another `my shop`.
+    fn home() -> (tempfile::TempDir, PathBuf) {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().canonicalize().unwrap();
+        for folder in [
+            "one/my shop/.git/worktrees/next",
+            "one/my shop/src/deep",
+            "two/my shop",
+            "next",
+            "evil",
+        ] {
+            fs::create_dir_all(path.join(folder)).unwrap();
+        }
+        link(&path, "next", "next");
+        let back = format!("{}/next/.git\n", path.display());
+        fs::write(path.join("one/my shop/.git/worktrees/next/gitdir"), back).unwrap();
+        (home, path)
+    }
+
+    /// Writes a file `.git` that makes a folder a working tree of `one/my shop`.
+    fn link(home: &Path, folder: &str, name: &str) {
+        let place = format!("{}/one/my shop/.git/worktrees/{name}", home.display());
+        fs::write(home.join(folder).join(".git"), format!("gitdir: {place}\n")).unwrap();
     }
 
     #[test]
-    fn a_project_has_one_agent_in_all_its_folders_and_working_trees() {
-        let home = tempfile::tempdir().unwrap();
-        let home = home.path().canonicalize().unwrap();
-        let make = |path: &str| {
-            let path = home.join(path);
-            std::fs::create_dir_all(&path).unwrap();
-            path
-        };
-        make("one/my shop/.git/worktrees/next");
-        let (inner, other) = (make("one/my shop/src/deep"), make("two/my shop"));
-        let tree = make("next");
-        let link = format!(
-            "gitdir: {}/one/my shop/.git/worktrees/next\n",
-            home.display()
-        );
-        std::fs::write(tree.join(".git"), link).unwrap();
-        let name = agent(&inner, "code-");
+    fn a_project_is_one_in_all_its_folders_and_working_trees() {
+        let (_home, path) = home();
+        let of = |folder: &str| Project::of(&path.join(folder), "code-");
+        let name = of("one/my shop/src/deep").name(6);
         assert!(name.starts_with("code-my-shop-"), "{name}");
-        assert_eq!(name, agent(&home.join("one/my shop"), "code-"));
-        assert_eq!(name, agent(&tree, "code-"));
-        assert_ne!(name, agent(&other, "code-"));
+        assert_eq!(name, of("one/my shop").name(6));
+        assert_eq!(name, of("next").name(6));
+        assert_ne!(name, of("two/my shop").name(6));
+        assert_eq!(of("one/my shop").key("a").len(), 64);
+        assert_ne!(of("one/my shop").key("a"), of("one/my shop").key("b"));
         for (folder, name) in [("-rf", "rf-"), ("🐝", "project-"), ("a\nb", "a-b-")] {
-            let agent = agent(&make(folder), "");
+            fs::create_dir_all(path.join(folder)).unwrap();
+            let agent = Project::of(&path.join(folder), "").name(6);
             assert!(agent.starts_with(name), "{agent}");
+        }
+    }
+
+    #[test]
+    fn a_relative_path_to_the_repository_is_one_too() {
+        let (_home, path) = home();
+        fs::write(
+            path.join("next/.git"),
+            "gitdir: ../one/my shop/.git/worktrees/next\n",
+        )
+        .unwrap();
+        fs::write(
+            path.join("one/my shop/.git/worktrees/next/gitdir"),
+            "../../../../../next/.git\n",
+        )
+        .unwrap();
+        assert_eq!(root(&path.join("next")), path.join("one/my shop"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_working_tree_is_believed_only_where_the_repository_names_it() {
+        let (_home, path) = home();
+        let evil = path.join("evil");
+        for name in ["next", "whatever"] {
+            link(&path, "evil", name);
+            assert_eq!(root(&evil), evil, "{name}");
+        }
+        // A link to the file of a working tree, and a pipe that never ends.
+        fs::remove_file(evil.join(".git")).unwrap();
+        std::os::unix::fs::symlink(path.join("next/.git"), evil.join(".git")).unwrap();
+        assert_eq!(root(&evil), evil);
+        fs::remove_file(evil.join(".git")).unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(evil.join(".git"))
+            .status();
+        if made.is_ok_and(|made| made.success()) {
+            assert_eq!(root(&evil), evil);
         }
     }
 }

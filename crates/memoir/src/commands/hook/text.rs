@@ -38,6 +38,11 @@ pub(super) fn start(context: &HookContext, waiting: &Waiting) -> String {
     text
 }
 
+/// What a session is told whose memory is closed.
+pub(super) fn closed(problem: &str) -> String {
+    format!("Memoir gives this session no memory: {problem}. Tell the user.\n")
+}
+
 fn waiting_lines(context: &HookContext, waiting: &Waiting) -> Vec<String> {
     let mut lines = Vec::new();
     if waiting.requests > 0 {
@@ -59,6 +64,12 @@ fn waiting_lines(context: &HookContext, waiting: &Waiting) -> Vec<String> {
              edits is a good outcome."
                 .to_owned(),
         );
+    }
+    for agent in &waiting.offered {
+        lines.push(format!(
+            "This project is new here, and the folder of the agent `{agent}` is gone. If it is this one, moved or \
+             renamed, `memoir project adopt {agent}` in this folder takes its memory over. Ask the user first."
+        ));
     }
     if waiting.messages > 0 {
         let messages = counted(waiting.messages, "message waits", "messages wait");

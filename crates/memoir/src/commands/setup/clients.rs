@@ -1,9 +1,13 @@
 //! The programs that can be set up: which files each has, and what goes into them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use clap::ValueEnum;
 use etcetera::BaseStrategy;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{json as members, json::JsonProblem, lines};
@@ -43,35 +47,47 @@ pub(super) enum Program {
 }
 
 /// What Memoir is called with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ProgramCall {
-    /// The binary.
-    pub(super) program: String,
+    /// The path of the binary.
+    pub(super) program: PathBuf,
     /// Whose memory, and where it is.
     pub(super) arguments: Vec<String>,
+    /// The agent; `None` for one of each project.
+    pub(super) agent: Option<String>,
 }
 
 impl ProgramCall {
-    fn mcp(&self) -> Vec<String> {
-        [&["mcp".to_owned()], &self.arguments[..]].concat()
+    fn program(&self) -> String {
+        self.program.display().to_string()
+    }
+
+    /// The server of tools. It is told which program starts it, as the hooks are.
+    pub(super) fn mcp(&self, program: Program) -> Vec<String> {
+        let words = ["mcp", "--client", &program.name()].map(str::to_owned);
+        [&words, &self.arguments[..]].concat()
     }
 
     /// With the binary before its arguments.
     fn whole(&self, arguments: Vec<String>) -> Vec<String> {
-        std::iter::once(self.program.clone())
-            .chain(arguments)
-            .collect()
+        std::iter::once(self.program()).chain(arguments).collect()
     }
 
-    /// The line for a shell.
-    fn hook(&self, event: HookEvent, client: hook::Client) -> String {
-        let client = client.name();
-        let words = [&self.program, "hook", event.as_str(), "--client", &client];
+    /// The line for a shell, which ends with status 0 where the binary is gone: a program would refuse its user's
+    /// prompts otherwise.
+    pub(super) fn hook(&self, event: HookEvent, client: hook::Client) -> String {
+        let (program, client) = (self.program(), client.name());
+        let words = [&program, "hook", event.as_str(), "--client", &client];
         let words = words
             .into_iter()
             .chain(self.arguments.iter().map(String::as_str));
-        words.map(for_shell).collect::<Vec<_>>().join(" ")
+        let line = words.map(for_shell).collect::<Vec<_>>().join(" ");
+        format!("{line}{ENDS_WELL}")
     }
 }
+
+/// What the line of a hook ends with, on systems whose shells have it.
+const ENDS_WELL: &str = if cfg!(windows) { "" } else { " || true" };
 
 /// As one word of a shell.
 fn for_shell(word: &str) -> String {
@@ -81,6 +97,63 @@ fn for_shell(word: &str) -> String {
         // A quoted word cannot hold a quote, so the quoting ends before each quote and begins again after it.
         false => format!("'{}'", word.replace('\'', r"'\''")),
     }
+}
+
+/// What is known of a file from the record of a setup.
+#[derive(Default)]
+pub(super) struct KnownFile<'a> {
+    /// What stood in the file before Memoir's parts; empty where there was no file, `None` where that is not known.
+    pub(super) before: Option<&'a str>,
+    /// The commands of the hooks that were written into it; `None` where that is not known.
+    pub(super) hooks: Option<&'a BTreeSet<String>>,
+}
+
+impl KnownFile<'_> {
+    /// Whether setup wrote the hook: by the record, also where options were put behind its words since. Without a
+    /// record, by the form in which setup writes hooks.
+    pub(super) fn is_own_hook(&self, hook: &Value) -> bool {
+        let Some(command) = command_of(hook) else {
+            return false;
+        };
+        let command = command.strip_suffix(ENDS_WELL).unwrap_or(command);
+        match self.hooks {
+            Some(hooks) => hooks.iter().any(|own| {
+                let own = own.strip_suffix(ENDS_WELL).unwrap_or(own);
+                let more = command.strip_prefix(own);
+                more.is_some_and(|more| is_end_of_words(more) && is_one_command(more))
+            }),
+            None => is_in_form(command),
+        }
+    }
+}
+
+/// The command of a hook.
+pub(super) fn command_of(hook: &Value) -> Option<&str> {
+    hook["command"].as_str()
+}
+
+/// Whether a line has the form in which setup writes hooks: one command, of a program `memoir`, with nothing before or
+/// after it.
+fn is_in_form(command: &str) -> bool {
+    let Some((program, rest)) = command.split_once(" hook ") else {
+        return false;
+    };
+    let program = program.trim_matches(['\'', '"']);
+    let name = Path::new(program).file_stem().unwrap_or_default();
+    name == NAME && rest.contains("--client ") && is_one_command(rest)
+}
+
+fn is_end_of_words(text: &str) -> bool {
+    text.is_empty() || text.starts_with(' ')
+}
+
+/// Whether a shell reads nothing but words in it.
+fn is_one_command(words: &str) -> bool {
+    // What stands in quotes is one word. A quote within it ends the quoting before it and begins it again after it.
+    let outside = words.split('\'').step_by(2);
+    !outside
+        .collect::<String>()
+        .contains(|letter: char| "|&;<>()$`\n".contains(letter))
 }
 
 /// What is done to one file.
@@ -119,14 +192,16 @@ pub(super) enum OwnedPart {
 
 impl OwnedPart {
     /// The file with it.
-    pub(super) fn added(&self, text: &str) -> Result<String, JsonProblem> {
+    pub(super) fn added(&self, text: &str, known: &KnownFile<'_>) -> Result<String, JsonProblem> {
         match self {
             Self::Member(path, value) => members::set(text, path, value),
             Self::Needed(path, value) => match members::get(text, path)? {
                 Some(_) => Ok(text.to_owned()),
                 None => members::set(text, path, value),
             },
-            Self::Hook(path, value) => members::put(text, path, value, is_hook),
+            Self::Hook(path, value) => {
+                members::put_hook(text, path, value, |hook| known.is_own_hook(hook))
+            }
             Self::Table(name, body) => lines::set_table(text, name, body),
             Self::True(table, key) => lines::set_true(text, table, key),
             Self::Entry(mapping, body) => lines::set_entry(text, mapping, NAME, body),
@@ -135,28 +210,56 @@ impl OwnedPart {
         }
     }
 
-    /// The file without it. What is not Memoir's own stays; so do objects that it was put into, where they stood
-    /// in the file `before` or where that is not known.
-    pub(super) fn removed(&self, text: &str, before: Option<&str>) -> Result<String, JsonProblem> {
+    /// The file without it. What is not Memoir's own stays, and what stood in the part's place before comes back; so
+    /// do objects that it was put into, where they stood in the file before or where that is not known.
+    pub(super) fn removed(&self, text: &str, known: &KnownFile<'_>) -> Result<String, JsonProblem> {
         if text.trim().is_empty() {
             return Ok(text.to_owned());
         }
+        let before = known.before;
+        let stood = before.unwrap_or_default();
         match self {
-            Self::Member(path, _) => members::remove(text, path, kept(path, before)),
-            Self::Hook(path, _) => members::take(text, path, kept(path, before), is_hook),
-            Self::Table(name, _) => lines::remove_table(text, name),
-            Self::Entry(mapping, _) => Ok(lines::remove_entry(text, mapping, NAME)),
-            Self::Needed(path, _) => match before {
-                // It was put in for what stood beside it, and goes with the last of that.
-                Some(before) if members::get(before, path)?.is_none() => {
-                    members::remove(text, path, 0)
+            Self::Member(path, _) => match members::get(stood, path)? {
+                Some(value) if members::get(text, path)?.is_some() => {
+                    members::set(text, path, &value)
                 }
-                _ => Ok(text.to_owned()),
+                _ => members::remove(text, path, kept(path, before)),
             },
+            Self::Hook(path, _) => members::take_hooks(text, path, kept(path, before), |hook| {
+                known.is_own_hook(hook)
+            }),
+            Self::Table(name, _) => match lines::table_body(stood, name) {
+                Some(body) => lines::set_table(text, name, body),
+                None => lines::remove_table(text, name),
+            },
+            Self::Entry(mapping, _) => match lines::entry_body(stood, mapping, NAME) {
+                Some(body) => lines::set_entry(text, mapping, NAME, &body),
+                None => Ok(lines::remove_entry(text, mapping, NAME)),
+            },
+            Self::Needed(path, _) => {
+                let was_there = before.is_none() || members::get(stood, path)?.is_some();
+                let whole = members::get(text, &[])?;
+                let is_last = whole.is_some_and(|whole| {
+                    whole.as_object().is_some_and(|members| members.len() == 1)
+                });
+                // It was put in for what stood beside it, and goes with the last of that.
+                match is_last && !was_there {
+                    true => members::remove(text, path, 0),
+                    false => Ok(text.to_owned()),
+                }
+            }
             // Hooks of others may depend on this key by now.
             Self::True(..) => Ok(text.to_owned()),
-            Self::Whole(_) => Ok(String::new()),
+            Self::Whole(_) => Ok(stood.to_owned()),
             Self::Hints => Ok(hook::without_hints(text)),
+        }
+    }
+
+    /// The command of the hook; `None` where it is none that a shell reads from a list.
+    pub(super) fn hook_command(&self) -> Option<&str> {
+        match self {
+            Self::Hook(_, value) => command_of(value.pointer("/hooks/0").unwrap_or(value)),
+            _ => None,
         }
     }
 }
@@ -170,19 +273,6 @@ fn kept(path: &[&'static str], before: Option<&str>) -> usize {
         Some(_) => (1..path.len() + 1).take_while(was_there).count(),
         None => path.len(),
     }
-}
-
-/// Whether a hook calls Memoir: in one of the forms in which programs write hooks.
-fn is_hook(value: &Value) -> bool {
-    let calls = |hook: &Value| {
-        let command = hook["command"].as_str().unwrap_or_default();
-        // By its words and not by the path: the binary may have moved since.
-        command.contains("memoir") && command.contains(" hook ") && command.contains(" --client ")
-    };
-    calls(value)
-        || value["hooks"]
-            .as_array()
-            .is_some_and(|hooks| hooks.iter().any(calls))
 }
 
 /// The folders in which programs keep their settings.
@@ -257,6 +347,47 @@ impl Program {
         }
     }
 
+    /// The client of its hooks; `None` where it has none.
+    pub(super) fn hook_client(self) -> Option<hook::Client> {
+        match self {
+            Self::ClaudeCode => Some(hook::Client::ClaudeCode),
+            Self::Codex => Some(hook::Client::Codex),
+            Self::Gemini => Some(hook::Client::Gemini),
+            Self::Cursor => Some(hook::Client::Cursor),
+            Self::Copilot => Some(hook::Client::Copilot),
+            Self::Vscode => Some(hook::Client::Vscode),
+            Self::Goose => Some(hook::Client::Goose),
+            Self::Opencode => Some(hook::Client::Opencode),
+            Self::ClaudeDesktop | Self::Zed => None,
+        }
+    }
+
+    /// Whether it has hooks.
+    pub(super) fn has_hooks(self) -> bool {
+        self.hook_client().is_some()
+    }
+
+    /// What to do where it works when it is run here, and the program does not call.
+    pub(super) fn how_it_calls(self) -> &'static str {
+        match self {
+            Self::Codex => {
+                "begin a session; Codex runs no hook before you have trusted it: type `/hooks` there, and trust those of Memoir"
+            }
+            Self::ClaudeCode => {
+                "begin a session, and trust its folder when asked; `/hooks` and `/mcp` there list what it calls"
+            }
+            Self::Gemini => {
+                "begin a session, and trust its folder when asked; `/hooks` and `/mcp` there list what it calls"
+            }
+            Self::Cursor | Self::Vscode | Self::ClaudeDesktop | Self::Zed => {
+                "end the program, start it again and begin a session; its settings list the server `memoir`, which may have to be switched on"
+            }
+            Self::Copilot | Self::Goose | Self::Opencode => {
+                "end the program, start it again and begin a session"
+            }
+        }
+    }
+
     /// The folder by which it is found here.
     pub(super) fn folder(self, folders: &Folders) -> PathBuf {
         match self {
@@ -281,7 +412,7 @@ impl Program {
             parts,
         };
         let server = |more: Value| {
-            let mut server = json!({"command": call.program, "args": call.mcp()});
+            let mut server = json!({"command": call.program(), "args": call.mcp(self)});
             if let (Value::Object(server), Value::Object(more)) = (&mut server, more) {
                 server.extend(more);
             }
@@ -307,11 +438,11 @@ impl Program {
                 ]
             }
             Self::Codex => {
-                let arguments: Vec<String> =
-                    call.mcp().iter().map(|word| lines::quoted(word)).collect();
+                let words = call.mcp(self);
+                let arguments: Vec<String> = words.iter().map(|word| lines::quoted(word)).collect();
                 let table = format!(
                     "command = {}\nargs = [{}]\n",
-                    lines::quoted(&call.program),
+                    lines::quoted(&call.program()),
                     arguments.join(", ")
                 );
                 vec![
@@ -422,7 +553,7 @@ impl Program {
                 )],
             )],
             Self::Opencode => {
-                let command: Vec<String> = call.whole(call.mcp());
+                let command: Vec<String> = call.whole(call.mcp(self));
                 let plugin = include_str!("opencode.js").replace(
                     // A JSON string is also a literal of JavaScript.
                     "/*MEMOIR*/",
@@ -471,11 +602,11 @@ fn goose(folders: &Folders, folder: &Path, call: &ProgramCall) -> Vec<Edit> {
         "type: stdio".to_owned(),
         "enabled: true".to_owned(),
         "timeout: 300".to_owned(),
-        format!("cmd: {}", lines::quoted(&call.program)),
+        format!("cmd: {}", lines::quoted(&call.program())),
         "args:".to_owned(),
     ];
     entry.extend(
-        call.mcp()
+        call.mcp(Program::Goose)
             .iter()
             .map(|word| format!("  - {}", lines::quoted(word))),
     );

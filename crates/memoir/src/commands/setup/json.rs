@@ -46,6 +46,14 @@ impl JsonNode {
             .try_fold(self, |node, name| Some(&node.member(name)?.value))
     }
 
+    /// The hooks of a group of hooks; none where it is no group.
+    fn hooks(&self) -> &[JsonNode] {
+        match self.member("hooks").map(|member| &member.value.kind) {
+            Some(NodeKind::Array(hooks)) => hooks,
+            _ => &[],
+        }
+    }
+
     /// Where each part of an object or array begins and ends.
     fn parts(&self) -> Vec<Range<usize>> {
         match &self.kind {
@@ -125,11 +133,12 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Js
     Ok(spliced(text, node.place.clone(), &pretty(value, &indent)))
 }
 
-/// Puts an element behind the last one of an array, in the place of the first one that `is_own`.
+/// Puts a hook behind the last one of a list, or in the place of the first one that `is_own`. An element of the list is
+/// a hook, or a group with a list of `hooks`; what stands beside an own hook in its group keeps its bytes.
 ///
 /// # Errors
 /// As for [`set`].
-pub(super) fn put(
+pub(super) fn put_hook(
     text: &str,
     path: &[&str],
     value: &Value,
@@ -142,16 +151,60 @@ pub(super) fn put(
     let NodeKind::Array(elements) = &node.kind else {
         return Err(not_the_form(path, "a list"));
     };
-    let own = elements
-        .iter()
-        .find_map(|element| Some((element, value_of(text, element).filter(&is_own)?)));
-    Ok(match own {
-        Some((_, found)) if found == *value => text.to_owned(),
-        Some((element, _)) => {
-            let indent = Indent::of_line(text, &root, element.place.start);
-            spliced(text, element.place.clone(), &pretty(value, &indent))
+    let Some(place) = own_hook(text, elements, is_own) else {
+        return Ok(insert(text, &root, node, |indent| pretty(value, indent)));
+    };
+    let (hook, value) = match place {
+        HookPlace::Element(at) => (&elements[at], value),
+        HookPlace::InGroup { group, at } => (
+            &elements[group].hooks()[at],
+            value.pointer("/hooks/0").unwrap_or(value),
+        ),
+    };
+    // A file that says this already is not changed by a byte.
+    if value_of(text, hook).as_ref() == Some(value) {
+        return Ok(text.to_owned());
+    }
+    let indent = Indent::of_line(text, &root, hook.place.start);
+    Ok(spliced(text, hook.place.clone(), &pretty(value, &indent)))
+}
+
+/// The first hook of a list that `is_own` (see [`put_hook`]); `None` where there is none.
+pub(super) fn find_hook(
+    text: &str,
+    path: &[&str],
+    is_own: impl Fn(&Value) -> bool,
+) -> Option<Value> {
+    let root = JsonReader::read(text).ok()?;
+    let NodeKind::Array(elements) = &root.at(path)?.kind else {
+        return None;
+    };
+    let hook = match own_hook(text, elements, is_own)? {
+        HookPlace::Element(at) => &elements[at],
+        HookPlace::InGroup { group, at } => &elements[group].hooks()[at],
+    };
+    value_of(text, hook)
+}
+
+/// Where a hook stands in the list of an event.
+enum HookPlace {
+    Element(usize),
+    InGroup { group: usize, at: usize },
+}
+
+/// The first hook that `is_own`.
+fn own_hook(
+    text: &str,
+    elements: &[JsonNode],
+    is_own: impl Fn(&Value) -> bool,
+) -> Option<HookPlace> {
+    let is_own = |node: &JsonNode| value_of(text, node).is_some_and(|value| is_own(&value));
+    elements.iter().enumerate().find_map(|(group, element)| {
+        if is_own(element) {
+            return Some(HookPlace::Element(group));
         }
-        None => insert(text, &root, node, |indent| pretty(value, indent)),
+        let at = element.hooks().iter().position(|hook| is_own(hook))?;
+        Some(HookPlace::InGroup { group, at })
     })
 }
 
@@ -179,18 +232,19 @@ pub(super) fn remove(text: &str, path: &[&str], kept: usize) -> Result<String, J
     Ok(without_part(text, above, at))
 }
 
-/// Takes the elements of an array out that are `own`; the array and what holds it too, from `kept` names on, where
-/// nothing is left in it.
+/// Takes the hooks out of a list that are `own` (see [`put_hook`]). A group goes with its last hook where it holds
+/// nothing else, as a group does that [`put_hook`] has made; the list and what holds it go too, from `kept` names on,
+/// where nothing is left in them.
 ///
 /// # Errors
 /// The text is no JSON.
-pub(super) fn take(
+pub(super) fn take_hooks(
     text: &str,
     path: &[&str],
     kept: usize,
     is_own: impl Fn(&Value) -> bool,
 ) -> Result<String, JsonProblem> {
-    // The elements are removed one by one, since removing one moves the others.
+    // The hooks are removed one by one, since removing one moves the others.
     let mut text = text.to_owned();
     loop {
         let root = JsonReader::read(&text)?;
@@ -200,11 +254,18 @@ pub(super) fn take(
         let NodeKind::Array(elements) = &node.kind else {
             return Ok(text);
         };
-        let own = elements
-            .iter()
-            .position(|element| value_of(&text, element).is_some_and(|value| is_own(&value)));
-        let Some(at) = own else {
-            return Ok(text);
+        let at = match own_hook(&text, elements, &is_own) {
+            None => return Ok(text),
+            Some(HookPlace::Element(at)) => at,
+            Some(HookPlace::InGroup { group, at }) => match elements[group].member("hooks") {
+                Some(hooks)
+                    if hooks.value.parts().len() > 1 || elements[group].parts().len() > 1 =>
+                {
+                    text = without_part(&text, &hooks.value, at);
+                    continue;
+                }
+                _ => group,
+            },
         };
         if elements.len() == 1 && path.len() > kept {
             return remove(&text, path, kept);
@@ -516,10 +577,11 @@ mod tests {
                 (Ok(Some(_)), _) => 1,
                 _ => 0,
             };
-            let changed = put(file, &path, &json!({"of": "memoir", "at": 1}), is_own).unwrap();
-            let replaced = put(&changed, &path, &json!({"of": "memoir", "at": 2}), is_own).unwrap();
+            let changed = put_hook(file, &path, &json!({"of": "memoir", "at": 1}), is_own).unwrap();
+            let replaced =
+                put_hook(&changed, &path, &json!({"of": "memoir", "at": 2}), is_own).unwrap();
             assert_eq!(replaced, changed.replace("\"at\": 1", "\"at\": 2"));
-            let back = take(&replaced, &path, kept, is_own).unwrap();
+            let back = take_hooks(&replaced, &path, kept, is_own).unwrap();
             assert!(same(&back, file), "{file:?}: {back:?}");
         }
     }
@@ -540,7 +602,7 @@ mod tests {
             let refused = set(file, &["a", "b"], &json!(1)).unwrap_err();
             assert_eq!(refused, problem, "{file}");
         }
-        assert!(put("{\"a\": {}}", &["a"], &json!(1), |_| false).is_err());
+        assert!(put_hook("{\"a\": {}}", &["a"], &json!(1), |_| false).is_err());
         assert!(get(&"[".repeat(100_000), &[]).is_err());
     }
 }

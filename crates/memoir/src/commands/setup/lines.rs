@@ -55,6 +55,12 @@ pub(super) fn remove_table(text: &str, name: &str) -> Result<String, JsonProblem
     })
 }
 
+/// The lines of a table of TOML below its name; `None` where there is no such table.
+pub(super) fn table_body<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (begin, end) = table(text, name)?;
+    text[begin..end].split_once('\n').map(|(_, body)| body)
+}
+
 /// Whether a key of a table of TOML is true.
 pub(super) fn is_true(text: &str, table: &str, key: &str) -> bool {
     let file: toml::Table = toml::from_str(text).unwrap_or_default();
@@ -158,29 +164,53 @@ pub(super) fn set_entry(
 
 /// Takes an entry out of a mapping at the top of a file of YAML.
 pub(super) fn remove_entry(text: &str, mapping: &str, name: &str) -> String {
+    split_entry(text, mapping, name).0
+}
+
+/// The lines of an entry of a mapping at the top of a file of YAML, in the form of [`set_entry`]; `None` where there is
+/// no such entry.
+pub(super) fn entry_body(text: &str, mapping: &str, name: &str) -> Option<Vec<String>> {
+    let (_, entry) = split_entry(text, mapping, name);
+    let mut lines = entry.lines().skip(1).peekable();
+    let first = lines.peek()?;
+    let indent = first.len() - first.trim_start().len();
+    // A line that is indented less is blank.
+    Some(
+        lines
+            .map(|line| line.get(indent..).unwrap_or_default().to_owned())
+            .collect(),
+    )
+}
+
+/// The file without an entry, and the entry.
+fn split_entry(text: &str, mapping: &str, name: &str) -> (String, String) {
     let depth = |line: &str| line.len() - line.trim_start().len();
-    let mut kept = String::new();
+    let (mut rest, mut taken) = (String::new(), String::new());
     let mut is_inside = false;
-    let mut gone = None;
+    let mut entry = None;
     for line in text.split_inclusive('\n') {
         // A blank line ends nothing in YAML.
         let is_blank = line.trim().is_empty();
         if !is_blank && depth(line) == 0 {
             is_inside = line.starts_with(&format!("{mapping}:"));
-            gone = None;
+            entry = None;
         }
-        match gone {
-            Some(entry) if !is_blank && depth(line) > entry => continue,
-            Some(_) if !is_blank => gone = None,
+        match entry {
+            Some(own) if !is_blank && depth(line) > own => {
+                taken.push_str(line);
+                continue;
+            }
+            Some(_) if !is_blank => entry = None,
             _ => {}
         }
         if is_inside && depth(line) > 0 && line.trim() == format!("{name}:") {
-            gone = Some(depth(line));
+            entry = Some(depth(line));
+            taken.push_str(line);
             continue;
         }
-        kept.push_str(line);
+        rest.push_str(line);
     }
-    kept
+    (rest, taken)
 }
 
 /// The text in quotes, for TOML and YAML alike: both read those of JSON.
@@ -233,6 +263,8 @@ mod tests {
                 changed
             );
             assert_eq!(remove_entry(&changed, "extensions", "memoir"), file);
+            let found = entry_body(&changed, "extensions", "memoir");
+            assert_eq!(found.as_deref(), Some(&body[..]));
         }
         assert_eq!(
             set_entry("", "extensions", "memoir", &body[..1]).unwrap(),

@@ -4,8 +4,10 @@
 //! stood there before (`record.rs`), so that `--remove` gives every byte back; in a file that was changed since,
 //! it takes out what is Memoir's and nothing else.
 
+mod check;
 mod clients;
 mod json;
+mod lasting;
 mod lines;
 mod record;
 
@@ -16,12 +18,14 @@ use std::{
 };
 
 use clap::ValueEnum;
+use memoir_app::{Clock, Examination, Severity, SystemClock};
 use serde_json::json;
 
-use clients::{Edit, Folders, Program, ProgramCall};
-use record::ProgramRecord;
+use check::ProgramState;
+use clients::{Edit, Folders, KnownFile, OwnedPart, Program, ProgramCall};
+use record::{ProgramRecord, WrittenCall};
 
-use super::hook::AgentChoice;
+use super::hook::{AgentChoice, calls};
 use crate::{
     cli::Global,
     database,
@@ -38,8 +42,9 @@ const FIRST_AGENT: &str = "assistant";
 
 /// Give a program an agent's memory: its tools, and hooks that put it before the model
 ///
-/// Without a program, it says which ones were found here and what each has. Every file's difference is shown
-/// before it is written; `--remove` restores every byte.
+/// Without a program, it says which ones were found here, runs what each is set up with once, and says whether it works
+/// and since when the program has called. Every file's difference is shown before it is written; `--remove` restores
+/// every byte.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The program
@@ -53,6 +58,10 @@ pub(crate) struct Arguments {
     /// Do not ask
     #[arg(long)]
     yes: bool,
+    /// Put a copy of this program into your data directory, and let the program call that: for a Memoir that a package
+    /// manager runs from its cache, or whose path holds its version
+    #[arg(long, requires = "program", conflicts_with = "remove")]
+    copy: bool,
     /// Take it back, whichever agent and service it was made for
     // Not in conflict with the address: that is in the environment of whoever has set it up with one.
     #[arg(long, requires = "program", conflicts_with = "per_project")]
@@ -121,36 +130,94 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             }
             record.remove_folders();
             record.forget()?;
+            calls::forget(&program.name());
+            lasting::remove_unused_copy();
+            if has_other_hooks(program, &folders) {
+                terminal::note(
+                    "hooks that call Memoir, and that setup did not write, stay in its settings",
+                );
+            }
             tell(global, program, None, &changes, &arguments)
         }
         Some(program) => {
-            let (agent, call) = call(global, &arguments).await?;
-            let changes = added(program.edits(&folders, &call))?;
+            let call = call(global, &arguments).await?;
+            let mut record = ProgramRecord::read(program)?;
+            let edits = program.edits(&folders, &call);
+            let changes = added(&edits, &record)?;
             if !agreed(global, &arguments, &changes)? {
                 return Ok(Ending::Refused);
             }
+            if arguments.copy {
+                lasting::write_copy(&call.program)?;
+            }
             // The agent is made only after the user has agreed.
-            if let Some(agent) = &agent {
+            if let Some(agent) = &call.agent {
                 make(global, &arguments, agent).await?;
             }
-            let mut record = ProgramRecord::read(program)?;
             for change in changes.iter().filter(|change| change.is_one()) {
+                let edit = edits.iter().find(|edit| edit.path == change.path);
+                let parts = edit.map(|edit| &edit.parts[..]).unwrap_or_default();
+                let known = record.known(&change.path);
+                let cleaned = match &change.before {
+                    Some(text) => Some(with_own_line_ends(&change.path, text, |text| {
+                        removed(text, parts, &known)
+                    })?),
+                    None => None,
+                };
+                let hooks = parts.iter().filter_map(OwnedPart::hook_command);
                 // The record first: what was there is known whatever happens next.
-                record.note(change)?;
+                record.note(change, cleaned, hooks.map(str::to_owned))?;
                 change.write()?;
             }
-            tell(global, program, agent.as_deref(), &changes, &arguments)
+            let place = place(global, &arguments)?;
+            let is_changed = changes.iter().any(FileChange::is_one);
+            if is_changed || record.call().is_none_or(|known| known.call != call) {
+                // What the program called before is no sign of what it calls now.
+                calls::forget(&program.name());
+                record.note_call(WrittenCall {
+                    call: call.clone(),
+                    place,
+                    set_up_at: SystemClock.now(),
+                })?;
+            }
+            tell(global, program, call.agent.as_deref(), &changes, &arguments)
         }
     }
 }
 
+/// Whether hooks in the program's files call Memoir, also where setup did not write them.
+fn has_other_hooks(program: Program, folders: &Folders) -> bool {
+    let edits = program.edits(folders, &ProgramCall::default());
+    edits.iter().any(|edit| {
+        let text = fs::read_to_string(&edit.path).unwrap_or_default();
+        let calls = |hook: &serde_json::Value| KnownFile::default().is_own_hook(hook);
+        edit.parts.iter().any(|part| match part {
+            OwnedPart::Hook(path, _) => json::find_hook(&text, path, calls).is_some(),
+            _ => false,
+        })
+    })
+}
+
+/// The agents of an installation on this machine that programs are set up with by name.
+pub(crate) fn agents(place: &str) -> Vec<String> {
+    record::calls()
+        .into_iter()
+        .filter(|written| written.place == place)
+        .filter_map(|written| written.call.agent)
+        .collect()
+}
+
+/// The installation, or the service, that is set up.
+fn place(global: &Global, arguments: &Arguments) -> Result<String, Failure> {
+    match &arguments.url {
+        Some(url) => Ok(url.clone()),
+        None => database::place(global),
+    }
+}
+
 /// The agent, and what Memoir is called with. An agent is named; a project's is not known yet.
-async fn call(
-    global: &Global,
-    arguments: &Arguments,
-) -> Result<(Option<String>, ProgramCall), Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::new(format!("the path of this program is not known: {error}")))?;
+async fn call(global: &Global, arguments: &Arguments) -> Result<ProgramCall, Failure> {
+    let program = lasting::program(arguments.copy)?;
     let mut words = Vec::new();
     let whose = &arguments.whose;
     let agent = match whose.per_project {
@@ -182,9 +249,11 @@ async fn call(
             words.extend(["--config".to_owned(), absolute(config)?]);
         }
     }
-    let program = program.display().to_string();
-    let arguments = words;
-    Ok((agent, ProgramCall { program, arguments }))
+    Ok(ProgramCall {
+        program,
+        arguments: words,
+        agent,
+    })
 }
 
 fn absolute(path: &Path) -> Result<String, Failure> {
@@ -214,26 +283,28 @@ async fn make(global: &Global, arguments: &Arguments, agent: &str) -> Result<(),
     let Some(url) = &arguments.url else {
         let installation = Installation::open(global).await?;
         let agent = installation.agent_or_new(agent).await?;
-        return installation.own(&agent).await.map(drop);
+        // The token is made now, so that the program keeps its memory when the installation is closed (SPEC 5.5).
+        return installation.program_token(&agent).await.map(drop);
     };
     let remote = Remote::open(url, Some(agent))?;
     // The request checks the token now, since later its failure would only be in a log of the hooks that nobody reads.
     remote.get::<serde_json::Value>("", &[]).await?;
     match std::env::var(TOKEN) {
-        Ok(token) if !token.is_empty() => remote::keep_token(url, agent, Some(&token)),
+        Ok(token) if !token.is_empty() => remote::store_token(url, agent, &token),
         _ => Ok(()),
     }
 }
 
 /// The files with what is Memoir's.
-fn added(edits: Vec<Edit>) -> Result<Vec<FileChange>, Failure> {
+fn added(edits: &[Edit], record: &ProgramRecord) -> Result<Vec<FileChange>, Failure> {
     edits
-        .into_iter()
+        .iter()
         .filter_map(|edit| {
+            let known = record.known(&edit.path);
             let changed = |text: &str| {
                 edit.parts
                     .iter()
-                    .try_fold(text.to_owned(), |text, part| part.added(&text))
+                    .try_fold(text.to_owned(), |text, part| part.added(&text, &known))
             };
             match change(&edit.path, changed) {
                 // What only the hooks write is not made here.
@@ -252,25 +323,13 @@ fn taken_back(
     folders: &Folders,
     record: &ProgramRecord,
 ) -> Result<Vec<FileChange>, Failure> {
-    // Memoir's parts are recognised by their name, so that the command may be empty.
-    let nobody = ProgramCall {
-        program: String::new(),
-        arguments: Vec::new(),
-    };
-    let edits = program.edits(folders, &nobody).into_iter();
+    // Parts are found by their place or by the record, so that the command may be empty.
+    let edits = program.edits(folders, &ProgramCall::default()).into_iter();
     edits
         .map(|edit| {
             let path = &edit.path;
-            let removed = |text: &str| {
-                // Parts are removed from the last one on, since a part comes after the ones that it needs.
-                edit.parts
-                    .iter()
-                    .rev()
-                    .try_fold(text.to_owned(), |text, part| {
-                        part.removed(&text, record.stood_before(path))
-                    })
-            };
-            let mut change = change(path, removed)?;
+            let known = record.known(path);
+            let mut change = change(path, |text| removed(text, &edit.parts, &known))?;
             let is_empty = |text: &str| matches!(text.trim(), "" | "{}");
             match record.before(path, change.before.as_deref()) {
                 Some(before) => change.after = before,
@@ -288,6 +347,17 @@ fn taken_back(
         .collect()
 }
 
+/// A file's text without what is Memoir's.
+fn removed(
+    text: &str,
+    parts: &[OwnedPart],
+    known: &KnownFile<'_>,
+) -> Result<String, json::JsonProblem> {
+    // Parts are removed from the last one on, since a part comes after the ones that it needs.
+    let mut parts = parts.iter().rev();
+    parts.try_fold(text.to_owned(), |text, part| part.removed(&text, known))
+}
+
 fn change(
     path: &Path,
     changed: impl Fn(&str) -> Result<String, json::JsonProblem>,
@@ -297,6 +367,20 @@ fn change(
         read => Some(read.map_err(|error| Failure::file("read", path, &error))?),
     };
     let text = before.as_deref().unwrap_or_default();
+    let after = with_own_line_ends(path, text, changed)?;
+    Ok(FileChange {
+        path: path.to_owned(),
+        before,
+        after: Some(after),
+    })
+}
+
+/// A file's text after a change, with the line ends that it has.
+fn with_own_line_ends(
+    path: &Path,
+    text: &str,
+    changed: impl Fn(&str) -> Result<String, json::JsonProblem>,
+) -> Result<String, Failure> {
     // A file whose lines all end as on Windows keeps that.
     let is_windows =
         text.contains('\n') && text.matches('\n').count() == text.matches("\r\n").count();
@@ -304,14 +388,9 @@ fn change(
         true => changed(&text.replace("\r\n", "\n")).map(|after| after.replace('\n', "\r\n")),
         false => changed(text),
     };
-    let after = after.map_err(|problem| {
+    after.map_err(|problem| {
         Failure::new(format!("cannot change `{}`: {problem}", path.display()))
             .hint("nothing was changed; put the file right, or out of the way, and try again")
-    })?;
-    Ok(FileChange {
-        path: path.to_owned(),
-        before,
-        after: Some(after),
     })
 }
 
@@ -421,35 +500,71 @@ fn tell(
     Ok(Ending::Done)
 }
 
-/// Which programs are here, and what each has.
+/// Which programs are here, and whether what each is set up with works.
 fn overview(global: &Global, folders: &Folders) -> Outcome {
-    let mut found = Vec::new();
-    for program in Program::value_variants() {
-        let is_here = program.folder(folders).is_dir();
-        let record = ProgramRecord::read(*program)?;
-        let has = match taken_back(*program, folders, &record) {
-            Err(_) => "its settings cannot be read",
-            Ok(changes) if changes.iter().any(FileChange::is_one) => "set up",
-            Ok(_) => "nothing of Memoir",
-        };
-        found.push((*program, is_here, has));
-    }
+    let found: Vec<(Program, bool, ProgramState)> = Program::value_variants()
+        .iter()
+        .map(|program| {
+            let is_here = program.folder(folders).is_dir();
+            (*program, is_here, check::state(global, *program, folders))
+        })
+        .collect();
+    let is_sound = found.iter().all(|(_, _, state)| {
+        let examination = state.examination.as_ref();
+        examination.is_none_or(|examination| examination.severity != Severity::Problem)
+    });
+    let ending = match is_sound {
+        true => Ending::Done,
+        false => Ending::Refused,
+    };
     if global.json {
-        let items = found.iter().map(|(program, is_here, has)| {
-            json!({"program": program.name(), "found": is_here, "set_up": *has == "set up"})
+        let items = found.iter().map(|(program, is_here, state)| {
+            let examination = state.examination.as_ref();
+            json!({
+                "program": program.name(),
+                "found": is_here,
+                "set_up": state.is_set_up == Some(true),
+                "works": examination.map(|examination| examination.severity == Severity::Ok),
+                "finding": examination.map(|examination| &examination.finding),
+                "advice": examination.and_then(|examination| examination.advice.as_ref()),
+            })
         });
         terminal::json(&json!({"items": items.collect::<Vec<_>>()}))?;
-        return Ok(Ending::Done);
+        return Ok(ending);
     }
     let mut table = TextTable::new(["program", "found here", "has", "set it up with"]);
-    for (program, is_here, has) in found {
+    for (program, is_here, state) in &found {
         table.row([
             program.title().to_owned(),
-            if is_here { "yes" } else { "no" }.to_owned(),
-            has.to_owned(),
+            if *is_here { "yes" } else { "no" }.to_owned(),
+            match state.is_set_up {
+                Some(true) => "set up",
+                Some(false) => "nothing of Memoir",
+                None => "settings that cannot be read",
+            }
+            .to_owned(),
             format!("memoir setup {}", program.name()),
         ]);
     }
     terminal::print(&table.to_string())?;
-    Ok(Ending::Done)
+    let examined = found
+        .iter()
+        .filter_map(|(_, _, state)| state.examination.as_ref());
+    let lines: Vec<String> = examined.map(super::doctor::line).collect();
+    if !lines.is_empty() {
+        terminal::print(&format!("\n{}", lines.concat()))?;
+    }
+    Ok(ending)
+}
+
+/// What is found of the programs that are set up here, for `memoir doctor`.
+///
+/// # Errors
+/// The user's home is not known.
+pub(crate) fn examine(global: &Global) -> Result<Vec<Examination>, Failure> {
+    let folders = Folders::find()?;
+    let states = Program::value_variants()
+        .iter()
+        .map(|program| check::state(global, *program, &folders));
+    Ok(states.filter_map(|state| state.examination).collect())
 }

@@ -7,10 +7,32 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use memoir_domain::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{FileChange, clients::Program};
+use super::{
+    FileChange,
+    clients::{KnownFile, Program, ProgramCall},
+};
 use crate::{commands::hook, failure::Failure, private_file};
+
+/// What was set up for one program, as it is stored.
+#[derive(Default, Serialize, Deserialize)]
+struct WrittenSetup {
+    /// What Memoir was last set up with; `None` before anything was written.
+    call: Option<WrittenCall>,
+    files: BTreeMap<PathBuf, WrittenFile>,
+}
+
+/// What Memoir is called with, and since when.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct WrittenCall {
+    #[serde(flatten)]
+    pub(super) call: ProgramCall,
+    /// The installation (`Installation::place`), or the address of the service.
+    pub(super) place: String,
+    pub(super) set_up_at: Timestamp,
+}
 
 /// A file before and after.
 #[derive(Serialize, Deserialize)]
@@ -20,25 +42,44 @@ struct WrittenFile {
     after: Option<String>,
     /// Those that were made for it, the innermost first.
     folders: Vec<PathBuf>,
+    /// The commands of all hooks that were ever written into it.
+    hooks: BTreeSet<String>,
 }
 
 /// The files of one program.
 pub(super) struct ProgramRecord {
     path: PathBuf,
-    files: BTreeMap<PathBuf, WrittenFile>,
+    written: WrittenSetup,
+}
+
+/// The folder of the records; `None` where none is known.
+fn folder() -> Option<PathBuf> {
+    Some(hook::state_folder()?.join("setup"))
+}
+
+/// All records that can be read.
+fn all() -> impl Iterator<Item = WrittenSetup> {
+    let records = folder().and_then(|folder| fs::read_dir(folder).ok());
+    let records = records.into_iter().flatten().flatten();
+    records
+        .filter_map(|record| fs::read(record.path()).ok())
+        .filter_map(|text| serde_json::from_slice(&text).ok())
+}
+
+/// What all programs are set up with.
+pub(super) fn calls() -> Vec<WrittenCall> {
+    all().filter_map(|written| written.call).collect()
 }
 
 impl ProgramRecord {
     /// # Errors
     /// There is no place for it, or it cannot be read.
     pub(super) fn read(program: Program) -> Result<Self, Failure> {
-        let folder = hook::state_folder()
-            .ok_or_else(|| Failure::new("the user's state directory is not known"))?;
-        let path = folder
-            .join("setup")
-            .join(format!("{}.json", program.name()));
-        let files = match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
+        let folder =
+            folder().ok_or_else(|| Failure::new("the user's state directory is not known"))?;
+        let path = folder.join(format!("{}.json", program.name()));
+        let written = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => WrittenSetup::default(),
             read => {
                 let read = read.map_err(|error| Failure::file("read", &path, &error))?;
                 // The parser's message is left out, since it may quote the file.
@@ -49,47 +90,80 @@ impl ProgramRecord {
                 })?
             }
         };
-        Ok(Self { path, files })
+        Ok(Self { path, written })
     }
 
-    /// Notes what is about to be written. What stood there before the first time is what is given back, as long as
-    /// nobody else has written since.
+    /// What Memoir was last set up with; `None` where there is no record.
+    pub(super) fn call(&self) -> Option<&WrittenCall> {
+        self.written.call.as_ref()
+    }
+
+    /// What is known of a file.
+    pub(super) fn known(&self, path: &Path) -> KnownFile<'_> {
+        let written = self.written.files.get(path);
+        KnownFile {
+            before: written.map(|written| written.before.as_deref().unwrap_or_default()),
+            hooks: written.map(|written| &written.hooks),
+        }
+    }
+
+    /// Notes what is about to be written into a file. `cleaned` is what the file holds now without Memoir's parts: that
+    /// is given back where another program has written into it since the last setup. Before the first setup, what is
+    /// given back is the file as it is.
     ///
     /// # Errors
     /// It cannot be written.
-    pub(super) fn note(&mut self, change: &FileChange) -> Result<(), Failure> {
-        let earlier = self.files.remove(&change.path);
-        let (before, folders) = match earlier {
-            Some(earlier) if earlier.after == change.before => (earlier.before, earlier.folders),
-            _ => (change.before.clone(), self.made_folders(&change.path)),
+    pub(super) fn note(
+        &mut self,
+        change: &FileChange,
+        cleaned: Option<String>,
+        new_hooks: impl Iterator<Item = String>,
+    ) -> Result<(), Failure> {
+        let earlier = self.written.files.remove(&change.path);
+        let (before, folders, mut hooks) = match earlier {
+            Some(earlier) if earlier.after == change.before => {
+                (earlier.before, earlier.folders, earlier.hooks)
+            }
+            Some(earlier) => (cleaned, earlier.folders, earlier.hooks),
+            None => (
+                change.before.clone(),
+                self.made_folders(&change.path),
+                BTreeSet::new(),
+            ),
         };
+        hooks.extend(new_hooks);
         let written = WrittenFile {
             before,
             after: change.after.clone(),
             folders,
+            hooks,
         };
-        self.files.insert(change.path.clone(), written);
-        let text = serde_json::to_vec(&self.files)
+        self.written.files.insert(change.path.clone(), written);
+        self.write()
+    }
+
+    /// Notes with what Memoir is called from now on.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(super) fn note_call(&mut self, call: WrittenCall) -> Result<(), Failure> {
+        self.written.call = Some(call);
+        self.write()
+    }
+
+    fn write(&self) -> Result<(), Failure> {
+        let text = serde_json::to_vec(&self.written)
             .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
         private_file::write(&self.path, &text)
             .map_err(|error| Failure::file("write", &self.path, &error))
     }
 
-    /// The folders above the file that are not there yet, or that were made for another program: whoever is taken
-    /// back last leaves none.
+    /// The folders above the file that are not there yet, or that were made for another program: the last program that
+    /// is taken back leaves none.
     fn made_folders(&self, path: &Path) -> Vec<PathBuf> {
-        let records = self
-            .path
-            .parent()
-            .and_then(|folder| fs::read_dir(folder).ok());
-        let made: BTreeSet<PathBuf> = records
-            .into_iter()
-            .flatten()
-            .flatten()
-            // A record that cannot be read names no folder, so that a folder may stay which Memoir made.
-            .filter_map(|record| fs::read(record.path()).ok())
-            .filter_map(|text| serde_json::from_slice::<BTreeMap<PathBuf, WrittenFile>>(&text).ok())
-            .flat_map(BTreeMap::into_values)
+        // A record that cannot be read names no folder, so that a folder may stay which Memoir made.
+        let made: BTreeSet<PathBuf> = all()
+            .flat_map(|written| written.files.into_values())
             .flat_map(|written| written.folders)
             .collect();
         let above = path.ancestors().skip(1);
@@ -102,19 +176,14 @@ impl ProgramRecord {
     /// What stood in the file before, where it holds now what was written then.
     #[expect(clippy::option_option, reason = "what stood there may be no file")]
     pub(super) fn before(&self, path: &Path, now: Option<&str>) -> Option<Option<String>> {
-        let written = self.files.get(path)?;
+        let written = self.written.files.get(path)?;
         (written.after.as_deref() == now).then(|| written.before.clone())
-    }
-
-    /// What stood in the file, whoever wrote since; nothing where there was none; `None` where that is not known.
-    pub(super) fn stood_before(&self, path: &Path) -> Option<&str> {
-        let written = self.files.get(path)?;
-        Some(written.before.as_deref().unwrap_or_default())
     }
 
     /// Removes the folders that were made, as far as they are empty.
     pub(super) fn remove_folders(&self) {
         let mut folders: Vec<&PathBuf> = self
+            .written
             .files
             .values()
             .flat_map(|written| &written.folders)
@@ -129,7 +198,8 @@ impl ProgramRecord {
 
     /// Whether there was no file.
     pub(super) fn has_made(&self, path: &Path) -> bool {
-        self.files
+        self.written
+            .files
             .get(path)
             .is_some_and(|written| written.before.is_none())
     }

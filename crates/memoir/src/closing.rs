@@ -1,0 +1,80 @@
+//! Closing an installation without taking the memory of the programs that are set up on this machine: each of their
+//! agents has a token by then, which hooks and tools use (SPEC 5.5).
+
+use std::collections::BTreeSet;
+
+use memoir_app::Memoir;
+
+use crate::{
+    cli::Global,
+    commands::{
+        hook::{calls, project},
+        setup,
+    },
+    failure::Failure,
+    installation::Installation,
+    terminal::{self, safe},
+    tokens,
+};
+
+/// Before an open installation is closed: makes and stores a token of every agent, in all accounts, that a program on
+/// this machine is set up with or has called for. The names of these agents; none where the installation is closed
+/// already.
+///
+/// # Errors
+/// The store fails; the tokens cannot be stored. Then the installation must not be closed.
+pub(crate) async fn keep_programs(
+    memoir: &Memoir,
+    global: &Global,
+    is_configured_closed: bool,
+) -> Result<Vec<String>, Failure> {
+    let mut kept = BTreeSet::new();
+    if is_configured_closed || memoir.is_closed().await? {
+        return Ok(Vec::new());
+    }
+    for account in memoir.accounts().await? {
+        let global = Global {
+            account: account.name,
+            ..global.clone()
+        };
+        let installation = Installation::of(memoir.clone(), &global, false).await?;
+        let place = &installation.place;
+        let named: BTreeSet<String> = setup::agents(place)
+            .into_iter()
+            .chain(calls::agents(place))
+            .chain(project::agents(place))
+            .collect();
+        for name in named {
+            match installation.account.agent(&name).await {
+                // It was erased since.
+                Err(memoir_app::Error::NoAgent(_)) => {}
+                agent => {
+                    let agent = agent?;
+                    installation.program_token(&agent).await?;
+                    kept.insert(agent.name().to_owned());
+                }
+            }
+        }
+    }
+    Ok(kept.into_iter().collect())
+}
+
+/// Reports what was done for the programs, once the installation is closed.
+///
+/// # Errors
+/// The user's configuration directory is not known.
+pub(crate) fn report(kept: &[String]) -> Result<(), Failure> {
+    if kept.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = kept
+        .iter()
+        .map(|name| format!("`{}`", safe(name)))
+        .collect();
+    terminal::note(&format!(
+        "the programs that are set up on this machine keep the memory of {}: the tokens are in `{}`",
+        names.join(", "),
+        tokens::path()?.display()
+    ));
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! Since when each program has called Memoir, and for which agents: a small file for each program in the user's state
+//! directory. It holds no agent's words. `memoir setup` and `memoir doctor` report from it whether a program calls at
+//! all, and closing the installation finds the agents in it whose programs need a token (SPEC 5.5).
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use memoir_app::{Clock, SystemClock};
+use memoir_domain::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::state;
+use crate::database;
+
+/// A time is written again after this many seconds, so that most calls only read the file.
+const EXACT_TO_SECONDS: i64 = 60;
+
+/// What calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallKind {
+    /// A hook of the program.
+    Hook,
+    /// The program's client of the Model Context Protocol.
+    Tools,
+}
+
+/// When it called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CallTimes {
+    pub(crate) first: Timestamp,
+    /// Up to a minute before the last call.
+    pub(crate) last: Timestamp,
+}
+
+/// The calls of one program.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ProgramCalls {
+    /// `None` where no hook has called since the program was set up.
+    pub(crate) hooks: Option<CallTimes>,
+    /// `None` where no client of tools has.
+    pub(crate) tools: Option<CallTimes>,
+    agents: BTreeSet<CalledAgent>,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct CalledAgent {
+    /// The installation on this machine (`database::place`).
+    place: String,
+    agent: String,
+}
+
+/// The calls of the program of that name.
+pub(crate) fn read(program: &str) -> ProgramCalls {
+    path_of(program).map_or_else(ProgramCalls::default, |path| read_file(&path))
+}
+
+/// Notes that the program calls now.
+pub(crate) fn note(program: &str, kind: CallKind) {
+    let now = SystemClock.now();
+    change(program, |calls| {
+        let times = match kind {
+            CallKind::Hook => &mut calls.hooks,
+            CallKind::Tools => &mut calls.tools,
+        };
+        let first = times.map_or(now, |times| times.first);
+        let is_new = times.is_none_or(|times| now.seconds_since(times.last) >= EXACT_TO_SECONDS);
+        if is_new {
+            *times = Some(CallTimes { first, last: now });
+        }
+        is_new
+    });
+}
+
+/// Notes for which agent of an installation on this machine the program calls.
+pub(crate) fn note_agent(program: &str, place: &str, agent: &str) {
+    change(program, |calls| {
+        calls.agents.insert(CalledAgent {
+            place: place.to_owned(),
+            agent: agent.to_owned(),
+        })
+    });
+}
+
+/// Forgets when the program called, since it is set up anew.
+pub(crate) fn forget(program: &str) {
+    change(program, |calls| {
+        let (hooks, tools) = (calls.hooks.take(), calls.tools.take());
+        hooks.is_some() || tools.is_some()
+    });
+}
+
+/// The agents of an installation for which programs have called on this machine.
+pub(crate) fn agents(place: &str) -> BTreeSet<String> {
+    let files = folder().and_then(|folder| fs::read_dir(folder).ok());
+    let files = files.into_iter().flatten().flatten();
+    files
+        .flat_map(|file| read_file(&file.path()).agents)
+        .filter(|called| called.place == place)
+        .map(|called| called.agent)
+        .collect()
+}
+
+fn folder() -> Option<PathBuf> {
+    Some(state::folder()?.join("calls"))
+}
+
+fn path_of(program: &str) -> Option<PathBuf> {
+    let name: String = program
+        .chars()
+        .filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-')
+        .collect();
+    let name = if name.is_empty() { "other" } else { &name };
+    Some(folder()?.join(format!("{name}.json")))
+}
+
+fn read_file(path: &Path) -> ProgramCalls {
+    // A file that cannot be read says that nothing has called, and the next call writes it anew.
+    let text = fs::read(path).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+/// Writes the file where `changed` says so. Where that fails, the call goes on without: no host is stopped by it.
+fn change(program: &str, changed: impl FnOnce(&mut ProgramCalls) -> bool) {
+    let Some(path) = path_of(program) else {
+        return;
+    };
+    let mut calls = read_file(&path);
+    if !changed(&mut calls) {
+        return;
+    }
+    let write = || -> std::io::Result<()> {
+        let folder = database::folder_of(&path);
+        database::make_private_folder(folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(&serde_json::to_vec(&calls)?)?;
+        // The file is not synced: the host waits, and what is lost with the power is written at the next call.
+        file.persist(&path).map(drop).map_err(|error| error.error)
+    };
+    let _ = write();
+}

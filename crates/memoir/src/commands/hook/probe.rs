@@ -1,0 +1,93 @@
+//! Running once what a program is set up with, without a session: `memoir setup` and `memoir doctor` start the configured
+//! command with [`VARIABLE`] in its environment, and it reports whether it reaches the memory.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{AgentChoice, on_runtime, project::ChosenAgent};
+use crate::{cli::Global, failure::Failure, installation::Installation, remote::Remote, terminal};
+
+/// The variable that asks for a report.
+pub(crate) const VARIABLE: &str = "MEMOIR_PROBE";
+
+/// What is reported, as one line of JSON.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ProbeReport {
+    /// The version of Memoir that is called.
+    pub(crate) version: String,
+    /// The installation (`database::place`), or the address of the service; `None` where it is not reached.
+    pub(crate) place: Option<String>,
+    /// The agent; `None` where it is not reached, or where the project has none yet.
+    pub(crate) agent: Option<String>,
+    /// Why the memory is not reached; `None` where it is.
+    pub(crate) problem: Option<String>,
+    /// What to do about the problem.
+    pub(crate) hint: Option<String>,
+}
+
+/// Whether a report is asked for.
+pub(crate) fn is_asked() -> bool {
+    std::env::var_os(VARIABLE).is_some_and(|value| !value.is_empty())
+}
+
+/// Reports, for a hook.
+pub(super) fn run(global: &Global, whose: &AgentChoice, url: Option<&str>) {
+    let reported = on_runtime(async { report(global, whose, url).await });
+    // The caller waits no longer, and is the only one to be told.
+    let _ = reported;
+}
+
+/// Reports on stdout whether the memory is reached.
+///
+/// # Errors
+/// Stdout is closed.
+pub(crate) async fn report(
+    global: &Global,
+    whose: &AgentChoice,
+    url: Option<&str>,
+) -> Result<(), Failure> {
+    let mut report = ProbeReport {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        place: None,
+        agent: None,
+        problem: None,
+        hint: None,
+    };
+    match reach(global, whose, url).await {
+        Ok((place, agent)) => (report.place, report.agent) = (Some(place), agent),
+        Err(Failure::ShownFailure(failure)) => {
+            let (problem, hint) = failure.into_parts();
+            (report.problem, report.hint) = (Some(problem), hint);
+        }
+        Err(Failure::PipeClosed) => return Err(Failure::PipeClosed),
+    }
+    terminal::json(&report)
+}
+
+/// The installation and the agent. No agent is made for a project.
+async fn reach(
+    global: &Global,
+    whose: &AgentChoice,
+    url: Option<&str>,
+) -> Result<(String, Option<String>), Failure> {
+    let chosen = whose.chosen(None);
+    if let Some(url) = url {
+        let name = chosen.name_behind(url)?;
+        let remote = Remote::open(url, name.as_deref())?;
+        remote.get::<Value>("", &[]).await?;
+        return Ok((url.to_owned(), name));
+    }
+    let mut installation = Installation::open(global).await?;
+    let agent = match &chosen {
+        ChosenAgent::OfProject(project) => installation.known_agent(project).await?,
+        ChosenAgent::Named(_) => Some(installation.chosen(&chosen).await?),
+    };
+    let name = match &agent {
+        Some(agent) => {
+            installation.own_for_program(agent).await?;
+            Some(agent.name().to_owned())
+        }
+        None => None,
+    };
+    Ok((installation.place, name))
+}

@@ -1,0 +1,133 @@
+//! `memoir project`: which agent each project has, for programs that are set up with `--per-project`.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::hook::project::{self, Project};
+use crate::{
+    cli::Global,
+    database,
+    failure::{Ending, Failure, Outcome},
+    installation::Installation,
+    show::TextTable,
+    terminal::{self, safe},
+};
+
+/// The agents of projects, where programs are set up with `--per-project`
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    List(ListArguments),
+    Adopt(AdoptArguments),
+}
+
+/// List the projects and their agents, and the agents whose folder is gone
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListArguments {
+    /// The service, where it keeps the memory
+    #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
+    url: Option<String>,
+}
+
+/// Give a project the agent whose folder is gone: after it was moved or renamed
+///
+/// Nothing of a memory is changed. The agent that the project had until then keeps its own, and is no project's
+/// any more.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AdoptArguments {
+    /// The agent
+    agent: String,
+    /// The project's folder [default: the one that this command is called in]
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// What the names of the projects' agents begin with, where the agent is not one of a project yet
+    #[arg(long, value_name = "TEXT")]
+    prefix: Option<String>,
+    /// The service, where it keeps the memory
+    #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
+    url: Option<String>,
+}
+
+pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
+    match command {
+        Command::List(arguments) => list(global, &arguments),
+        Command::Adopt(arguments) => adopt(global, arguments).await,
+    }
+}
+
+fn place(global: &Global, url: Option<&str>) -> Result<String, Failure> {
+    url.map_or_else(|| database::place(global), |url| Ok(url.to_owned()))
+}
+
+fn list(global: &Global, arguments: &ListArguments) -> Outcome {
+    let mut entries = project::entries(&place(global, arguments.url.as_deref())?)?;
+    entries.sort_by(|one, other| one.folder.cmp(&other.folder));
+    if global.json {
+        let items = entries.iter().map(
+            |entry| json!({"folder": entry.folder, "agent": entry.agent, "gone": entry.is_gone()}),
+        );
+        terminal::json(&json!({"items": items.collect::<Vec<_>>()}))?;
+        return Ok(Ending::Done);
+    }
+    if entries.is_empty() {
+        terminal::note(
+            "no project has an agent yet; `memoir setup CLIENT --per-project` gives each one at its first session",
+        );
+        return Ok(Ending::Done);
+    }
+    let mut table = TextTable::new(["agent", "folder", "is"]);
+    for entry in entries {
+        let is = match entry.is_gone() {
+            true => "gone",
+            false => "there",
+        };
+        table.row([
+            safe(&entry.agent).into_owned(),
+            safe(&entry.folder.display().to_string()).into_owned(),
+            is.to_owned(),
+        ]);
+    }
+    terminal::print(&table.to_string())?;
+    Ok(Ending::Done)
+}
+
+async fn adopt(global: &Global, arguments: AdoptArguments) -> Outcome {
+    let url = arguments.url.as_deref();
+    let place = place(global, url)?;
+    let mut agent = arguments.agent;
+    let mut id = None;
+    if url.is_none() {
+        let installation = Installation::open(global).await?;
+        let found = installation.agent(&agent).await?;
+        found.name().clone_into(&mut agent);
+        id = Some(found.scope().agent);
+    }
+    let folder = match arguments.folder {
+        Some(folder) => folder,
+        None => std::env::current_dir()
+            .map_err(|error| Failure::new(format!("this folder is not known: {error}")))?,
+    };
+    let entries = project::entries(&place)?;
+    let earlier = entries.into_iter().find(|entry| entry.agent == agent);
+    let prefix = arguments.prefix.or(earlier.map(|entry| entry.prefix));
+    let project = Project::of(&folder, prefix.as_deref().unwrap_or_default());
+    let before = project.known(&place)?.map(|entry| entry.agent);
+    project::adopt(&project, &place, &agent, id)?;
+    let root = project.root().display().to_string();
+    if global.json {
+        terminal::json(&json!({"folder": root, "agent": agent, "before": before}))?;
+        return Ok(Ending::Done);
+    }
+    terminal::print(&format!(
+        "`{}` is the agent of `{}` from its next session on\n",
+        safe(&agent),
+        safe(&root)
+    ))?;
+    if let Some(before) = before.filter(|before| *before != agent) {
+        terminal::note(&format!(
+            "`{0}`, which it had until now, keeps its memory: `memoir ledger {0}` shows it",
+            safe(&before)
+        ));
+    }
+    Ok(Ending::Done)
+}

@@ -1,0 +1,367 @@
+//! Whether what a program is set up with works: it is run once, as the program runs it, and the state folder says since
+//! when the program has called.
+
+use std::{
+    io::Read,
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use memoir_app::{Examination, Severity};
+
+use super::{
+    clients::{Folders, OwnedPart, Program, ProgramCall, command_of},
+    json as members,
+    lasting::Passing,
+    record::ProgramRecord,
+    taken_back,
+};
+use crate::{
+    cli::Global,
+    commands::hook::{
+        HookEvent,
+        calls::{self, ProgramCalls},
+        probe::{self, ProbeReport},
+    },
+    database,
+    show::moment,
+};
+
+/// How long one command may take, which answers within milliseconds mostly.
+const LONGEST: Duration = Duration::from_secs(10);
+/// Most bytes that are read of what it prints.
+const ANSWER_BYTES: u64 = 64 << 10;
+
+/// What is found of a program.
+pub(super) struct ProgramState {
+    /// Whether its files hold what is Memoir's; `None` where they cannot be read.
+    pub(super) is_set_up: Option<bool>,
+    /// Whether it works, and what to do where it does not; `None` where it is not set up.
+    pub(super) examination: Option<Examination>,
+}
+
+/// The area of the findings.
+const AREA: &str = "programs";
+
+/// Looks a program over.
+pub(super) fn state(global: &Global, program: Program, folders: &Folders) -> ProgramState {
+    let (record, changes) = match ProgramRecord::read(program)
+        .and_then(|record| Ok((taken_back(program, folders, &record)?, record)))
+    {
+        Ok((changes, record)) => (record, changes),
+        Err(failure) => {
+            return ProgramState {
+                is_set_up: None,
+                examination: Some(crate::commands::doctor::problem(AREA, failure)),
+            };
+        }
+    };
+    let is_set_up = changes.iter().any(super::FileChange::is_one);
+    let finding = match (is_set_up, record.call()) {
+        (true, _) => Some(examined(global, program, folders, &record)),
+        // It was set up, and its files were replaced since.
+        (false, Some(_)) => Some(Finding {
+            severity: Severity::Warning,
+            text: "was set up, and its settings hold nothing of Memoir any more".to_owned(),
+            advice: Some(format!(
+                "`memoir setup {0}` sets it up again; `memoir setup {0} --remove` forgets it",
+                program.name()
+            )),
+        }),
+        (false, None) => None,
+    };
+    ProgramState {
+        is_set_up: Some(is_set_up),
+        examination: finding.map(|finding| Examination {
+            area: AREA,
+            severity: finding.severity,
+            finding: format!("{} {}", program.title(), finding.text),
+            advice: finding.advice,
+        }),
+    }
+}
+
+struct Finding {
+    severity: Severity,
+    /// The end of a sentence that begins with the program.
+    text: String,
+    advice: Option<String>,
+}
+
+/// What the program calls, as its files say.
+struct Configured {
+    call: ProgramCall,
+    /// The line of a hook for a shell; `None` where it has none that can be run.
+    hook: Option<String>,
+}
+
+fn examined(
+    global: &Global,
+    program: Program,
+    folders: &Folders,
+    record: &ProgramRecord,
+) -> Finding {
+    let again = format!("`memoir setup {}`", program.name());
+    let Some(configured) = configured(program, folders, record) else {
+        return Finding {
+            severity: Severity::Warning,
+            text: "has something of Memoir that setup did not write, and that cannot be run here"
+                .to_owned(),
+            advice: Some(format!("{again} writes it anew")),
+        };
+    };
+    let call = &configured.call;
+    let path = call.program.display();
+    if is_gone(&call.program) {
+        return Finding {
+            severity: Severity::Problem,
+            text: format!("calls `{path}`, which is gone: its sessions have no memory"),
+            advice: Some(format!(
+                "install Memoir there again, or let it call this one: {again}"
+            )),
+        };
+    }
+    let report = match run(program, &configured) {
+        Ok(report) => report,
+        Err(problem) => {
+            return Finding {
+                severity: Severity::Problem,
+                text: format!("does not reach its memory: {}", problem.text),
+                advice: Some(
+                    problem
+                        .hint
+                        .unwrap_or_else(|| format!("{again} writes it anew")),
+                ),
+            };
+        }
+    };
+    if let Some(passing) = Passing::of(&call.program) {
+        return Finding {
+            severity: Severity::Warning,
+            text: format!("calls `{path}`, which {}", passing.why()),
+            advice: Some(format!(
+                "install Memoir for good and call its {again}, or give `--copy` with it"
+            )),
+        };
+    }
+    let memory = match &report.agent {
+        Some(agent) => format!("the memory of `{agent}`"),
+        None => "a memory for each project".to_owned(),
+    };
+    let place = report.place.unwrap_or_default();
+    let is_here = call.arguments.iter().all(|word| word != "--url");
+    let own = database::place(global).unwrap_or_default();
+    if is_here && place != own {
+        return Finding {
+            severity: Severity::Warning,
+            text: format!("works with {memory} in `{place}`, and this command opens `{own}`"),
+            advice: Some(format!(
+                "`memoir --database '{place}' …` opens that one; {again} sets the program up with this one"
+            )),
+        };
+    }
+    called(program, record, &memory)
+}
+
+/// What is found of a program whose memory is reached: whether it calls.
+fn called(program: Program, record: &ProgramRecord, memory: &str) -> Finding {
+    let ProgramCalls { hooks, tools, .. } = calls::read(&program.name());
+    let since = record.call().map_or_else(String::new, |written| {
+        format!(" since it was set up on {}", moment(written.set_up_at))
+    });
+    let last = |times: calls::CallTimes| {
+        format!("since {}, last {}", moment(times.first), moment(times.last))
+    };
+    let (severity, text) = match (hooks, tools) {
+        (Some(hooks), _) => (
+            Severity::Ok,
+            format!("its hooks have called {}", last(hooks)),
+        ),
+        (None, Some(tools)) if !program.has_hooks() => (
+            Severity::Ok,
+            format!("its client has called {}", last(tools)),
+        ),
+        (None, Some(tools)) => (
+            Severity::Warning,
+            format!(
+                "its client has called {}, but it has called none of its hooks{since}",
+                last(tools)
+            ),
+        ),
+        (None, None) => (Severity::Warning, format!("it has not called{since}")),
+    };
+    Finding {
+        severity,
+        text: format!("works with {memory}; {text}"),
+        advice: (severity != Severity::Ok).then(|| program.how_it_calls().to_owned()),
+    }
+}
+
+/// What the program's files say; `None` where they say nothing that can be run.
+fn configured(program: Program, folders: &Folders, record: &ProgramRecord) -> Option<Configured> {
+    let written = record.call().map(|written| written.call.clone());
+    let edits = program.edits(folders, written.as_ref().unwrap_or(&ProgramCall::default()));
+    let mut server = None;
+    let mut hook = None;
+    for edit in &edits {
+        let text = std::fs::read_to_string(&edit.path).unwrap_or_default();
+        let known = record.known(&edit.path);
+        for part in &edit.parts {
+            match part {
+                OwnedPart::Member(path, _) => {
+                    server = server.or(members::get(&text, path).ok().flatten());
+                }
+                OwnedPart::Hook(path, _) if hook.is_none() => {
+                    let own = members::find_hook(&text, path, |hook| known.is_own_hook(hook));
+                    hook = own.as_ref().and_then(command_of).map(str::to_owned);
+                }
+                _ => {}
+            }
+        }
+    }
+    let of_server = server.and_then(|server| {
+        // OpenCode has the whole command in one list.
+        let words = |name: &str| {
+            let list = server[name].as_array()?;
+            let words = list.iter().map(|word| word.as_str().map(str::to_owned));
+            words.collect::<Option<Vec<String>>>()
+        };
+        let mut words = match server["command"].as_str() {
+            Some(program) => [vec![program.to_owned()], words("args").unwrap_or_default()].concat(),
+            None => words("command")?,
+        };
+        let program = words.drain(..1).next()?;
+        Some((program, words))
+    });
+    let call = match (of_server, written) {
+        (Some((path, words)), written) => ProgramCall {
+            program: path.into(),
+            // Without `mcp` and the program's name, which are put before them again.
+            arguments: own_arguments(words, &program.name()),
+            agent: written.and_then(|call| call.agent),
+        },
+        (None, Some(written)) => written,
+        (None, None) => return None,
+    };
+    let client = program.hook_client();
+    // Where the hooks are in a file of their own, that was written with the call.
+    let hook = hook.or_else(|| Some(call.hook(HookEvent::SessionStart, client?)));
+    Some(Configured { call, hook })
+}
+
+/// The words behind `mcp --client NAME`.
+fn own_arguments(words: Vec<String>, client: &str) -> Vec<String> {
+    let words = words.into_iter();
+    let words = words.skip_while(|word| word == "mcp");
+    let mut words: Vec<String> = words.collect();
+    if words.len() > 1 && words[0] == "--client" && words[1] == client {
+        words.drain(..2);
+    }
+    words
+}
+
+/// Whether a program is not found: at its path, or by its name in `PATH`.
+fn is_gone(program: &Path) -> bool {
+    if program.components().count() > 1 {
+        return !program.is_file();
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    !std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
+}
+
+/// Why a command that was run does not reach the memory.
+struct Unreached {
+    text: String,
+    hint: Option<String>,
+}
+
+impl Unreached {
+    fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            hint: None,
+        }
+    }
+}
+
+/// Runs the hook, where the program has one, and the server of tools, each once.
+fn run(program: Program, configured: &Configured) -> Result<ProbeReport, Unreached> {
+    if let Some(hook) = &configured.hook {
+        let mut shell = match cfg!(windows) {
+            true => Command::new("cmd"),
+            false => Command::new("sh"),
+        };
+        shell.args([if cfg!(windows) { "/C" } else { "-c" }, hook]);
+        report(&mut shell, "its hook")?;
+    }
+    let call = &configured.call;
+    let mut server = Command::new(&call.program);
+    server.args(call.mcp(program));
+    report(&mut server, "its server of tools")
+}
+
+/// Runs one command, and reads what it reports.
+fn report(command: &mut Command, what: &str) -> Result<ProbeReport, Unreached> {
+    let child = command
+        .env(probe::VARIABLE, "1")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child =
+        child.map_err(|error| Unreached::new(format!("{what} does not start: {error}")))?;
+    let printed = piece(child.stdout.take());
+    let problems = piece(child.stderr.take());
+    if !ends_in_time(&mut child) {
+        return Err(Unreached::new(format!(
+            "{what} does not end within {} s",
+            LONGEST.as_secs()
+        )));
+    }
+    let [printed, problems] = [printed, problems].map(|piece| piece.join().unwrap_or_default());
+    let line = printed.lines().next().unwrap_or_default();
+    let Ok(report) = serde_json::from_str::<ProbeReport>(line) else {
+        let problem = problems.lines().find(|line| !line.trim().is_empty());
+        return Err(Unreached::new(match problem {
+            Some(problem) => format!("{what} does not answer: {problem}"),
+            None => format!("{what} does not answer"),
+        }));
+    };
+    match report.problem {
+        Some(text) => Err(Unreached {
+            text,
+            hint: report.hint,
+        }),
+        None => Ok(report),
+    }
+}
+
+/// Reads what a process prints, in a thread, so that the process never waits for room.
+fn piece(stream: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(stream) = stream {
+            // What cannot be read is missing from the answer, which then is none.
+            let _ = stream.take(ANSWER_BYTES).read_to_end(&mut bytes);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// Whether it ends by itself; after [`LONGEST`] it is ended.
+fn ends_in_time(child: &mut Child) -> bool {
+    let began = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(Some(_)) => return true,
+            Ok(None) if began.elapsed() < LONGEST => thread::sleep(Duration::from_millis(5)),
+            _ => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return false;
+            }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The path by which programs start Memoir: one that is there tomorrow too.
+//!
+//! A package manager's cache (`uvx`, `npx`) is emptied without notice, and a folder with a version in its name goes
+//! with the next version. Neither is written into a program's settings: the path by which `PATH` finds the same file
+//! is, or the path of a copy in the user's data directory (`--copy`).
+
+use std::{
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
+
+use super::record;
+use crate::{database, failure::Failure};
+
+/// Why a path does not last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Passing {
+    /// It is in the cache of a package manager, or in a folder for temporary files.
+    Cache,
+    /// A folder's name holds a version.
+    Versioned,
+}
+
+impl Passing {
+    /// The end of a sentence that begins with the path.
+    pub(super) fn why(self) -> &'static str {
+        match self {
+            Self::Cache => "is in a cache, which is emptied without notice",
+            Self::Versioned => "is in a folder of one version, which goes with the next version",
+        }
+    }
+
+    /// Why the path does not last; `None` where nothing says so.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let names = path.components().filter_map(|component| match component {
+            Component::Normal(name) => name.to_str(),
+            _ => None,
+        });
+        // The file's own name says nothing of its folder.
+        let names: Vec<&str> = names.collect();
+        let folders = names.split_last().map_or(&[][..], |(_, folders)| folders);
+        if folders.iter().any(|name| is_cache(name)) || is_in_named_cache(path) {
+            return Some(Self::Cache);
+        }
+        let is_versioned = folders.iter().any(|name| has_version(name));
+        is_versioned.then_some(Self::Versioned)
+    }
+}
+
+/// Whether a folder of that name is a cache: those of npm, pnpm, Bun, uv and pipx, and those of the user.
+fn is_cache(name: &str) -> bool {
+    const NAMES: [&str; 8] = [
+        "_npx",
+        "_cacache",
+        "npm-cache",
+        ".cache",
+        "Caches",
+        "dlx",
+        "archive-v0",
+        ".pnpm-store",
+    ];
+    NAMES.contains(&name) || name.starts_with("dlx-") || name.starts_with("bunx-")
+}
+
+/// Whether the path is in a cache that the environment names, or in the folder for temporary files.
+fn is_in_named_cache(path: &Path) -> bool {
+    let named = ["UV_CACHE_DIR", "XDG_CACHE_HOME", "npm_config_cache"];
+    let named = named.into_iter().filter_map(std::env::var_os);
+    let mut named = named.filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    if named.any(|folder| is_below(path, &folder)) {
+        return true;
+    }
+    let temporary = std::env::temp_dir();
+    let home = etcetera::home_dir().ok();
+    // A home in it is one of a test or a container, and lasts as long as everything else there.
+    let is_home_in_it = home.is_some_and(|home| is_below(&home, &temporary));
+    is_below(path, &temporary) && !is_home_in_it
+}
+
+fn is_below(path: &Path, folder: &Path) -> bool {
+    folder.parent().is_some() && path.starts_with(folder)
+}
+
+/// Whether a part of the name is a version, such as `0.1.0` or `v22.1.0`.
+fn has_version(name: &str) -> bool {
+    let is_version = |part: &str| {
+        let part = part.strip_prefix('v').unwrap_or(part);
+        let is_number =
+            |number: &str| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        part.contains('.') && part.split('.').all(is_number)
+    };
+    name.split(['-', '_', '@', '+']).any(is_version)
+}
+
+/// The path by which a program is to start this binary; with `copy`, that of its copy.
+///
+/// # Errors
+/// No path of it lasts; it is not known where it is.
+pub(super) fn program(copy: bool) -> Result<PathBuf, Failure> {
+    if copy {
+        return copy_path();
+    }
+    let own = own_path()?;
+    if let Some(found) = in_path(&own) {
+        return Ok(found);
+    }
+    match Passing::of(&own) {
+        None => Ok(own),
+        Some(passing) => Err(Failure::new(format!(
+            "nothing was changed: `{}` {}",
+            own.display(),
+            passing.why()
+        ))
+        .hint(
+            "install Memoir (`uv tool install`, `npm install --global`, a package of your system) and call that, or \
+             give `--copy`, which puts a copy into your data directory",
+        )),
+    }
+}
+
+/// This binary.
+fn own_path() -> Result<PathBuf, Failure> {
+    let own = std::env::current_exe()
+        .map_err(|error| Failure::new(format!("the path of this program is not known: {error}")))?;
+    match own.is_file() {
+        true => Ok(own),
+        false => Err(
+            Failure::new("this program's file was removed or replaced while it ran")
+                .hint("call `memoir` again"),
+        ),
+    }
+}
+
+/// The first path by which `PATH` finds the same file, and that lasts.
+fn in_path(own: &Path) -> Option<PathBuf> {
+    let name = own.file_name()?;
+    let whole = own.canonicalize().ok()?;
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|path| {
+            let is_same = path.canonicalize().is_ok_and(|found| found == whole);
+            // A link that lasts is of no use where its target is in a cache; of a versioned folder, the link is what
+            // the next version changes.
+            is_same && Passing::of(path).is_none() && Passing::of(&whole) != Some(Passing::Cache)
+        })
+}
+
+/// Where the copy is.
+fn copy_path() -> Result<PathBuf, Failure> {
+    let folder = database::default_path()?.with_file_name("bin");
+    Ok(folder.join(format!("memoir{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// Writes the copy of this binary.
+///
+/// # Errors
+/// It cannot be written.
+pub(super) fn write_copy(path: &Path) -> Result<(), Failure> {
+    let own = own_path()?;
+    if own.canonicalize().ok() == path.canonicalize().ok() {
+        return Ok(());
+    }
+    let copied = || -> io::Result<()> {
+        let folder = database::folder_of(path);
+        database::make_private_folder(folder)?;
+        // A copy in one step, since a hook may start the one in its place.
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        io::copy(&mut fs::File::open(&own)?, &mut file)?;
+        file.as_file()
+            .set_permissions(fs::metadata(&own)?.permissions())?;
+        file.as_file().sync_all()?;
+        file.persist(path).map(drop).map_err(|error| error.error)
+    };
+    copied().map_err(|error| Failure::file("write", path, &error))
+}
+
+/// Removes the copy where no program is set up with it. A copy that cannot be removed stays.
+pub(super) fn remove_unused_copy() {
+    let Ok(path) = copy_path() else {
+        return;
+    };
+    let is_used = record::calls()
+        .iter()
+        .any(|written| written.call.program == path);
+    if !is_used {
+        let _ = fs::remove_file(&path);
+        // A folder that holds something else stays.
+        let _ = fs::remove_dir(database::folder_of(&path));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_and_folders_of_a_version_do_not_last() {
+        for (path, passing) in [
+            ("/usr/bin/memoir", None),
+            ("/home/ada/.local/bin/memoir", None),
+            ("/home/ada/.local/share/uv/tools/memoir/bin/memoir", None),
+            ("/opt/homebrew/bin/memoir", None),
+            (
+                "/home/ada/venv/lib/python3.12/site-packages/bin/memoir",
+                None,
+            ),
+            ("/home/ada/x86_64-linux/memoir", None),
+            ("/srv/memoir-0.1.0", None),
+            (
+                "/home/ada/.cache/uv/archive-v0/a1/bin/memoir",
+                Some(Passing::Cache),
+            ),
+            (
+                "/home/ada/.npm/_npx/1a/node_modules/memoir-linux-x64/memoir",
+                Some(Passing::Cache),
+            ),
+            (
+                "/Users/ada/Library/Caches/pnpm/dlx/1/memoir",
+                Some(Passing::Cache),
+            ),
+            (
+                "/opt/homebrew/Cellar/memoir/0.1.0/bin/memoir",
+                Some(Passing::Versioned),
+            ),
+            (
+                "/home/ada/.nvm/versions/node/v22.1.0/bin/memoir",
+                Some(Passing::Versioned),
+            ),
+            (
+                "/nix/store/abc-memoir-0.1.0/bin/memoir",
+                Some(Passing::Versioned),
+            ),
+            (
+                "/home/ada/memoir-0.1.0-x86_64-linux/memoir",
+                Some(Passing::Versioned),
+            ),
+        ] {
+            assert_eq!(Passing::of(Path::new(path)), passing, "{path}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The agents' tokens that hooks and tools of programs on this machine use: a file in the user's configuration
+//! directory, readable by its owner only. Other commands take no token from it (SPEC 5.5).
+
+use std::{collections::BTreeMap, fs, io, path::PathBuf};
+
+use crate::{config, failure::Failure, private_file};
+
+/// Tokens by service or installation, and by agent.
+type StoredTokens = BTreeMap<String, BTreeMap<String, String>>;
+
+/// Where they are.
+///
+/// # Errors
+/// The user's configuration directory is not known.
+pub(crate) fn path() -> Result<PathBuf, Failure> {
+    let folder = config::default_folder()
+        .ok_or_else(|| Failure::new("the user's configuration directory is not known"))?;
+    Ok(folder.join("tokens.json"))
+}
+
+fn read() -> Result<StoredTokens, Failure> {
+    let path = path()?;
+    match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(StoredTokens::default()),
+        read => {
+            let read = read.map_err(|error| Failure::file("read", &path, &error))?;
+            serde_json::from_slice(&read).map_err(|_| {
+                Failure::new(format!("`{}` holds no tokens", path.display()))
+                    .hint("remove it, and give the token anew with `memoir setup CLIENT`")
+            })
+        }
+    }
+}
+
+/// The token of an agent; `None` where none is stored. `place` is the address of the service, and `agent` a name there;
+/// or else the installation on this machine (`database::place`) and the agent's identifier.
+///
+/// # Errors
+/// The file cannot be read.
+pub(crate) fn stored(place: &str, agent: &str) -> Result<Option<String>, Failure> {
+    let mut tokens = read()?;
+    // Names are the same whatever the case (SPEC 2.2).
+    let agents = tokens.remove(place);
+    Ok(agents.and_then(|mut agents| agents.remove(&agent.to_lowercase())))
+}
+
+/// Stores the token of an agent.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub(crate) fn store(place: &str, agent: &str, token: &str) -> Result<(), Failure> {
+    let path = path()?;
+    let problem = |error: io::Error| Failure::file("write", &path, &error);
+    // Two hooks may store a token each at the same time.
+    let _lock = private_file::lock_beside(&path).map_err(problem)?;
+    let mut tokens = read()?;
+    let agents = tokens.entry(place.to_owned()).or_default();
+    agents.insert(agent.to_lowercase(), token.to_owned());
+    let text = serde_json::to_vec_pretty(&tokens)
+        .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
+    private_file::write(&path, &text).map_err(problem)
+}
