@@ -203,7 +203,7 @@ fn own_hook(
         if is_own(element) {
             return Some(HookPlace::Element(group));
         }
-        let at = element.hooks().iter().position(|hook| is_own(hook))?;
+        let at = element.hooks().iter().position(&is_own)?;
         Some(HookPlace::InGroup { group, at })
     })
 }
