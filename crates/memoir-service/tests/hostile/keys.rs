@@ -292,7 +292,7 @@ async fn spec_6_2_each_request_whose_response_is_gone_is_resolved_under_its_key(
             "PATCH",
             "/v1/agents/wren".to_owned(),
             both[0],
-            r#"{"core_token_budget": 900}"#,
+            r#"{"core_token_budget": 2000}"#,
             200,
         ),
         (
