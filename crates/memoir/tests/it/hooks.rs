@@ -951,10 +951,8 @@ fn a_moved_or_renamed_project_is_offered_its_memory() {
             .unwrap()
             .iter()
             .filter(|item| item["gone"] == true);
-        assert_eq!(
-            gone.map(|item| item["agent"].clone()).collect::<Vec<_>>(),
-            [agent.clone()]
-        );
+        let gone: Vec<&Value> = gone.map(|item| &item["agent"]).collect();
+        assert_eq!(gone, [&agent]);
         let folder_of = moved.display().to_string();
         installation.ok(&["project", "adopt", &agent, "--folder", &folder_of]);
         let told = begin_in(&installation, &moved, "s-4");

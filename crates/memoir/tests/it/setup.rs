@@ -622,7 +622,7 @@ fn examined(installation: &Installation, more: &[&str]) -> (String, String) {
     let lines: Vec<&str> = doctor.lines().collect();
     let found = lines
         .iter()
-        .position(|line| is_found(line))
+        .position(is_found)
         .unwrap_or(lines.len());
     let doctor = lines[found..].join("\n");
     let setup = setup
@@ -631,9 +631,6 @@ fn examined(installation: &Installation, more: &[&str]) -> (String, String) {
         .unwrap_or_default()
         .trim_end()
         .to_owned();
-    if std::env::var_os("MEMOIR_SHOW").is_some() {
-        println!("$ memoir setup\n{setup}\n$ memoir doctor\n{doctor}\n");
-    }
     (setup, doctor)
 }
 
