@@ -83,7 +83,7 @@ quotas! {
     /// Characters of conversations that wait to be read.
     AgentWaiting = "agent_waiting_characters", Some(64_000_000), "storage_quota", "characters of conversations of this agent that wait to be read";
     /// Bytes that are written to an agent's log in a day.
-    AgentBytesADay = "agent_bytes_a_day", Some(64 << 20), "daily_quota", "bytes that this agent saves in 24 hours";
+    AgentBytesADay = "agent_bytes_a_day", Some(512 << 20), "daily_quota", "bytes that this agent saves in 24 hours";
     /// Tokens of an agent that are valid, or were made within a day.
     AgentTokens = "agent_tokens", Some(100), "token_quota", "tokens of this agent that are valid or were made in the last 24 hours";
     /// Open streams of events of an agent.
@@ -97,7 +97,7 @@ quotas! {
     /// Memories of an account's agents, discarded ones included.
     AccountMemories = "account_memories", Some(10_000_000), "storage_quota", "memories of this account";
     /// Bytes that are written to the logs of an account's agents in a day.
-    AccountBytesADay = "account_bytes_a_day", Some(2 << 30), "daily_quota", "bytes that this account's agents save in 24 hours";
+    AccountBytesADay = "account_bytes_a_day", Some(8 << 30), "daily_quota", "bytes that this account's agents save in 24 hours";
     /// Open streams of events of an account.
     AccountStreams = "account_streams", Some(2_000), "rate_limited", "open streams of events of this account";
     /// Sessions of an account's agents that Memoir drives in a day.
