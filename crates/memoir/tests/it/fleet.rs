@@ -89,6 +89,8 @@ struct Fleet {
     addresses: Vec<Mutex<String>>,
     /// The node that is held up.
     held_up: Mutex<Option<usize>>,
+    /// How often each of them was held up.
+    holds: [AtomicU64; NODES],
 }
 
 impl Fleet {
@@ -101,6 +103,7 @@ impl Fleet {
             addresses: addresses.collect(),
             nodes: nodes.into_iter().map(RwLock::new).collect(),
             held_up: Mutex::new(None),
+            holds: Default::default(),
             installation,
             server,
             url,
@@ -173,6 +176,7 @@ impl Fleet {
         }
         match chance.below(10) {
             4..=5 if held_up.is_none() => {
+                self.holds[node].fetch_add(1, Ordering::SeqCst);
                 self.signal(node, Signal::STOP);
                 *self.held_up.lock().unwrap() = Some(node);
                 // For longer than its leases last.
@@ -237,10 +241,11 @@ impl Acknowledged {
         let KeyedRequest {
             path, key, body, ..
         } = request;
-        let is_held_up = || *fleet.held_up.lock().unwrap() == Some(node);
-        let (was_held_up, begun) = (is_held_up(), Instant::now());
+        let holds = || fleet.holds[node].load(Ordering::SeqCst);
+        let was_held_up = *fleet.held_up.lock().unwrap() == Some(node);
+        let (before, begun) = (holds(), Instant::now());
         let answer = ask_once(&fleet.address(node), "POST", path, token, key, body);
-        if !was_held_up && !is_held_up() {
+        if !was_held_up && holds() == before {
             self.longest = self.longest.max(begun.elapsed());
         }
         let Some((status, answer)) = answer else {
