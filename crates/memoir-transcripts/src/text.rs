@@ -17,8 +17,8 @@
 //! letter, unless it is a role such as `user`; bold type (`**Ann:**`) is passed over. A heading such as
 //! `Ingredients:` in the middle of a message looks the same, and begins a message; nothing is lost by it.
 //!
-//! Every line that is not blank belongs to exactly one message, or is reported: one that is too long, or is
-//! not UTF-8. A message that has grown long ends at the next blank line, and what follows is another one of
+//! Every line that is not blank belongs to exactly one message, or is reported: one that is too long.
+//! A message that has grown long ends at the next blank line, and what follows is another one of
 //! the same speaker.
 
 use std::io::Read;

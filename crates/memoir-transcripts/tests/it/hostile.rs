@@ -175,7 +175,7 @@ fn spec_2_1_other_encodings_are_named_and_bad_bytes_are_mended() {
     expect(
         text,
         TranscriptFormat::Text,
-        &["# 1|-|Mina|one\nt\u{FFFD}a", "# 3|-|Evan|two"],
+        &["# 1|-|Mina|one/t\u{FFFD}a", "# 3|-|Evan|two"],
     );
     let json = b"[{\"id\":1,\"speaker\":\"a\",\"text\":\"t\xE9a\"},{\"id\":2,\"x\":\"\xE9\",\"speaker\":\"a\",\"text\":\"b\"}]";
     expect(

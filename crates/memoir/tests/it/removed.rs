@@ -40,11 +40,13 @@ fn spec_3_12_a_removed_memory_is_noticed_by_a_backup_which_is_written_all_the_sa
     let installation = robbed();
     let copy = installation.path("copy.db");
     let copy_path = copy.to_str().unwrap();
-    let refused = installation.refused(&["backup", copy_path]);
-    assert!(refused.contains("modified outside Memoir"), "{refused}");
+    let ran = installation.run(&["backup", copy_path]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("modified outside Memoir"), "{ran:?}");
     assert!(copy.exists(), "it may be all that is left");
-    let refused = installation.refused(&["backup", "verify", copy_path]);
-    assert!(refused.contains("does not fit"), "{refused}");
+    let ran = installation.run(&["backup", "verify", copy_path]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("does not fit"), "{ran:?}");
 }
 
 #[test]
