@@ -86,7 +86,8 @@ impl OwnAgent {
         // Before and after are written to the log, each about as long as the value.
         let bytes = value.map_or(0, |value| value.len() as u64 * 2);
         let agent = self.load(&AgentQuery::default()).await?.agent;
-        self.check_growth(&agent, 0, bytes).await?;
+        self.check_growth(&agent, (0, bytes), ActorKind::Agent)
+            .await?;
         let author = |loaded: Loaded, now| {
             let authored = authoring::author(loaded.agent, field, value, &questions, now)?;
             Ok(match authored {

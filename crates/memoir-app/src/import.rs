@@ -531,8 +531,8 @@ impl AgentHandle {
                 .lines
                 .iter()
                 .map(|line| line.memory.content.expose().len() as u64);
-            let (memories, bytes) = (read.lines.len() as u64, texts.sum());
-            self.check_growth(&loaded.agent, memories, bytes).await?;
+            let growth = (read.lines.len() as u64, texts.sum());
+            self.check_growth(&loaded.agent, growth, actor.kind).await?;
             let (plan, imported) = self.plan_import(&loaded.agent, &read);
             let first = loaded.agent.next_number;
             self.write_together(loaded, async |together| {

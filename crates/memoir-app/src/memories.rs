@@ -207,8 +207,8 @@ impl AgentHandle {
     ) -> Result<(Option<Decision>, (Agent, Vec<SavedOne>))> {
         let texts = savings.iter().map(|saving| saving.memory.content.expose());
         let bytes = texts.map(|text| text.len() as u64).sum();
-        self.check_growth(&loaded.agent, savings.len() as u64, bytes)
-            .await?;
+        let growth = (savings.len() as u64, bytes);
+        self.check_growth(&loaded.agent, growth, actor.kind).await?;
         // An administrator's response is the same whether the agent has the text or not (SPEC 5.1).
         let same = match actor.kind {
             ActorKind::Agent => self.same_as(&loaded, &savings).await?,

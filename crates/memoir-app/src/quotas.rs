@@ -16,7 +16,7 @@ use std::{
 use memoir_domain::{
     AccountId, AgentId, AgentScope, Timestamp,
     agent::Agent,
-    audit::Action,
+    audit::{Action, ActorKind},
     draft::Decision,
     session::{Driver, State, is_builtin},
 };
@@ -280,10 +280,9 @@ pub(crate) fn new_memories(decision: &Decision) -> u64 {
 
 /// What a commit adds to what is used, with so many new memories.
 pub(crate) fn written(memories: u64, commit: &Commit) -> StoredUsage {
-    let bodies = commit
-        .records
-        .iter()
-        .map(|record| record.body.0.len() as u64);
+    let records = commit.records.iter();
+    let own = records.filter(|record| record.actor_kind == ActorKind::Agent);
+    let bodies = own.map(|record| record.body.0.len() as u64);
     StoredUsage {
         memories,
         log_bytes: bodies.sum(),
@@ -304,28 +303,31 @@ fn characters_of(agent: &Agent) -> u64 {
 }
 
 impl AgentHandle {
-    /// Makes sure that so many more memories of so many bytes stay within the quotas. Without memories, that so many
-    /// bytes may be written to the log.
+    /// Makes sure that so many more memories of so many bytes stay within the quotas, and where the agent itself writes
+    /// them, within those by day. Without memories, that so many bytes may be written to the log.
     ///
     /// # Errors
     /// [`Error::Quota`]; the store fails.
     pub(crate) async fn check_growth(
         &self,
         agent: &Agent,
-        memories: u64,
-        bytes: u64,
+        (memories, bytes): (u64, u64),
+        writer: ActorKind,
     ) -> Result<()> {
         let (memoir, scope) = (&self.memoir, self.scope);
         let quotas = &memoir.settings.quotas;
+        let account = memoir.usage_of((scope.account, None)).await?;
         if memories > 0 {
             quotas.check(Quota::AgentMemories, memories_of(agent), memories)?;
             quotas.check(Quota::AgentCharacters, characters_of(agent), bytes)?;
+            quotas.check(Quota::AccountMemories, account.memories, memories)?;
         }
-        let own = memoir.usage_of((scope.account, Some(scope.agent))).await?;
-        quotas.check(Quota::AgentBytesADay, own.log_bytes, bytes)?;
-        let account = memoir.usage_of((scope.account, None)).await?;
-        quotas.check(Quota::AccountMemories, account.memories, memories)?;
-        quotas.check(Quota::AccountBytesADay, account.log_bytes, bytes)
+        if writer == ActorKind::Agent {
+            let own = memoir.usage_of((scope.account, Some(scope.agent))).await?;
+            quotas.check(Quota::AgentBytesADay, own.log_bytes, bytes)?;
+            quotas.check(Quota::AccountBytesADay, account.log_bytes, bytes)?;
+        }
+        Ok(())
     }
 
     /// Makes sure that the agent may save anything at all today: cheap, to be asked before anything is read.

@@ -151,8 +151,8 @@ impl AgentHandle {
                     .iter()
                     .map(|one| one.memory.content.expose().len() as u64);
                 bytes += texts.sum::<u64>();
-                let memories = incoming.len() as u64;
-                self.check_growth(&agent, memories, bytes).await?;
+                let growth = (incoming.len() as u64, bytes);
+                self.check_growth(&agent, growth, how.actor.kind).await?;
                 let decision = import::take(agent, incoming, &how.actor, now);
                 let progress = how.progress.clone();
                 together

@@ -438,7 +438,7 @@ impl Fleet for PostgresStore {
                         "coalesce(sum(octet_length(body)), 0)::bigint",
                         "audit_records"
                     ),
-                    " AND recorded_at > $3"
+                    " AND recorded_at > $3 AND actor_kind = 'agent'"
                 ),
                 values![account.as_bytes(), agent, since],
             ),

@@ -20,8 +20,8 @@ const MEMORIES: &str = "SELECT \
 const DRIVEN: &str = "SELECT count(*) FROM sessions \
      WHERE agent_id = ?1 AND started_at > ?2 AND driver = 'model'";
 
-const RECORDS: &str =
-    "SELECT recorded_at, length(body) FROM audit_records WHERE agent_id = ?1 ORDER BY seq DESC";
+const RECORDS: &str = "SELECT recorded_at, CASE actor_kind WHEN 'agent' THEN length(body) ELSE 0 END \
+     FROM audit_records WHERE agent_id = ?1 ORDER BY seq DESC";
 
 /// As of one instant.
 pub(crate) fn usage(

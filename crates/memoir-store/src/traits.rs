@@ -147,7 +147,8 @@ pub struct DueQuery {
 pub struct StoredUsage {
     /// Memories, discarded ones included, shredded ones not.
     pub memories: u64,
-    /// Bytes of the sealed bodies of records written in the time asked for.
+    /// Bytes of the sealed bodies of records that agents themselves wrote in the time asked for: what administrators,
+    /// owners and Memoir write takes nothing from an agent.
     pub log_bytes: u64,
     /// Sessions that Memoir drives, begun in the time asked for.
     pub driven_sessions: u64,

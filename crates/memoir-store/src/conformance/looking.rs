@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memoir_domain::memory::Number;
+use memoir_domain::{Timestamp, memory::Number};
 
 use super::fixtures::*;
 use crate::{MemoryRow, Selection, Store, StoredText};
@@ -78,6 +78,16 @@ pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store
         ..row
     });
     assert_eq!(marks.await, without_bodies.collect::<Vec<_>>());
+    let scope = author.scope();
+    for (agent, memories) in [(Some(scope.agent), 12), (None, 14)] {
+        let usage = store.usage(scope.account, agent, at(0)).await.unwrap();
+        assert_eq!((usage.memories, usage.driven_sessions), (memories, 0));
+        let later = store
+            .usage(scope.account, agent, Timestamp::MAX)
+            .await
+            .unwrap();
+        assert_eq!((later.memories, later.log_bytes), (memories, 0));
+    }
     let wanted = [9, 1, 2, 2, 77, 0, u64::MAX].map(Number);
     let rows = store.memories(author.scope(), &wanted).await.unwrap();
     let found: Vec<u64> = rows.iter().map(|row| row.number.0).collect();
