@@ -305,13 +305,14 @@ impl AgentHandle {
         let imported = memory
             .under()
             .filter(|under| all.get(*under).is_some_and(|memory| memory.is_summary));
-        let summaries = shred::derived_from(number, &history).summaries;
-        let summaries = summaries.into_iter().chain(imported);
+        let mut summaries = shred::derived_from(number, &history).summaries;
+        summaries.extend(imported);
         let has_text = |summary: &Number| {
             let memory = all.get(*summary);
             memory.is_some_and(|memory| memory.shredded_at.is_none())
         };
         let summaries = summaries
+            .into_iter()
             .filter(|summary| *summary != number && has_text(summary))
             .collect();
         // Rehearsals keep copies of memories in their sessions' rows; these texts go with the rest.

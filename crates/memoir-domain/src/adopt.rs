@@ -142,8 +142,10 @@ impl ArchivedAgent {
         );
         let mut decision = draft.finish();
         // The new name is added as a change of settings, so that the log still tells what the agent was called before.
-        let name = [(Field::Name, Some(name))];
-        if let Some(named) = manage::configure(decision.agent.clone(), &name, actor, now)? {
+        // Where the archive has that name already, no change is requested.
+        let name = (decision.agent.name != name).then_some([(Field::Name, Some(name))]);
+        let named = name.map(|name| manage::configure(decision.agent.clone(), &name, actor, now));
+        if let Some(named) = named.transpose()?.flatten() {
             decision = decision.then(named);
         }
         records.append(&mut decision.records);

@@ -428,24 +428,24 @@ impl Fleet for PostgresStore {
             Statement::new(
                 concat!(
                     of_agents!("count(*)", "memories"),
-                    " AND shredded_at IS NULL"
+                    " AND memories.shredded_at IS NULL"
                 ),
                 values![account.as_bytes(), agent],
             ),
             Statement::new(
                 concat!(
                     of_agents!(
-                        "coalesce(sum(octet_length(body)), 0)::bigint",
+                        "coalesce(sum(octet_length(audit_records.body)), 0)::bigint",
                         "audit_records"
                     ),
-                    " AND recorded_at > $3 AND actor_kind = 'agent'"
+                    " AND audit_records.recorded_at > $3 AND audit_records.actor_kind = 'agent'"
                 ),
                 values![account.as_bytes(), agent, since],
             ),
             Statement::new(
                 concat!(
                     of_agents!("count(*)", "sessions"),
-                    " AND started_at > $3 AND driver = 'model'"
+                    " AND sessions.started_at > $3 AND sessions.driver = 'model'"
                 ),
                 values![account.as_bytes(), agent, since],
             ),

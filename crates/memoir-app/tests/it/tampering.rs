@@ -1292,8 +1292,9 @@ async fn spec_5_3_a_message_that_was_changed_is_not_read() {
         format!(
             "UPDATE transcript_messages SET body = (SELECT body FROM transcript_messages WHERE seq = 3) {a}"
         ),
-        // One that was read, put back: its words are gone.
-        "UPDATE transcript_messages SET state = 'pending' WHERE seq = 1".to_owned(),
+        // One that was read, put back after its words are gone.
+        "UPDATE transcript_messages SET state = 'pending', body = x'', words_until = NULL WHERE seq = 1"
+            .to_owned(),
     ] {
         let copy = folder.path().join("copy.db");
         folder.copy_to(&copy);

@@ -139,11 +139,22 @@ fn undone(world: &World) -> Vec<bool> {
         .collect()
 }
 
+fn has_source(world: &World, summary: Number) -> bool {
+    let mut memories = world.memories.values();
+    memories.any(|memory| memory.is_active_archival() && memory.under() == Some(summary))
+}
+
 /// Every memory is exactly as it was then, and every later one is discarded; shredded ones stay so.
 fn assert_is_as_of(world: &World, then: &BTreeMap<Number, Memory>) {
     for (number, memory) in &world.memories {
         match then.get(number) {
             _ if memory.shredded_at.is_some() => assert!(!memory.is_active()),
+            // Its sources were shredded since.
+            Some(before)
+                if before.is_summary && before.is_active() && !has_source(world, *number) =>
+            {
+                assert!(!memory.is_active());
+            }
             Some(before) => assert_eq!(memory, before),
             None => assert!(!memory.is_active(), "{number} is of later"),
         }

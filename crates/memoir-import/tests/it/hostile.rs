@@ -281,15 +281,16 @@ fn a_line_of_ten_megabytes_is_split_and_one_over_the_limit_is_passed_over() {
 }
 
 #[test]
-fn what_is_not_utf_8_is_told_and_costs_nothing_beside_it() {
+fn spec_2_1_bytes_that_are_no_text_are_mended_and_a_file_that_is_none_is_reported() {
     let mut file =
         b"[{\"id\": \"1\", \"memory\": \"bad \xFF\"}, {\"id\": \"2\", \"memory\": \"Good.\"}]"
             .to_vec();
     let found = read_as(ImportFormat::Mem0, &file);
-    assert_eq!(found.texts(), ["Good."]);
-    assert_eq!(found.passed(), [("not_utf8", 1)]);
+    let texts = ["bad \u{FFFD}", "Good."];
+    assert_eq!(found.texts(), texts);
+    assert_eq!(found.passed(), []);
     file.splice(0..0, [0xEF, 0xBB, 0xBF]);
-    assert_eq!(read_as(ImportFormat::Mem0, &file).texts(), ["Good."]);
+    assert_eq!(read_as(ImportFormat::Mem0, &file).texts(), texts);
     let wide: Vec<u8> = "[]".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let wide = [vec![0xFF, 0xFE], wide].concat();
     assert!(matches!(

@@ -111,7 +111,7 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     assert_eq!(row(&page, "Archival memories"), "02", "0 then, 2 now");
     assert_eq!(row(&page, "Summaries"), "01", "0 then, 1 now");
     // Both memories return to core from the archive.
-    assert_eq!(told(&page, "Changed otherwise"), "2 memories");
+    assert_eq!(told(&page, "Back in the prompt"), "2 memories");
     assert_eq!(told(&page, "Active again"), "0 memories");
     // The summary, and the journal entry about the session, which is newer.
     assert_eq!(told(&page, "Discarded"), "2 memories");

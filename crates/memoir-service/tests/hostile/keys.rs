@@ -276,7 +276,7 @@ async fn spec_6_2_each_request_whose_response_is_gone_is_resolved_under_its_key(
     let mut client = installation.client();
     let of = |what: &str| format!("/v1/agents/wren/{what}");
     let batch = json!({"memories": [{"content": "two"}, {"content": "three"}]}).to_string();
-    let one = r#"{"content": "one"}"#;
+    let one = r#"{"content": "Kanarienvogel"}"#;
     let sets = r#"{"value": "I am Wren."}"#;
     let both = [&administrator, &wren.token];
     let requests = [
@@ -341,7 +341,7 @@ async fn spec_6_2_each_request_whose_response_is_gone_is_resolved_under_its_key(
         }
         if token == both[0] {
             assert!(
-                !again.text.contains("one"),
+                !again.text.contains("Kanarienvogel"),
                 "an administrator is shown no text"
             );
         }

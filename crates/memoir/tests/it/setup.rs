@@ -620,10 +620,7 @@ fn examined(installation: &Installation, more: &[&str]) -> (String, String) {
     let (setup, doctor) = (text(&["setup"]), text(&["doctor"]));
     let is_found = |line: &&str| line.contains("  programs  ");
     let lines: Vec<&str> = doctor.lines().collect();
-    let found = lines
-        .iter()
-        .position(is_found)
-        .unwrap_or(lines.len());
+    let found = lines.iter().position(is_found).unwrap_or(lines.len());
     let doctor = lines[found..].join("\n");
     let setup = setup
         .split("\n\n")

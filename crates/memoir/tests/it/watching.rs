@@ -259,13 +259,13 @@ fn spec_5_1_a_collector_receives_what_is_promised_and_no_word() {
     let collector = Collector::start(200);
     let words = format!("The {CANARY} sings at dawn and at noon.");
     let mut turns = script(&[("update_memory", json!({"id": 3, "content": words}))]);
-    turns.push(ServerStep::text(&format!("No, {CANARY} stays.")));
     turns.push(ServerStep::status(400).with_body(format!("{{\"error\": \"{CANARY}\"}}")));
+    turns.push(ServerStep::text(&format!("No, {CANARY} stays.")));
     let (mut scene, _model) = Scene::new(&collector, turns);
     let own = scene.tripped();
     let ends: Vec<Value> = (0..3).map(|_| scene.driven()).collect();
     let states: Vec<&Value> = ends.iter().map(|end| &end["state"]).collect();
-    assert_eq!(states, ["completed", "declined", "failed"]);
+    assert_eq!(states, ["completed", "failed", "declined"]);
     let found = format!("/v1/agents/{}/memories?q={CANARY}", scene.agent);
     assert_eq!(scene.service.get(&found, &scene.token).0, 200);
     scene.service.get(&format!("/{CANARY}"), &scene.token);
@@ -292,7 +292,7 @@ fn spec_5_1_a_collector_receives_what_is_promised_and_no_word() {
     assert_eq!(resource["service.version"], env!("CARGO_PKG_VERSION"));
 
     let sessions = of_name(&spans, "invoke_agent");
-    for (end, state) in ends.iter().zip(["completed", "declined", "failed"]) {
+    for (end, state) in ends.iter().zip(["completed", "failed", "declined"]) {
         let session = sessions
             .iter()
             .map(|span| attributes(&span.attributes))
