@@ -138,7 +138,7 @@ pub fn trigger(trigger: Trigger) -> &'static str {
 pub fn end_reason(reason: EndReason) -> &'static str {
     match reason {
         EndReason::Refused => "the agent did not consent",
-        EndReason::BreakerMass => "the breaker tripped: the core size fell below the limit",
+        EndReason::BreakerMass => "the breaker tripped: too few tokens were left",
         EndReason::BreakerRemoved => "the breaker tripped: too much was removed",
         EndReason::RolledBackOnRequest => "somebody asked for it to be rolled back",
         EndReason::Stopped => "the model stopped without completing",
