@@ -123,7 +123,7 @@ const LEAST_TOKENS: u64 = 1;
 
 /// A context whose texts are given one after the other, so that only those are opened that it shows (SPEC 2.3).
 ///
-/// Memories leave in a fixed order, and an item takes at least [`LEAST_TOKENS`]: what leaves while some sizes are not
+/// Memories leave in a fixed order, and an item takes at least `LEAST_TOKENS`: what leaves while some sizes are not
 /// known leaves by all true sizes too. So the result is that of all texts together.
 pub struct ContextPlan {
     core: Vec<ContextEntry>,
