@@ -85,9 +85,7 @@ impl OwnAgent {
         let questions = self.recent_questions(field).await?;
         // Before and after are written to the log, each about as long as the value.
         let bytes = value.map_or(0, |value| value.len() as u64 * 2);
-        let agent = self.load(&AgentQuery::default()).await?.agent;
-        self.check_growth(&agent, (0, bytes), ActorKind::Agent)
-            .await?;
+        self.check_daily_quota(bytes).await?;
         let author = |loaded: Loaded, now| {
             let authored = authoring::author(loaded.agent, field, value, &questions, now)?;
             Ok(match authored {

@@ -177,7 +177,7 @@ pub enum Error {
     Quota(QuotaReached),
     /// The agent has refused a session, and no caller may ask it again so soon (SPEC 3.3).
     #[error(
-        "the agent refused a session at {at}; it is not asked again before {until}, whoever asks, and may open a session itself at any time"
+        "the agent refused a session at {at}; it is not asked again before {until}, by any caller, and may open a session itself at any time"
     )]
     RefusedLately {
         /// When it refused.

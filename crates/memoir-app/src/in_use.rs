@@ -26,7 +26,7 @@ const MOST_MESSAGE_TOKENS: u64 = 1_000_000;
 
 impl AgentHandle {
     /// Whether a token of the agent was ever used or opens something now, or any text of the agent exists that is not
-    /// an administrator's. Memories count whoever gave them, but for the entries in which Memoir reports to the agent
+    /// an administrator's. Memories of every author count, but for the entries in which Memoir reports to the agent
     /// what was set. Uses that another process of the installation noted count once it has written them.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl AgentHandle {
 
     /// Whether the agent acted, or was given a memory by anyone but Memoir.
     async fn has_record_of_use(&self, loaded: &Loaded) -> Result<bool> {
-        // Opened, so that nobody who can write to the database makes an agent's acts out to be others'.
+        // Opened, so that write access to the database does not attribute an agent's acts to others.
         let records = self.load_records(&RecordFilter::default()).await?;
         let is_entry = |record: &&Record| {
             record.action == Action::MemorySaved && record.actor.kind == ActorKind::System

@@ -21,7 +21,7 @@ use tokio::{
 
 use crate::{Error, Result};
 
-/// Bytes that a permit stands for.
+/// Bytes of one permit.
 const UNIT: usize = 1 << 10;
 /// A load of up to so many bytes is short.
 // A context of fifteen thousand tokens, or a page of two hundred memories of two sentences.
@@ -50,6 +50,15 @@ struct KnownAgent {
     counts: RowCounts,
     /// Its part of the room for long loads.
     room: Arc<Semaphore>,
+}
+
+impl KnownAgent {
+    fn new(counts: RowCounts) -> Self {
+        Self {
+            counts,
+            room: Arc::new(Semaphore::new(AGENT_ROOM / UNIT)),
+        }
+    }
 }
 
 /// Room for the loads of all agents.
@@ -116,10 +125,7 @@ impl LoadRoom {
         known
             .entry(scope)
             .and_modify(|agent| agent.counts = counts)
-            .or_insert_with(|| KnownAgent {
-                counts,
-                room: Arc::new(Semaphore::new(AGENT_ROOM / UNIT)),
-            });
+            .or_insert_with(|| KnownAgent::new(counts));
     }
 
     /// What the rows of an agent came to when they were last read; `None` where this process has not read them.
@@ -163,10 +169,7 @@ impl LoadRoom {
         }
         let own = lock(&self.known)
             .entry(scope)
-            .or_insert_with(|| KnownAgent {
-                counts: RowCounts::default(),
-                room: Arc::new(Semaphore::new(AGENT_ROOM / UNIT)),
-            })
+            .or_insert_with(|| KnownAgent::new(RowCounts::default()))
             .room
             .clone();
         let units = units(AGENT_ROOM);

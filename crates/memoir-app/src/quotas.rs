@@ -304,7 +304,7 @@ fn characters_of(agent: &Agent) -> u64 {
 
 impl AgentHandle {
     /// Makes sure that so many more memories of so many bytes stay within the quotas, and where the agent itself writes
-    /// them, within those by day. Without memories, that so many bytes may be written to the log.
+    /// them, within those by day.
     ///
     /// # Errors
     /// [`Error::Quota`]; the store fails.
@@ -316,31 +316,30 @@ impl AgentHandle {
     ) -> Result<()> {
         let (memoir, scope) = (&self.memoir, self.scope);
         let quotas = &memoir.settings.quotas;
-        let account = memoir.usage_of((scope.account, None)).await?;
         if memories > 0 {
+            let account = memoir.usage_of((scope.account, None)).await?;
             quotas.check(Quota::AgentMemories, memories_of(agent), memories)?;
             quotas.check(Quota::AgentCharacters, characters_of(agent), bytes)?;
             quotas.check(Quota::AccountMemories, account.memories, memories)?;
         }
-        if writer == ActorKind::Agent {
-            let own = memoir.usage_of((scope.account, Some(scope.agent))).await?;
-            quotas.check(Quota::AgentBytesADay, own.log_bytes, bytes)?;
-            quotas.check(Quota::AccountBytesADay, account.log_bytes, bytes)?;
+        match writer {
+            ActorKind::Agent => self.check_daily_quota(bytes).await,
+            _ => Ok(()),
         }
-        Ok(())
     }
 
-    /// Makes sure that the agent may save anything at all today: cheap, to be asked before anything is read.
+    /// Makes sure that the agent itself may write so many more bytes to its log today. It reads no row of the agent, so
+    /// that it can be called before anything else is read.
     ///
     /// # Errors
     /// [`Error::Quota`]; the store fails.
-    pub async fn check_daily_quota(&self) -> Result<()> {
+    pub async fn check_daily_quota(&self, bytes: u64) -> Result<()> {
         let (memoir, scope) = (&self.memoir, self.scope);
         let quotas = &memoir.settings.quotas;
         let own = memoir.usage_of((scope.account, Some(scope.agent))).await?;
-        quotas.check(Quota::AgentBytesADay, own.log_bytes, 1)?;
+        quotas.check(Quota::AgentBytesADay, own.log_bytes, bytes)?;
         let account = memoir.usage_of((scope.account, None)).await?;
-        quotas.check(Quota::AccountBytesADay, account.log_bytes, 1)
+        quotas.check(Quota::AccountBytesADay, account.log_bytes, bytes)
     }
 
     /// Makes sure that one more driven session may be requested.

@@ -1,7 +1,7 @@
 //! Requests with an idempotency key: what they changed, and what they were answered (SPEC 6.2).
 //!
 //! A request's row is entered before it is executed. The decision that it makes writes a mark into that row, in the
-//! same transaction, and the row's document can be written only by whoever knows the one before. So of several attempts
+//! same transaction, and the row's document can be written only by an attempt that knows the one before. So of several attempts
 //! with one key, on whichever nodes, one makes the change. An attempt that ends before its decision is written leaves
 //! a row without a document, and the next one makes the change; one that ends after it leaves the mark, which names
 //! what was done. A response may hold an agent's words: it is kept sealed.

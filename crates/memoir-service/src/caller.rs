@@ -125,7 +125,7 @@ impl Caller {
     /// A quota by day is used up; the store fails.
     pub(crate) async fn check_daily_quota(&self) -> Result<(), Problem> {
         match &self.own {
-            Some(own) => Ok(own.check_daily_quota().await?),
+            Some(own) => Ok(own.check_daily_quota(1).await?),
             None => Ok(()),
         }
     }

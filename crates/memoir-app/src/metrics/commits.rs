@@ -168,7 +168,7 @@ impl Memoir {
             }
         }
         let found = match same.records.last() {
-            // Nobody is asked who did not answer until now.
+            // The database did not answer until now.
             Some(_) if matches!(refusal, Some(Error::Unreachable { .. })) => Ok(None),
             Some(newest) => {
                 let place = [newest.seq];

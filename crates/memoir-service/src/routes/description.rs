@@ -35,6 +35,16 @@ const CHANGING: &[&str] = &[
     "outcome_unknown",
 ];
 
+/// What every request that saves memories can be refused with too.
+const SAVING: &[&str] = &[
+    "daily_quota",
+    "storage_quota",
+    "forbidden",
+    "not_found",
+    "erased",
+    "too_long",
+];
+
 /// An operation, who may make it, and what else it can be refused with.
 type Operation = (&'static str, &'static str, &'static [&'static str]);
 
@@ -89,26 +99,12 @@ const OPERATIONS: &[Operation] = &[
     (
         "save_memory",
         "The agent itself; an administrator, who may set `constitutional`.",
-        &[
-            "daily_quota",
-            "storage_quota",
-            "forbidden",
-            "not_found",
-            "erased",
-            "too_long",
-        ],
+        SAVING,
     ),
     (
         "save_memories",
         "The agent itself; an administrator, who may set `constitutional`.",
-        &[
-            "daily_quota",
-            "storage_quota",
-            "forbidden",
-            "not_found",
-            "erased",
-            "too_long",
-        ],
+        SAVING,
     ),
     (
         "list_memories",

@@ -284,6 +284,22 @@ async fn connections_that_are_ended_are_made_again() {
     }
 }
 
+/// Locks the table of records for so many seconds; the client that holds the lock.
+async fn locked(database: &TestDatabase, seconds: u32) -> std::process::Child {
+    let mut psql = database.server.client("psql", "postgres");
+    let lock = format!("BEGIN; LOCK TABLE audit_records; SELECT pg_sleep({seconds})");
+    let holder = psql.args([database.name(), "-qc", &lock]).spawn().unwrap();
+    let held =
+        "SELECT count(*) FROM pg_locks WHERE relation = 'audit_records'::regclass AND granted";
+    for _ in 0..1_000 {
+        if database.query(held) != "0" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    holder
+}
+
 #[tokio::test]
 async fn spec_6_2_whoever_waits_for_a_lock_is_told_that_the_database_is_busy() {
     for parameters in ["", "?prepare=true"] {
@@ -296,17 +312,7 @@ async fn spec_6_2_whoever_waits_for_a_lock_is_told_that_the_database_is_busy() {
         store.create_account(&account()).await.unwrap();
         store.commit(decision(0)).await.unwrap();
         // For longer than anybody waits.
-        let mut psql = database.server.client("psql", "postgres");
-        let lock = "BEGIN; LOCK TABLE audit_records; SELECT pg_sleep(120)";
-        let mut holder = psql.args([database.name(), "-qc", lock]).spawn().unwrap();
-        let held =
-            "SELECT count(*) FROM pg_locks WHERE relation = 'audit_records'::regclass AND granted";
-        for _ in 0..1_000 {
-            if database.query(held) != "0" {
-                break;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
+        let mut holder = locked(&database, 120).await;
         let refused = store.commit(decision(1)).await;
         assert!(matches!(refused, Err(Error::Busy)), "{refused:?}");
         holder.kill().unwrap();
@@ -383,18 +389,8 @@ async fn a_database_that_is_slow_is_waited_for() {
     let store = PostgresStore::open(&database.url).await.unwrap();
     store.create_account(&account()).await.unwrap();
     store.commit(decision(0)).await.unwrap();
-    let mut psql = database.server.client("psql", "postgres");
     // For longer than a silence that is asked about, and less than a lock is waited for.
-    let lock = "BEGIN; LOCK TABLE audit_records; SELECT pg_sleep(4)";
-    let mut holder = psql.args([database.name(), "-qc", lock]).spawn().unwrap();
-    let held =
-        "SELECT count(*) FROM pg_locks WHERE relation = 'audit_records'::regclass AND granted";
-    for _ in 0..1_000 {
-        if database.query(held) != "0" {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let mut holder = locked(&database, 4).await;
     let begun = Instant::now();
     store.commit(decision(1)).await.unwrap();
     assert!(

@@ -159,7 +159,7 @@ impl ProgramRecord {
     }
 
     /// The folders above the file that are not there yet, or that were made for another program: the last program that
-    /// is taken back leaves none.
+    /// is removed leaves none.
     fn made_folders(&self, path: &Path) -> Vec<PathBuf> {
         // A record that cannot be read names no folder, so that a folder may stay which Memoir made.
         let made: BTreeSet<PathBuf> = all()
