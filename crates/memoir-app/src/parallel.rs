@@ -76,8 +76,8 @@ pub(crate) fn drop_aside<T: Send + 'static>(value: T) {
 }
 
 /// Below this many items threads cost more than they save.
-// Opening a row takes some microseconds, and starting a thread some tens of them.
-const WORTHWHILE: usize = 512;
+// Opening a row takes three microseconds or more, and starting a thread some tens.
+const WORTHWHILE: usize = 128;
 
 /// Maps `items` in their order, on several threads where there are many.
 pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
@@ -119,7 +119,7 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync)
 mod tests {
     #[test]
     fn the_order_is_active() {
-        for length in [0, 1, 511, 512, 1_001] {
+        for length in [0, 1, 127, 128, 1_001] {
             let items: Vec<usize> = (0..length).collect();
             assert_eq!(super::map(items.clone(), |item| item), items);
         }

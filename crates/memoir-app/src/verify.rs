@@ -34,6 +34,7 @@ use utoipa::ToSchema;
 
 use crate::{
     ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, check_counts, codec,
+    load_room::HeldRoom,
     parallel::{self, aside},
 };
 
@@ -292,33 +293,58 @@ impl AgentHandle {
         self.snapshot(&nothing).await
     }
 
-    /// Follows the log from where `judge` stands to its end.
+    /// Follows the log from where `judge` stands to its end. The next page is read while one is followed.
     async fn follow(&self, mut judge: Judge) -> Result<Judge> {
+        let mut page = self.log_page(judge.next_seq).await?;
         loop {
-            let filter = RecordFilter {
-                from_seq: judge.next_seq,
-                first: Some(PAGE),
-                ..RecordFilter::default()
-            };
-            let room = self.room_for_rows(PAGE).await?;
-            let rows = self.memoir.store.records(self.scope, &filter).await?;
-            let is_last = rows.len() < PAGE as usize;
-            let last_seq = rows.last().map_or(0, |row| row.seq);
-            let before = judge.next_seq - 1;
-            // A page of records ends at most one full stretch; one more would be where none belongs.
-            let mut kept = self.memoir.store.summaries(self.scope, before, 2).await?;
-            kept.retain(|row| row.last_seq <= last_seq);
-            judge = aside(move || {
-                judge.kept = kept;
-                judge.follow(rows);
-                drop(room);
+            let next_seq = page.rows.last().map(|row| row.seq + 1);
+            let is_last = page.rows.len() < PAGE as usize;
+            let following = aside(move || {
+                judge.kept = page.summaries;
+                judge.follow(page.rows);
+                drop(page.room);
                 judge
-            })
-            .await?;
-            if is_last {
-                return Ok(judge);
-            }
+            });
+            let Some(next_seq) = next_seq.filter(|_| !is_last) else {
+                return following.await;
+            };
+            let (followed, next) = tokio::join!(following, self.log_page(next_seq));
+            (judge, page) = (followed?, next?);
         }
+    }
+
+    /// The records from `from_seq` on, with the summaries that end among them.
+    async fn log_page(&self, from_seq: u64) -> Result<LogPage> {
+        let filter = RecordFilter {
+            from_seq,
+            first: Some(PAGE),
+            ..RecordFilter::default()
+        };
+        let room = self.room_for_rows(PAGE).await?;
+        let rows = self.memoir.store.records(self.scope, &filter).await?;
+        let last_seq = rows.last().map_or(0, |row| row.seq);
+        // A page of records ends at most one full stretch; one more would be where none belongs.
+        let before = from_seq - 1;
+        let mut summaries = self.memoir.store.summaries(self.scope, before, 2).await?;
+        summaries.retain(|row| row.last_seq <= last_seq);
+        Ok(LogPage {
+            rows,
+            summaries,
+            room,
+        })
+    }
+
+    /// The stored memories of numbers over `after`.
+    async fn memory_rows(&self, after: u64) -> Result<RowPage> {
+        let page = MemoryPage {
+            after,
+            limit: PAGE,
+            with_discarded: true,
+            ..MemoryPage::default()
+        };
+        let room = self.room_for_rows(PAGE).await?;
+        let rows = self.memoir.store.memory_page(self.scope, &page).await?;
+        Ok(RowPage { rows, room })
     }
 
     /// Compares the stored rows with the records that `judge` has followed.
@@ -351,28 +377,22 @@ impl AgentHandle {
             );
             comparison.note(None, problem);
         }
-        let mut after = 0;
+        let mut page = self.memory_rows(0).await?;
         loop {
-            let page = MemoryPage {
-                after,
-                limit: PAGE,
-                with_discarded: true,
-                ..MemoryPage::default()
-            };
-            let room = self.room_for_rows(PAGE).await?;
-            let rows = store.memory_page(self.scope, &page).await?;
-            let is_last = rows.len() < PAGE as usize;
-            after = rows.last().map_or(after, |row| row.number.0);
+            let last = page.rows.last().map(|row| row.number.0);
+            let after = last.filter(|_| page.rows.len() == PAGE as usize);
             let judge = Arc::clone(&judge);
-            comparison = aside(move || {
-                comparison.memories(&judge, rows);
-                drop(room);
+            let comparing = aside(move || {
+                comparison.memories(&judge, page.rows);
+                drop(page.room);
                 comparison
-            })
-            .await?;
-            if is_last {
+            });
+            let Some(after) = after else {
+                comparison = comparing.await?;
                 break;
-            }
+            };
+            let (compared, next) = tokio::join!(comparing, self.memory_rows(after));
+            (comparison, page) = (compared?, next?);
         }
         let mut before: Option<(Timestamp, SessionId)> = None;
         loop {
@@ -404,6 +424,19 @@ impl AgentHandle {
         let judge = Arc::into_inner(judge).ok_or(Error::Contended)?;
         Ok((judge, comparison))
     }
+}
+
+/// Records that are followed together.
+struct LogPage {
+    rows: Vec<AuditRow>,
+    summaries: Vec<SummaryRow>,
+    room: Option<HeldRoom>,
+}
+
+/// Stored memories that are compared together.
+struct RowPage {
+    rows: Vec<MemoryRow>,
+    room: Option<HeldRoom>,
 }
 
 /// Follows the records, and compares them with each other and with the log over all heads.

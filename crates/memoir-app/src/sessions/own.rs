@@ -11,7 +11,7 @@ use memoir_domain::{
 use memoir_store::{AgentQuery, Selection};
 
 use super::{
-    begin::{OpenedSession, as_it_stands, nothing_to_refine},
+    begin::{OpenedSession, as_it_stands},
     rehearsal_copy::RehearsalCopy,
 };
 use crate::{
@@ -84,7 +84,8 @@ impl OwnAgent {
     ) -> Result<(Writing, OpenedSession)> {
         let (id, rehearsal) = (start.id, start.rehearsal);
         let digester = loaded.digester();
-        let nothing = nothing_to_refine(&loaded, start.mode);
+        let memories = AllMemories::new(loaded.memories.shared());
+        let nothing = lifecycle::nothing_to_refine(&loaded.agent, start.mode, &memories, &digester);
         let running = loaded.running_session;
         let begun = lifecycle::begin(loaded.agent, running, start, nothing, now)?;
         let session = begun.sessions.first().cloned();
@@ -93,7 +94,7 @@ impl OwnAgent {
         let opened = lifecycle::open(
             begun.agent.clone(),
             session,
-            AllMemories::new(loaded.memories.shared()),
+            memories,
             &digester,
             budget,
             now,

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
+use foldhash::fast::RandomState;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::text::{fold, is_unspaced};
@@ -18,18 +19,10 @@ pub(super) struct Word<'t> {
 /// The words of `text`, in their order. A text without a letter or a digit has its signs instead.
 pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     let mut words = Vec::with_capacity(text.len() / 6 + 1);
-    for piece in text.split_whitespace() {
-        let mut from = 0;
-        for (at, character) in piece.char_indices() {
-            if is_unspaced(character) {
-                let after = at + character.len_utf8();
-                push(&mut words, &piece[from..at]);
-                push(&mut words, &piece[at..after]);
-                from = after;
-            }
-        }
-        push(&mut words, &piece[from..]);
-    }
+    each_word(text, |surface| {
+        let key = key(surface);
+        words.push(Word { surface, key });
+    });
     if words.is_empty() {
         let signs = text.split("").filter(|sign| !sign.trim().is_empty());
         words.extend(signs.map(|sign| Word {
@@ -40,11 +33,36 @@ pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     words
 }
 
-fn push<'t>(words: &mut Vec<Word<'t>>, piece: &'t str) {
-    let surface = piece.trim_matches(|character: char| !character.is_alphanumeric());
-    if !surface.is_empty() {
-        let key = key(surface);
-        words.push(Word { surface, key });
+/// Calls `found` with each word of `text`, in their order.
+fn each_word<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
+    // No script without spaces is ASCII.
+    if text.is_ascii() {
+        for piece in text.split_ascii_whitespace() {
+            let is_sign = |character: char| !character.is_ascii_alphanumeric();
+            let word = piece.trim_matches(is_sign);
+            if !word.is_empty() {
+                found(word);
+            }
+        }
+        return;
+    }
+    let mut push = |piece: &'t str| {
+        let word = piece.trim_matches(|character: char| !character.is_alphanumeric());
+        if !word.is_empty() {
+            found(word);
+        }
+    };
+    for piece in text.split_whitespace() {
+        let mut from = 0;
+        for (at, character) in piece.char_indices() {
+            if is_unspaced(character) {
+                let after = at + character.len_utf8();
+                push(&piece[from..at]);
+                push(&piece[at..after]);
+                from = after;
+            }
+        }
+        push(&piece[from..]);
     }
 }
 
@@ -106,40 +124,80 @@ fn look(key: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(look))
 }
 
-/// How each text looks: a set of numbers that mean the same in all of them, ascending, the rarest first. A look that
-/// comes again in a text is another one.
-pub(super) fn looks<'t>(texts: impl IntoIterator<Item = &'t str>) -> Vec<Vec<u32>> {
-    // The numbers of a look, by how often it came before in the same text.
-    let mut numbers: HashMap<String, Vec<u32>> = HashMap::new();
-    let mut counts: Vec<u32> = Vec::new();
-    let mut number = |look: &str, times: usize| {
-        if !numbers.contains_key(look) {
-            numbers.insert(look.to_owned(), Vec::new());
+/// The looks of all texts, each read from its word once: most words of a memory come again in others.
+#[derive(Default)]
+struct Vocabulary<'t> {
+    /// By a word as it is written; `None` for a word that has no look.
+    words: HashMap<&'t str, Option<u32>, RandomState>,
+    by_look: HashMap<String, u32, RandomState>,
+    /// The numbers of each look, by how often it came before in the same text.
+    numbers: Vec<Vec<u32>>,
+}
+
+impl<'t> Vocabulary<'t> {
+    /// Puts the looks of the words of `text` into `found`.
+    fn looks_of(&mut self, text: &'t str, found: &mut Vec<u32>) {
+        found.clear();
+        each_word(text, |word| found.extend(self.look_of(word)));
+        if !found.is_empty() {
+            return;
         }
-        let known = numbers.get_mut(look)?;
+        // A text of negations alone still looks like itself; a set to be joined must not be empty.
+        for word in words(text) {
+            found.push(self.entry(&word.key));
+        }
+    }
+
+    fn look_of(&mut self, word: &'t str) -> Option<u32> {
+        if let Some(known) = self.words.get(word) {
+            return *known;
+        }
+        let found = look(&key(word)).map(|look| self.entry(&look));
+        self.words.insert(word, found);
+        found
+    }
+
+    fn entry(&mut self, look: &str) -> u32 {
+        if let Some(known) = self.by_look.get(look) {
+            return *known;
+        }
+        let entry = self.numbers.len() as u32;
+        self.by_look.insert(look.to_owned(), entry);
+        self.numbers.push(Vec::new());
+        entry
+    }
+
+    /// The number of a look that came `times` before in the same text.
+    fn number(&mut self, look: u32, times: usize, counts: &mut Vec<u32>) -> u32 {
+        let known = &mut self.numbers[look as usize];
+        // The occurrences of one text are counted upwards, so that at most one is missing.
         if known.len() == times {
             known.push(counts.len() as u32);
             counts.push(0);
         }
-        let number = *known.get(times)?;
-        counts[number as usize] += 1;
-        Some(number)
-    };
+        known[times]
+    }
+}
+
+/// How each text looks: a set of numbers that mean the same in all of them, ascending, the rarest first. A look that
+/// comes again in a text is another one.
+pub(super) fn looks<'t>(texts: impl IntoIterator<Item = &'t str>) -> Vec<Vec<u32>> {
+    let mut vocabulary = Vocabulary::default();
+    let mut counts: Vec<u32> = Vec::new();
+    let mut of_text = Vec::new();
     let mut sets: Vec<Vec<u32>> = texts
         .into_iter()
         .map(|text| {
-            let words = words(text);
-            let mut looks: Vec<Cow<'_, str>> =
-                words.iter().filter_map(|word| look(&word.key)).collect();
-            // A text of negations alone still looks like itself; a set to be joined must not be empty.
-            if looks.is_empty() {
-                looks = words.iter().map(|word| Cow::Borrowed(&*word.key)).collect();
-            }
-            looks.sort_unstable();
-            let same = looks.chunk_by(|one, other| one == other);
+            vocabulary.looks_of(text, &mut of_text);
+            of_text.sort_unstable();
+            let same = of_text.chunk_by(|one, other| one == other);
             let numbered = same.flat_map(|same| same.iter().enumerate());
             numbered
-                .filter_map(|(times, look)| number(look, times))
+                .map(|(times, look)| {
+                    let number = vocabulary.number(*look, times, &mut counts);
+                    counts[number as usize] += 1;
+                    number
+                })
                 .collect()
         })
         .collect();

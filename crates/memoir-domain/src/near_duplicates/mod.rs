@@ -177,7 +177,7 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplica
             (exact, similarity, left, right)
         })
         .collect();
-    ranked.sort_by(|one, other| {
+    ranked.sort_unstable_by(|one, other| {
         (other.0.cmp(&one.0))
             .then(other.1.total_cmp(&one.1))
             .then((one.2, one.3).cmp(&(other.2, other.3)))
