@@ -1,10 +1,10 @@
-//! Tells the binary from which commit it was built, where that is known.
+//! Gives the binary the commit of its build, where that is known.
 
 use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    // A build for trying things out is not built anew for each commit.
+    // A development build is not rebuilt for each commit.
     let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
     if is_release {
         println!("cargo::rerun-if-changed=../../.git/HEAD");

@@ -1,5 +1,5 @@
-//! The configuration file, in TOML. Everything in it has a default; a key that nobody knows is an error,
-//! since it is most likely a slip that would otherwise go unnoticed.
+//! The configuration file, in TOML. Every key has a default; an unknown key is an error, since it is most likely a
+//! typing error that would otherwise go unnoticed.
 
 use std::{
     collections::BTreeMap,
@@ -24,29 +24,29 @@ use crate::{
     webhooks::{self, WebhookSection},
 };
 
-/// What the configuration file says, over the defaults.
+/// The values of the configuration file, over the defaults.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
     pub(crate) settings: InstallationSettings,
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
-    /// Where the master key is; `None` for the place that goes with the database.
+    /// The path of the master key; `None` for the default beside the database.
     pub(crate) master_key_file: Option<PathBuf>,
     /// The database of PostgreSQL in which the key store is; `None` for a file beside the database.
     pub(crate) keys_url: Option<KeysUrl>,
-    /// Whether only an agent's token shows the agent's words on this machine, whatever the key store says. The
-    /// configuration closes an installation, and opens none (SPEC 5.5).
+    /// Whether only an agent's token shows its texts on this machine, whatever the key store says. The configuration
+    /// closes an installation, and opens none (SPEC 5.5).
     pub(crate) closed: bool,
-    /// Where traces are sent, without the path; `None` leaves that to the environment.
+    /// The collector of the traces, without the path; `None` leaves that to the environment.
     pub(crate) otlp_endpoint: Option<String>,
-    /// Whom to tell when a session ends.
+    /// The webhooks that are notified when a session ends.
     pub(crate) webhooks: Vec<WebhookSection>,
-    /// Which programs the service lets be connected by OAuth; `None` where that is off.
+    /// Which programs can be connected by OAuth; `None` where that is off.
     pub(crate) programs: Option<Programs>,
     /// The file that was read; `None` where there is none.
     pub(crate) path: Option<PathBuf>,
 }
 
-/// The file as it is written.
+/// The file as written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ConfigFile {
@@ -79,7 +79,7 @@ struct KeysSection {
 pub(crate) struct KeysUrl(pub(crate) String);
 
 impl KeysUrl {
-    /// Makes sure that it is one. `origin` says where it was given; it is not repeated.
+    /// Checks that it is a URL. `origin` names where it was given; the value is not repeated.
     pub(crate) fn checked(self, origin: &str) -> Result<Self, String> {
         match crate::database::postgres(Some(&self.0)) {
             Some(_) => Ok(self),
@@ -161,7 +161,7 @@ struct PriceSection {
     output_per_million: f64,
 }
 
-/// As an empty file says it.
+/// The values of an empty file.
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -183,10 +183,10 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads the file named, or else the user's own where there is one.
+    /// Reads the named file, or else the user's own where it exists.
     ///
     /// # Errors
-    /// Names the file, and the key and the limit where a value is at fault.
+    /// Names the file, and the key and the limit of an invalid value.
     pub(crate) fn read(named: Option<&Path>) -> Result<Self, Failure> {
         let path = match named {
             Some(path) => path.to_owned(),
@@ -213,7 +213,7 @@ impl Config {
             })
     }
 
-    /// How messages name it.
+    /// The file's name in messages.
     pub(crate) fn origin(&self) -> String {
         self.path.as_ref().map_or_else(
             || "the configuration".to_owned(),
@@ -226,7 +226,7 @@ impl Config {
         let defaults = InstallationSettings::default();
         let weekly_slot = weekly_slot(&file)?;
         let settings = InstallationSettings {
-            // The URL of the database says that.
+            // The URL of the database determines that.
             is_shared: false,
             schedule: file.schedule.enabled.unwrap_or(defaults.schedule),
             daily_slot: daily_slot(&file, &weekly_slot.time_zone)?,
@@ -275,7 +275,7 @@ pub(crate) fn default_folder() -> Option<PathBuf> {
     Some(directories.config_dir().join("memoir"))
 }
 
-/// The parser's message with the line, and without the line's text: a key may stand there by mistake.
+/// The parser's message with the line number, and without the line's text: it may hold a key by mistake.
 fn located(error: &toml::de::Error, text: &str) -> String {
     let message = without_value(error.message());
     match error.span() {
@@ -288,7 +288,7 @@ fn located(error: &toml::de::Error, text: &str) -> String {
     }
 }
 
-/// The parser's message without the text that it quotes as a wrong value: that may be a key too.
+/// The parser's message without the wrong value that it quotes: that may be a key too.
 fn without_value(message: &str) -> String {
     const QUOTING: [&str; 3] = [
         "invalid type: string \"",
@@ -355,7 +355,7 @@ fn recall(section: RecallSection) -> Result<RecallSettings, String> {
     })
 }
 
-/// What a model of embeddings is sent before a text.
+/// The prefix that is sent to a model of embeddings before a text.
 fn before(field: &str, text: Option<String>) -> Result<Option<String>, String> {
     // A prefix is a few words, such as `query: `, and is sent with every text.
     const MOST: usize = 200;
@@ -373,7 +373,7 @@ fn programs(section: OauthSection) -> Result<Option<Programs>, String> {
     }
     if let Some(address) = &section.address {
         let parsed = ClientAddress::parse(address);
-        // The address must match exactly, since programs compare it with the one they know character by character.
+        // The address must match exactly, since programs compare it with theirs character by character.
         if parsed.map_or(true, |parsed| parsed.origin() != *address) {
             return Err(
                 "`oauth.address` must be that by which clients know the service, with no path and no slash at the end: `https://` and a name in lower case, or `http://` on loopback"
@@ -493,7 +493,7 @@ fn quotas(section: &BTreeMap<String, u64>) -> Result<Quotas, String> {
             let known = Quota::ALL.map(|quota| format!("`{}`", quota.key()));
             format!("`quotas.{key}` is no quota; there are {}", known.join(", "))
         })?;
-        // 0 would otherwise be an installation in which nothing can be done.
+        // A quota of 0 would otherwise allow nothing.
         quotas.set(quota, (*limit > 0).then_some(*limit));
     }
     Ok(quotas)
@@ -549,7 +549,7 @@ fn whole<T: PartialOrd + std::fmt::Display>(
     }
 }
 
-/// That it is not closed is nothing that a configuration can say: whoever starts a command writes it.
+/// `false` is refused: any user of the command line can write the configuration.
 fn closed(given: Option<bool>) -> Result<bool, String> {
     match given {
         None => Ok(false),

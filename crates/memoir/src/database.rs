@@ -1,4 +1,4 @@
-//! Where the database is.
+//! The location of the database.
 
 use std::{
     fs, io,
@@ -13,10 +13,10 @@ use memoir_store_sqlite::SqliteStore;
 
 use crate::failure::Failure;
 
-/// Opens the database that was named, or the user's own, which is made on first use.
+/// Opens the named database, or the user's own, which is created on first use.
 ///
 /// # Errors
-/// The name is of no kind that this build knows, the store cannot be opened, or it waits for migrations.
+/// This build does not know that kind of database, the store cannot be opened, or migrations are pending.
 pub(crate) async fn open(url: Option<&str>) -> Result<Arc<dyn Store>, Failure> {
     Ok(match postgres(url) {
         Some(url) => Arc::new(PostgresStore::open(url).await?),
@@ -27,7 +27,7 @@ pub(crate) async fn open(url: Option<&str>) -> Result<Arc<dyn Store>, Failure> {
 /// Opens the database where it is a file.
 ///
 /// # Errors
-/// It is none, or cannot be opened.
+/// It is no file, or cannot be opened.
 pub(crate) fn open_file(url: Option<&str>) -> Result<SqliteStore, Failure> {
     Ok(SqliteStore::open(&file(url)?)?)
 }
@@ -35,7 +35,7 @@ pub(crate) fn open_file(url: Option<&str>) -> Result<SqliteStore, Failure> {
 /// The file of an embedded database, as [`prepare`] finds it.
 ///
 /// # Errors
-/// The database is none.
+/// The database is no file.
 pub(crate) fn file(url: Option<&str>) -> Result<PathBuf, Failure> {
     if postgres(url).is_some() {
         return Err(Failure::new(
@@ -57,24 +57,24 @@ pub(crate) fn is_shared(global: &crate::cli::Global) -> bool {
     postgres(global.database.as_deref()).is_some()
 }
 
-/// Whether there is a database that holds something, whose keys must be there too.
+/// Whether a database with data exists; then its keys must exist too.
 ///
 /// # Errors
-/// It cannot be reached.
+/// The database cannot be reached.
 pub(crate) async fn is_in_use(url: Option<&str>) -> Result<bool, Failure> {
     if postgres(url).is_some() {
-        // A database without accounts holds nothing that is sealed.
+        // A database without accounts holds no sealed data.
         return Ok(!open(url).await?.accounts().await?.is_empty());
     }
-    // An empty file is what SQLite leaves of a database in which nothing was ever written.
+    // SQLite leaves an empty file of a database that was never written.
     Ok(fs::metadata(path(url)?).is_ok_and(|found| found.len() > 0))
 }
 
-/// The file, which can be a database's, in a folder that is there. What belongs to a database of PostgreSQL is
-/// beside it, and there is no such file.
+/// The path of the database's file, in an existing folder. For a database of PostgreSQL no such file exists, but its
+/// other files are beside that path.
 ///
 /// # Errors
-/// It is something else than a database of Memoir, or the folder cannot be made.
+/// The file is no database of Memoir, or the folder cannot be created.
 pub(crate) fn prepare(url: Option<&str>) -> Result<PathBuf, Failure> {
     let path = path(url)?;
     if postgres(url).is_some() {
@@ -84,7 +84,7 @@ pub(crate) fn prepare(url: Option<&str>) -> Result<PathBuf, Failure> {
         return Ok(path);
     }
     if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
-        // SQLite would take a device for a database, and put files of its own beside it.
+        // SQLite would use a device as a database, and write files of its own beside it.
         let problem = format!(
             "cannot open the database `{}`: it is not a file",
             path.display()
@@ -93,7 +93,7 @@ pub(crate) fn prepare(url: Option<&str>) -> Result<PathBuf, Failure> {
             Failure::new(problem).hint("give the path of a file with `--database sqlite:PATH`")
         );
     }
-    // What is somebody else's file is told before any key is looked for.
+    // A foreign file is reported before any key is searched for.
     if SqliteStore::is_foreign(&path) {
         return Err(memoir_store::Error::NotADatabase(path.display().to_string()).into());
     }
@@ -102,7 +102,7 @@ pub(crate) fn prepare(url: Option<&str>) -> Result<PathBuf, Failure> {
         make_private_folder(folder)
             .map_err(|error| Failure::file("make the folder", folder, &error))?;
     } else if !folder.is_dir() {
-        // It was mistyped; nothing is made in its place.
+        // It was mistyped; nothing is created in its place.
         return Err(memoir_store::Error::Open {
             location: path.display().to_string(),
             problem: format!("there is no folder `{}`", folder.display()),
@@ -112,11 +112,11 @@ pub(crate) fn prepare(url: Option<&str>) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// The file of the database that was named, or of the user's own; for one of PostgreSQL, a name in the user's data
-/// directory, beside which its keys are.
+/// The file of the named database, or of the user's own; for one of PostgreSQL, a name in the user's data directory,
+/// beside which its keys are.
 ///
 /// # Errors
-/// The name is of no kind that this build knows.
+/// This build does not know that kind of database.
 pub(crate) fn path(url: Option<&str>) -> Result<PathBuf, Failure> {
     if let Some(url) = postgres(url) {
         let location = PostgresStore::at(url)?.location().to_owned();
@@ -127,11 +127,11 @@ pub(crate) fn path(url: Option<&str>) -> Result<PathBuf, Failure> {
     url.map_or_else(default_path, path_of)
 }
 
-/// By what the installation is known on this machine: the database, whatever way it is named, and the account where it
-/// is not the default one. It holds no password.
+/// The name of the installation on this machine: the resolved database, and the account where it is not the default one.
+/// It holds no password.
 ///
 /// # Errors
-/// The database's name is of no kind that this build knows.
+/// This build does not know that kind of database.
 pub(crate) fn place(global: &crate::cli::Global) -> Result<String, Failure> {
     let url = global.database.as_deref();
     let location = match postgres(url) {
@@ -147,8 +147,7 @@ pub(crate) fn place(global: &crate::cli::Global) -> Result<String, Failure> {
     })
 }
 
-/// The path with its folder's links resolved. The file may not be there yet, and only what is there has a canonical
-/// path.
+/// The path with its folder's links resolved. The file need not exist; only existing paths have a canonical form.
 fn canonical(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;
     let (folder, name) = (path.parent()?, path.file_name()?);
@@ -191,7 +190,7 @@ pub(crate) fn is_own(path: &Path) -> bool {
     })
 }
 
-/// The folder of a file, which may be named without one.
+/// The folder of a file; the current one for a bare file name.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -199,7 +198,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Makes the folder where there is none, for its owner only.
+/// Creates a missing folder, for its owner only.
 pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

@@ -1,8 +1,8 @@
-//! An example for each page of help: how the command is mostly typed.
+//! An example for each page of help: the most common use of the command.
 
 use clap::Command;
 
-/// Each command that does something, as it is typed.
+/// An example of each command.
 const EXAMPLES: [&str; 73] = [
     "demo --full",
     "setup claude-code",
@@ -79,7 +79,7 @@ const EXAMPLES: [&str; 73] = [
     "man ~/.local/share/man/man1",
 ];
 
-/// The command with an example on each page of what it does.
+/// Adds an example to each help page of the command.
 pub(crate) fn with_examples(command: Command) -> Command {
     EXAMPLES.into_iter().fold(command, |command, example| {
         let names = example.split(' ').collect::<Vec<_>>();
@@ -87,7 +87,7 @@ pub(crate) fn with_examples(command: Command) -> Command {
     })
 }
 
-/// With the example at the command that the first of these words name.
+/// Adds the example to the command that the first of these words name.
 fn below(command: Command, words: &[&str], example: &str) -> Command {
     match words.split_first() {
         Some((name, rest)) if command.find_subcommand(name).is_some() => {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::cli::Arguments;
 
-    /// The words of a line, as a shell takes it apart that knows double quotes alone.
+    /// The words of a line, split as in a shell that knows double quotes only.
     fn words(line: &str) -> Vec<String> {
         let mut words = Vec::new();
         for (place, part) in line.split('"').enumerate() {

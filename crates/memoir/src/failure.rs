@@ -16,50 +16,50 @@ use crate::{
     terminal::{BOLD, CYAN, RED, safe},
 };
 
-/// The code of what a closed installation refuses.
+/// The code of a refusal by a closed installation.
 const CLOSED: &str = "installation_closed";
 /// Most bad lines of a file that are listed.
 const LINES_LISTED: usize = 20;
 
-/// How a command that ran to its end came out.
+/// How a command that ran to its end ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// What was asked for was done.
+    /// The command did its work.
     Done,
-    /// It was not, and the outcome says so already.
+    /// It did not, and its output says why.
     Refused,
-    /// Ctrl-C was pressed.
+    /// The user pressed Ctrl-C.
     Interrupted,
 }
 
-/// What a command comes to.
+/// The outcome of a command.
 pub(crate) type Outcome = Result<Ending, Failure>;
 
 /// Why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// To be shown.
+    /// A failure to show.
     ShownFailure(Box<ShownFailure>),
-    /// Stdout is no longer read, as with `| head`.
+    /// The reader closed stdout, as with `| head`.
     PipeClosed,
 }
 
 /// What is shown of a failure.
 #[derive(Debug)]
 pub(crate) struct ShownFailure {
-    /// As in the service's responses; `None` for what only a command line can meet.
+    /// As in the service's responses; `None` for failures that only a command line has.
     code: Option<&'static str>,
     message: String,
-    /// A list or a table that belongs to it.
+    /// A list or a table that belongs to the failure.
     details: Option<String>,
     hint: Option<String>,
 }
 
-/// The code of what was modified outside Memoir.
+/// The error code for data that was modified outside Memoir.
 pub(crate) const TAMPERED: &str = "tampered";
 
 impl Failure {
-    /// Whether it is that what is stored was modified outside Memoir.
+    /// Whether the stored data was modified outside Memoir.
     pub(crate) fn is_tampered(&self) -> bool {
         match self {
             Self::ShownFailure(failure) => failure.code == Some(TAMPERED),
@@ -76,7 +76,7 @@ impl Failure {
         }))
     }
 
-    /// With the code of a service's response.
+    /// Sets the code of a service's response.
     #[must_use]
     pub(crate) fn code(mut self, code: &'static str) -> Self {
         if let Self::ShownFailure(failure) = &mut self {
@@ -85,7 +85,7 @@ impl Failure {
         self
     }
 
-    /// With what to do about it.
+    /// Sets the hint.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         if let Self::ShownFailure(failure) = &mut self {
@@ -94,8 +94,7 @@ impl Failure {
         self
     }
 
-    /// What a closed installation does not show or do for a caller without the agent's token (SPEC 5.5). `done` is the
-    /// end of the sentence.
+    /// A closed installation refuses a caller without the agent's token (SPEC 5.5). `done` ends the sentence.
     pub(crate) fn closed(done: &str, is_configured: bool) -> Self {
         let mut failure = Self::new(format!("this installation is closed: {done}"));
         if let Self::ShownFailure(shown) = &mut failure {
@@ -119,7 +118,7 @@ impl Failure {
 
     /// A file that cannot be read or written.
     pub(crate) fn file(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
-        // An error of a temporary file names that file, which nobody has asked for.
+        // An error of a temporary file names that file, which the user does not know.
         let inner = error.get_ref().and_then(std::error::Error::source);
         let problem = inner.map_or_else(|| error.to_string(), ToString::to_string);
         Self::new(format!("cannot {doing} `{}`: {problem}", path.display()))
@@ -134,7 +133,7 @@ impl fmt::Display for ShownFailure {
             safe(&self.message)
         )?;
         if let Some(details) = &self.details {
-            // The details are printed unchanged: they may have colours, and text of others in them is safe already.
+            // The details are printed unchanged: they may have colours, and foreign text in them is escaped already.
             write!(formatter, "\n\n{}", details.trim_end())?;
         }
         match &self.hint {
@@ -176,10 +175,10 @@ fn message(error: &Error) -> String {
     }
 }
 
-/// What to do about a database on a server that cannot be opened.
+/// The hint for a database on a server that cannot be opened.
 const SERVER: &str = "check that the server runs, and that the URL in `--database` names it";
 
-/// What to do about it on the command line; `None` where the message says all.
+/// The hint on the command line; `None` where the message is enough.
 fn hint(error: &Error) -> Option<String> {
     let hint = match error {
         Error::NoAccount(_) => "`memoir account list` shows the accounts",
@@ -350,7 +349,7 @@ fn details(error: &Error) -> Option<String> {
     }
 }
 
-/// The first lines that cannot be read, and how many more there are.
+/// The first lines that cannot be read, and the number of the others.
 pub(crate) fn bad_lines(bad: &[(usize, String)]) -> String {
     let mut text = String::new();
     for (number, problem) in bad.iter().take(LINES_LISTED) {
@@ -365,7 +364,7 @@ pub(crate) fn bad_lines(bad: &[(usize, String)]) -> String {
 }
 
 impl ShownFailure {
-    /// For a program.
+    /// The failure as JSON.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         serde_json::json!({
             "type": "error",
@@ -375,7 +374,7 @@ impl ShownFailure {
         })
     }
 
-    /// What happened, on one line.
+    /// The message and its hint, on one line.
     pub(crate) fn one_line(&self) -> String {
         let hint = self.hint.as_deref();
         let hint = hint.map_or_else(String::new, |hint| format!(" ({hint})"));
@@ -383,7 +382,7 @@ impl ShownFailure {
         format!("{}{hint}", self.message).replace(['\n', '\r'], " ")
     }
 
-    /// What happened, and what to do about it.
+    /// The message, and its hint.
     pub(crate) fn into_parts(self) -> (String, Option<String>) {
         (self.message, self.hint)
     }

@@ -1,4 +1,4 @@
-//! The commands in groups, as the first page of help has them.
+//! The commands in groups, as the first page of help lists them.
 
 use std::fmt::Write;
 
@@ -57,7 +57,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ),
 ];
 
-/// The command with its own commands in groups.
+/// The command with its subcommands in groups.
 pub(crate) fn grouped(mut command: Command) -> Command {
     // `build` adds the command `help`.
     command.build();
@@ -82,9 +82,9 @@ pub(crate) fn grouped(mut command: Command) -> Command {
         .help_template(template)
 }
 
-/// On as many lines as it needs beside the names.
+/// Wraps the text on as many lines as it needs beside the names.
 fn wrapped(about: &str) -> String {
-    // With what stands before it, within 80 columns.
+    // With the indentation, within 80 columns.
     const ROOM: usize = 64;
     // The indentation is that of a name of twelve columns and three blanks around it.
     const BESIDE: &str = "\n               ";

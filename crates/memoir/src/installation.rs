@@ -1,4 +1,4 @@
-//! Putting an installation together: configuration, models, database, account.
+//! Opens an installation: configuration, models, database, account.
 
 use std::sync::Arc;
 
@@ -21,23 +21,23 @@ use crate::{
     tokens,
 };
 
-/// An installation, opened, and the account that the command is about.
+/// An open installation, and the account of the command.
 pub(crate) struct Installation {
     pub(crate) memoir: Memoir,
     pub(crate) account: Account,
-    /// By what it is known on this machine.
+    /// The name of the installation on this machine.
     pub(crate) place: String,
-    /// Whether an agent's words are shown to the agent only.
+    /// Whether an agent's texts are shown to that agent only.
     is_closed: bool,
     /// Whether the configuration closes it.
     is_configured_closed: bool,
-    /// The token that is given; blank without one.
+    /// The given token; blank without one.
     token: Zeroizing<String>,
 }
 
-/// Where an agent's token is given.
+/// The variable that holds an agent's token.
 pub(crate) const TOKEN: &str = "MEMOIR_TOKEN";
-/// Where the agent is named for commands that name none.
+/// The variable that names the agent for commands without one.
 pub(crate) const AGENT: &str = "MEMOIR_AGENT";
 
 /// The agent that the environment names.
@@ -46,7 +46,7 @@ pub(crate) fn agent_in_environment() -> Option<String> {
 }
 
 impl Installation {
-    /// Opens what the arguments name, and finishes what was left half-done.
+    /// Opens what the arguments name, and finishes interrupted work.
     ///
     /// # Errors
     /// The configuration is wrong, the database cannot be opened, or there is no such account.
@@ -56,7 +56,7 @@ impl Installation {
         Self::of(memoir, global, is_configured_closed).await
     }
 
-    /// An installation that is open already.
+    /// Wraps an open installation.
     ///
     /// # Errors
     /// There is no such account, or the store fails.
@@ -66,7 +66,7 @@ impl Installation {
         is_configured_closed: bool,
     ) -> Result<Self, Failure> {
         let account = memoir.account(&global.account).await?;
-        // Configuration or database may close the installation; neither opens what the other closed (SPEC 5.5).
+        // Configuration or database may close the installation; neither reopens what the other closed (SPEC 5.5).
         let is_closed = is_configured_closed || memoir.is_closed().await?;
         Ok(Self {
             memoir,
@@ -95,10 +95,10 @@ impl Installation {
         }
     }
 
-    /// The agent of that name; without one the agent that the environment names, or the only one that there is.
+    /// The agent of that name; without one the agent that the environment names, or the only agent.
     ///
     /// # Errors
-    /// There is no such agent, none at all, or several to choose from.
+    /// No such agent, no agent at all, or several to choose from.
     pub(crate) async fn agent_or_only(&self, name: Option<&str>) -> Result<AgentHandle, Failure> {
         let named = name.map(str::to_owned).or_else(agent_in_environment);
         if let Some(name) = named {
@@ -120,11 +120,11 @@ impl Installation {
         }
     }
 
-    /// Who looks at the agent: on a machine that is somebody's own, its owner, who sees what the agent sees; in a
-    /// closed installation the agent only with its token, and otherwise an administrator (SPEC 5.5).
+    /// The viewer of the agent. In an open installation it is the owner, who reads what the agent reads. In a closed
+    /// one it is the agent with its token, or else an administrator (SPEC 5.5).
     ///
     /// # Errors
-    /// The token that is given opens nothing.
+    /// The given token is invalid.
     pub(crate) async fn viewer(&self, agent: &AgentHandle) -> Result<Viewer, Failure> {
         if !self.is_closed {
             return Ok(Viewer::Agent);
@@ -136,11 +136,11 @@ impl Installation {
         Ok(Viewer::administrator(self.actor(agent).await?))
     }
 
-    /// Whoever acts: the agent or the administrator of its account whose token is given, or else whoever
-    /// types commands. What an agent lets somebody see is for the one of them who asked (SPEC 5.2).
+    /// The actor: the agent or the administrator of its account whose token is given, or else the user of the command
+    /// line. An access grant is valid only for its requester (SPEC 5.2).
     ///
     /// # Errors
-    /// The token that is given opens nothing.
+    /// The given token is invalid.
     pub(crate) async fn actor(&self, agent: &AgentHandle) -> Result<Actor, Failure> {
         Ok(match self.holder().await? {
             Some(holder) if is_own(agent, &holder) => Actor::agent(agent.name()),
@@ -156,17 +156,17 @@ impl Installation {
         })
     }
 
-    /// Whoever saves, sets or handles something by a command: the owner of the machine, who is not blind, or
-    /// in a closed installation an administrator (SPEC 3.4).
+    /// The author of a change by command: the owner of the machine, who is not content-blind, or in a closed
+    /// installation an administrator (SPEC 3.4).
     pub(crate) fn author(&self) -> Actor {
         author_where(self.is_closed)
     }
 
-    /// Whoever does what is the agent's to do: the owner of the machine, or in a closed installation the agent,
-    /// whose token is given, or an administrator.
+    /// The actor of an agent's own operations: the owner of the machine, or in a closed installation an administrator
+    /// or the agent whose token is given.
     ///
     /// # Errors
-    /// The token that is given opens nothing.
+    /// The given token is invalid.
     pub(crate) async fn owner_or_actor(&self, agent: &AgentHandle) -> Result<Actor, Failure> {
         match self.is_closed {
             true => self.actor(agent).await,
@@ -174,7 +174,7 @@ impl Installation {
         }
     }
 
-    /// Whoever the given token is for; `None` without one.
+    /// The principal of the given token; `None` without one.
     async fn holder(&self) -> Result<Option<Principal>, Failure> {
         if self.token.is_empty() {
             return Ok(None);
@@ -184,7 +184,7 @@ impl Installation {
             Failure::new(format!("the token in {TOKEN} opens nothing"))
                 .hint("it may have ended or been revoked; `memoir token list` shows the tokens that there are")
         })?;
-        // Now: a use is kept in memory until it is written, and this process ends soon.
+        // Written now: a use is buffered in memory, and this process ends soon.
         self.memoir.write_uses().await?;
         Ok(Some(holder))
     }
@@ -198,8 +198,8 @@ impl Installation {
         lens.as_agent().or_else(|_| self.refuse(agent))
     }
 
-    /// As [`Installation::own`], for the hooks and tools of a program on this machine: they use the token that is stored
-    /// for them. An agent that is not in use yet gets its first one.
+    /// As [`Installation::own`], for the hooks and tools of a program on this machine: they use their stored token. An
+    /// agent that is not in use yet gets its first token.
     ///
     /// # Errors
     /// The installation is closed, and no token of the agent is given or stored.
@@ -213,8 +213,8 @@ impl Installation {
         self.own(agent).await
     }
 
-    /// The token of the agent that programs on this machine use. Where none that opens is stored, one is made and
-    /// stored: in an open installation by its owner, in a closed one the first one of an agent that is not in use.
+    /// The agent's token for programs on this machine. Without a stored valid one it is created and stored: in an open
+    /// installation by its owner, in a closed one only for an agent that is not in use.
     ///
     /// # Errors
     /// The installation is closed, and the agent is in use; the file of the tokens cannot be read or written.
@@ -222,7 +222,7 @@ impl Installation {
         &self,
         agent: &AgentHandle,
     ) -> Result<Zeroizing<String>, Failure> {
-        // By the identifier, since an agent may be given another name.
+        // By the identifier, since an agent can be renamed.
         let id = agent.scope().agent.to_string();
         let stored = tokens::stored(&self.place, &id)?;
         for token in stored.into_iter().map(Zeroizing::new) {
@@ -235,7 +235,7 @@ impl Installation {
             return Ok(self.token.clone());
         }
         let (provision, actor) = match self.is_closed {
-            // Not the command line: an agent's leave for a token of the administrator there is not used up by a hook.
+            // Not the command line: a hook does not use up the agent's grant of a token to that administrator.
             true => (
                 Provision::First,
                 Actor::administrator("programs on this machine"),
@@ -253,35 +253,35 @@ impl Installation {
         }
     }
 
-    /// Whether the token is one of the agent's that counts.
+    /// Whether the token is a valid one of the agent.
     async fn opens(&self, agent: &AgentHandle, token: &str) -> Result<bool, Failure> {
         let holder = self.memoir.authenticate(token).await?;
         Ok(holder.is_some_and(|holder| is_own(agent, &holder)))
     }
 
-    /// Before the installation is closed: see [`closing::keep_programs`].
+    /// Runs [`closing::keep_programs`] before the installation is closed.
     ///
     /// # Errors
-    /// As for that.
+    /// As for that function.
     pub(crate) async fn keep_programs(&self, global: &Global) -> Result<Vec<String>, Failure> {
         closing::keep_programs(&self.memoir, global, self.is_configured_closed).await
     }
 
-    /// Refuses a caller who may not see the agent's words.
+    /// Refuses a caller who may not read the agent's texts.
     pub(crate) fn refuse<T>(&self, agent: &AgentHandle) -> Result<T, Failure> {
         let name = agent.name();
         Err(self.closed(&format!("the text of `{name}` is shown to the agent only")))
     }
 
-    /// The refusal of a closed installation, with both ways out.
+    /// The refusal of a closed installation, with both remedies.
     pub(crate) fn closed(&self, done: &str) -> Failure {
         Failure::closed(done, self.is_configured_closed)
     }
 
-    /// The session of that identifier, and its agent: a whole identifier, the beginning of one among the latest
-    /// sessions of each agent, or `last`.
+    /// The session of that identifier, and its agent. `id` is a whole identifier, the beginning of one of each agent's
+    /// latest sessions, or `last`.
     pub(crate) async fn session(&self, id: &str) -> Result<(AgentHandle, SessionId), Failure> {
-        // As one is written: nobody looks for the end of what is whole.
+        // A complete identifier is not searched for.
         const IDENTIFIER: usize = 36;
         if id.len() >= IDENTIFIER {
             return Ok(self.account.session_agent(id).await?);
@@ -319,15 +319,15 @@ impl Installation {
     }
 }
 
-/// How many sessions of each agent are looked through for the beginning of an identifier.
+/// How many sessions of each agent are searched for the beginning of an identifier.
 const LATEST_SESSIONS: u32 = 200;
 
-/// Shorter beginnings are most likely a slip.
+/// Shorter beginnings are most likely mistyped.
 fn is_beginning(text: &str, id: SessionId) -> bool {
     text.len() >= 4 && id.to_string().starts_with(&text.to_lowercase())
 }
 
-/// The name that is most like the one that was typed; `None` where none is.
+/// The name that is most like the typed one; `None` where none is similar.
 pub(crate) fn closest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     const LIKE: f32 = 0.6;
     let typed = typed.to_lowercase();
@@ -352,7 +352,7 @@ pub(crate) fn closest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> 
         .map(|(name, _)| name)
 }
 
-/// As [`Installation::author`], of an installation whose account is not known yet.
+/// As [`Installation::author`], for an installation whose account is not known yet.
 ///
 /// # Errors
 /// The store or the key store fails.
@@ -381,7 +381,7 @@ pub(crate) async fn memoir(global: &Global) -> Result<Memoir, Failure> {
     opened(global).await.map(|(memoir, _)| memoir)
 }
 
-/// Finishes what was left half-done (SPEC 6.2), and says what was, and what could not be.
+/// Finishes interrupted work (SPEC 6.2), and reports what was finished and what failed.
 ///
 /// # Errors
 /// The store fails.
@@ -425,7 +425,7 @@ pub(crate) async fn opened(global: &Global) -> Result<(Memoir, bool), Failure> {
     Ok((memoir, closed))
 }
 
-/// An installation on that store, with those keys. `is_shared` says whether several machines may share the store.
+/// Builds an installation on that store, with those keys. `is_shared`: several machines may share the store.
 ///
 /// # Errors
 /// A provider's settings are wrong.
@@ -449,7 +449,7 @@ pub(crate) fn on(
     ))
 }
 
-/// Whoever types commands, where that is to be an administrator.
+/// The user of the command line as an administrator.
 pub(crate) fn administrator() -> Actor {
     Actor::administrator("command line")
 }

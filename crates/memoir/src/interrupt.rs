@@ -1,18 +1,18 @@
-//! Ctrl-C, and being told to end by the system.
+//! Interruption by Ctrl-C or a termination signal of the system.
 
 use std::task::Poll;
 
-/// Runs `work` until it is done; `None` where somebody interrupts it first. The work is then dropped.
+/// Runs `work` until it is done; `None` where it is interrupted first. The work is then dropped.
 pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
-        // Where both happen at once, the work counts as done.
+        // Where both happen together, the work counts as done.
         biased;
         done = work => Some(done),
         () = interrupted() => None,
     }
 }
 
-/// As [`interrupted`], listening from now on and not only once it is waited for.
+/// As [`interrupted`], but it listens from the call on and not only from the first poll.
 pub(crate) async fn listening() -> impl Future<Output = ()> {
     let mut interruption = Box::pin(interrupted());
     // Polling once registers the handler, so that a signal does not end the process from now on.
@@ -26,8 +26,8 @@ pub(crate) async fn listening() -> impl Future<Output = ()> {
     }
 }
 
-/// Comes back when somebody presses Ctrl-C or the system asks for an end. Never, where signals cannot
-/// be listened to: then they end the process.
+/// Returns when the user presses Ctrl-C or the system requests termination. It never returns where signals cannot be
+/// handled: then they end the process.
 pub(crate) async fn interrupted() {
     #[cfg(unix)]
     {

@@ -1,5 +1,5 @@
-//! Where the keys are: the master key in a file of its own or in the environment, and the key store with
-//! the agents' keys in a file beside the database, or in a database of PostgreSQL of its own (SPEC 5.3, 5.4).
+//! The location of the keys. The master key is in a file of its own or in the environment. The key store with the
+//! agents' keys is a file beside the database, or a database of PostgreSQL of its own (SPEC 5.3, 5.4).
 
 use std::{
     ffi::OsString,
@@ -20,22 +20,22 @@ use crate::{
 
 /// Holds the master key itself.
 pub(crate) const GIVEN: &str = "MEMOIR_MASTER_KEY";
-/// Holds the next master key, for a rotation of one that is given.
+/// Holds the next master key, for the rotation of one from the environment.
 pub(crate) const NEXT: &str = "MEMOIR_NEW_MASTER_KEY";
 
-/// Names the database in which the key store is, where that is no file.
+/// Names the database of the key store, where that is no file.
 pub(crate) const URL: &str = "MEMOIR_KEYS_URL";
 
-/// Opens the key store that goes with the database. Where there is neither, keys are made.
+/// Opens the key store of the database. Where neither exists, keys are created.
 ///
 /// # Errors
-/// The master key or the key store is lost, wrong, or open to others; nothing was written then.
+/// The master key or the key store is lost, wrong, or readable by others; nothing was written then.
 pub(crate) async fn open(global: &Global, config: &Config) -> Result<KeyStore, Failure> {
     let database = database::path(global.database.as_deref())?;
-    // Whoever has a database has keys: new ones in their place would open nothing in it.
+    // An existing database has keys: new ones could open nothing in it.
     let must_exist = database::is_in_use(global.database.as_deref()).await?;
     let source = source(global, config)?;
-    // Beside a database that was named, a folder that is missing was mistyped.
+    // A missing folder of a named database was mistyped.
     if let (false, MasterSource::File(path)) = (must_exist, &source)
         && path.parent() != database.parent()
         && let Some(folder) = path.parent()
@@ -53,7 +53,7 @@ pub(crate) async fn open(global: &Global, config: &Config) -> Result<KeyStore, F
 /// The key store in PostgreSQL; `None` where it is a file.
 ///
 /// # Errors
-/// It cannot be reached, or lies where the data lie; what is in the environment is no URL.
+/// It cannot be reached, or is in the data's own database; the variable holds no URL.
 pub(crate) async fn shared(
     global: &Global,
     config: &Config,
@@ -62,7 +62,7 @@ pub(crate) async fn shared(
     let Some(KeysUrl(url)) = url(config)? else {
         return Ok(None);
     };
-    // A key store in the data's own database is refused by this identity: whoever stole it would have both.
+    // This identity detects a key store in the data's own database: a thief of that database would have both.
     let data = match database::postgres(global.database.as_deref()) {
         Some(data) => Some(PostgresStore::at(data)?.identity().await?),
         None => None,
@@ -74,7 +74,7 @@ pub(crate) async fn shared(
 /// Whether the key store is a file.
 ///
 /// # Errors
-/// What is in the environment is no URL.
+/// The variable holds no URL.
 pub(crate) fn is_file(config: &Config) -> Result<bool, Failure> {
     Ok(url(config)?.is_none())
 }
@@ -91,10 +91,10 @@ fn url(config: &Config) -> Result<Option<KeysUrl>, Failure> {
     }
 }
 
-/// Where the master key comes from.
+/// The source of the master key.
 ///
 /// # Errors
-/// What is in the environment is no master key.
+/// The variable holds no master key.
 pub(crate) fn source(global: &Global, config: &Config) -> Result<MasterSource, Failure> {
     if let Some(given) = from_environment(GIVEN)? {
         return Ok(MasterSource::Given(given));
@@ -110,7 +110,7 @@ pub(crate) fn from_environment(name: &str) -> Result<Option<MasterKey>, Failure>
     let Some(text) = std::env::var_os(name).filter(|text| !text.is_empty()) else {
         return Ok(None);
     };
-    // What is no UTF-8 is no key, and the message says so without showing it.
+    // A value that is not UTF-8 is no key, and the message reports that without showing it.
     let text = Zeroizing::new(text.into_string().unwrap_or_default());
     MasterKey::from_text(&text, name)
         .map(Some)
@@ -120,9 +120,9 @@ pub(crate) fn from_environment(name: &str) -> Result<Option<MasterKey>, Failure>
         }))
 }
 
-/// The file of the master key: the one configured; for the user's own database, one in the
-/// configuration directory, so that a copy of the data directory alone opens nothing; and for a database
-/// that was named, one beside it, so that the two are not parted by accident.
+/// The configured file of the master key. By default the user's own database has it in the configuration directory, so
+/// that a copy of the data directory alone opens nothing. A named database has it beside itself, so that the two are
+/// not separated by accident.
 pub(crate) fn master_key_file(global: &Global, config: &Config) -> Result<PathBuf, Failure> {
     if let Some(path) = &config.master_key_file {
         return Ok(path.clone());

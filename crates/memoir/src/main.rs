@@ -1,7 +1,7 @@
-//! The `memoir` command: reads what was typed, calls a use case, prints what came of it.
+//! The `memoir` command: parses the arguments, calls a use case, prints its result.
 //!
-//! Owns the arguments, the configuration file, the place of the database and the text for people. Owns
-//! no rule: what may be done is decided below, the same for every door.
+//! Owns the arguments, the configuration file, the location of the database and the text for people. Owns no rule: the
+//! layers below apply the same rules to every interface.
 
 mod cli;
 mod closing;
@@ -47,7 +47,7 @@ use crate::{
 };
 
 fn main() -> ExitCode {
-    // First, before anything is read that must not be dumped or printed.
+    // First, before any secret is read.
     forbid_core_dumps();
     hush_panics();
     let arguments = match typed() {
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
         terminal::do_not_page();
     }
     let mut runtime = match arguments.command {
-        // Many at once.
+        // The service handles many requests concurrently.
         cli::Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
     };
@@ -88,7 +88,7 @@ fn main() -> ExitCode {
         });
     match ending {
         Ok(Ending::Done) => ExitCode::SUCCESS,
-        // Whoever read the answer has seen enough of it.
+        // The reader of stdout stopped early, which is no failure.
         Err(Failure::PipeClosed) => ExitCode::SUCCESS,
         Ok(Ending::Refused) => ExitCode::FAILURE,
         // The shell's own status for a command that Ctrl-C has ended.
@@ -96,7 +96,7 @@ fn main() -> ExitCode {
         Err(Failure::ShownFailure(failure)) => {
             terminal::problem(&failure.to_string());
             if is_json {
-                // Standard output holds what was asked for, and nothing else.
+                // Standard output holds the result only.
                 terminal::problem(&failure.to_json().to_string());
             }
             ExitCode::FAILURE
@@ -104,8 +104,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// What was typed. The pages of help are put together only where one of them is to be shown, since that takes longer
-/// than to read a command.
+/// Parses the arguments. Help pages are built only where one of them is shown, since that takes longer than parsing a
+/// command.
 fn typed() -> clap::error::Result<Arguments> {
     let typed = match Arguments::command().try_get_matches() {
         Err(error) if error.kind() != ErrorKind::DisplayVersion => {
@@ -119,10 +119,9 @@ fn typed() -> clap::error::Result<Arguments> {
     Arguments::from_arg_matches(&typed?)
 }
 
-/// Prints help, or what is wrong with what was typed. A program whose hook was written by another version of
-/// Memoir is not stopped by that.
+/// Prints help or a usage error. A hook that another version of Memoir registered does not stop its program.
 fn wrongly_typed(error: &clap::Error) -> ExitCode {
-    // Nobody listens to what cannot be printed.
+    // An error of printing cannot be reported.
     let _ = error.print();
     // `memoir setup` writes hooks with the command as the first argument.
     let is_hook = std::env::args().nth(1).is_some_and(|name| name == "hook");
@@ -133,7 +132,7 @@ fn wrongly_typed(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// A core dump would hold what is in memory: keys and an agent's words (SPEC 5.1).
+/// A core dump would hold the process's memory: keys and an agent's texts (SPEC 5.1).
 #[cfg(unix)]
 fn forbid_core_dumps() {
     use rustix::process::{Resource, Rlimit, setrlimit};
@@ -141,14 +140,14 @@ fn forbid_core_dumps() {
         current: Some(0),
         maximum: Some(0),
     };
-    // To lower a limit is always allowed.
+    // Lowering a limit is always allowed.
     let _ = setrlimit(Resource::Core, none);
 }
 
 #[cfg(not(unix))]
 fn forbid_core_dumps() {}
 
-/// What a panic says may be an agent's words; where it was is enough to find it (SPEC 5.1).
+/// A panic's message may contain an agent's texts; its place is enough to find it (SPEC 5.1).
 fn hush_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
@@ -159,9 +158,8 @@ fn hush_panics() {
     }));
 }
 
-/// Logs go to stderr: as much as `MEMOIR_LOG` or `RUST_LOG` asks for, or else `-v`; errors alone where none does, and in
-/// any case every failure that is Memoir's own. What other crates would write at work is left out, however much
-/// is asked for; and so are the spans, which are for traces.
+/// Logs go to stderr, at the level of `MEMOIR_LOG`, `RUST_LOG` or `-v`; without those, errors alone. Failures of
+/// Memoir's own are always logged. Other crates' routine events, and spans, which are for traces, never are.
 fn start_log(traces: Option<&Traces>, verbose: u8) {
     let wanted = ["MEMOIR_LOG", "RUST_LOG"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Bars for what takes longer than a second: on a terminal's stderr, and nowhere else.
+//! Progress bars for work that lasts longer than a second, on a terminal's stderr only.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::terminal;
 
-/// What takes less is over before anybody wonders.
+/// Shorter work shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(120);
 
-/// A bar that comes after a second, and goes with this.
+/// A bar that appears after a second, and is removed when this is dropped.
 pub(crate) struct ProgressLine {
     pub(crate) bar: ProgressBar,
     coming: tokio::task::JoinHandle<()>,
 }
 
 impl ProgressLine {
-    /// Of that length; `None` where nobody knows it. Within a runtime.
+    /// A bar of that length; `None` for an unknown one. Must be called within a runtime.
     pub(crate) fn start(length: Option<u64>, template: &str) -> Self {
         let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(template) {

@@ -1,4 +1,4 @@
-//! A service that is asked in the place of a database on this machine.
+//! A remote service in place of a database on this machine.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use crate::{
     tokens,
 };
 
-/// Until when one request is answered.
-// Longer than the service takes for its last word, which is that it goes on with what was asked for
-// (`ServiceOptions::answer_time`): a client that gives up before cannot tell that from a service that is gone.
+/// The time limit of one request.
+// Longer than the service's own limit (`ServiceOptions::answer_time`), after which it responds that it goes on. A
+// client that ends earlier cannot distinguish that from a service that is down.
 const TIME: Duration = Duration::from_secs(75);
-/// What a service answers that goes on with a request.
+/// The code of a service that goes on with a request.
 const STILL_RUNNING: &str = "still_running";
-/// Until when a connection is there.
+/// The time limit of connecting.
 const CONNECTING: Duration = Duration::from_secs(5);
 
 /// One agent behind a service. It holds a token, and is never formatted.
@@ -27,17 +27,17 @@ const CONNECTING: Duration = Duration::from_secs(5);
 pub(crate) struct Remote {
     client: Client,
     url: Url,
-    /// The address as it was given.
+    /// The address as given.
     given_url: String,
     agent: String,
     token: String,
 }
 
 impl Remote {
-    /// With the token in the environment, or else the one that is kept for this service and agent.
+    /// Uses the token of the environment, or else the stored one for this service and agent.
     ///
     /// # Errors
-    /// The address is none; no agent is named, or there is no token.
+    /// The address is invalid; no agent is named, or there is no token.
     pub(crate) fn open(given_url: &str, agent: Option<&str>) -> Result<Self, Failure> {
         let url = address(given_url)?;
         let agent = agent.ok_or_else(|| {
@@ -57,13 +57,13 @@ impl Remote {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = Client::builder()
             .user_agent(concat!("memoir/", env!("CARGO_PKG_VERSION")))
-            // The token would go along to an address that nobody named.
+            // A redirect would send the token to an address that the user did not name.
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECTING)
             .timeout(TIME);
         let builder = match url.scheme() {
-            // To read the system's certificates takes longer than the request. A proxy of the environment would
-            // read the token and every word: through one of HTTPS goes what it cannot read.
+            // Reading the system's certificates takes longer than the request. A proxy of the environment could read
+            // the token and every text over HTTP; HTTPS is encrypted through a proxy.
             "http" => builder.tls_certs_only([]).no_proxy(),
             _ => builder,
         };
@@ -79,7 +79,7 @@ impl Remote {
         })
     }
 
-    /// The address as it was given.
+    /// The address as given.
     pub(crate) fn given_url(&self) -> &str {
         &self.given_url
     }
@@ -89,10 +89,10 @@ impl Remote {
         &self.agent
     }
 
-    /// Asks for what is under the agent; nothing for the agent itself.
+    /// Gets a resource of the agent; an empty path is the agent itself.
     ///
     /// # Errors
-    /// The service is away or refuses.
+    /// The service is down or refuses.
     pub(crate) async fn get<T: DeserializeOwned>(
         &self,
         what: &str,
@@ -106,7 +106,7 @@ impl Remote {
         self.answer(request).await
     }
 
-    /// Sends what belongs under the agent.
+    /// Posts to a resource of the agent.
     ///
     /// # Errors
     /// As for [`Remote::get`].
@@ -119,7 +119,7 @@ impl Remote {
         self.answer(self.client.post(url).json(body)).await
     }
 
-    /// One message of the Model Context Protocol, and what is answered; `None` for nothing.
+    /// Sends one message of the Model Context Protocol. `None` is an empty response.
     ///
     /// # Errors
     /// As for [`Remote::get`].
@@ -128,14 +128,14 @@ impl Remote {
             .client
             .post(self.place(&["mcp"]))
             .header("content-type", "application/json")
-            // MCP demands that each client accepts both.
+            // MCP requires that each client accepts both.
             .header("accept", "application/json, text/event-stream")
             .body(message);
         let text = self.text(request).await?;
         Ok((!text.trim().is_empty()).then_some(text))
     }
 
-    /// A digest of a text under the token, for whoever knows it again by this alone.
+    /// A digest of a text under the token, by which this client recognises the text again.
     pub(crate) fn digest(&self, text: &str) -> u64 {
         // A token is of any length, and a key of 32 bytes.
         let key = Digester::new(&[0; 32]).message(&self.token);
@@ -160,13 +160,13 @@ impl Remote {
     ) -> Result<T, Failure> {
         let text = self.text(request).await?;
         serde_json::from_str(&text)
-            // Not what the parser says, which may quote what it read.
+            // Not the parser's message, which may quote the response.
             .map_err(|_| Failure::new(format!("`{}` answers with something else", self.url)))
     }
 
     async fn text(&self, request: reqwest::RequestBuilder) -> Result<String, Failure> {
         let away = |error: reqwest::Error| {
-            // The innermost error says why; the outer ones only name the address again.
+            // The innermost error gives the cause; the outer ones only name the address again.
             let failure = Failure::new(format!(
                 "no answer from `{}`: {}",
                 self.url,
@@ -187,7 +187,7 @@ impl Remote {
         if status.is_success() {
             return Ok(text);
         }
-        // A proxy on the way may answer with a page, which is no JSON and has no code.
+        // A proxy may respond with a page, which is no JSON and has no code.
         let problem: Value = serde_json::from_str(&text).unwrap_or_default();
         let code = problem["code"].as_str().unwrap_or("no code");
         if code == STILL_RUNNING {
@@ -215,8 +215,8 @@ fn innermost(error: &dyn std::error::Error) -> String {
     innermost.to_string()
 }
 
-/// What to say of an address to which the agent's token and words go unencrypted; `None` where they do not leave this
-/// machine so. It is no reason to refuse: the network may be the user's own.
+/// A warning for an address to which the agent's token and texts go unencrypted; `None` where they do not leave this
+/// machine. It is no reason to refuse: the network may be the user's own.
 pub(crate) fn warning_of(url: &str) -> Option<String> {
     let url = address(url).ok()?;
     let is_open = url.scheme() == "http" && !memoir_model::is_loopback(&url);
@@ -231,7 +231,7 @@ pub(crate) fn warning_of(url: &str) -> Option<String> {
 /// Stores the token of an agent behind a service, for the hooks and tools of programs.
 ///
 /// # Errors
-/// The address is none; the file cannot be read or written.
+/// The address is invalid; the file cannot be read or written.
 pub(crate) fn store_token(url: &str, agent: &str, token: &str) -> Result<(), Failure> {
     tokens::store(address(url)?.as_str(), agent, token)
 }

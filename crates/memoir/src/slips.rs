@@ -1,4 +1,4 @@
-//! What somebody meant who typed a line that cannot be read: said beside what is wrong with it.
+//! Suggestions for a command line that cannot be parsed.
 
 use clap::{
     Command,
@@ -7,8 +7,8 @@ use clap::{
 
 use crate::installation::closest;
 
-/// The command whose options take what looks like another option, such as `-1`: what is wrong with it is then told
-/// by who reads the value.
+/// The command whose options accept values that look like an option, such as `-1`. The parser of the value then reports
+/// what is wrong with it.
 pub(crate) fn reading_negatives(command: Command) -> Command {
     command
         .mut_args(|argument| {
@@ -18,10 +18,10 @@ pub(crate) fn reading_negatives(command: Command) -> Command {
         .mut_subcommands(reading_negatives)
 }
 
-/// The error with the command that is closest to one whose help was asked for, and that there is not.
+/// The error with the closest command to an unknown one whose help was requested.
 pub(crate) fn with_closest(mut error: clap::Error, commands: &Command) -> clap::Error {
     let is_named = error.get(ContextKind::SuggestedSubcommand).is_some();
-    // clap looks for the closest command itself, except under `memoir help`.
+    // clap finds the closest command itself, except under `memoir help`.
     if error.kind() != ErrorKind::InvalidSubcommand || is_named {
         return error;
     }

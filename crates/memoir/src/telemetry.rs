@@ -1,16 +1,14 @@
-//! Traces over OTLP, for those who configured a collector; without one nothing is sent anywhere (SPEC 6.4).
+//! Traces over OTLP to a configured collector; without one nothing is sent (SPEC 6.4).
 //!
-//! Owns the exporter and the HTTP client that it sends with. What is exported are the spans that the use
-//! cases and the service make for it, and nothing else: no event of a log, no span of another crate. A
-//! collector that does not answer disturbs nothing: spans wait in a queue of a fixed length and are dropped
-//! where it is full.
+//! Owns the exporter and its HTTP client. Only the spans that the use cases and the service make for it are exported:
+//! no log event, no span of another crate. A collector that does not respond does not block: spans wait in a queue of a
+//! fixed length and are dropped where it is full.
 //!
-//! Only this file knows OpenTelemetry. Its layer takes the spans of the target `memoir::trace` and no event,
-//! so that no log line and no other crate's span can be exported. Their attributes are a closed list, which a
-//! test compares with what a collector receives.
+//! Only this file knows OpenTelemetry. Its layer accepts the spans of the target `memoir::trace` only. Their attributes
+//! are a closed list, which a test compares with what a collector receives.
 //!
-//! It is OTLP over HTTP with the one HTTP client, and not gRPC, which brings a second server stack. The
-//! exporter's thread hands each batch to the process's runtime.
+//! It uses OTLP over HTTP with the one HTTP client, and not gRPC, which needs a second server stack. The exporter's
+//! thread passes each batch to the process's runtime.
 
 use std::{
     env,
@@ -32,15 +30,15 @@ use crate::{cli::Arguments, cli::Command, config::Config, terminal};
 
 /// How long a request to the collector may take.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
-/// How long the end of the process waits for the last spans to be taken.
+/// How long the end of the process waits for the export of the last spans.
 const LAST_TIME: Duration = Duration::from_secs(5);
 
-/// What sends spans while the process runs.
+/// The exporter of spans.
 pub(crate) struct Traces(SdkTracerProvider);
 
 impl Traces {
-    /// For a command that runs sessions, where a collector is configured; `None` otherwise. What keeps the
-    /// spans from being sent is told, and keeps nothing else from being done.
+    /// Starts the exporter for a command that runs sessions; `None` without a configured collector. An error of it is
+    /// logged, and stops nothing else.
     pub(crate) fn start(arguments: &Arguments, runtime: &Handle) -> Option<Self> {
         let runs_sessions = matches!(
             arguments.command,
@@ -49,7 +47,7 @@ impl Traces {
         if !runs_sessions || is_switched_off() {
             return None;
         }
-        // What is wrong with the file is told by the command, which reads it too.
+        // The command reads the file too, and reports an error of it.
         let configured = Config::read(arguments.global.config.as_deref()).ok();
         let configured = configured.and_then(|config| config.otlp_endpoint);
         if configured.is_none() && !has_endpoint() {
@@ -65,7 +63,7 @@ impl Traces {
         }
     }
 
-    /// What hands the spans over.
+    /// The layer that exports the spans.
     pub(crate) fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: Subscriber + for<'span> LookupSpan<'span>,
@@ -83,7 +81,7 @@ impl Traces {
             }))
     }
 
-    /// Sends what is left, as far as that is possible in a few seconds.
+    /// Sends the remaining spans, as far as that is possible in a few seconds.
     pub(crate) async fn finish(self) {
         // Another thread waits for the exporter, since this runtime must stay free to send the last spans.
         let last = tokio::task::spawn_blocking(move || self.0.shutdown_with_timeout(LAST_TIME));
@@ -98,7 +96,7 @@ fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// Whether the environment names a collector, as every program that speaks OTLP reads it.
+/// Whether the environment names a collector, as every program with OTLP reads it.
 fn has_endpoint() -> bool {
     [
         opentelemetry_otlp::OTEL_EXPORTER_OTLP_ENDPOINT,
@@ -136,13 +134,13 @@ fn provider(endpoint: Option<String>, runtime: &Handle) -> Result<SdkTracerProvi
         .build())
 }
 
-/// The way to the collector. The exporter has a thread of its own, which cannot drive the client; the
-/// process's runtime does.
+/// The client of the collector. The exporter has a thread of its own, which cannot drive it; the process's runtime
+/// does.
 #[derive(Debug)]
 struct Collector {
     client: Client,
     runtime: Handle,
-    /// Whether the last request failed: that is told once, and not for every batch of spans.
+    /// Whether the last request failed: a failure is logged once, and not for every batch of spans.
     is_failing: AtomicBool,
 }
 
@@ -152,7 +150,7 @@ impl Collector {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .user_agent(concat!("memoir/", env!("CARGO_PKG_VERSION")))
-            // A redirect could send spans to an address that nobody configured.
+            // A redirect could send spans to an address that is not configured.
             .redirect(Policy::none())
             .referer(false)
             .no_proxy()
@@ -200,7 +198,7 @@ impl HttpClient for Collector {
 }
 
 async fn send(client: Client, request: reqwest::Request) -> Result<Response<Bytes>, HttpError> {
-    /// More than any collector answers.
+    /// More than any collector's response.
     const MOST_BYTES: usize = 1 << 20;
     let mut answer = client.execute(request).await?;
     let mut response = Response::builder().status(answer.status());

@@ -1,5 +1,5 @@
-//! Writing: data to stdout, everything else to stderr, colour where it is welcome, and nothing that a
-//! memory could drive the terminal with.
+//! Output: data to stdout, everything else to stderr, colour where it is supported. Texts of memories cannot control
+//! the terminal.
 
 use std::{
     borrow::Cow,
@@ -25,7 +25,7 @@ pub(crate) const REMOVED_WORD: Style = AnsiColor::Red.on_default().bold().underl
 pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
 pub(crate) const ADDED_WORD: Style = AnsiColor::Green.on_default().bold().underline();
 
-/// Prints text for people to stdout. Escape sequences of this program are dropped where nobody sees them.
+/// Prints text for people to stdout. Escape sequences of this program are dropped where stdout is no terminal.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut text = text.trim_end_matches('\n').to_owned();
     if text.is_empty() {
@@ -38,17 +38,17 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     written(anstream::stdout().lock().write_all(text.as_bytes()))
 }
 
-/// Whether long texts are printed as they are, on a terminal too.
+/// Whether long texts are printed without a pager, on a terminal too.
 // The setting is global, since the functions that print do not know the arguments.
 static UNPAGED: AtomicBool = AtomicBool::new(false);
 
-/// Prints long texts as they are from now on.
+/// Prints long texts without a pager from now on.
 pub(crate) fn do_not_page() {
     UNPAGED.store(true, Ordering::Relaxed);
 }
 
-/// Hands a text to the pager that is longer than the terminal. `false` where it is not, where nobody looks at stdout,
-/// or where no pager can be started.
+/// Passes a text that is longer than the terminal to the pager. `false` where it is shorter, where stdout is no
+/// terminal, or where no pager can be started.
 fn page(text: &str) -> bool {
     if UNPAGED.load(Ordering::Relaxed) || !stdout_is_watched() {
         return false;
@@ -61,17 +61,17 @@ fn page(text: &str) -> bool {
     let mut command = shell(&pager);
     // The user's own settings for `less` are kept.
     if std::env::var_os("LESS").is_none() {
-        // Colours as they are, and nothing is cleared.
+        // Colours are passed through, and the screen is not cleared.
         command.env("LESS", "FRX");
     }
     let Ok(mut child) = command.stdin(Stdio::piped()).spawn() else {
         return false;
     };
     if let Some(mut stdin) = child.stdin.take() {
-        // Whoever has seen enough of it closes it.
+        // A user who quits the pager early closes the pipe.
         let _ = stdin.write_all(text.as_bytes());
     }
-    // The shell says that it knows no such command.
+    // The shell's status for an unknown command.
     const NOT_THERE: i32 = 127;
     child
         .wait()
@@ -101,7 +101,7 @@ fn shell(line: &str) -> Command {
     command
 }
 
-/// Writes bytes to stdout as they are: data for another program.
+/// Writes bytes to stdout unchanged: data for another program.
 pub(crate) fn data(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     written(stdout.write_all(bytes).and_then(|()| stdout.flush()))
@@ -115,7 +115,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     data(&line)
 }
 
-/// Prints what a command came to: as one JSON document where that is asked for, else in words for people.
+/// Prints the result of a command: as one JSON document with `--json`, else as text for people.
 pub(crate) fn show(
     as_json: bool,
     value: &impl Serialize,
@@ -137,22 +137,22 @@ pub(crate) fn json_lines<T: Serialize>(values: impl IntoIterator<Item = T>) -> R
     written(stdout.flush())
 }
 
-/// Whether notes are left out.
+/// Whether notes are omitted.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Leaves notes and bars out from now on.
+/// Omits notes and bars from now on.
 pub(crate) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Prints to stderr, for people who want to be told. Where nobody listens, nothing is lost.
+/// Prints a note to stderr. Where stderr is closed, the note is lost without an error.
 pub(crate) fn note(text: &str) {
     if !QUIET.load(Ordering::Relaxed) {
         problem(text);
     }
 }
 
-/// Where a bar is drawn: on a terminal's stderr, unless notes are left out.
+/// The target of a bar: a terminal's stderr, unless notes are omitted.
 pub(crate) fn bars() -> ProgressDrawTarget {
     match QUIET.load(Ordering::Relaxed) {
         true => ProgressDrawTarget::hidden(),
@@ -160,9 +160,9 @@ pub(crate) fn bars() -> ProgressDrawTarget {
     }
 }
 
-/// Prints to stderr what went wrong.
+/// Prints an error to stderr.
 pub(crate) fn problem(text: &str) {
-    // Where stderr is closed, nobody can be told.
+    // Where stderr is closed, an error cannot be reported.
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 
@@ -185,12 +185,12 @@ pub(crate) fn width() -> Option<u16> {
     Some(width.max(NARROWEST))
 }
 
-/// Whether somebody looks at stdout.
+/// Whether stdout is a terminal.
 pub(crate) fn stdout_is_watched() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Text from elsewhere in a form that cannot drive a terminal, on one line.
+/// Escapes foreign text so that it cannot control a terminal, on one line.
 pub(crate) fn safe(text: &str) -> Cow<'_, str> {
     escape(text, false)
 }
@@ -220,15 +220,14 @@ fn escape(text: &str, with_lines: bool) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Control characters, and those that reorder or hide what stands beside them.
+/// Control characters, and those that reorder or hide the text beside them.
 fn is_driving(character: char) -> bool {
     // `is_control` includes the upper range: `\u{9b}` begins an escape sequence as `ESC [` does.
     character.is_control()
         || matches!(
             character,
             '\u{61c}'
-                // Not those that join letters and pictures (200c, 200d), without which texts of some languages fall
-                // apart.
+                // Not those that join letters and pictures (200c, 200d): texts of some languages need them.
                 | '\u{200b}'
                 | '\u{200e}'
                 | '\u{200f}'

@@ -20,12 +20,12 @@ const BAR: u64 = 16;
 pub(crate) struct ProgressPrinter {
     json: bool,
     edits: u32,
-    /// What could be removed at the beginning, in tokens.
+    /// The removable core size at the beginning, in tokens.
     removable_tokens: u64,
     running: RunningSession,
 }
 
-/// The session that runs now, for whoever must cancel it.
+/// The running session, for the code that must cancel it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunningSession(Arc<Mutex<Option<SessionId>>>);
 
@@ -50,12 +50,12 @@ impl ProgressPrinter {
         }
     }
 
-    /// The session that is under way.
+    /// The running session.
     pub(crate) fn running(&self) -> RunningSession {
         self.running.clone()
     }
 
-    /// Takes note of `progress`.
+    /// Processes `progress`.
     pub(crate) fn see(&mut self, progress: &Progress) {
         match progress {
             Progress::Begun { session, .. } => self.running.set(Some(*session)),
@@ -63,7 +63,7 @@ impl ProgressPrinter {
             _ => {}
         }
         if self.json {
-            // The end is printed as the session itself. A reader that went away does not end a session.
+            // The end is printed as the session itself. A closed stdout does not end a session.
             if !matches!(progress, Progress::Ended { .. }) {
                 let _ = terminal::json(progress);
             }
@@ -72,7 +72,7 @@ impl ProgressPrinter {
         }
     }
 
-    /// The line that tells of `progress`; `None` where another one tells it already.
+    /// The line for `progress`; `None` where another line reports it already.
     fn line(&mut self, progress: &Progress) -> Option<String> {
         Some(match progress {
             Progress::Begun {
@@ -97,7 +97,7 @@ impl ProgressPrinter {
                 styled(YELLOW, "declined", &quoted)
             }
             Progress::Opened { .. } => self.opened(progress),
-            // Protecting a memory does not count among the edits (SPEC 3.11).
+            // Protecting a memory is no edit (SPEC 3.11).
             Progress::Edited { tool, memories, .. } if *tool == "protect_memory" => {
                 styled(GREEN, "flag", &done(tool, memories))
             }
@@ -204,7 +204,7 @@ fn answered(tool: &str, refused: Option<&str>) -> Option<String> {
             };
             Some(styled(YELLOW, "refused", &format!("{tool}: {code}")))
         }
-        // The end is told right after.
+        // The end is reported right after.
         ("complete_refinement", None) => None,
         (_, None) => Some(styled(DIM, "searched", "")),
     }
@@ -212,7 +212,7 @@ fn answered(tool: &str, refused: Option<&str>) -> Option<String> {
 
 fn ended(session: &SessionFacts) -> Option<String> {
     let text = match (session.state, session.pre_session_tokens) {
-        // Told already, in the agent's words.
+        // Reported already, with the agent's reason.
         (State::Declined, _) => return None,
         (_, Some(_)) => session.stats.to_string(),
         // It was never opened.
@@ -226,7 +226,7 @@ fn ended(session: &SessionFacts) -> Option<String> {
     ))
 }
 
-/// What was done to which memories.
+/// The edit and its memories.
 fn done(tool: &str, memories: &[Number]) -> String {
     match (tool, memories) {
         ("consolidate_memories", _) => format!("consolidated {}", show::numbers(memories)),

@@ -46,7 +46,7 @@ impl WebhookSection {
             .map_err(|_| SecretProblem::Wrong)
     }
 
-    /// What is wrong with its secret, and what to do about it.
+    /// The problem of its secret, and the hint.
     fn problem_and_hint(&self, problem: &SecretProblem) -> (String, String) {
         let variable = &self.secret_env;
         match problem {
@@ -68,7 +68,7 @@ impl WebhookSection {
             .map_err(|problem| problem.to_string())?;
         let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
         let variable = &self.secret_env;
-        // A secret that was put there by mistake is not to be repeated by anything later.
+        // A secret that was put there by mistake must not be repeated later.
         let is_secret = variable.starts_with("whsec_");
         if variable.is_empty() || !variable.chars().all(is_name) || is_secret {
             return Err(
@@ -80,7 +80,7 @@ impl WebhookSection {
     }
 }
 
-/// Holds the sections against each other and the limits.
+/// Checks the sections against each other and the limits.
 ///
 /// # Errors
 /// Names the webhook by its place in the file, and the key.
@@ -104,10 +104,10 @@ pub(crate) fn checked(sections: Vec<WebhookSection>) -> Result<Vec<WebhookSectio
     Ok(sections)
 }
 
-/// Those of the configuration, ready to be sent.
+/// The configured webhooks, ready for delivery.
 ///
 /// # Errors
-/// A secret is missing, or is none.
+/// A secret is missing or invalid.
 pub(crate) fn opened(config: &Config) -> Result<Vec<Webhook>, Failure> {
     let places = config.webhooks.iter().enumerate();
     places
