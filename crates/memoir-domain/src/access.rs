@@ -1,24 +1,22 @@
-//! Asking an agent to be let in: to look at its words for a while, to be given a token of it, to have a memory
-//! shredded, or to send its words to a server of embeddings (SPEC 5.2, 5.5, 4.4, 6.4).
+//! Access requests: to read an agent's text for some minutes, to create a token, to connect a program, to shred a
+//! memory, or to send text to an embeddings server (SPEC 5.2, 5.5, 4.4, 6.4).
 //!
-//! A request is what the records that name it tell: [`AccessRequest::begun_by`] and
-//! [`AccessRequest::follow`] read it from them, and whoever decides something here writes the record and
-//! then follows it. So what is stored cannot say anything else than the log.
+//! The log alone defines a request: [`AccessRequest::begun_by`] and [`AccessRequest::follow`] derive it from its
+//! records. Each decision here writes its record and then follows it, so that the row cannot contradict the log.
 //!
 //! What a grant shows is decided by its [`AccessScope`]. `session` shows the records of that session, with
 //! the memories before and after, archived texts included, and its report, reason and rehearsal; nothing else. `core`
 //! shows the active core memories. `all` shows every memory, journal, archive and discarded ones included, every record
 //! and session, and the prompts: these are in no other scope.
 //!
-//! Only the agent answers: its client, or its model, which is told who asks, for what, for how long and why.
-//! A grant is for whoever asked (over REST, that token; in the console, that user, since the user was made)
-//! and for nobody else. Requests stay behind where an agent moves in an archive.
+//! Only the agent answers: its client, or its model, which is shown requester, scope, duration and purpose. A grant is
+//! for its requester only: over REST that token, in the console that user, since the user was created. Requests do not
+//! move with an agent in an archive.
 //!
-//! A grant is live only while two clocks agree: the time of day, which may stand neither before the grant nor
-//! before any record written since, and a monotonic clock that each process starts when it first sees the
-//! grant. The first one that says it is over ends it, on the record, and moving a clock again gives nothing
-//! back. Two seconds are forgiven, since nodes differ by as much. What is not noticed: a machine whose clock
-//! is set back while no Memoir runs, to a time after the last record.
+//! A grant is live only while two clocks agree. The time of day must not precede the grant or a record written since.
+//! Each process starts a monotonic clock when it first reads the grant. The first clock that passes the end ends the
+//! grant on the record; later clock changes do not renew it. Nodes may differ by two seconds. Undetected: while no
+//! Memoir runs, the clock is set back to a time after the last record.
 
 use std::{cmp::max, fmt, str::FromStr};
 
@@ -38,50 +36,49 @@ use crate::{
 
 /// Most characters of a purpose.
 pub const PURPOSE_LIMIT: usize = 2_000;
-/// Most characters of the reason that goes with an answer: an administrator reads it (SPEC 5.1).
+/// Most characters of the reason of an answer: an administrator reads it (SPEC 5.1).
 pub const REASON_LIMIT: usize = 300;
 /// Fewest characters of a sentence that a reason must not repeat.
-// Shorter ones, such as "Yes, please.", say nothing of a memory.
+// Shorter ones, such as "Yes, please.", reveal nothing of a memory.
 const SENTENCE_CHARACTERS: usize = 16;
-/// Most minutes for which an agent can be asked to let somebody look.
+/// Most minutes of read access that can be requested.
 pub const MINUTES_LIMIT: u32 = 60;
 /// How many requests of one agent can wait for its answer.
-// Each may cost the agent a question to its model, and where many wait, the one that matters is
-// overlooked.
+// Each may cost a model call, and among many the agent would overlook the important one.
 pub const WAITING_LIMIT: usize = 20;
-/// Days that a request waits after a no to one alike, which double with each further no.
+/// Days that a request must wait after a refusal of a similar one; each further refusal doubles them.
 const DAYS_AFTER_NO: i64 = 1;
-/// How often the wait doubles at most; after that it is more than a year.
+/// The most doublings of that wait, which then exceeds a year.
 const MOST_DOUBLINGS: u32 = 9;
-/// How long a request waits for its answer.
+/// How many days a request waits for its answer.
 const DAYS_TO_ANSWER: i64 = 7;
-/// For how many minutes a token that was granted can be fetched.
-// A yes that lies about unused is a way in that its agent forgets: it ends by itself.
+/// For how many minutes a granted token can be fetched.
+// The agent would forget an unused grant, so it ends by itself.
 const MINUTES_TO_FETCH: u32 = 60;
-/// For how many minutes stands what stands until it is taken back: a hundred years.
+/// The minutes of a grant that is valid until it is revoked: a hundred years.
 const STANDING_MINUTES: u32 = 100 * 366 * 24 * 60;
-/// By how much clocks that agree may differ, in microseconds: several nodes write into one log, and none
-/// of them is set back by a breath of the time service.
+/// The tolerated difference between clocks, in microseconds: several nodes write into one log, and time synchronization
+/// moves their clocks a little.
 const SKEW: i64 = 2_000_000;
 
 wire_names! {
-    /// What an agent is asked for, without the details.
+    /// The kind of an access request, without details.
     pub enum AccessKindName {
-        /// To look for a while.
+        /// Read access for some minutes.
         Read = "read",
-        /// To make one more token of it.
+        /// One more token of the agent.
         Token = "token",
-        /// To connect a program.
+        /// The connection of a program.
         Connection = "connection",
-        /// To have a memory shredded.
+        /// The shredding of a memory.
         Shred = "shred",
-        /// To send its words to a server of embeddings.
+        /// The sending of text to an embeddings server.
         Embeddings = "embeddings",
     }
 }
 
 wire_names! {
-    /// What may be seen, without the session.
+    /// The kind of a scope, without the session.
     pub enum AccessScopeName {
         /// What one session changed, archived texts included.
         Session = "session",
@@ -92,7 +89,7 @@ wire_names! {
     }
 }
 
-/// What of an agent somebody asks to see.
+/// The scope of read access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccessScope {
@@ -122,7 +119,7 @@ impl AccessScope {
         }
     }
 
-    /// Whether it shows the words of that memory.
+    /// Whether it shows the text of that memory.
     pub fn shows_memory(self, memory: &Memory) -> bool {
         match self {
             Self::Session(_) => false,
@@ -131,8 +128,7 @@ impl AccessScope {
         }
     }
 
-    /// Whether it shows the words of a record or of the end of that session; `None` for what belongs to
-    /// none.
+    /// Whether it shows the text of a record or of the end of that session; `None` for a record outside of sessions.
     pub fn shows_session(self, session: Option<SessionId>) -> bool {
         match self {
             Self::Session(id) => session == Some(id),
@@ -178,46 +174,45 @@ impl FromStr for AccessScope {
     }
 }
 
-/// What an agent is asked for.
+/// The requested kind of access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccessKind {
-    /// To let whoever asks look.
+    /// Read access by the requester.
     Read {
-        /// At what.
+        /// The requested scope.
         scope: AccessScope,
-        /// For how many minutes from the answer on, 1 to [`MINUTES_LIMIT`].
+        /// Minutes from the answer on, 1 to [`MINUTES_LIMIT`].
         minutes: u32,
     },
-    /// To let whoever asks make one more token of the agent (SPEC 5.5).
+    /// One more token of the agent, created by the requester (SPEC 5.5).
     Token {
-        /// From when on that token opens nothing; `None` for never.
+        /// When the token expires; `None` for never.
         expires_at: Option<Timestamp>,
     },
-    /// To let whoever asks connect a program, which gets a token of the agent (SPEC 5.5).
+    /// The connection of a program, which gets a token of the agent (SPEC 5.5).
     Connection {
-        /// Which one, as [`recipient`] tells it from others.
+        /// The program's [`recipient`] number.
         client: u64,
     },
-    /// To have the text of one memory removed for good (SPEC 4.4).
+    /// Permanent removal of the text of one memory (SPEC 4.4).
     Shred {
         /// The memory.
         number: Number,
-        /// Whether the summaries and reports that rest on it go, too.
+        /// Whether the summaries and reports that rest on it are shredded too.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         derived: bool,
     },
-    /// To send its words to a server of embeddings that is not on this machine, until that is taken back
-    /// (SPEC 6.4).
+    /// Sending text to an embeddings server outside of this machine, until the grant is revoked (SPEC 6.4).
     Embeddings {
-        /// To which one, as [`recipient`] tells it from others.
+        /// The server's [`recipient`] number.
         recipient: u64,
     },
 }
 
-/// What tells whoever gets an agent's words from any other, by name and address: a server of embeddings by its model, a
-/// program by what it calls itself. An agent's yes to one is none to another. The first half of a digest of both, so
-/// that it stands in a record as a count does.
+/// Identifies a recipient of an agent's text by name and address: an embeddings server by its model, a program by the
+/// name that it gives. Consent to one recipient does not cover another. It is the first half of a digest, so that a
+/// record can hold it as a count.
 pub fn recipient(name: &str, address: &str) -> u64 {
     use sha2::{Digest, Sha256};
     let digest = Sha256::digest(format!("{name}\n{address}"));
@@ -228,7 +223,7 @@ pub fn recipient(name: &str, address: &str) -> u64 {
 }
 
 impl AccessKindName {
-    /// Whether a request of this kind has no end of its own in that state, and stands until it is taken back.
+    /// Whether a request of this kind is, in that state, valid until it is revoked.
     pub fn is_standing(self, state: AccessState) -> bool {
         self == Self::Embeddings && state == AccessState::Granted
     }
@@ -246,7 +241,7 @@ impl AccessKind {
         }
     }
 
-    /// What is asked to be seen; `None` where it is not to look.
+    /// The requested scope; `None` where it is not read access.
     pub fn scope(self) -> Option<AccessScope> {
         match self {
             Self::Read { scope, .. } => Some(scope),
@@ -257,9 +252,9 @@ impl AccessKind {
         }
     }
 
-    /// Whether asking for this is asking again for what was asked: the same, or more. Looking at one session's
-    /// changes, at another's, at all core memories and at everything is each more than the one before, and a
-    /// token, or a program that gets one, with which everything can be read and done, is more than all of them.
+    /// Whether this repeats `earlier` or asks for more. In ascending order: one session's changes, another session's,
+    /// all core memories, everything. A token or a connected program exceeds them all, since it can read and do
+    /// everything.
     pub fn asks_again_for(self, earlier: Self) -> bool {
         fn weight(kind: AccessKind) -> Option<u8> {
             match kind {
@@ -283,14 +278,13 @@ impl AccessKind {
             return number == other && derived >= other_derived;
         }
         match (weight(self), weight(earlier)) {
-            // More includes less: who was refused a session may not ask for everything at once, in the hope of
-            // another answer.
+            // More includes less: after a refusal for one session, a request for everything is a repetition.
             (Some(this), Some(that)) => this >= that,
             _ => self == earlier,
         }
     }
 
-    /// For how many minutes a grant can be used; none for what is done with the answer.
+    /// For how many minutes a grant can be used; 0 where the answer itself carries it out.
     fn minutes(self) -> u32 {
         match self {
             Self::Read { minutes, .. } => minutes,
@@ -302,46 +296,45 @@ impl AccessKind {
 }
 
 wire_names! {
-    /// Where a request stands.
+    /// The state of a request.
     pub enum AccessState {
         /// It waits for the agent's answer.
         Asked = "asked",
-        /// The agent said yes, and it can be used.
+        /// The agent consented, and the grant can be used.
         Granted = "granted",
-        /// The agent said no.
+        /// The agent refused.
         Refused = "refused",
-        /// What the agent said yes to was done: the token was made, the memory shredded.
+        /// The granted act was done: the token was created, the memory shredded.
         Done = "done",
-        /// It was taken back.
+        /// It was revoked.
         Revoked = "revoked",
-        /// Its time is over.
+        /// It expired.
         Expired = "expired",
     }
 }
 
 impl AccessState {
-    /// Whether something can still become of it.
+    /// Whether it waits for an answer or its grant can be used.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Asked | Self::Granted)
     }
 }
 
-/// A request to be let in, and what became of it. Written without its words, which are no part of what stands
-/// in the open.
+/// An access request and its outcome. It is serialized without its texts, which are not open facts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessRequest {
     /// Its identifier.
     pub id: AccessRequestId,
-    /// What is asked for.
+    /// The requested access.
     pub kind: AccessKind,
-    /// Why, in the words of whoever asks; 1 to [`PURPOSE_LIMIT`] characters.
+    /// The requester's purpose; 1 to [`PURPOSE_LIMIT`] characters.
     #[serde(skip)]
     pub purpose: PrivateText,
-    /// Who asks, and alone can use what is granted.
+    /// The requester, who alone can use the grant.
     pub asked_by: Actor,
-    /// Where it stands.
+    /// The state.
     pub state: AccessState,
-    /// When it was asked.
+    /// When it was requested.
     pub requested_at: Timestamp,
     /// Until when it waits for its answer; once granted, until when it can be used.
     pub expires_at: Timestamp,
@@ -349,56 +342,56 @@ pub struct AccessRequest {
     pub answered_at: Option<Timestamp>,
     /// The place in the log of the answer; set where `answered_at` is.
     pub answered_seq: Option<u64>,
-    /// What the agent said to it; up to [`REASON_LIMIT`] characters.
+    /// The agent's reason; up to [`REASON_LIMIT`] characters.
     #[serde(skip)]
     pub reason: Option<PrivateText>,
-    /// When it was over, however that came; for a refusal the time of the answer.
+    /// When it ended in any way; for a refusal the time of the answer.
     pub ended_at: Option<Timestamp>,
-    /// How often words were read under it.
+    /// The number of reads under it.
     pub reads: u64,
-    /// The sum of the memories shown in each.
+    /// The sum of the memories shown in all reads.
     pub memories_read: u64,
-    /// The sum of the tokens shown in each.
+    /// The sum of the tokens shown in all reads.
     pub tokens_read: u64,
-    /// That the agent's model is asked about it, or was; `None` where it was not. It is on no record: it claims the
-    /// question for one of several processes, and says nothing of what becomes of the request.
+    /// The lease on asking the agent's model; `None` before the first. It is on no record: it makes one process ask,
+    /// and says nothing about the outcome.
     #[serde(default)]
     pub question: Option<QuestionClaim>,
 }
 
-/// The claim on asking an agent's model about a request.
+/// The lease of one process on asking an agent's model about a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuestionClaim {
-    /// Until when whoever asks has for it. Nobody asks the agent anything else before.
+    /// When it expires. No process asks the agent anything else before.
     pub until: Timestamp,
-    /// How often the model was asked, this time included.
+    /// The number of times that the model was asked, this time included.
     pub times: u32,
-    /// What asking it has used so far, without this time: for the record of the answer.
+    /// The usage of the earlier times, for the record of the answer.
     #[serde(default)]
     pub usage: Usage,
 }
 
 impl QuestionClaim {
-    /// How long a claim lasts, in seconds: longer than asking a model may take in all.
+    /// The length of a lease, in seconds: longer than any call of a model.
     pub const SECONDS: i64 = 300;
-    /// The wait after a question that came to nothing, in seconds; it doubles with each one.
+    /// The wait after a failed question, in seconds; it doubles with each one.
     const FIRST_WAIT: i64 = 60;
     /// The longest such wait.
     const LONGEST_WAIT: i64 = 3_600;
 
-    /// Until when the agent is asked nothing else.
+    /// Until when no process asks the agent anything else.
     fn held_until(self, now: Timestamp) -> Option<Timestamp> {
         Self::ahead(self.until, now)
     }
 
-    /// From when on the same may be asked again.
+    /// From when on the same request may be asked about again.
     pub fn again_at(self) -> Timestamp {
         // Bounded before the shift, which would overflow; long before 16 the longest wait is reached.
         let wait = Self::FIRST_WAIT << self.times.saturating_sub(1).min(16);
         self.until.plus_seconds(wait.min(Self::LONGEST_WAIT))
     }
 
-    /// The time, where it lies ahead, and no further than any of these does: else the clock was put back since.
+    /// The time, if it is ahead by no more than any wait; else the clock was set back since.
     fn ahead(time: Timestamp, now: Timestamp) -> Option<Timestamp> {
         let seconds = time.seconds_since(now);
         let is_ahead = time > now && seconds <= Self::SECONDS + Self::LONGEST_WAIT;
@@ -406,17 +399,17 @@ impl QuestionClaim {
     }
 }
 
-/// What is to be asked of an agent.
+/// A request to an agent, before it is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessDraft {
-    /// What for.
+    /// The requested access.
     pub kind: AccessKind,
-    /// Why.
+    /// The purpose.
     pub purpose: PrivateText,
 }
 
 impl AccessDraft {
-    /// With its purpose trimmed, where it keeps the limits.
+    /// Checks the limits and trims the purpose.
     ///
     /// # Errors
     /// Names the field at fault, the limit and what was given.
@@ -434,35 +427,35 @@ impl AccessDraft {
     }
 }
 
-/// Why a request is not taken, answered or used.
+/// Why a request is not accepted, answered or used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AccessRefusal {
-    /// The agent is not there, or what is asked for cannot be done to it.
+    /// The agent was not found, or its state does not allow the requested act.
     #[error(transparent)]
     Change(#[from] ChangeRefusal),
-    /// Agents need not ask themselves.
+    /// Only an administrator makes requests.
     #[error("only an administrator asks an agent for access")]
     NotAnAdministrator,
-    /// Nobody answers in an agent's place.
+    /// Only the agent answers.
     #[error("only the agent itself answers a request for access")]
     NotTheAgent,
     /// Too many wait for an answer.
-    #[error("{WAITING_LIMIT} requests wait for the agent's answer; wait for it, or take one back")]
+    #[error("{WAITING_LIMIT} requests wait for the agent's answer; wait for it, or revoke one")]
     TooManyWaiting,
-    /// The agent said no to the same or less, and is not to be worn out by asking (SPEC 5.2).
+    /// The agent refused the same or less, and must not be asked again and again (SPEC 5.2).
     #[error(
         "the agent said no to this, or to less, and has not said yes to as much since (times: {times}); it is not asked again before {until}"
     )]
     RefusedBefore {
-        /// How often.
+        /// The number of refusals.
         times: u32,
-        /// When it can be asked again.
+        /// From when on it can be requested again.
         until: Timestamp,
     },
-    /// The agent answered otherwise before, or it waits no longer.
+    /// The agent gave the opposite answer before, or the request no longer waits.
     #[error("the request is {} and cannot be answered any more", .0.as_str())]
     NotWaiting(AccessState),
-    /// What it was asked for has been done and cannot be taken back here.
+    /// The granted act was done and cannot be undone here.
     #[error(
         "what was asked for is done; a token that was made can be revoked, a memory that was shredded stays so"
     )]
@@ -483,43 +476,42 @@ impl AccessRefusal {
     }
 }
 
-/// What is known of the time when a grant is to be used.
+/// The clocks at the use of a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// The time of day.
     pub now: Timestamp,
-    /// The latest time that the agent's log tells of since the grant, itself included; `None` where there
-    /// is none yet.
+    /// The latest time in the agent's log since the grant, itself included; `None` where there is none yet.
     pub latest: Option<Timestamp>,
-    /// Whether a clock that is never set says that the time is over.
+    /// Whether the monotonic clock has passed the end.
     pub has_run_out: bool,
 }
 
 wire_names! {
     /// Why an open request is over.
     pub enum RequestOver {
-        /// Its time has come.
+        /// Its time has passed.
         Time = "time",
-        /// The time of day was put back: nobody knows how much of its time is left.
+        /// The time of day was set back, so the remaining time is unknown.
         ClockWentBack = "clock_went_back",
-        /// The time of day says otherwise than a clock that is never set, and that one is believed.
+        /// The monotonic clock passed the end before the time of day, and takes precedence.
         RunOut = "run_out",
-        /// The agent said no to the same, or to less, while it waited.
+        /// The agent refused the same or less while it waited.
         Refused = "refused",
     }
 }
 
-/// What was shown in one read.
+/// The amount shown in one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ShownAmount {
-    /// Memories whose words were shown, as they are or as a record tells of them.
+    /// Memories whose text was shown, directly or in a record.
     pub memories: u64,
-    /// The size of all words shown, in tokens.
+    /// The size of all shown text, in tokens.
     pub tokens: u64,
 }
 
 impl ShownAmount {
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -530,11 +522,11 @@ impl ShownAmount {
 }
 
 impl AccessRequest {
-    /// The claim on asking the agent's model about it at `now`, where `open` are the agent's open requests.
+    /// Acquires the lease on asking the agent's model at `now`; `open` are the agent's open requests.
     ///
     /// # Errors
-    /// The time before which the model is not asked: it is being asked about one of them, or was asked about this
-    /// one not long ago.
+    /// The time before which the model is not asked: it is being asked about some request, or was asked about this one
+    /// recently.
     pub fn claim_question(
         &self,
         open: &[Self],
@@ -561,9 +553,8 @@ impl AccessRequest {
         }
     }
 
-    /// Why it is over at that moment; `None` while it is not, or where its end is written already. The
-    /// time of day and a clock that is never set must both leave it time, and neither may the time of day
-    /// stand before what the log tells of.
+    /// Why it has ended at that moment; `None` while it is open, or where its end is recorded. Both the time of day and
+    /// the monotonic clock must leave it time. The time of day must not precede the log.
     pub fn over(&self, moment: &Moment) -> Option<RequestOver> {
         if !self.state.is_open() || self.kind.name().is_standing(self.state) {
             return None;
@@ -573,8 +564,7 @@ impl AccessRequest {
             .filter(|_| self.state == AccessState::Granted);
         // `None` is less than any time.
         let latest = max(moment.latest, from);
-        // The time of day is asked first, and the clock that is never set last: each of them can
-        // only end a grant, none can lengthen it.
+        // The order is free: each clock can only end a grant, none can lengthen it.
         if latest.is_some_and(|latest| moment.now.plus_microseconds(SKEW) < latest) {
             return Some(RequestOver::ClockWentBack);
         }
@@ -585,13 +575,13 @@ impl AccessRequest {
         moment.has_run_out.then_some(RequestOver::RunOut)
     }
 
-    /// The request that this record tells of the beginning of; `None` for any other record.
+    /// The request that begins with this record; `None` for any other record.
     pub fn begun_by(record: &Record) -> Option<Self> {
         if record.action != Action::AccessRequested {
             return None;
         }
         Some(Self {
-            // A fact that is missing or of another form makes this `None`: verifying then names the record.
+            // `None` for a missing or malformed fact: verifying then names the record.
             id: Self::named_by(record)?,
             kind: kind_of(record)?,
             purpose: record.body.reason.clone()?,
@@ -615,7 +605,7 @@ impl AccessRequest {
         record.facts.code_of("request")?.parse().ok()
     }
 
-    /// As it is after that record, which names it; `None` where it cannot follow.
+    /// Its state after that record, which names it; `None` where the record cannot follow.
     #[must_use]
     pub fn follow(mut self, record: &Record) -> Option<Self> {
         let at = record.recorded_at;
@@ -624,7 +614,7 @@ impl AccessRequest {
         match (record.action, self.state) {
             (Action::AccessGranted, state) if state == asked => {
                 self.answer(record);
-                // A shredding is written together with the answer, so the request is done at once.
+                // A shredding is written together with the answer, so the request is done immediately.
                 self.state = if is_shred { AccessState::Done } else { granted };
                 self.ended_at = is_shred.then_some(at);
                 self.expires_at = record.facts.time_of(EXPIRES_AT)?;
@@ -668,10 +658,10 @@ impl AccessRequest {
         self.reason = record.body.reason.clone();
     }
 
-    /// The names of the fields in which two differ.
+    /// The names of the fields in which two requests differ.
     pub fn differing(&self, other: &Self) -> Vec<&'static str> {
         let fields = [
-            // Not `question`: it is on no record, so that the log cannot tell what it is to be.
+            // Not `question`: no record holds it.
             ("kind", self.kind != other.kind),
             ("purpose", self.purpose != other.purpose),
             ("asked_by", self.asked_by != other.asked_by),
@@ -691,12 +681,12 @@ impl AccessRequest {
     }
 }
 
-/// The fact that says until when a request waits, or can be used.
+/// The fact: until when a request waits, or can be used.
 const EXPIRES_AT: &str = "expires_at";
-/// The fact that says when a token that is asked for ends.
+/// The fact: when a requested token expires.
 const TOKEN_EXPIRES_AT: &str = "token_expires_at";
 
-/// The fact that is there where the summaries and reports that rest on a memory are to be shredded with it.
+/// The fact, where set: the summaries and reports that rest on a memory are to be shredded with it.
 const DERIVED: &str = "derived";
 
 fn kind_of(record: &Record) -> Option<AccessKind> {
@@ -753,17 +743,15 @@ fn facts_of(id: AccessRequestId, kind: AccessKind) -> Facts {
     }
 }
 
-/// How often the agent said no to what `kind` asks for, or to less, without a later yes to as much, and until when
-/// it is not to be asked again; `None` where it can be. `earlier` are requests that were made of it, in any
-/// order.
+/// The number of refusals of `kind` or less without a later consent to as much, and from when on it can be requested
+/// again. `None` where it can be now. `earlier` are requests to the same agent, in any order.
 fn refused_before(
     kind: AccessKind,
     earlier: &[AccessRequest],
     now: Timestamp,
 ) -> Option<(u32, Timestamp)> {
     let is_refused = |request: &AccessRequest| request.state == AccessState::Refused;
-    // A later yes to as much takes a no back.
-    // By the place in the log and not by time, as answers of one agent are in one order there.
+    // A later consent to as much cancels a refusal. Answers are ordered by place in the log, not by time.
     let is_taken_back = |no: &AccessRequest| {
         earlier.iter().any(|other| {
             !is_refused(other)
@@ -776,7 +764,7 @@ fn refused_before(
         alike.filter(|request| kind.asks_again_for(request.kind) && !is_taken_back(request))
     };
     let times = u32::try_from(noes().count()).unwrap_or(u32::MAX);
-    // What a clock noted that has been put back since would keep everybody waiting until then.
+    // A clock that has been set back since could have dated an answer far ahead.
     let said = noes().filter_map(|request| request.answered_at);
     let last = said.filter(|at| at.is_believed_at(now)).max()?;
     let doublings = times.saturating_sub(1).min(MOST_DOUBLINGS);
@@ -784,12 +772,11 @@ fn refused_before(
     (now < until).then_some((times, until))
 }
 
-/// Asks the agent. `earlier` are the requests that were made of it before: all that are open, and those that it
-/// answered.
+/// Makes a request. `earlier` are the agent's previous requests: all open ones, and all that it answered.
 ///
 /// # Errors
-/// Somebody else than an administrator asks, too many wait, or it said no to as much not long ago. The draft is to
-/// be checked before.
+/// The requester is no administrator, too many requests wait, or the agent refused as much recently. The caller checks
+/// the draft first.
 pub fn request(
     agent: Agent,
     id: AccessRequestId,
@@ -802,7 +789,7 @@ pub fn request(
     if actor.kind != ActorKind::Administrator {
         return Err(AccessRefusal::NotAnAdministrator);
     }
-    // Before the count of those that wait, or requests for something else could hide that it said no.
+    // Before the count of waiting requests, which could hide the refusal.
     if let Some((times, until)) = refused_before(access_draft.kind, earlier, now) {
         return Err(AccessRefusal::RefusedBefore { times, until });
     }
@@ -818,7 +805,7 @@ pub fn request(
     let mut draft = Draft::new(agent, None, now);
     let body = said(Some(&access_draft.purpose));
     draft.record(actor.clone(), Action::AccessRequested, memory, facts, body);
-    // The row is made from its record, as verifying makes it, so that the row and the log cannot say different things.
+    // The row is derived from its record, as verifying does it, so that the row cannot contradict the log.
     draft.access = draft
         .records()
         .iter()
@@ -827,15 +814,14 @@ pub fn request(
     Ok(draft.finish())
 }
 
-/// What the agent answers.
+/// The agent's answer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AgentAnswer<'a> {
-    /// Yes or no.
+    /// Whether it consents.
     pub is_granted: bool,
-    /// What it says to it.
+    /// Its reason.
     pub reason: Option<&'a PrivateText>,
-    /// What asking its model used; nothing where its own client answers. Stands on the record, for it is at the
-    /// agent's cost.
+    /// The usage of its model; none where its own client answers. It is recorded, since the agent bears the cost.
     pub usage: Usage,
 }
 
@@ -855,11 +841,11 @@ pub fn repeats_a_sentence<'a>(
         .any(|memory| memory.content.expose().split(ends).any(is_repeated))
 }
 
-/// Writes the agent's answer; `None` where it gave the same one before. What a grant lets somebody do at
-/// once, such as shredding, is decided by whoever calls this, on top of it.
+/// Records the agent's answer; `None` where it gave the same one before. The caller adds the act that a grant allows
+/// immediately, such as shredding.
 ///
 /// # Errors
-/// Somebody else than the agent answers, or it does not wait for an answer.
+/// The actor is not the agent, or the request does not wait for an answer.
 pub fn answer(
     agent: Agent,
     request: &AccessRequest,
@@ -873,16 +859,15 @@ pub fn answer(
         usage,
     } = answer;
     manage::check_present(&agent)?;
-    // Whoever has the host may act as the agent by its token; nobody does by being an
-    // administrator.
+    // The owner may act as the agent by its token; being an administrator does not suffice.
     if actor.kind != ActorKind::Agent {
         return Err(AccessRefusal::NotTheAgent);
     }
     if request.state != AccessState::Asked {
-        // By the answer and not by the state: a yes that was used, taken back or ran out since was one.
+        // By the answer and not by the state: a grant that was used, revoked or expired since was a consent.
         let was_granted = request.answered_at.is_some() && request.state != AccessState::Refused;
         let was_answered = request.answered_at.is_some();
-        // The same answer again is what a client sends whose first answer was lost on the way.
+        // A client repeats its answer when the first response was lost.
         return if was_answered && was_granted == is_granted {
             Ok(None)
         } else {
@@ -907,8 +892,7 @@ pub fn answer(
     Ok(Some(draft.finish()))
 }
 
-/// Writes what is about to be shown, before it is. Whoever calls this has made sure that the grant is not
-/// over.
+/// Records a read before the text is shown. The caller has checked that the grant is live.
 ///
 /// # Errors
 /// It is not granted, or not to `actor`.
@@ -930,7 +914,7 @@ pub fn read(
     Ok(draft.finish())
 }
 
-/// Uses up what was granted once: a token, or a program's connection. The agent is told.
+/// Uses a single-use grant: a token, or a program's connection. The agent is notified.
 ///
 /// # Errors
 /// As for [`read`].
@@ -945,13 +929,13 @@ pub fn use_up(
     let mut draft = Draft::new(agent, None, now);
     let body = RecordBody::default();
     follow(&mut draft, request, actor, Action::AccessUsed, facts, body);
-    tell(&mut draft, request, "");
+    notify(&mut draft, request, "");
     Ok(draft.finish())
 }
 
 fn check_use(agent: &Agent, request: &AccessRequest, actor: &Actor) -> Result<(), AccessRefusal> {
     manage::check_present(agent)?;
-    // The whole actor, not the role: another administrator's grant is none.
+    // The whole actor, not the role: a grant to another administrator does not count.
     if request.asked_by != *actor {
         return Err(AccessRefusal::NotAnAdministrator);
     }
@@ -961,30 +945,30 @@ fn check_use(agent: &Agent, request: &AccessRequest, actor: &Actor) -> Result<()
     Ok(())
 }
 
-/// A program that is connected to an agent, as it is told.
+/// A program that is connected to an agent, as shown to the agent.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectedClient<'a> {
-    /// What it calls itself.
+    /// The name that it gives.
     pub name: &'a str,
-    /// The host that it is reached at.
+    /// Its host.
     pub host: &'a str,
 }
 
 impl ConnectedClient<'_> {
-    /// What tells it from others ([`AccessKind::Connection`]).
+    /// Its number in [`AccessKind::Connection`].
     pub fn recipient(&self) -> u64 {
         recipient(self.name, self.host)
     }
 
-    /// What an agent that is asked is told of it before the purpose, so that nothing of the purpose can pass for it.
+    /// Introduces it to the agent, before the purpose, so that no part of the purpose can imitate it.
     pub fn introduction(&self) -> String {
         let (name, host) = (quote::quote(self.name), quote::quote(self.host));
         format!("The program calls itself {name}, and is at {host}. ")
     }
 }
 
-/// Puts on the record that a program was connected by that token, and tells the agent in its journal where it was not
-/// asked: it had no memories yet (SPEC 5.5).
+/// Records that a program was connected by that token. Notifies the agent in its journal where it was not asked, since
+/// it had no memories yet (SPEC 5.5).
 pub fn connect(
     agent: Agent,
     token: TokenId,
@@ -1010,11 +994,11 @@ pub fn connect(
     draft.finish()
 }
 
-/// Takes a request back, answered or not; `None` where it is over already. If somebody could look, the
-/// agent is told how much that was.
+/// Revokes a request, answered or not; `None` where it has ended already. After a read grant the agent is notified of
+/// the amount read.
 ///
 /// # Errors
-/// What it was asked for has been done.
+/// The granted act was done.
 pub fn revoke(
     agent: Agent,
     request: &AccessRequest,
@@ -1029,7 +1013,7 @@ pub fn revoke(
         return Ok(None);
     }
     let facts = Facts::default().request(request.id);
-    // Never an empty text, which `tell` takes to mean that what was granted was done.
+    // Never an empty text, which `notify` takes to mean that the granted act was done.
     let how = match actor.kind {
         ActorKind::Agent => "I took it back".to_owned(),
         ActorKind::Administrator | ActorKind::Owner | ActorKind::System => {
@@ -1040,8 +1024,8 @@ pub fn revoke(
     Ok(Some(end(agent, request, actor, action, facts, &how, now)))
 }
 
-/// Ends a request whose time is over; `None` where it is over already. If somebody could look, the agent
-/// is told how much that was.
+/// Ends an expired request; `None` where it has ended already. After a read grant the agent is notified of the amount
+/// read.
 pub fn expire(
     agent: Agent,
     request: &AccessRequest,
@@ -1088,15 +1072,14 @@ fn end(
         facts,
         RecordBody::default(),
     );
-    // The state before the record: who was never let in has read nothing that the agent would have to
-    // know of.
+    // The state before the record: without a grant nothing was read, so there is nothing to notify of.
     if request.state == AccessState::Granted {
-        tell(&mut draft, request, how);
+        notify(&mut draft, request, how);
     }
     draft.finish()
 }
 
-/// Writes a record of a request, and the request as it is after it.
+/// Writes a record of a request, and the request as it is afterwards.
 fn follow(
     draft: &mut Draft,
     request: &AccessRequest,
@@ -1120,12 +1103,12 @@ fn said(words: Option<&PrivateText>) -> RecordBody {
     }
 }
 
-/// One journal entry that tells the agent what became of what it allowed (SPEC 5.2). What others wrote is
-/// quoted, so that it cannot pass for the agent's own words (SPEC 3.6).
-fn tell(draft: &mut Draft, request: &AccessRequest, how: &str) {
+/// Notifies the agent of the outcome of a grant, in one journal entry (SPEC 5.2). Text by others is quoted, so that it
+/// cannot pass for the agent's own (SPEC 3.6).
+fn notify(draft: &mut Draft, request: &AccessRequest, how: &str) {
     let who = quote::quote(&request.asked_by.name);
     let purpose = quote::quote(request.purpose.expose());
-    // Only granted requests are told of, so `answered_at` is set.
+    // Only for granted requests, so `answered_at` is set.
     let day = request.answered_at.unwrap_or(request.requested_at).date();
     let entry = match request.kind {
         AccessKind::Read { scope, minutes } => {

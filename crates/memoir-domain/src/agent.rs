@@ -1,4 +1,4 @@
-//! An agent: its settings, with their limits and defaults, and what is counted of it (SPEC 2.2).
+//! An agent: its settings, with their limits and defaults, and its counts (SPEC 2.2).
 
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
@@ -27,14 +27,13 @@ pub const DEFAULT_CORE_TOKEN_BUDGET: u64 = 5_000;
 pub const LEAST_CORE_TOKEN_BUDGET: u64 = 1_000;
 /// The most tokens that the journal takes of a context where the agent sets nothing else (SPEC 2.2).
 pub const DEFAULT_CONTEXT_JOURNAL_TOKENS: u64 = 8_000;
-/// The fewest and the most tokens of one answer that an agent's model may be given: the limits of the same
-/// setting of an installation.
+/// The range of tokens of one response of an agent's model, as for the same setting of an installation.
 pub const ANSWER_TOKENS: std::ops::RangeInclusive<u32> = 16..=1_000_000;
-/// The tags that put a memory beyond merging, deleting and rewriting where the agent sets none.
+/// The tags that exclude a memory from merging, deleting and rewriting where the agent sets none.
 // SPEC 2.2.
 pub const DEFAULT_IMMUTABLE_TAGS: [&str; 3] = ["audio", "somatic", "voice"];
 
-/// The share of the mass at a session's start that must be left: over 0, up to 1.
+/// The share of the core size at a session's start that must be left: over 0, up to 1.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Threshold(f64);
@@ -116,13 +115,13 @@ wire_names! {
         /// Equal once trimmed and NFC-normalised.
         #[default]
         Exact = "exact",
-        /// The same, upper and lower case being equal.
+        /// The same, ignoring case.
         IgnoreCase = "ignore_case",
     }
 }
 
 wire_names! {
-    /// What may leave the prompt by an edit of a session (SPEC 3.14). In the order of how strict they are.
+    /// What may leave the prompt by an edit of a session (SPEC 3.14). Ordered by strictness.
     #[derive(PartialOrd, Ord, Default)]
     pub enum LossGuard {
         /// The core size alone decides: deleted and merged memories are discarded, and texts are rewritten in place.
@@ -153,7 +152,7 @@ wire_names! {
 // A row that was written before a setting was added lacks its field.
 #[serde(default)]
 pub struct Settings {
-    /// `provider:name`; unset: the installation's default.
+    /// `provider:name`; `None`: the installation's default.
     pub model: Option<String>,
     /// Who the agent is.
     pub system_prompt: Option<PrivateText>,
@@ -165,11 +164,11 @@ pub struct Settings {
     pub refinement_prompt: Option<PrivateText>,
     /// The breaker's threshold.
     pub refinement_threshold: Option<Threshold>,
-    /// Tokens of core memories that the agent's runtime has room for.
+    /// The room for core memories in the agent's runtime, in tokens.
     pub core_token_budget: Option<u64>,
-    /// Mass in tokens at which a session is due; unset: the budget.
+    /// Core size in tokens at which a session is due; `None`: the budget.
     pub refinement_trigger_tokens: Option<u64>,
-    /// Tags that put a memory beyond merging, deleting and rewriting.
+    /// Tags that exclude a memory from merging, deleting and rewriting.
     pub immutable_tags: Option<Vec<String>>,
     /// When two core memories are the same text.
     pub duplicate_match: Option<DuplicateMatch>,
@@ -177,46 +176,46 @@ pub struct Settings {
     pub loss_guard: Option<LossGuard>,
     /// When the schedule begins its sessions.
     pub refinement_schedule: Option<RefinementSchedule>,
-    /// Which tools the sessions have that the schedule begins.
+    /// Which tools a scheduled session has.
     pub refinement_mode: Option<Mode>,
     /// The most tokens that the journal takes of a context.
     pub context_journal_tokens: Option<u64>,
     /// The most tokens that core memories take of a context; `None` for all of them.
     pub context_core_tokens: Option<u64>,
-    /// Whether a session's prompt lists pairs of memories that look alike; unset: yes.
+    /// Whether a session's prompt lists near duplicates; `None`: yes.
     pub near_duplicates: Option<bool>,
-    /// How much its model is to think; `None` leaves that to the provider.
+    /// How much its model is to think; `None` for the provider's default.
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// The most tokens of one answer of its model; `None` for the installation's limit.
+    /// The most tokens of one response of its model; `None` for the installation's limit.
     pub answer_tokens: Option<u32>,
-    /// Whether the schedule leaves it alone altogether; an administrator can still start a session.
+    /// Whether the schedule skips it; an administrator can still start a session.
     pub paused: bool,
-    /// Whether it is out of service altogether.
+    /// Whether it is out of service.
     pub inactive: bool,
-    /// The prompts whose present value the agent itself set, by their wire names: text that no
-    /// administrator sees (SPEC 5.1).
+    /// The prompts that the agent itself set to their present value, by wire name. No administrator reads them (SPEC
+    /// 5.1).
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub authored: BTreeSet<String>,
 }
 
 impl Settings {
-    /// The breaker's threshold in force.
+    /// The effective threshold of the breaker.
     pub fn effective_refinement_threshold(&self) -> Threshold {
         self.refinement_threshold.unwrap_or(Threshold::DEFAULT)
     }
 
-    /// The budget in force, in tokens.
+    /// The effective budget, in tokens.
     pub fn effective_core_token_budget(&self) -> u64 {
         self.core_token_budget.unwrap_or(DEFAULT_CORE_TOKEN_BUDGET)
     }
 
-    /// The mass over which a session is due, in tokens.
+    /// The core size over which a session is due, in tokens.
     pub fn effective_refinement_trigger_tokens(&self) -> u64 {
         self.refinement_trigger_tokens
             .unwrap_or_else(|| self.effective_core_token_budget())
     }
 
-    /// The immutable tags in force, as set.
+    /// The effective immutable tags, as set.
     pub fn effective_immutable_tags(&self) -> Vec<String> {
         self.immutable_tags.clone().unwrap_or_else(|| {
             DEFAULT_IMMUTABLE_TAGS
@@ -226,7 +225,7 @@ impl Settings {
         })
     }
 
-    /// The immutable tags in force, folded, for comparing.
+    /// The effective immutable tags, folded, for comparing.
     pub fn immutable_tag_set(&self) -> BTreeSet<String> {
         self.effective_immutable_tags()
             .iter()
@@ -234,12 +233,12 @@ impl Settings {
             .collect()
     }
 
-    /// The duplicate match in force.
+    /// The effective duplicate match.
     pub fn effective_duplicate_match(&self) -> DuplicateMatch {
         self.duplicate_match.unwrap_or_default()
     }
 
-    /// The loss guard in force.
+    /// The effective loss guard.
     pub fn effective_loss_guard(&self) -> LossGuard {
         self.loss_guard.unwrap_or_default()
     }
@@ -249,12 +248,12 @@ impl Settings {
         self.refinement_schedule.unwrap_or_default()
     }
 
-    /// Which tools the sessions have that the schedule begins.
+    /// Which tools a scheduled session has.
     pub fn effective_refinement_mode(&self) -> Mode {
         self.refinement_mode.unwrap_or_default()
     }
 
-    /// Whether a session's prompt lists pairs of memories that look alike.
+    /// Whether a session's prompt lists near duplicates.
     pub fn effective_near_duplicates(&self) -> bool {
         self.near_duplicates.unwrap_or(true)
     }
@@ -275,18 +274,18 @@ pub struct LedgerPosition {
     pub number: Number,
 }
 
-/// The last time that a session was begun for the agent, however it ended (SPEC 3.1).
+/// The last attempt to begin a session for the agent, whatever its outcome (SPEC 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     /// When it was begun.
     pub at: Timestamp,
-    /// The mass when it ended, or when it was begun while it runs.
+    /// The core size when it ended, or when it was begun while it runs.
     pub core_tokens: u64,
-    /// How many sessions of the schedule failed one after the other without an edit, this one included: each
-    /// but the first was another attempt at the one before.
+    /// The number of consecutive scheduled sessions that failed without an edit, this one included: each but the first
+    /// retried the previous one.
     #[serde(default)]
     pub failures: u32,
-    /// When the schedule tries again; `None` where it waits for its next reason.
+    /// When the schedule retries; `None` where it waits for its next reason.
     #[serde(default)]
     pub retry_at: Option<Timestamp>,
 }
@@ -300,12 +299,12 @@ pub struct Agent {
     pub name: String,
     /// Its settings as set.
     pub settings: Settings,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// What is counted of its memories.
+    /// The counts of its memories.
     pub tally: Tally,
-    /// The place that the next record was to have when the agent was last found to have nothing to refine
-    /// (SPEC 3.5). It holds while no record has been added; `None` where it was never found so.
+    /// The next record's place when the agent was last found to have nothing to refine (SPEC 3.5). It is valid while no
+    /// record has been added; `None` where it was never found so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nothing_to_refine_seq: Option<u64>,
     /// The number that the next memory gets.
@@ -314,21 +313,21 @@ pub struct Agent {
     pub next_seq: u64,
     /// When a session last completed or was rolled back.
     pub last_refinement_at: Option<Timestamp>,
-    /// The last session begun.
+    /// The last attempt to begin a session.
     pub last_attempt: Option<Attempt>,
     /// When a reflection was last begun.
     pub last_reflection_at: Option<Timestamp>,
-    /// When the first journal entry came that no reflection has seen yet; `None` where there is none.
-    /// Those that Memoir itself writes do not count.
+    /// When the first unreflected journal entry was saved; `None` where there is none. Entries by Memoir itself do not
+    /// count.
     pub unreflected_since: Option<Timestamp>,
     /// Where the next session's ledger begins; `None` at the oldest row.
     pub ledger_position: Option<LedgerPosition>,
-    /// When it was erased; nothing of it can be read or changed since (SPEC 5.4).
+    /// When it was erased. Since then nothing of it can be read or changed (SPEC 5.4).
     pub erased_at: Option<Timestamp>,
 }
 
 impl Agent {
-    /// The names of the counts kept with the agent that differ from a recount over all its memories.
+    /// The names of the stored counts that differ from a recount over all its memories.
     pub fn miscounted<'a>(
         &self,
         memories: impl IntoIterator<Item = &'a Memory>,
@@ -340,26 +339,26 @@ impl Agent {
         self.differing_counts(&tally)
     }
 
-    /// The names of the counts kept with the agent that differ from these.
+    /// The names of the stored counts that differ from these.
     pub(crate) fn differing_counts(&self, tally: &Tally) -> Vec<&'static str> {
         let stored = self.tally.counts().into_iter().zip(tally.counts());
         let differing = stored.filter(|(stored, counted)| stored != counted);
         differing.map(|((name, _), _)| name).collect()
     }
 
-    /// Whether the mass is over the trigger.
+    /// Whether the core size is over the trigger.
     pub fn needs_refinement(&self) -> bool {
         self.tally.core_tokens > self.settings.effective_refinement_trigger_tokens()
     }
 
-    /// Notes the mass at a session's end, from which growth is counted (SPEC 3.1).
+    /// Records the core size at a session's end, from which growth is counted (SPEC 3.1).
     pub(crate) fn note_attempt_end(&mut self) {
         if let Some(attempt) = &mut self.last_attempt {
             attempt.core_tokens = self.tally.core_tokens;
         }
     }
 
-    /// Notes that a scheduled session failed without an edit, and when it is tried again (SPEC 3.16).
+    /// Records that a scheduled session failed without an edit, and when it is retried (SPEC 3.16).
     pub(crate) fn note_failure(&mut self, now: Timestamp) {
         if let Some(attempt) = &mut self.last_attempt {
             attempt.failures = attempt.failures.saturating_add(1);
@@ -372,8 +371,8 @@ impl Agent {
 /// Checks the name of an agent, an account or a user.
 ///
 /// # Errors
-/// Empty, over [`NAME_LIMIT`] characters, more than a single line, or with characters of which nothing is seen:
-/// a name is shown to people, who are to tell it from others.
+/// Empty, over [`NAME_LIMIT`] characters, more than a single line, or with invisible characters: people must be able to
+/// distinguish names.
 pub fn parse_name(raw: &str) -> Result<String, Invalid> {
     let name = parse_text("name", raw, NAME_LIMIT)?.into_exposed();
     if !is_single_line(&name) {
@@ -383,8 +382,8 @@ pub fn parse_name(raw: &str) -> Result<String, Invalid> {
         matches!(
             character,
             '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}'
-            // Selectors of variants and vowels that have no shape: two names would look alike. The joiners of
-            // Persian and Hindi are letters' business, and stay.
+            // Variation selectors and vowels without a shape, which make two names look the same. The joiners of
+            // Persian and Hindi are allowed.
             | '\u{34f}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
             | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}'
         )
@@ -398,8 +397,8 @@ pub fn parse_name(raw: &str) -> Result<String, Invalid> {
             "must have no invisible characters, or such as turn the direction of writing; leave them out",
         ));
     }
-    // Wherever an agent is named, its identifier will do: a name that reads as one would stand for another
-    // agent (SPEC 2.2). Held without what stands between the digits, so that no spelling of it is left.
+    // An identifier is accepted in place of a name, so a name must not read as another agent's identifier (SPEC 2.2).
+    // Separators between the digits are ignored.
     let digits = name.chars().filter(char::is_ascii_alphanumeric);
     let digits: String = digits.collect::<String>().to_ascii_lowercase();
     if digits
@@ -415,7 +414,7 @@ pub fn parse_name(raw: &str) -> Result<String, Invalid> {
     Ok(name)
 }
 
-/// A name in the form in which two names are compared.
+/// A name in the form for comparison.
 pub fn fold_name(name: &str) -> String {
     fold(name)
 }
@@ -469,7 +468,7 @@ wire_names! {
 }
 
 impl Field {
-    /// Whether an agent sets it about itself (SPEC 2.7); its loss guard to a stricter one only (SPEC 3.14).
+    /// Whether an agent can set it for itself (SPEC 2.7); its loss guard to a stricter one only (SPEC 3.14).
     pub fn is_own(self) -> bool {
         self.is_text()
             || matches!(
@@ -478,7 +477,7 @@ impl Field {
             )
     }
 
-    /// Whether its value is an agent's words (SPEC 5.1).
+    /// Whether its value is an agent's text (SPEC 5.1).
     pub fn is_text(self) -> bool {
         matches!(
             self,
@@ -526,15 +525,15 @@ pub fn field_value(name: &str, settings: &Settings, field: Field) -> serde_json:
         Field::ReasoningEffort => json!(settings.reasoning_effort),
         Field::AnswerTokens => json!(settings.answer_tokens),
         Field::Paused => json!(settings.paused),
-        // The other way round than it is kept: a row without the field is of an agent in service.
+        // Inverted against the stored field: a row without it is an agent in service.
         Field::Active => json!(!settings.inactive),
     }
 }
 
-/// Sets one setting to a value that [`field_value`] gave: the exact inverse.
+/// Sets one setting to a value from [`field_value`]: the exact inverse.
 ///
 /// # Errors
-/// A value that [`field_value`] does not give for the setting. The message says nothing of the value.
+/// A value that [`field_value`] does not produce for the setting. The message omits the value.
 pub fn set_field_value(
     name: &mut String,
     settings: &mut Settings,
@@ -575,15 +574,15 @@ fn read_value<T: serde::de::DeserializeOwned>(
     field: Field,
     value: &serde_json::Value,
 ) -> Result<T, Invalid> {
-    // What serde says of a value can hold words of it.
+    // The error of serde can contain parts of the value.
     T::deserialize(value)
         .map_err(|_| Invalid::new(field.as_str(), "has a value that this setting cannot have"))
 }
 
-/// Sets one setting from text, as the command line and agents give it; `None` returns to the default.
+/// Sets one setting from text, as by the command line and agents; `None` returns to the default.
 ///
 /// # Errors
-/// A value that is not of the setting's form or is over its limit; a blank is one (SPEC 2.7).
+/// A value that does not have the setting's form or is over its limit; a blank one counts as such (SPEC 2.7).
 pub fn set_field(
     name: &mut String,
     settings: &mut Settings,
@@ -650,7 +649,7 @@ pub fn set_field(
 }
 
 fn parse_threshold(raw: &str) -> Result<Threshold, Invalid> {
-    // What is no number becomes NaN, which no threshold is; 0 would turn the breaker off (SPEC 2.7).
+    // A non-number becomes NaN, which is no threshold; 0 would turn the breaker off (SPEC 2.7).
     Threshold::new(raw.trim().parse().unwrap_or(f64::NAN))
 }
 
@@ -693,7 +692,7 @@ fn parse_answer_tokens(raw: &str) -> Result<u32, Invalid> {
 }
 
 /// The placeholders that Memoir fills in an agent's own prompts: its system prompt, its core memories as a list, its
-/// journal of the last week as a list, and the conversation that is absorbed.
+/// journal of the last week as a list, and the conversation to absorb.
 pub const PLACEHOLDERS: [&str; 4] = ["system_prompt", "core_memories", "journal", "conversation"];
 
 /// Where a placeholder of a prompt is, such as `%{name}`, and its name.
@@ -704,20 +703,20 @@ fn placeholders(prompt: &str) -> impl Iterator<Item = (std::ops::Range<usize>, &
         let inside = &prompt[start + 2..];
         let mut bytes = inside.bytes().take(LONGEST + 1);
         let end = bytes.position(|byte| byte == b'}')?;
-        // A placeholder has none inside: this one was left open.
+        // A placeholder contains no other: this one was not closed.
         let name = Some(&inside[..end]).filter(|name| !name.contains("%{"))?;
         Some((start..start + 2 + end + 1, name.trim()))
     })
 }
 
-/// The placeholders of a prompt, such as `%{name}`, that nothing fills, each once. The model is sent them as they are.
+/// The unknown placeholders of a prompt, such as `%{name}`, each once. The model receives them unchanged.
 pub fn unfilled_placeholders(prompt: &str) -> BTreeSet<&str> {
     let unknown = placeholders(prompt).filter(|(_, name)| !PLACEHOLDERS.contains(name));
     unknown.map(|(range, _)| &prompt[range]).collect()
 }
 
-/// A prompt with these placeholders filled, each where it first stands: a prompt that repeats one would grow without a
-/// bound. What is filled in is not searched for placeholders; others stay as they are.
+/// A prompt with the first occurrence of each of these placeholders filled: repeated filling could grow without a
+/// bound. Filled text is not searched for placeholders; others stay.
 pub fn fill_placeholders(prompt: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::with_capacity(prompt.len());
     let mut end = 0;
@@ -735,7 +734,7 @@ pub fn fill_placeholders(prompt: &str, values: &[(&str, &str)]) -> String {
     filled
 }
 
-/// Whether a prompt has that placeholder.
+/// Whether a prompt contains that placeholder.
 pub(crate) fn has_placeholder(prompt: &str, name: &str) -> bool {
     placeholders(prompt).any(|(_, found)| found == name)
 }
@@ -782,7 +781,7 @@ fn parse_choice<T: serde::de::DeserializeOwned>(
 ) -> Result<Option<T>, Invalid> {
     value
         .map(|raw| {
-            // The type's own serialised names are used, so that there is only one list of them.
+            // The type's own serialised names, so that there is only one list of them.
             serde_json::from_value(serde_json::Value::String(raw.trim().to_owned()))
                 .map_err(|_| Invalid::new(field.as_str(), format!("must be {choices}")))
         })

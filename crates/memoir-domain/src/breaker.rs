@@ -1,26 +1,26 @@
-//! The breaker: the measure of mass that stops a session (SPEC 3.13).
+//! The circuit breaker: the limit on the core size that stops a session (SPEC 3.13).
 
 use crate::{agent::Threshold, session::EndReason};
 
-/// What the breaker looks at. All sizes in tokens.
+/// The breaker's input. All sizes in tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gauge {
-    /// The mass when the session's knife was handed over.
+    /// The core size when the session got its tools.
     pub pre_session_tokens: u64,
-    /// The mass now.
+    /// The core size now.
     pub core_tokens: u64,
-    /// The sum of what each of the session's edits took away.
+    /// The sum of the tokens that each of the session's edits removed.
     pub removed_tokens: u64,
     /// The stricter of the session's threshold and the agent's current one.
     pub threshold: Threshold,
 }
 
 impl Gauge {
-    /// Which limit is crossed; `None` where the breaker holds. Never trips on a mass of 0.
+    /// Which limit is crossed; `None` where the breaker holds. It never trips on a core size of 0.
     pub fn trip(&self) -> Option<EndReason> {
         let left = self.pre_session_tokens.saturating_sub(self.removed_tokens);
-        // Two measures: memories that are saved meanwhile hide from the first what edits took away,
-        // and the second does not see what others took away.
+        // Two measures: memories saved meanwhile hide removals from the first, and the second does not count removals
+        // by others.
         if self.is_below(self.core_tokens) {
             Some(EndReason::BreakerMass)
         } else if self.is_below(left) {
@@ -30,8 +30,8 @@ impl Gauge {
         }
     }
 
-    /// How many more tokens may go before everything is undone, and which limit says so: the smallest
-    /// of those that bind. Prompt, command line and console all tell this one.
+    /// How many more tokens may go before everything is undone, and the limit that binds: the smallest one. Prompt,
+    /// command line and console all show it.
     pub fn allowance(&self) -> TokenAllowance {
         let least_tokens = self.least_allowed();
         let left = self.pre_session_tokens.saturating_sub(self.removed_tokens);
@@ -39,7 +39,7 @@ impl Gauge {
         // Saturating: where a limit is crossed already, nothing more may go.
         let by_removed = left.saturating_sub(least_tokens);
         let (tokens, limit) = match self.pre_session_tokens {
-            // On a mass of 0 the breaker never trips.
+            // On a core size of 0 the breaker never trips.
             0 => (self.core_tokens, Limit::Mass),
             _ if by_removed < by_mass => (by_removed, Limit::Removed),
             _ => (by_mass, Limit::Mass),
@@ -62,34 +62,34 @@ impl Gauge {
         self.threshold.least_of(self.pre_session_tokens)
     }
 
-    fn is_below(&self, mass: u64) -> bool {
+    fn is_below(&self, size: u64) -> bool {
         self.pre_session_tokens > 0
             // As SPEC 3.13 has it, a quotient: the product of the other side rounds otherwise.
-            // Masses are far below 2^53, so that both of them are exact.
-            && mass as f64 / (self.pre_session_tokens as f64) < self.threshold.share()
+            // Core sizes are far below 2^53, so that both are exact.
+            && size as f64 / (self.pre_session_tokens as f64) < self.threshold.share()
     }
 }
 
 /// A limit at which a session is undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// What must be left of the mass.
+    /// The core size that must be left.
     Mass,
-    /// What the session's edits may take away together, whatever was added meanwhile.
+    /// The sum that the session's edits may remove, whatever was added meanwhile.
     Removed,
 }
 
-/// How many more tokens may go before everything is undone. It reads as a consequence, since a limit that is
-/// shown as an allowance becomes a target.
+/// How many more tokens may go before everything is undone. The text states a consequence, since models treat an
+/// allowance as a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenAllowance {
-    /// So many may still go.
+    /// The tokens that may still go.
     pub tokens: u64,
-    /// The limit that says so.
+    /// The limit that binds.
     pub limit: Limit,
-    /// The mass that must be left.
+    /// The core size that must be left.
     pub least_tokens: u64,
-    /// The mass of which it must be left.
+    /// The core size before the session.
     pub pre_session_tokens: u64,
 }
 

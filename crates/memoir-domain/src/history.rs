@@ -1,4 +1,4 @@
-//! How memories came to be what they are, told from the log, for showing it as a tree (SPEC 4.1).
+//! The history of memories, from the log, for showing it as a tree (SPEC 4.1).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,14 +12,14 @@ use crate::{
     replace::REPLACED_BY,
 };
 
-/// The stories of some memories, or of all.
+/// The histories of some memories, or of all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct MemoryHistory {
     /// By number.
     pub memories: BTreeMap<Number, MemoryStory>,
 }
 
-/// How one memory came to be what it is.
+/// The history of one memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct MemoryStory {
     /// What happened to it, oldest first.
@@ -47,13 +47,13 @@ pub struct MemoryEvent {
     pub action: Action,
     /// The session that it belongs to.
     pub session: Option<SessionId>,
-    /// Whether it was not taken back since.
+    /// Whether it is effective: not undone since.
     pub in_force: bool,
-    /// What it meant for the memory.
+    /// Its effect on the memory.
     pub what: EventMeaning,
 }
 
-/// What something meant for a memory.
+/// The effect of an event on a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventMeaning {
@@ -76,12 +76,12 @@ pub enum EventMeaning {
         /// The other one.
         number: Number,
     },
-    /// Doubles were cleaned up in its favour; it took their tags and the earliest date.
+    /// Duplicates were merged into it; it took their tags and the earliest date.
     TookDoubles {
-        /// The doubles.
+        /// The duplicates.
         numbers: Vec<Number>,
     },
-    /// It was cleaned up as a double of another one.
+    /// It was merged into another one as its duplicate.
     DeduplicatedInto {
         /// The other one.
         number: Number,
@@ -101,14 +101,14 @@ pub enum EventMeaning {
     Unprotected,
     /// It was discarded outside of a session.
     Discarded,
-    /// It was given back.
+    /// It was restored.
     Restored,
-    /// A rollback, an undo or a rewind put it back; the event's action tells which.
+    /// A rollback, an undo or a rewind returned it to an earlier state; the event's action says which.
     WentBack {
         /// As it was then.
         to: Box<Memory>,
     },
-    /// Its words were taken out.
+    /// Its text was shredded.
     Shredded,
     /// Something else was changed about it.
     Changed {
@@ -117,10 +117,10 @@ pub enum EventMeaning {
     },
 }
 
-/// Tells the stories of all memories from `log`, the agent's whole log, oldest first. With `only`, those
-/// of this memory, of all that went into it, directly or not, and of those that it went into.
+/// Builds the histories of all memories from `log`, the agent's whole log, oldest first. With `only`, those of this
+/// memory, of all its direct and indirect sources, and of its successors.
 pub fn history(log: &[Record], only: Option<Number>) -> MemoryHistory {
-    // All of them first: which memories are related is only known once the whole log was read.
+    // All of them first: relations are only known once the whole log was read.
     let mut memories = kinship(log);
     if let Some(number) = only {
         let wanted = related(&memories, number);
@@ -130,7 +130,7 @@ pub fn history(log: &[Record], only: Option<Number>) -> MemoryHistory {
     for record in log {
         for (number, what) in events_of(record, &memories) {
             if let Some(story) = memories.get_mut(&number) {
-                // Words that were taken out do not come back, whatever is taken back (SPEC 4.4).
+                // Shredded text does not come back, whatever is undone (SPEC 4.4).
                 let in_force = record.action == Action::MemoryShredded
                     || records_in_force.is_in_force(record.seq);
                 story.events.push(event(record, in_force, what));
@@ -202,8 +202,7 @@ fn leaves(change: &Change) -> bool {
     change.before().is_some_and(Memory::is_active_core) && !change.after().is_active_core()
 }
 
-/// This memory, what went into it, and what it went into. A chain can be as long as the log, so it is
-/// walked without calling itself.
+/// This memory, its sources and its successors. A chain can be as long as the log, so the walk is not recursive.
 fn related(stories: &BTreeMap<Number, MemoryStory>, number: Number) -> BTreeSet<Number> {
     let up = reach(stories, number, |story| {
         story.parents.iter().chain(&story.doubles)
@@ -240,7 +239,7 @@ fn event(record: &Record, in_force: bool, what: EventMeaning) -> MemoryEvent {
     }
 }
 
-/// What a record tells of those memories that are wanted.
+/// The events of one record for the wanted memories.
 fn events_of(
     record: &Record,
     wanted: &BTreeMap<Number, MemoryStory>,
@@ -254,7 +253,7 @@ fn events_of(
         .filter(|change| wanted.contains_key(&change.number()) && !is_survivor(change.number()))
         .map(|change| (change.number(), what(record, change)))
         .collect();
-    // The survivor of doubles may have had all that it is given, and then it is not changed.
+    // The survivor of duplicates may have had all their tags and dates, and is then unchanged.
     let survivor = record.memory.filter(|number| is_survivor(*number));
     events.extend(
         survivor

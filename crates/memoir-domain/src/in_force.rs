@@ -1,11 +1,11 @@
-//! Which records of a log are in force: what was taken back, and what a rewind gave back (SPEC 4.3).
+//! Which records of a log are effective: which ones were undone, and which a rewind reinstated (SPEC 4.3).
 //!
-//! A rollback or an undo takes records back; a rewind takes back all that came after a point, what these had
-//! taken back included. So undoing an undo is rewinding to before it.
+//! A rollback or an undo reverses records. A rewind reverses all records after a point, reversals included. So a rewind
+//! to before an undo undoes the undo.
 //!
-//! Kept in as little room as the log allows: a record by itself takes none, stretches of records that were
-//! taken back take one entry each, and so do stretches of one session's edits. So a log of any length can be
-//! followed record by record, and what of it counts here ([`InForceEvent`]) can be kept without the rest.
+//! Its memory use is small: a single effective record takes none, and each stretch of reversed records takes one entry,
+//! as does each stretch of one session's edits. So a log of any length can be followed record by record, and the
+//! relevant part ([`InForceEvent`]) can be kept by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::{
     audit::{Action, Record, TAKEN_BACK, TO_SEQ},
 };
 
-/// What of a record tells which records are in force, and which sessions are undone.
+/// The part of a record that decides which records are effective, and which sessions are undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InForceEvent {
     /// The record's place in the log.
@@ -25,26 +25,26 @@ pub struct InForceEvent {
     pub kind: InForceKind,
 }
 
-/// What a record does to which records are in force.
+/// The effect of a record on which records are effective.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InForceKind {
     /// It is an edit of its session.
     Edit,
-    /// It rolls its session back, and takes these records back.
+    /// It rolls its session back, and reverses these records.
     RolledBack(Vec<u64>),
-    /// It undoes its session, and takes these records back.
+    /// It undoes its session, and reverses these records.
     Undone(Timestamp, Vec<u64>),
-    /// It goes back to after the record at this place.
+    /// It rewinds to after the record at this place.
     Rewound(Timestamp, u64),
 }
 
 impl InForceEvent {
-    /// Of a record; `None` where it only adds to what is in force, as most do.
+    /// The event of a record; `None` where it reverses nothing and is no edit, as most.
     pub fn of(record: &Record) -> Option<Self> {
         let named = || record.facts.places_of(TAKEN_BACK).collect();
         let kind = match record.action {
             Action::AgentRewound => {
-                // Where the fact is missing it takes nothing back; verifying finds the memories different then.
+                // Without the fact it reverses nothing; verifying then finds that the memories differ.
                 let to_seq = record.facts.count_of(TO_SEQ).unwrap_or(record.seq);
                 InForceKind::Rewound(record.recorded_at, to_seq)
             }
@@ -61,28 +61,26 @@ impl InForceEvent {
     }
 }
 
-/// The places in the log of the records in force after the records given so far.
+/// The places in the log of the effective records, after the records given so far.
 ///
-/// A rollback and an undo take back the records that they name. A rewind takes back all records since
-/// the point that it goes back to, and with them whatever these had taken back is in force again: a
-/// session that was undone, or all that an earlier rewind took back. The three themselves are in force
-/// until they are taken back in turn.
+/// A rollback and an undo reverse the records that they name. A rewind reverses all records since its point, and
+/// reinstates the records that these had reversed: an undone session, or everything that an earlier rewind reversed.
+/// The three are themselves effective until they are reversed in turn.
 ///
-/// The records may begin anywhere in the log, as long as they have no gaps: which ones of the part given
-/// are in force does not depend on what came before. Which sessions are undone does, and needs the
-/// whole log.
+/// The records may begin anywhere in the log, without gaps: earlier records do not change which of the given ones are
+/// effective. Which sessions are undone does depend on them, and needs the whole log.
 #[derive(Debug, Clone, Default)]
 pub struct RecordsInForce {
     /// The places of the first and the last record given.
     span: Option<(u64, u64)>,
-    /// Those that are not in force.
+    /// The places of the reversed records.
     taken_back: Stretches,
-    /// What took records back, oldest first.
+    /// The records that reversed others, oldest first.
     takings: Vec<Taking>,
     sessions: Sessions,
 }
 
-/// A record that took others back.
+/// A record that reversed others.
 #[derive(Debug, Clone)]
 struct Taking {
     seq: u64,
@@ -98,7 +96,7 @@ enum TakenBack {
 }
 
 impl RecordsInForce {
-    /// Of these records, oldest first.
+    /// From these records, oldest first.
     pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut in_force = Self::default();
         for record in records {
@@ -115,14 +113,13 @@ impl RecordsInForce {
         self.extend_to(record.seq);
     }
 
-    /// Adds all records up to the one of this place that have no event of their own.
+    /// Adds all records up to this place that have no event of their own.
     pub fn extend_to(&mut self, seq: u64) {
         let (first, last) = self.span.unwrap_or((seq, seq));
         self.span = Some((first, last.max(seq)));
     }
 
-    /// Adds the record that an event is of. Those before it, but for those with events of their own, need
-    /// not be added one by one.
+    /// Adds the record of an event. Earlier records without events need not be added one by one.
     pub fn apply_event(&mut self, event: &InForceEvent) {
         match &event.kind {
             InForceKind::Edit => self.sessions.note_edit(event),
@@ -141,7 +138,7 @@ impl RecordsInForce {
 
     fn take_back(&mut self, seq: u64, named: &[u64]) {
         let mut stretches = Stretches::default();
-        // A record takes back only earlier ones; one that was tampered with may name any.
+        // A record reverses only earlier ones; one that was tampered with may name any.
         for &place in named.iter().filter(|place| **place < seq) {
             stretches.add(place, place);
         }
@@ -151,8 +148,7 @@ impl RecordsInForce {
     }
 
     fn rewind(&mut self, seq: u64, to_seq: u64, now: Timestamp) {
-        // Worked out anew from what took records back until then: what was taken back since is in
-        // force again, and what had been taken back before stays so.
+        // Recomputed from the reversals before the point: later reversals are reinstated, earlier ones remain valid.
         let mut after = self.taken_back_at(to_seq);
         if to_seq.saturating_add(1) < seq {
             after.add(to_seq + 1, seq - 1);
@@ -163,19 +159,19 @@ impl RecordsInForce {
         self.takings.push(Taking { seq, what });
     }
 
-    /// What was taken back right after the record at that place.
+    /// The records that were reversed right after the record at that place.
     fn taken_back_at(&self, seq: u64) -> Stretches {
         let mut taken_back = Stretches::default();
         let mut end = seq;
         for taking in self.takings.iter().rev() {
-            // Backwards from the point: a rewind on the way leads further back, and all takings
-            // between it and its own point are undone by it.
+            // Backwards from the point: a rewind on the way leads further back, and undoes all reversals after its own
+            // point.
             if taking.seq > end {
                 continue;
             }
             match &taking.what {
                 TakenBack::Named(named) => taken_back.extend(named),
-                // All that was taken back between the two points is as it was at the first.
+                // Between the two points, everything is reversed as at the first.
                 TakenBack::Since(to_seq) => {
                     if to_seq.saturating_add(1) < taking.seq {
                         taken_back.add(to_seq + 1, taking.seq - 1);
@@ -187,7 +183,7 @@ impl RecordsInForce {
         taken_back
     }
 
-    /// Whether the record at that place is in force.
+    /// Whether the record at that place is effective.
     pub fn is_in_force(&self, seq: u64) -> bool {
         let is_given = self
             .span
@@ -195,15 +191,14 @@ impl RecordsInForce {
         is_given && !self.taken_back.holds(seq)
     }
 
-    /// The places of all records in force, in their order.
+    /// The places of all effective records, in their order.
     pub fn in_force(&self) -> impl Iterator<Item = u64> {
         let given = self.span.into_iter().flat_map(|(first, last)| first..=last);
         given.filter(|seq| !self.taken_back.holds(*seq))
     }
 
-    /// The sessions that are undone, and since when: those that an undo in force names, and those of
-    /// whose edits a rewind left none in force. A session that was rolled back while it ran is not
-    /// undone.
+    /// The sessions that are undone, and since when: named by an effective undo, or left by a rewind without an
+    /// effective edit. A session that was rolled back while it ran is not undone.
     pub fn undone(&self) -> &BTreeMap<SessionId, Timestamp> {
         &self.sessions.undone
     }
@@ -244,7 +239,7 @@ impl Stretches {
     }
 }
 
-/// What tells whether a session is undone.
+/// Decides whether a session is undone.
 #[derive(Debug, Clone, Default)]
 struct Sessions {
     /// Stretches of one session's edits, by their first place: the last one, and the session.
@@ -286,7 +281,7 @@ impl Sessions {
         }
     }
 
-    /// A session whose standing stays what it was keeps its date.
+    /// A session whose state does not change keeps its date.
     fn note_rewind(&mut self, before: &Stretches, after: &Stretches, now: Timestamp) {
         let (was, is) = (self.without_edits(before), self.without_edits(after));
         for session in was.difference(&is) {
@@ -297,9 +292,9 @@ impl Sessions {
         }
     }
 
-    /// The sessions with an undo in force, or with edits of which none is.
+    /// The sessions with an effective undo, or with edits of which none is effective.
     fn without_edits(&self, taken_back: &Stretches) -> BTreeSet<SessionId> {
-        // A stretch stands where any of its records does.
+        // A stretch is effective where any of its records is.
         let stands = |first: u64, last: u64| !taken_back.hold_all(first, last);
         let with_edits: BTreeSet<SessionId> = self
             .edits

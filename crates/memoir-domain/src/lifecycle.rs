@@ -30,7 +30,7 @@ use crate::{
     tools::SessionLimits,
 };
 
-/// What a new session is to be.
+/// The parameters of a new session.
 #[derive(Debug, Clone)]
 pub struct Start {
     /// Its identifier.
@@ -39,15 +39,15 @@ pub struct Start {
     pub mode: Mode,
     /// Who runs the loop.
     pub driver: Driver,
-    /// Why it is begun.
+    /// The reason.
     pub trigger: Trigger,
     /// Whether it works on a copy.
     pub rehearsal: bool,
     /// The model that runs it.
     pub model: Option<String>,
-    /// Who holds it; `None` leaves it in the queue for a worker.
+    /// Its lease; `None` leaves it in the queue for a worker.
     pub lease: Option<Lease>,
-    /// Who begins it.
+    /// The actor that begins it.
     pub started_by: Actor,
 }
 
@@ -60,7 +60,7 @@ pub enum StartRefusal {
     /// Nothing could be done in it.
     #[error(transparent)]
     NothingToRefine(#[from] NothingToRefine),
-    /// It is out of service.
+    /// The agent is out of service.
     #[error("the agent is not active")]
     Inactive,
 }
@@ -71,7 +71,7 @@ pub enum NothingToRefine {
     /// There are no core memories.
     #[error("there is nothing to refine: the agent has no core memories")]
     NoCoreMemories,
-    /// All of them are out of a session's reach.
+    /// All of them are excluded from edits.
     #[error(
         "there is nothing to refine: every core memory is constitutional or has an immutable tag"
     )]
@@ -88,8 +88,8 @@ impl NothingToRefine {
     pub const CODE: &'static str = "nothing_to_refine";
 }
 
-/// Why nothing could be done in a session of that mode; `None` where something could. `memories` hold at least the
-/// agent's active core memories.
+/// Why a session of that mode could do nothing; `None` where it could. `memories` hold at least the agent's active core
+/// memories.
 pub fn nothing_to_refine(
     agent: &Agent,
     mode: Mode,
@@ -120,13 +120,13 @@ pub fn nothing_to_refine(
     (!has_free && !has_duplicates()).then_some(NothingToRefine::NoDuplicates)
 }
 
-/// Notes that the schedule looked at an agent and did not ask it. As after any attempt, it looks again when
-/// the next slot comes, or when the memory has grown (SPEC 3.1).
+/// Records that the schedule checked an agent and did not ask it. As after any attempt, the next check follows with the
+/// next slot, or once the memory has grown (SPEC 3.1).
 pub fn pass_over(mut agent: Agent, now: Timestamp) -> Decision {
     agent.last_attempt = Some(Attempt {
         at: now,
         core_tokens: agent.tally.core_tokens,
-        // This was the attempt, and it did not fail, so no retry is due.
+        // This counts as an attempt that did not fail, so no retry is due.
         failures: 0,
         retry_at: None,
     });
@@ -134,7 +134,7 @@ pub fn pass_over(mut agent: Agent, now: Timestamp) -> Decision {
     Decision::of_sessions(agent, Vec::new())
 }
 
-/// What the breaker looks at in a session that begins now.
+/// The breaker's input for a session that begins now.
 pub fn fresh_gauge(agent: &Agent) -> Gauge {
     Gauge {
         pre_session_tokens: agent.tally.core_tokens,
@@ -146,7 +146,7 @@ pub fn fresh_gauge(agent: &Agent) -> Gauge {
 
 /// Begins a session that waits for the agent's consent, or for a worker that asks it. A rehearsal leaves the schedule as it is.
 ///
-/// `nothing` is what [`nothing_to_refine`] found.
+/// `nothing` is the result of [`nothing_to_refine`].
 ///
 /// # Errors
 /// See [`StartRefusal`].
@@ -166,10 +166,10 @@ pub fn begin(
     if let Some(nothing) = nothing {
         return Err(nothing.into());
     }
-    // The attempt is noted as the session begins, and not as it ends: a process that dies in it
-    // must not leave an agent that is asked again every minute.
+    // The attempt is recorded at the beginning, not at the end: a crash must not leave an agent that is asked every
+    // minute.
     if !start.rehearsal {
-        // A scheduled session goes on counting what failed before it only where it is another attempt at it.
+        // A scheduled session adds to the failure count only where it retries the previous one.
         let failed = agent
             .last_attempt
             .filter(|last| start.trigger != Trigger::Request && last.retry_at.is_some());
@@ -192,8 +192,8 @@ pub fn begin(
         trigger: start.trigger,
         rehearsal: start.rehearsal,
         model: start.model,
-        // The mass and the threshold are fixed when the session is opened (SPEC 3.5); until then memories may come and
-        // go.
+        // The core size and the threshold are fixed when the session is opened (SPEC 3.5); until then memories may
+        // change.
         pre_session_tokens: None,
         post_session_tokens: None,
         threshold: None,
@@ -218,28 +218,26 @@ pub fn begin(
         usage: Usage::default(),
         lease: start.lease,
     };
-    // No record is written here: the session's first record tells who began it (`Draft::tell_beginning`).
+    // No record is written here: the session's first record names who began it (`Draft::tell_beginning`).
     Ok(Draft::new(agent, Some(session), now).finish())
 }
 
-/// Whether a session that the schedule queued is not to be run after all: the schedule is to leave the
-/// agent alone since.
+/// Whether a session that the schedule queued must not run, since the schedule is now set to skip the agent.
 pub fn is_withdrawn(agent: &Agent, session: &Session) -> bool {
-    // Only a queued session is withdrawn. One that was open when its worker stopped goes on, since the agent has
-    // consented to it.
+    // Only a queued session is withdrawn. An open one goes on after its worker stopped, since the agent has consented.
     session.state == State::Queued
         && session.trigger != Trigger::Request
         && schedule::left_alone(agent).is_some()
 }
 
-/// A worker takes up a session that nobody holds: one from the queue, or one that was handed back while
-/// it ran. `None` where somebody holds it, or it has ended.
+/// Leases a session to a worker: one from the queue, or one that was released while it ran. `None` where it has a lease
+/// or has ended.
 pub fn take_up(session: Session, lease: Lease) -> Option<Session> {
     if session.lease.is_some() || !session.state.is_running() {
         return None;
     }
     let state = match session.state {
-        // One that was open stays so: the agent has consented, and is not asked a second time.
+        // An open one stays open: the agent has consented, and is not asked a second time.
         State::Queued => State::Asking,
         other => other,
     };
@@ -250,13 +248,13 @@ pub fn take_up(session: Session, lease: Lease) -> Option<Session> {
     })
 }
 
-/// A worker that has to stop leaves its session to another one. `None` where it does not hold it.
+/// Releases a worker's session to other workers. `None` where the worker does not hold the lease.
 pub fn hand_back(session: Session, holder: u64) -> Option<Session> {
-    // Whoever lost it to another worker must not take it out of that one's hands.
+    // A worker that lost the lease must not release it for the new holder.
     let holds = session.lease.is_some_and(|lease| lease.holder == holder);
     (holds && session.state.is_running()).then(|| {
         let state = match session.state {
-            // The agent's answer had not come, and is stored nowhere, so the agent is asked again.
+            // The agent's answer had not arrived and is stored nowhere, so the agent is asked again.
             State::Asking => State::Queued,
             other => other,
         };
@@ -268,16 +266,16 @@ pub fn hand_back(session: Session, holder: u64) -> Option<Session> {
     })
 }
 
-/// The prompt of a session that is open already, for the process or agent that resumes it: with the memories and the
-/// measures as they are now, and the edits that are left.
+/// The prompt of an open session for the process or agent that resumes it, with present memories, present measures and
+/// the remaining edits.
 pub fn resume(
     agent: &Agent,
     session: &Session,
     memories: &AllMemories,
     room: LedgerRoom,
 ) -> (Prompt, Ledger, Gauge) {
-    // From the oldest row on: the agent's position is where the next session's ledger begins, and where this one's
-    // began is not stored.
+    // From the oldest row on: the agent's position is the beginning of the next session's ledger, and this one's is not
+    // stored.
     let limits = SessionLimits::of(agent, session);
     let ledger = list(agent, &limits, memories, None, room);
     let gauge = crate::tools::session_gauge(agent, session);
@@ -292,18 +290,18 @@ pub struct SessionOpening {
     pub decision: Decision,
     /// The prompt for the model.
     pub prompt: Prompt,
-    /// What of it is the ledger.
+    /// The ledger in it.
     pub ledger: Ledger,
-    /// What the breaker compares, before any edit.
+    /// The breaker's input, before any edit.
     pub gauge: Gauge,
-    /// Duplicates that were joined.
+    /// The number of merged duplicates.
     pub duplicates_removed: usize,
-    /// All memories as they are after the cleanup.
+    /// All memories after the cleanup.
     pub memories: AllMemories,
 }
 
-/// Joins duplicates, fixes core size, budget and threshold, and builds the prompt (SPEC 3.4, 3.5). `memories` are all
-/// of the agent, `room` what the ledger may take.
+/// Merges duplicates, fixes core size, budget and threshold, and builds the prompt (SPEC 3.4, 3.5). `memories` are all
+/// of the agent, `room` is the room for the ledger.
 pub fn open(
     agent: Agent,
     mut session: Session,
@@ -315,7 +313,7 @@ pub fn open(
     session.state = State::Open;
     let position = agent.ledger_position;
     let mut draft = Draft::new(agent, Some(session.clone()), now);
-    // Before the core size is fixed: what code joins counts neither against the agent nor as room for its edits.
+    // Before the core size is fixed: merging by code counts neither against the agent nor as room for its edits.
     let duplicates_removed = clean_duplicates(&mut draft, &mut memories, digester);
     let gauge = fresh_gauge(&draft.agent);
     // As the cleanup left it: its record is then the session's first one, and names who began it.
@@ -342,7 +340,7 @@ pub fn open(
     }
 }
 
-/// The ledger, with the pairs that look alike where they are wanted. Both together keep to the room.
+/// The ledger, with near duplicates where they are wanted. Both together keep to the room.
 fn list(
     agent: &Agent,
     limits: &SessionLimits,
@@ -357,8 +355,8 @@ fn list(
         listed.retain(|memory| memory.side() == Side::Agent);
     }
     let how = agent.settings.effective_duplicate_match();
-    // Administrators see how many tokens a session sent: a pair with a text of theirs would reveal what it is like
-    // (SPEC 5.1).
+    // Administrators read how many tokens a session sent: a pair with a text of theirs would reveal a similar one (SPEC
+    // 5.1).
     let agents = listed
         .iter()
         .copied()
@@ -369,7 +367,7 @@ fn list(
     let taken = pairs.as_ref().map_or(0, |lines| tokens(lines.expose()));
     let tags = agent.settings.immutable_tag_set();
     let stays = Stays::of(limits, memories);
-    // Pairs first, rows with what is left: there are few of them, and they name where to look.
+    // Pairs first, rows with the remaining room: there are few pairs, and they name what to check.
     let budget = room.tokens.saturating_sub(taken);
     Ledger {
         near_duplicates: pairs,
@@ -430,7 +428,7 @@ impl Stays {
     }
 }
 
-/// Joins duplicates (SPEC 3.4); how many memories left for it.
+/// Merges duplicates (SPEC 3.4). Returns the number of removed memories.
 fn clean_duplicates(draft: &mut Draft, memories: &mut AllMemories, digester: &Digester) -> usize {
     let how = draft.agent.settings.effective_duplicate_match();
     let immutable_tags = draft.agent.settings.immutable_tag_set();
@@ -454,7 +452,7 @@ fn clean_duplicates(draft: &mut Draft, memories: &mut AllMemories, digester: &Di
                 false => before.discarded(now),
             };
             changes.extend(memories.alter(draft, &before, &after));
-            // What is under a copy that is discarded comes under the one that stays.
+            // Sources of a discarded copy come under the one that stays.
             if !is_archived {
                 changes.extend(memories.move_sources(draft, number, Some(group.survivor)));
             }
@@ -495,7 +493,7 @@ fn clean_duplicates(draft: &mut Draft, memories: &mut AllMemories, digester: &Di
     removed
 }
 
-/// The agent did not consent. `words` is its answer.
+/// Ends a session without the agent's consent. `words` is its answer.
 pub fn decline(
     agent: Agent,
     session: Session,
@@ -514,7 +512,7 @@ pub fn decline(
     )
 }
 
-/// It stopped without completing, or a limit was reached; its edits stay.
+/// Ends a session that stopped without completing, or reached a limit; its edits stay.
 pub fn abandon(
     agent: Agent,
     session: Session,
@@ -525,7 +523,7 @@ pub fn abandon(
     end(agent, session, State::Abandoned, why, None, actor, now)
 }
 
-/// The provider failed for good; its edits stay. `message` must hold nobody's words.
+/// Ends a session after a permanent failure of the provider; its edits stay. `message` must hold no agent's text.
 pub fn fail(agent: Agent, session: Session, message: String, now: Timestamp) -> Decision {
     end(
         agent,
@@ -538,15 +536,15 @@ pub fn fail(agent: Agent, session: Session, message: String, now: Timestamp) -> 
     )
 }
 
-/// Puts on the record how a rehearsal ended (SPEC 3.16). `session` is the rehearsal as it ended on the
-/// copy; the agent itself is left as it is.
+/// Records the end of a rehearsal (SPEC 3.16). `session` is the rehearsal as it ended on the copy; the agent itself
+/// does not change.
 pub fn end_rehearsal(
     agent: Agent,
     mut session: Session,
     actor: &Actor,
     now: Timestamp,
 ) -> Decision {
-    // On the copy it ended a moment ago; others may have written something since.
+    // On the copy it ended earlier; others may have written records since.
     session.ended_at = Some(now);
     let action = match session.state {
         State::Completed => Action::MemoryRefinementComplete,
@@ -589,14 +587,13 @@ fn end(
         State::Failed => Action::MemoryRefinementFailed,
         _ => Action::MemoryRefinementAbandoned,
     };
-    // Before the journal entry is drafted; a journal entry is no part of the mass in any case.
+    // Before the journal entry is drafted, which is no part of the core size in any case.
     session.post_session_tokens = session.pre_session_tokens.map(|_| agent.tally.core_tokens);
     session.end(state, Some(why), now);
     session.reason.clone_from(&reason);
     if !session.rehearsal {
         agent.note_attempt_end();
-        // Only what failed without an edit: with edits the attempt has had its effect, and the next
-        // slot will do.
+        // Only failures without an edit: with edits the attempt has had its effect, and the next slot suffices.
         let is_tried_again =
             state == State::Failed && session.trigger != Trigger::Request && session.edits == 0;
         if is_tried_again {

@@ -1,9 +1,7 @@
-//! How the mass came to be what it is, told by the log's open facts alone (SPEC 5.1): as a curve over
-//! time, and by what was done.
+//! The history of the core size, from the log's open facts alone (SPEC 5.1): as a curve over time, and by cause.
 //!
-//! Every record that changes memories has the mass after it among its facts. A curve of years is read from
-//! those page by page, without a key, and stays true when words are shredded, from which it could not be
-//! computed any more.
+//! Every record that changes memories has the core size after it among its facts. A curve of years is read from those
+//! page by page, without a key. Shredding does not change it.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +13,7 @@ use crate::{Timestamp, audit::Action};
 pub const POINTS_LIMIT: usize = 10_000;
 
 wire_names! {
-    /// Why the mass changed.
+    /// Why the core size changed.
     #[derive(PartialOrd, Ord)]
     pub enum Cause {
         /// Core memories were saved.
@@ -24,9 +22,9 @@ wire_names! {
         Promoted = "promoted",
         /// A new memory took their place, or the owner edited them.
         Replaced = "replaced",
-        /// Sessions edited; what was taken back later is in it.
+        /// Sessions edited; edits that were undone later are included.
         Refined = "refined",
-        /// Exact doubles were put together.
+        /// Exact duplicates were merged.
         Deduplicated = "deduplicated",
         /// Sessions were rolled back or undone.
         TakenBack = "taken_back",
@@ -36,7 +34,7 @@ wire_names! {
         Discarded = "discarded",
         /// Memories were restored.
         Restored = "restored",
-        /// Words were taken out for good.
+        /// Text was removed permanently.
         Shredded = "shredded",
         /// Something else.
         Other = "other",
@@ -44,7 +42,7 @@ wire_names! {
 }
 
 impl Cause {
-    /// Of a record of that action.
+    /// The cause of a record of that action.
     pub fn of(action: Action) -> Self {
         match action {
             Action::MemorySaved => Self::Saved,
@@ -62,23 +60,23 @@ impl Cause {
     }
 }
 
-/// What one cause did to the mass.
+/// The effect of one cause on the core size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Flow {
     /// Records that changed memories.
     pub records: u64,
-    /// What those added together that made the mass larger, in tokens.
+    /// The sum of the increases, in tokens.
     pub tokens_added: u64,
-    /// What those took away together that made it smaller.
+    /// The sum of the decreases, in tokens.
     pub tokens_removed: u64,
 }
 
-/// The mass at one moment.
+/// The core size at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct MassPoint {
     /// The moment.
     pub at: Timestamp,
-    /// The mass then, in tokens.
+    /// The core size then, in tokens.
     pub core_tokens: u64,
     /// The smallest since the point before.
     pub lowest_core_tokens: u64,
@@ -86,26 +84,24 @@ pub struct MassPoint {
     pub highest_core_tokens: u64,
 }
 
-/// The mass over time, told record by record. Takes as much room as it has points, however many records
-/// there are.
+/// The core size over time, added record by record. Its memory use depends on the points, not on the records.
 #[derive(Debug, Clone)]
 pub struct Curve {
     since: Timestamp,
     until: Timestamp,
     before: u64,
     now: u64,
-    /// Smallest, largest and last mass of each stretch of time; `None` where nothing was recorded.
+    /// Smallest, largest and last core size of each interval; `None` where nothing was recorded.
     stretches: Vec<Option<(u64, u64, u64)>>,
     flows: BTreeMap<Cause, Flow>,
 }
 
 impl Curve {
-    /// Begins at `since` with that mass, and ends at `until`, in so many points: at least 1 and at most
-    /// [`POINTS_LIMIT`].
+    /// Begins at `since` with that core size and ends at `until`, with 1 to [`POINTS_LIMIT`] points.
     pub fn new(since: Timestamp, until: Timestamp, points: usize, core_tokens: u64) -> Self {
         Self {
             since,
-            // A time of day that went back must not make a curve of negative length.
+            // A clock that was set back must not make a curve of negative length.
             until: until.max(since),
             before: core_tokens,
             now: core_tokens,
@@ -114,14 +110,12 @@ impl Curve {
         }
     }
 
-    /// Adds the next record of the log that changed memories, with the mass after it. What it did to the
-    /// mass, in tokens.
+    /// Adds the next record that changed memories, with the core size after it. Returns the change in tokens.
     pub fn note(&mut self, at: Timestamp, action: Action, core_tokens: u64) -> i64 {
         let added = core_tokens.saturating_sub(self.now);
         let removed = self.now.saturating_sub(core_tokens);
         let cause = Cause::of(action);
-        // Journal entries that Memoir writes are memories too: what changed no mass is not told as another
-        // cause.
+        // Memoir's own journal entries are memories too: without a change of the core size they are no other cause.
         if cause != Cause::Other || added + removed > 0 {
             let flow = self.flows.entry(cause).or_default();
             flow.records += 1;
@@ -139,7 +133,7 @@ impl Curve {
         added as i64 - removed as i64
     }
 
-    /// Which stretch a moment falls into; a clock that was wrong does not lead out of the curve.
+    /// The interval of a moment; a wrong clock does not lead out of the curve.
     fn place(&self, at: Timestamp) -> usize {
         let count = self.stretches.len() as i128;
         // In 128 bits: microseconds of centuries times ten thousand points are more than 64 hold.
@@ -149,7 +143,7 @@ impl Curve {
         usize::try_from(place.clamp(0, count - 1)).unwrap_or(0)
     }
 
-    /// The curve: the beginning, and the end of each stretch.
+    /// The curve: the beginning, and the end of each interval.
     pub fn points(&self) -> Vec<MassPoint> {
         let mut core_tokens = self.before;
         let mut points = vec![MassPoint {
@@ -175,17 +169,17 @@ impl Curve {
         points
     }
 
-    /// What each cause did to the mass; those that did nothing are left out.
+    /// The effect of each cause on the core size, without causes that changed nothing.
     pub fn flows(&self) -> &BTreeMap<Cause, Flow> {
         &self.flows
     }
 
-    /// The mass at the beginning.
+    /// The core size at the beginning.
     pub fn core_tokens_before(&self) -> u64 {
         self.before
     }
 
-    /// The mass after the last record given.
+    /// The core size after the last record given.
     pub fn core_tokens(&self) -> u64 {
         self.now
     }
@@ -248,8 +242,8 @@ mod tests {
             masses in prop::collection::vec((0i64..1_000, 0u64..500), 0..50), points in 1usize..20, length in 0i64..900,
         ) {
             let mut curve = Curve::new(at(50), at(50 + length), points, 77);
-            for (place, (when, mass)) in masses.iter().enumerate() {
-                curve.note(at(*when), Action::ALL[place % Action::ALL.len()], *mass);
+            for (place, (when, size)) in masses.iter().enumerate() {
+                curve.note(at(*when), Action::ALL[place % Action::ALL.len()], *size);
             }
             let added: u64 = curve.flows().values().map(|flow| flow.tokens_added).sum();
             let removed: u64 = curve.flows().values().map(|flow| flow.tokens_removed).sum();

@@ -1,9 +1,9 @@
-//! An agent as its records alone tell it, for comparing it with what is stored (SPEC 4.2).
+//! An agent rebuilt from its records alone, for comparison with the stored one (SPEC 4.2).
 //!
-//! A log of any length is followed in the room of its memories and sessions: of each memory a digest of its state
-//! ([`MemoryMark`]), of each session its counts. No text is kept. Each record that changes the text of an original is
-//! checked to leave the same text (SPEC 1), and the stored memories are compared with their last states: so every
-//! original is found word for word, or named (SPEC 3.12).
+//! Memory use depends on the memories and sessions, not on the log: a digest of the state of each memory
+//! ([`MemoryMark`]), and the counts of each session. No text is kept. Each record that changes the text of an original
+//! must leave the same text (SPEC 1), and the stored memories are compared with their last states. So every original is
+//! found word for word, or named (SPEC 3.12).
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,11 +24,10 @@ use crate::{
     session::{Session, State, Stats},
 };
 
-/// The first thing that does not fit. Says what by table, number and field, never in an agent's words.
+/// The first mismatch. Names it by table, number and field, never by an agent's text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ReplayMisfit {
-    /// The record that does not fit, or the last one that touched what does not; `None` where there is
-    /// none.
+    /// The mismatching record, or the last one that touched the mismatching row; `None` where there is none.
     pub seq: Option<u64>,
     /// What is wrong.
     pub problem: String,
@@ -52,7 +51,7 @@ impl ReplayMisfit {
     }
 }
 
-/// The one that the log comes to first; what no record touched comes last.
+/// The earliest one by the log; those without a record come last.
 fn first(misfits: impl IntoIterator<Item = ReplayMisfit>) -> Result<(), ReplayMisfit> {
     let mut first = None;
     for misfit in misfits {
@@ -62,7 +61,7 @@ fn first(misfits: impl IntoIterator<Item = ReplayMisfit>) -> Result<(), ReplayMi
 }
 
 fn keep_first(kept: &mut Option<ReplayMisfit>, misfit: ReplayMisfit) {
-    // What has no place comes last: a record that is wrong explains more than a count that is.
+    // Those without a place come last: a wrong record explains more than a wrong count.
     let place = |misfit: &ReplayMisfit| misfit.seq.unwrap_or(u64::MAX);
     if kept
         .as_ref()
@@ -80,7 +79,7 @@ pub struct Replay {
     /// The memories from number 1 on, which have no gaps.
     memories: Vec<KnownMemory>,
     tally: Tally,
-    /// What sessions under `off` took of each memory.
+    /// What sessions under `off` removed of each memory.
     removed_off: BTreeMap<Number, RemovedOff>,
     sessions: BTreeMap<SessionId, SessionRecords>,
     /// Each with the place of the last record of it.
@@ -100,15 +99,15 @@ struct KnownMemory {
     touched: u64,
 }
 
-/// What sessions under `off` took of one memory; what is rolled back or restored is none of it.
+/// What sessions under `off` removed of one memory, without rolled back or restored parts.
 #[derive(Debug, Clone, Default)]
 struct RemovedOff {
-    /// It was discarded, and is so still.
+    /// It was discarded, and still is.
     is_discarded: bool,
-    /// The texts that it had since the first was rewritten, each with how many were rewritten before it. An undo or
-    /// a rewind can return to any of them.
+    /// The texts that it had since the first rewrite, each with the number of rewrites before it. An undo or a rewind
+    /// can return to any of them.
     texts: Vec<(TextMark, u64)>,
-    /// How many were rewritten before the present one.
+    /// The number of rewrites before the present one.
     rewritten: u64,
 }
 
@@ -121,7 +120,7 @@ impl RemovedOff {
         self.texts.push((text_mark(after), self.rewritten));
     }
 
-    /// Returns to a text that it had; `None` where it had no such text.
+    /// Returns to an earlier text; `None` where it never had that text.
     fn return_to(&mut self, after: &Memory) -> Option<()> {
         let mark = text_mark(after);
         let same = self.texts.iter().filter(|(text, _)| *text == mark);
@@ -176,12 +175,12 @@ impl fmt::Display for Originals {
     }
 }
 
-/// What the records tell of one session.
+/// The content of the records of one session.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionRecords {
     /// The edits that count towards the cap.
     pub edits: u32,
-    /// What they took away together, in tokens.
+    /// The sum of their removals, in tokens.
     pub removed_tokens: u64,
     /// Memories that they moved to the archive.
     pub archived: u32,
@@ -197,12 +196,12 @@ pub struct SessionRecords {
     pub undone_at: Option<Timestamp>,
     /// Its last record.
     pub last_seq: u64,
-    /// Who began it, as its first record tells.
+    /// The actor that began it, from its first record.
     pub started_by: Option<Value>,
     changes_memories: bool,
 }
 
-/// What the record of a session's end tells.
+/// The content of the record of a session's end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionEnd {
     /// The record's place in the log.
@@ -211,7 +210,7 @@ pub struct SessionEnd {
     pub action: Action,
     /// When it ended.
     pub recorded_at: Timestamp,
-    /// What it did, as a JSON object.
+    /// Its edits by kind, as a JSON object.
     pub stats: Option<Box<str>>,
 }
 
@@ -240,10 +239,10 @@ impl Replay {
         }
     }
 
-    /// Of a whole log, oldest first.
+    /// From a whole log, oldest first.
     ///
     /// # Errors
-    /// The first record that does not fit.
+    /// The first mismatching record.
     pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<Self, ReplayMisfit> {
         let mut replay = Self::new();
         for record in records {
@@ -252,10 +251,10 @@ impl Replay {
         Ok(replay)
     }
 
-    /// Adds the next record. After an error nothing can be said of the agent any more.
+    /// Adds the next record. After an error the state is undefined.
     ///
     /// # Errors
-    /// It does not fit the ones before it.
+    /// It does not fit the previous ones.
     pub fn apply(&mut self, record: &Record) -> Result<(), ReplayMisfit> {
         if record.seq != self.next_seq {
             let problem = format!("is where record {} is expected", self.next_seq);
@@ -319,8 +318,8 @@ impl Replay {
             }
             (Some(before), Some(known)) => {
                 let mark = MemoryMark::of(before);
-                // The digests of both are compared: to change one record's before or after, the one before or after
-                // it would have to be changed, too.
+                // The digests of both are compared: a change of one record's before or after would need a change of its
+                // neighbour too.
                 if mark != known.state {
                     return misfit(format!(
                         "changes memory {number} from a state that it was not in ({})",
@@ -339,7 +338,7 @@ impl Replay {
             state: MemoryMark::of(&after),
             touched: seq,
         };
-        // The next one, or one of those that exist: both were made sure of.
+        // The next one, or an existing one: both were checked.
         match usize::try_from(number.0 - 1).ok() {
             Some(index) if index < self.memories.len() => self.memories[index] = known,
             _ => self.memories.push(known),
@@ -347,8 +346,8 @@ impl Replay {
         Ok(())
     }
 
-    /// No session takes an original away, and nothing changes its text but shredding: what the record leaves of an
-    /// active original is the same text in the prompt or in the archive (SPEC 3.12).
+    /// No session removes an original, and nothing changes its text but shredding: after the record, an active original
+    /// has the same text, in the prompt or in the archive (SPEC 3.12).
     fn check_original(
         &mut self,
         record: &Record,
@@ -367,7 +366,7 @@ impl Replay {
         let is_edit = record.action.is_session_edit();
         let is_off = is_edit
             && record.facts.code_of(GUARD) == Some(LossGuard::Off.as_str())
-            // What the record claims is compared with the setting at the time.
+            // The record's claim is compared with the setting at the time.
             && self.settings.effective_loss_guard() == LossGuard::Off;
         let is_same = before.content == after.content
             || same_text_key(before.content.expose()) == same_text_key(after.content.expose());
@@ -426,7 +425,7 @@ impl Replay {
             };
         };
         let session = self.sessions.entry(id).or_default();
-        // What this rule is there for: merges that came in after a session's rollback.
+        // The case behind this rule: merges that came in after a session's rollback.
         if session.end.is_some() && (is_edit || record.action.is_session_end()) {
             let problem = format!("belongs to session {id}, which was over before");
             return Err(ReplayMisfit::at(record.seq, problem));
@@ -438,7 +437,7 @@ impl Replay {
     fn apply_access(&mut self, record: &Record) -> Result<(), ReplayMisfit> {
         let misfit = |problem: &str| Err(ReplayMisfit::at(record.seq, problem));
         match record.action {
-            // Who was let in elsewhere is not let in here, and the requests stay behind.
+            // Grants of another installation are not valid here, and requests are not imported.
             Action::AgentImported => self.access.clear(),
             Action::AccessRequested => {
                 let Some(request) = AccessRequest::begun_by(record) else {
@@ -454,7 +453,7 @@ impl Replay {
                 let Some((request, last_seq)) = begun else {
                     return misfit("is of a request for access that was never made");
                 };
-                // A copy, since a record that does not follow must leave what was known before as it is.
+                // A copy, since a record that does not follow must leave the earlier state unchanged.
                 match request.clone().follow(record) {
                     Some(after) => *request = after,
                     None => return misfit("does not follow what became of its request before"),
@@ -466,28 +465,27 @@ impl Replay {
         Ok(())
     }
 
-    /// What the records tell of a session; `None` where none is of it.
+    /// The content of a session's records; `None` where there are none.
     pub fn session(&self, id: SessionId) -> Option<SessionRecords> {
         let mut records = self.sessions.get(&id)?.clone();
         records.undone_at = self.in_force.undone().get(&id).copied();
         Some(records)
     }
 
-    /// Which records are in force.
+    /// Which records are effective.
     pub fn in_force(&self) -> &RecordsInForce {
         &self.in_force
     }
 
-    /// The place that the next record is to have.
+    /// The place of the next record.
     pub fn next_seq(&self) -> u64 {
         self.next_seq
     }
 
-    /// Compares what the records tell with the agent as it is stored: name, settings, counts, next
-    /// numbers and erasure.
+    /// Compares the records with the stored agent: name, settings, counts, next numbers and erasure.
     ///
     /// # Errors
-    /// What differs; of several, what the log comes to first.
+    /// The difference; of several, the earliest by the log.
     pub fn check_agent(&self, agent: &Agent) -> Result<(), ReplayMisfit> {
         let settings = Field::ALL
             .into_iter()
@@ -541,10 +539,10 @@ impl Replay {
         Ok(())
     }
 
-    /// Compares what the records tell with all memories as they are stored, and counts the originals.
+    /// Compares the records with all stored memories, and counts the originals.
     ///
     /// # Errors
-    /// What differs; of several, what the log comes to first.
+    /// The difference; of several, the earliest by the log.
     pub fn check_memories(&self, memories: &[Memory]) -> Result<Originals, ReplayMisfit> {
         let mut by_number: Vec<&Memory> = memories.iter().collect();
         by_number.sort_by_key(|memory| memory.number);
@@ -561,10 +559,10 @@ impl Replay {
         ReplayMisfit::at(seq, format!("table `memories`, row {number}: {problem}"))
     }
 
-    /// Compares what the records tell with all sessions as they are stored.
+    /// Compares the records with all stored sessions.
     ///
     /// # Errors
-    /// What differs; of several, what the log comes to first.
+    /// The difference; of several, the earliest by the log.
     pub fn check_sessions(&self, sessions: &[Session]) -> Result<(), ReplayMisfit> {
         let mut comparison = SessionComparison::default();
         for session in sessions {
@@ -573,10 +571,10 @@ impl Replay {
         comparison.finish(self)
     }
 
-    /// Compares what the records tell with all requests for access as they are stored.
+    /// Compares the records with all stored access requests.
     ///
     /// # Errors
-    /// What differs; of several, what the log comes to first.
+    /// The difference; of several, the earliest by the log.
     pub fn check_access(&self, requests: &[AccessRequest]) -> Result<(), ReplayMisfit> {
         let stored: BTreeSet<AccessRequestId> = requests.iter().map(|request| request.id).collect();
         let misfit = |id: AccessRequestId, seq: Option<u64>, problem: &str| {
@@ -599,7 +597,7 @@ impl Replay {
     }
 }
 
-/// Memories as they are stored, compared with the records one after the other.
+/// Stored memories, compared with the records one by one.
 #[derive(Debug, Default)]
 pub struct MemoryComparison {
     /// The highest number so far.
@@ -619,7 +617,7 @@ impl MemoryComparison {
             );
         };
         if memory.number.0 <= self.last {
-            // The one before is compared already; a second row of the number is the fault, whatever it has.
+            // The previous row is compared already; a second row of the number is the fault, whatever it holds.
             return differs("exists twice");
         }
         self.last = memory.number.0;
@@ -647,7 +645,7 @@ impl MemoryComparison {
         *count += 1;
     }
 
-    /// Those that were to come before this number and did not are missing.
+    /// Counts those missing before this number.
     fn pass_over(&mut self, replay: &Replay, to: Number) {
         for number in self.last + 1..to.0 {
             let Some(known) = replay.known(Number(number)) else {
@@ -660,10 +658,10 @@ impl MemoryComparison {
         }
     }
 
-    /// Where the originals are, and what differs, once all memories were added; of several, what the log comes to
-    /// first.
+    /// The places of the originals and the difference, once all memories were added; of several differences, the
+    /// earliest by the log.
     pub fn finish(mut self, replay: &Replay) -> (Originals, Option<ReplayMisfit>) {
-        // Ends with the last one that is known: behind it nothing is missing.
+        // Ends with the last known one: nothing is missing after it.
         self.pass_over(replay, Number(u64::MAX));
         let mut originals = self.originals;
         originals.removed_off = replay.removed_off.values().map(RemovedOff::count).sum();
@@ -678,8 +676,8 @@ fn text_mark(memory: &Memory) -> TextMark {
     TextMark::of_text(&same_text_key(memory.content.expose()))
 }
 
-/// Sessions as they are stored, held against the records one after the other. Of a rehearsal there is at most
-/// the record of its end, since it changes nothing.
+/// Stored sessions, compared with the records one by one. A rehearsal has at most the record of its end, since it
+/// changes nothing.
 #[derive(Debug, Default)]
 pub struct SessionComparison {
     seen: BTreeSet<SessionId>,
@@ -701,7 +699,7 @@ impl SessionComparison {
     /// Ends, once all sessions were added.
     ///
     /// # Errors
-    /// What differs; of several, what the log comes to first.
+    /// The difference; of several, the earliest by the log.
     pub fn finish(mut self, replay: &Replay) -> Result<(), ReplayMisfit> {
         for (id, records) in &replay.sessions {
             if !self.seen.contains(id) {
@@ -757,11 +755,11 @@ fn misfit_of_session(id: SessionId, seq: impl Into<Option<u64>>, problem: &str) 
     ReplayMisfit::at(seq, format!("table `sessions`, row {id}: {problem}"))
 }
 
-/// The first thing in which a session differs from its records.
+/// The first difference of a session from its records.
 fn session_problem(session: &Session, records: &SessionRecords) -> Option<&'static str> {
     let started_by = session.started_by.as_ref();
     let started_by = started_by.and_then(|actor| serde_json::to_value(actor).ok());
-    // Before its first record, only the seal holds it.
+    // Before its first record, only the seal protects it.
     if records.last_seq > 0 && started_by != records.started_by {
         return Some("`started_by` is not as recorded");
     }

@@ -1,8 +1,8 @@
 //! Returning an agent's memories to a point in time (SPEC 4.3).
 //!
-//! Records hold memories before the change and the difference, so that any state can be built again. A rewind
-//! makes every memory what it was, discards what is newer, and adds nothing: the kept memories are exactly
-//! those of that moment. Settings stay. Shredded memories stay shredded, whatever is undone.
+//! Records hold memories before the change and the difference, so that any state can be built again. A rewind returns
+//! every memory to its earlier state, discards newer ones, and adds nothing: the active memories are exactly those of
+//! that moment. Settings stay. Shredded memories stay shredded, whatever is undone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,18 +19,18 @@ use crate::{
     summary::{LogPast, MemoryGlance},
 };
 
-/// Where a rewind goes back to.
+/// The target of a rewind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RewindPlan {
-    /// The time asked for.
+    /// The requested time.
     pub to: Timestamp,
-    /// The last record that stays in force as it was; 0 where there was none yet.
+    /// The last record that stays effective; 0 where there was none yet.
     pub to_seq: u64,
     /// The memories as they were then.
     memories: BTreeMap<Number, Memory>,
 }
 
-/// The mass after a record; `None` where it changed no memory.
+/// The core size after a record; `None` where it changed no memory.
 pub fn core_tokens_after(record: &Record) -> Option<u64> {
     match record.action {
         // What an erased agent had is on its last record; that changes no memory.
@@ -39,14 +39,14 @@ pub fn core_tokens_after(record: &Record) -> Option<u64> {
     }
 }
 
-/// What a rewind, or an undo, comes to, in numbers.
+/// The result of a rewind or an undo, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct RewindPreview {
     /// Memories that become different in any way.
     pub changed: u64,
-    /// Discarded memories that are kept again.
+    /// Discarded memories that become active.
     pub returning: u64,
-    /// Kept memories that are discarded.
+    /// Active memories that are discarded.
     pub discarded: u64,
     /// Active memories that get another text.
     pub reworded: u64,
@@ -54,15 +54,15 @@ pub struct RewindPreview {
     pub archived: u64,
     /// Active archival memories that become core, with the same text.
     pub promoted: u64,
-    /// The mass before, in tokens.
+    /// The core size before, in tokens.
     pub core_tokens_before: u64,
-    /// The mass afterwards, in tokens.
+    /// The core size afterwards, in tokens.
     pub core_tokens_after: u64,
 }
 
 impl RewindPreview {
-    /// What `changes`, at most one of each memory, come to; new memories are left out. `before` and `after`
-    /// is what is counted before and after all of them.
+    /// Counts `changes`, at most one of each memory; new memories are left out. `before` and `after` are the tallies
+    /// before and after all of them.
     pub fn of(before: &Tally, after: &Tally, changes: &[Change]) -> Self {
         let mut preview = Self {
             core_tokens_before: before.core_tokens,
@@ -95,19 +95,19 @@ impl RewindPreview {
     }
 }
 
-/// What a rewind would come to, for memories and for sessions.
+/// The expected result of a rewind, for memories and sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RewindForecast {
-    /// What the memories become.
+    /// The result for the memories.
     pub changes: RewindPreview,
     /// Sessions that would be undone.
     pub sessions_undone: u64,
-    /// Undone sessions whose edits would be in force again.
+    /// Undone sessions whose edits would be effective again.
     pub sessions_reinstated: u64,
 }
 
 impl RewindForecast {
-    /// Whether nothing would become different.
+    /// Whether nothing would change.
     pub fn is_nothing(&self) -> bool {
         self.changes.changed + self.sessions_undone + self.sessions_reinstated == 0
     }
@@ -118,8 +118,7 @@ impl RewindForecast {
 pub fn plan_rewind(log: &[Record], to: Timestamp) -> RewindPlan {
     let to_seq = log
         .iter()
-        // From the end: where a clock was put back, an earlier record may be dated later, and the
-        // last one that was written by then is meant.
+        // From the end: where a clock was set back, an earlier record may be dated later.
         .rfind(|record| record.recorded_at <= to)
         .map_or(0, |record| record.seq);
     RewindPlan {
@@ -129,8 +128,8 @@ pub fn plan_rewind(log: &[Record], to: Timestamp) -> RewindPlan {
     }
 }
 
-/// As [`plan_rewind`], to the point after the record at `seq`: times can run backwards where a clock was
-/// put back, places in the log cannot.
+/// As [`plan_rewind`], to the point after the record at `seq`: times can run backwards where a clock was set back,
+/// places in the log cannot.
 pub fn plan_rewind_to_record(log: &[Record], seq: u64) -> RewindPlan {
     let last = log.iter().rfind(|record| record.seq <= seq);
     let to_seq = last.map_or(0, |record| record.seq);
@@ -158,7 +157,7 @@ fn memories_after(log: &[Record], to_seq: u64) -> BTreeMap<Number, Memory> {
         .collect()
 }
 
-/// What the rewind would come to. `memories` holds all memories of the agent.
+/// The expected result of the rewind. `memories` holds all memories of the agent.
 pub fn preview(
     agent: &Agent,
     memories: &BTreeMap<Number, Memory>,
@@ -170,19 +169,18 @@ pub fn preview(
     RewindPreview::of(&agent.tally, &draft.agent.tally, &changes)
 }
 
-/// All memories as they are to be: as they were then, and discarded where they did not exist. A summary whose sources
-/// were all shredded since is discarded (SPEC 2.4).
+/// All memories in their target state: as they were then, and discarded where they did not exist. A summary whose
+/// sources were all shredded since is discarded (SPEC 2.4).
 fn targets(
     memories: &BTreeMap<Number, Memory>,
     plan: &RewindPlan,
     now: Timestamp,
 ) -> BTreeMap<Number, Memory> {
     let target = |memory: &Memory| match plan.memories.get(&memory.number) {
-        // Of a memory that was shredded since too: `restore` passes it over.
+        // Also for a memory that was shredded since: `restore` skips it.
         Some(then) => then.clone(),
         None => Memory {
-            // Discarded and not forgotten: its number stays given, and going forward again finds
-            // it.
+            // Discarded, not removed: its number stays assigned, and a rewind forward finds it.
             discarded_at: memory.discarded_at.or(Some(now)),
             ..memory.clone()
         },
@@ -200,15 +198,14 @@ fn targets(
     targets
 }
 
-/// Returns every memory to exactly what it was at the point planned; `None` where nothing would become
-/// different. Memories that did not exist then are discarded; shredded ones stay so (SPEC 4.4). No
-/// journal entry is added, so that the kept memories are exactly those of that time; the record tells how many
-/// constitutional memories were discarded or lost their protection. Settings and prompts
-/// stay as they are: they are the agent's own or an administrator's to set, and each can be set back by
+/// Returns every memory to exactly its state at the planned point; `None` where nothing would change. Memories that did
+/// not exist then are discarded; shredded ones stay so (SPEC 4.4). No journal entry is added, so that the active
+/// memories are exactly those of that time. The record counts the constitutional memories that were discarded or lost
+/// their protection. Settings and prompts stay: the agent or an administrator sets them, and each can be reverted by
 /// itself.
 ///
-/// A session that ended since is undone where none of its edits is left in force, and one whose undo is
-/// taken back is not undone any more. A rewind is itself undone by rewinding to before it.
+/// A session that ended since is undone where none of its edits is effective; one whose undo is reversed is not. A
+/// rewind to before a rewind undoes it.
 ///
 /// `sessions` holds all sessions of the agent, `log` its whole log, oldest first, and `memories` all its
 /// memories.
@@ -224,8 +221,7 @@ pub fn rewind(
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Option<Decision>, ChangeRefusal> {
-    // A running session is rolled back by itself first: its ledger and its counts would be of
-    // memories that are no longer there.
+    // A running session is rolled back first: its ledger and counts would name memories that changed.
     let running = sessions.iter().find(|session| session.state.is_running());
     manage::check_idle(&agent, running.map(|session| session.id))?;
     let (draft, _) = draft(agent, sessions, log, memories, plan, actor, now);
@@ -233,8 +229,8 @@ pub fn rewind(
     Ok((!is_idle).then(|| draft.finish()))
 }
 
-/// What [`rewind`] to the end of `then` would come to, were no session running. `now` is the whole log, `then` a
-/// part of it from its beginning, and `sessions` are those that are no rehearsals.
+/// The expected result of [`rewind`] to the end of `then`, if no session is running. `now` is the whole log, `then` a
+/// part from its beginning, and `sessions` holds no rehearsals.
 pub fn foresee(
     agent: &Agent,
     sessions: impl IntoIterator<Item = SessionId>,
@@ -267,7 +263,7 @@ pub fn foresee(
             then.is_active_summary() && !summaries.contains(&Number(index as u64 + 1))
         };
         let target = target.filter(|then| !is_bare(then));
-        let mass = target.map_or(0, |then| then.mass());
+        let size = target.map_or(0, |then| then.core_tokens());
         let is_same = target.map_or(!present.is_active(), |then| then.is_same(&present));
         if is_same {
             continue;
@@ -282,14 +278,15 @@ pub fn foresee(
             (Some(before), Some(after)) => changes.count_move(before, after),
             (None, None) => {}
         }
-        let without = changes.core_tokens_after.saturating_sub(present.mass());
-        changes.core_tokens_after = without + mass;
+        let without = changes
+            .core_tokens_after
+            .saturating_sub(present.core_tokens());
+        changes.core_tokens_after = without + size;
     }
     let before = now.in_force().undone();
     let mut in_force = now.in_force().clone();
     in_force.apply_event(&InForceEvent {
-        // Where the record of the rewind would stand: the look and the rewind itself share one reading of
-        // the log.
+        // The place of the rewind's record: preview and rewind share one reading of the log.
         seq: now.last_seq() + 1,
         session: None,
         kind: InForceKind::Rewound(at, then.last_seq()),
@@ -340,7 +337,7 @@ fn draft(
     (draft, measured)
 }
 
-/// How many kept constitutional memories the changes discard, or take the protection from.
+/// The number of active constitutional memories that the changes discard or unprotect.
 fn unprotected(memories: &BTreeMap<Number, Memory>, changes: &[Change]) -> u64 {
     let is_held = |memory: &Memory| memory.is_active() && memory.is_constitutional();
     let lifted = changes.iter().filter(|change| {
@@ -364,7 +361,7 @@ fn facts(plan: &RewindPlan, measured: &RewindPreview) -> Facts {
         .count("core_tokens_after", measured.core_tokens_after)
 }
 
-/// The sessions that are undone, or not undone any more, once `drafted` ends `log`.
+/// The sessions whose undone state changes once `drafted` ends `log`.
 fn sessions_changed(sessions: Vec<Session>, log: &[Record], drafted: &[Record]) -> Vec<Session> {
     // From the whole log: which sessions are undone depends on all that came before.
     let mut in_force = RecordsInForce::of(log);

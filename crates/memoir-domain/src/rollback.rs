@@ -1,10 +1,9 @@
 //! Rolling a session back: all of it and nothing else (SPEC 3.13, 3.19, 4.3).
 //!
-//! Each record holds its memories before the change and what became different; both in full are not needed to undo a
-//! change. Records are undone newest first, property by property: where the present value is no longer the one that
-//! the session set, another change set it since, and it stays. [`plan_undo`] finds what conflicts with undoing an ended
-//! session; with `--cascade` these records are undone too. Duplicates that were cleaned up stay so: restoring brings
-//! one back. A promotion is never undone in this way.
+//! Each record holds its memories before the change and the difference. Records are undone newest first, property by
+//! property: a present value that differs from the one that the session set was set by another change, and stays.
+//! [`plan_undo`] finds what conflicts with undoing an ended session; with `--cascade` these records are undone too.
+//! Merged duplicates stay merged: restoring brings one back. A promotion is never undone in this way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +19,7 @@ use crate::{
     session_entry,
 };
 
-/// The memories that `records` touch: those that they change, and the survivors in whose favour they
-/// discard doubles.
+/// The memories that `records` touch: those that they change, and the survivors of the duplicates that they discard.
 pub fn touched<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<Number> {
     records.into_iter().flat_map(numbers).collect()
 }
@@ -31,7 +29,7 @@ fn numbers(record: &Record) -> impl Iterator<Item = Number> {
     changed.chain(record.memory)
 }
 
-/// Whether an administrator or the owner confirmed by this record what was so already: it changes nothing, and takes
+/// Whether an administrator or the owner confirmed the present state by this record. It changes nothing, and takes
 /// precedence over every later undo of earlier changes (SPEC 4.3).
 pub fn is_confirmation(record: &Record) -> bool {
     let confirms = matches!(
@@ -41,9 +39,9 @@ pub fn is_confirmation(record: &Record) -> bool {
     confirms && record.actor.kind.is_in_charge() && record.body.changes.is_empty()
 }
 
-/// `memories` with the changes of the records undone, newest first. What others changed in between stays.
-/// `memories` holds each memory that `records` change and each that is under one of them, as it is now; of `not_left`
-/// those under them may be missing, which were active until an edit that is not written.
+/// `memories` with the changes of the records undone, newest first. Changes by others in between stay. `memories` holds
+/// the present state of each memory that `records` change and of each one under it. It may omit memories under those of
+/// `not_left`, which were active until an edit that is not written.
 fn without(
     records: &[&Record],
     memories: &BTreeMap<Number, Memory>,
@@ -76,8 +74,8 @@ fn without(
     restored
 }
 
-/// The active summaries among `restored` without a source. `memories` holds the memories as they are now, `restored`
-/// what they are to become. A shredded memory stays as it is and is no source (SPEC 4.4).
+/// The active summaries among `restored` without a source. `memories` holds the present states, `restored` the intended
+/// ones. A shredded memory stays as it is and is no source (SPEC 4.4).
 pub(crate) fn bare_summaries(
     memories: &BTreeMap<Number, Memory>,
     restored: &BTreeMap<Number, Memory>,
@@ -100,7 +98,7 @@ pub(crate) fn bare_summaries(
         .collect()
 }
 
-/// A memory that is new, and that an administrator confirmed to be active, stays (SPEC 4.3).
+/// Keeps a new memory that an administrator confirmed to be active (SPEC 4.3).
 fn keep_confirmed_active(
     history: &[Record],
     memories: &BTreeMap<Number, Memory>,
@@ -117,7 +115,7 @@ fn keep_confirmed_active(
     }
 }
 
-/// Makes `memories` into `restored`, but for those that were shredded, which stay so (SPEC 4.4).
+/// Turns `memories` into `restored`, except for shredded ones, which stay so (SPEC 4.4).
 pub(crate) fn restore(
     draft: &mut Draft,
     memories: &BTreeMap<Number, Memory>,
@@ -126,13 +124,13 @@ pub(crate) fn restore(
     debug_assert!(restored.keys().all(|number| memories.contains_key(number)));
     memories
         .iter()
-        // Their records have no words any more: taken back, they would become empty memories.
+        // Their records have no text any more: undone, they would become empty memories.
         .filter(|(_, memory)| memory.shredded_at.is_none())
         .filter_map(|(number, memory)| draft.alter(memory.clone(), restored.get(number)?))
         .collect()
 }
 
-/// A session rolled back while it ran.
+/// A session that was rolled back while it ran.
 pub(crate) struct EndedByRollback {
     pub(crate) decision: Decision,
     pub(crate) entry: String,
@@ -152,10 +150,9 @@ pub(crate) fn end_session(
     let active = draft.changes().iter().filter_map(Change::before);
     let active = active.filter(|memory| memory.is_active());
     let not_left: BTreeSet<Number> = active.map(|memory| memory.number).collect();
-    // The edit that tripped the breaker is in the draft alone: what it did is taken back with the rest.
+    // The edit that tripped the breaker is in the draft alone, and is undone with the rest.
     for change in draft.changes() {
-        // Of a memory that the tripping edit changed, the store has the state before; what is taken
-        // back begins with the one after.
+        // The store has the state before the tripping edit; the undo begins with the state after it.
         memories.insert(change.number(), change.after());
     }
     let drafted = draft.records().to_vec();
@@ -166,7 +163,7 @@ pub(crate) fn end_session(
         .filter(|record| is_edit_of(record, &own))
         .collect();
     debug_assert!(
-        // Not the one that a consolidation keeps: the edit may change nothing of it.
+        // Without the core memory of a consolidation: the edit may not change it.
         edits
             .iter()
             .flat_map(|record| &record.body.changes)
@@ -184,12 +181,12 @@ pub(crate) fn end_session(
         .as_ref()
         .map(|session| session.stats)
         .unwrap_or_default();
-    // After the memories are back: the entry tells of the mass that the agent has from now on.
+    // After the memories are restored: the entry states the new core size.
     let entry = session_entry::undone(gauge, limit, stats, core_tokens);
     let (number, created) = draft.create(NewMemory::journal(entry.clone()));
     changes.push(created);
     let now = draft.now();
-    // As a completion does, so that the schedule does not begin another one at once (SPEC 3.15).
+    // As after a completion, so that the schedule does not begin another session immediately (SPEC 3.15).
     draft.agent.last_refinement_at = Some(now);
     draft.agent.note_attempt_end();
     if let Some(session) = &mut draft.session {
@@ -234,7 +231,7 @@ pub(crate) fn measured(gauge: &Gauge, post_session_tokens: u64, session: &Sessio
         .stats(session.stats)
 }
 
-/// Rolls a running session back because somebody asked for it.
+/// Rolls a running session back on request.
 pub fn roll_back_running(
     agent: Agent,
     session: Session,
@@ -256,7 +253,7 @@ pub fn roll_back_running(
     .decision
 }
 
-/// A later change that stands in the way of an undo (SPEC 4.3).
+/// A later change that conflicts with an undo (SPEC 4.3).
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Obstacle {
     /// The record's place in the agent's log.
@@ -265,7 +262,7 @@ pub struct Obstacle {
     pub recorded_at: Timestamp,
     /// What was done.
     pub action: Action,
-    /// In what role it was done.
+    /// The actor's role.
     #[serde(skip)]
     pub actor: ActorKind,
     /// The session that it belongs to.
@@ -274,20 +271,20 @@ pub struct Obstacle {
     pub memories: Vec<Number>,
 }
 
-/// What undoing an ended session comes to.
+/// The plan for undoing an ended session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoPlan {
-    /// The records to take back, by sequence number, the session's own and with them those that stand in the way.
+    /// The records to undo, by sequence number: the session's own and the conflicting ones.
     pub records: BTreeSet<u64>,
-    /// The sessions that they belong to, the one asked for included.
+    /// Their sessions, the requested one included.
     pub sessions: BTreeSet<SessionId>,
-    /// What stands in the way.
+    /// The conflicting changes.
     pub obstacles: Vec<Obstacle>,
 }
 
 impl UndoPlan {
-    /// Whether `actor` may carry it out with all that stands in the way. An agent takes nothing back that
-    /// somebody did who runs it, and a protection of theirs least of all (SPEC 4.3).
+    /// Whether `actor` may carry it out with all conflicting changes. An agent never undoes an act of an administrator
+    /// or the owner, such as a protection (SPEC 4.3).
     pub fn is_allowed_to(&self, actor: ActorKind) -> bool {
         let is_theirs = |obstacle: &Obstacle| {
             obstacle.actor.is_in_charge() && !obstacle.action.is_session_edit()
@@ -302,7 +299,7 @@ pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
     let in_force = RecordsInForce::of(log);
     let live: Vec<&Record> = log
         .iter()
-        // A record that was taken back already cannot stand in the way.
+        // A record that was undone already cannot conflict.
         .filter(|record| can_be_taken_back(record) && in_force.is_in_force(record.seq))
         .collect();
     let mut sessions = BTreeSet::from([session]);
@@ -332,8 +329,8 @@ pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
     }
 }
 
-/// The edits of `sessions`, and what changed one of the same memories after them; or another session
-/// that did, which is then to be taken back as a whole.
+/// The edits of `sessions` and later changes of the same memories, or another session with such a change, which is then
+/// undone as a whole.
 fn choose<'a>(
     live: &[&'a Record],
     sessions: &BTreeSet<SessionId>,
@@ -345,7 +342,7 @@ fn choose<'a>(
             if !numbers(record).any(|number| earlier.contains(&number)) {
                 continue;
             }
-            // Half of a session must not stay: its merges may rest on what is taken back.
+            // Half of a session must not stay: its merges may rest on the undone part.
             if let Some(further) = record.session.filter(|_| record.action.is_session_edit()) {
                 return Err(further);
             }
@@ -360,17 +357,17 @@ fn is_edit_of(record: &Record, sessions: &BTreeSet<SessionId>) -> bool {
     record.action.is_session_edit() && record.session.is_some_and(|id| sessions.contains(&id))
 }
 
-/// Whether a record's changes can be taken back. Those of a record that itself takes others back cannot,
-/// for what it took back does not stand either; and shredding is for good (SPEC 4.4).
+/// Whether a record's changes can be undone. Not those of a record that itself undoes others, since their changes are
+/// not effective either. Shredding is permanent (SPEC 4.4).
 fn can_be_taken_back(record: &Record) -> bool {
     let is_final = record.action.takes_back() || record.action == Action::MemoryShredded;
-    // A promotion stays as it is (SPEC 3.19): it neither conflicts nor is it undone.
+    // A promotion stays (SPEC 3.19): it neither conflicts nor is it undone.
     let is_promotion = record.action == Action::MemoryPromoted;
     !is_final && !is_promotion && (!record.body.changes.is_empty() || is_confirmation(record))
 }
 
-/// Undoes ended sessions as planned. `log` holds the records planned from, `memories` each memory that
-/// they touch as it stands now, and `sessions` the sessions of the plan, the one asked for first.
+/// Undoes ended sessions as planned. `log` holds the records of the plan, `memories` the present state of each memory
+/// that they touch, and `sessions` the sessions of the plan, the requested one first.
 pub fn undo(
     agent: Agent,
     sessions: Vec<Session>,

@@ -14,13 +14,13 @@ pub const EDIT_CAP: u32 = 10;
 pub const SUMMARY_LIMIT: usize = 2_000;
 
 wire_names! {
-    /// Where a session stands: waiting, running, or ended in exactly one way (SPEC 3.16).
+    /// The state of a session: waiting, running, or ended in exactly one way (SPEC 3.16).
     pub enum State {
         /// Waiting for a worker.
         Queued = "queued",
         /// The agent is being asked for its consent.
         Asking = "asking",
-        /// The knife is in the agent's hand.
+        /// The agent has the session tools.
         Open = "open",
         /// The agent completed it.
         Completed = "completed",
@@ -30,7 +30,7 @@ wire_names! {
         Declined = "declined",
         /// It stopped without completing, or a limit was reached; its edits stay.
         Abandoned = "abandoned",
-        /// The provider failed for good; its edits stay.
+        /// The provider failed permanently; its edits stay.
         Failed = "failed",
     }
 }
@@ -42,8 +42,7 @@ impl State {
     }
 }
 
-/// Whether a model, as `provider:name`, is code of Memoir's own, by which no words may be guessed
-/// (SPEC 3.4).
+/// Whether a model, as `provider:name`, is code of Memoir's own, which must reveal no text by guessing (SPEC 3.4).
 pub fn is_builtin(model: &str) -> bool {
     model.starts_with("builtin:")
 }
@@ -73,23 +72,23 @@ wire_names! {
 wire_names! {
     /// Why a session was begun (SPEC 3.1).
     pub enum Trigger {
-        /// Somebody asked for it.
+        /// An agent or an administrator requested it.
         Request = "request",
         /// The weekly slot has passed.
         Weekly = "weekly",
-        /// The mass is over the trigger and has grown.
+        /// The core size is over the trigger and has grown.
         Budget = "budget",
     }
 }
 
 wire_names! {
-    /// Why a session ended as it did, in a word that says nothing of what was said in it.
+    /// Why a session ended, without any of its text.
     pub enum EndReason {
         /// The agent answered something other than YES.
         Refused = "refused",
-        /// The mass fell below the threshold.
+        /// The core size fell below the threshold.
         BreakerMass = "breaker_mass",
-        /// What the session's edits took away, together, passed the threshold.
+        /// The sum of the edits' removals passed the threshold.
         BreakerRemoved = "breaker_removed",
         /// An administrator, or the agent, undid it while it ran.
         RolledBackOnRequest = "rolled_back_on_request",
@@ -109,12 +108,12 @@ wire_names! {
         LeaseExpired = "lease_expired",
         /// The agent or an administrator cancelled it.
         Cancelled = "cancelled",
-        /// The provider refused for good, or did not come back.
+        /// The provider refused permanently, or stayed unavailable.
         Provider = "provider",
     }
 }
 
-/// What a session did, by kind of edit. `consolidated` counts the memories that were merged.
+/// The edits of a session by kind. `consolidated` counts the merged memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stats {
     /// Memories merged into others.
@@ -145,10 +144,10 @@ impl std::fmt::Display for Stats {
     }
 }
 
-/// What a session's model calls used.
+/// The usage of a session's model calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Calls that were answered.
+    /// Calls with a response.
     pub calls: u64,
     /// Tokens sent.
     pub input_tokens: u64,
@@ -156,12 +155,12 @@ pub struct Usage {
     pub output_tokens: u64,
 }
 
-/// The hold of one worker on a running session (SPEC 3.2).
+/// The lease of one worker on a running session (SPEC 3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
-    /// When the hold lapses unless it is renewed.
+    /// When the lease expires unless it is renewed.
     pub until: Timestamp,
-    /// Drawn at random by the worker; whoever holds another one has lost the session.
+    /// A random number of the worker. A worker with another number has lost the session.
     pub holder: u64,
 }
 
@@ -170,7 +169,7 @@ pub struct Lease {
 pub struct Session {
     /// Its identifier.
     pub id: SessionId,
-    /// Where it stands.
+    /// Its state.
     pub state: State,
     /// Which tools it has.
     pub mode: Mode,
@@ -182,15 +181,15 @@ pub struct Session {
     pub rehearsal: bool,
     /// The model that runs it; `None` where the agent runs it itself.
     pub model: Option<String>,
-    /// The mass when the knife was handed over; `None` before.
+    /// The core size when it was opened; `None` before.
     pub pre_session_tokens: Option<u64>,
-    /// The mass when it ended; `None` before, and where the knife was never handed over.
+    /// The core size when it ended; `None` before, and where it was never opened.
     pub post_session_tokens: Option<u64>,
-    /// The breaker's threshold, fixed when the knife was handed over; `None` before.
+    /// The breaker's threshold, fixed when it was opened; `None` before.
     pub threshold: Option<Threshold>,
     /// Successful edits.
     pub edits: u32,
-    /// The sum of what each edit took away, in tokens, never offset (SPEC 3.13).
+    /// The sum of each edit's removals, in tokens, never offset (SPEC 3.13).
     pub removed_tokens: u64,
     /// Memories that it moved to the archive.
     #[serde(default)]
@@ -207,16 +206,15 @@ pub struct Session {
     /// The loss guard when it was opened: the stricter of it and the present one holds. `None` before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_guard: Option<LossGuard>,
-    /// The immutable tags that it began with, which count together with those set now.
+    /// The immutable tags at its beginning, which apply together with the present ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub immutable_tags: Option<Vec<String>>,
-    /// What it did.
+    /// Its edits by kind.
     pub stats: Stats,
-    /// Calls of its tools that were refused. A refusal alone writes nothing: it is counted with the next thing
-    /// that is written of the session.
+    /// Refused calls of its tools. A refusal alone writes nothing: the session's next write includes it.
     #[serde(default)]
     pub refused_calls: u32,
-    /// The agent's summary, where it completed.
+    /// The agent's report, where it completed.
     pub summary: Option<PrivateText>,
     /// Why it ended; `None` while it runs and where it completed.
     pub end_reason: Option<EndReason>,
@@ -224,20 +222,20 @@ pub struct Session {
     pub reason: Option<PrivateText>,
     /// When it was begun.
     pub started_at: Timestamp,
-    /// Who began it; `None` of sessions of versions that did not keep it.
+    /// The actor that began it; `None` where that is not stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_by: Option<Actor>,
-    /// The place in the log of its first record, which tells who began it; `None` before. Of a rehearsal always:
-    /// its end is all that is told of it.
+    /// The place in the log of its first record, which names who began it; `None` before. Always `None` of a rehearsal,
+    /// whose only record is its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_seq: Option<u64>,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
     /// When it was undone after its end (SPEC 4.3).
     pub undone_at: Option<Timestamp>,
-    /// What its model calls used.
+    /// The usage of its model calls.
     pub usage: Usage,
-    /// Who holds it; `None` once it ended.
+    /// Its lease; `None` once it ended.
     pub lease: Option<Lease>,
 }
 

@@ -1,9 +1,7 @@
-//! Summaries of stretches of a log: what a look back needs of them, so that it reads no record that lies long
-//! ago (SPEC 4.3).
+//! Summaries of stretches of a log. With them, a read of a past state needs no old records (SPEC 4.3).
 //!
-//! A summary is a cache that tells nothing by itself: it is made from the records alone, is made again by whoever
-//! verifies the log, and goes where words are taken out of it. It holds marks of texts, so that it is only ever
-//! stored sealed (SPEC 5.3).
+//! A summary is a cache derived from the records alone. Verifying the log derives it again, and shredding discards it.
+//! It holds marks of texts, so that it is only stored sealed (SPEC 5.3).
 
 use std::collections::BTreeMap;
 
@@ -16,39 +14,39 @@ use crate::{
     rewind::core_tokens_after,
 };
 
-/// How many records a summary is of.
-// A look reads one stretch of records and all summaries: at a hundred thousand records these are
-// five hundred records and two hundred summaries.
+/// The number of records in a summary.
+// A read of a past state takes one stretch of records and all summaries: at a hundred thousand records, five hundred
+// records and two hundred summaries.
 pub const SUMMARY_RECORDS: u64 = 512;
 
-/// What a look back needs of a stretch of a log.
+/// The data of a stretch of a log that a read of a past state needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSummary {
     first_seq: u64,
     last_seq: u64,
     /// The earliest time of a record; times can run backwards.
     earliest: Timestamp,
-    /// The mass after each record that changed memories, by place.
+    /// The core size after each record that changed memories, by place.
     masses: Vec<(u64, u64)>,
     /// The first and the last record of each session.
     sessions: BTreeMap<SessionId, (u64, u64)>,
     in_force_events: Vec<InForceEvent>,
-    /// The memories that were changed, as they are after the last record.
+    /// The changed memories, in their state after the last record.
     memories: BTreeMap<Number, MemoryGlance>,
-    /// What is counted of all memories after the last record.
+    /// The counts of all memories after the last record.
     tally: Tally,
 }
 
-/// What a look back needs of one state of a memory.
+/// The data of one state of a memory that a read of a past state needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryGlance {
-    /// Equal where the states are.
+    /// Equal for equal states.
     state: TextMark,
-    /// Equal where the texts are.
+    /// Equal for equal texts.
     content: TextMark,
     tokens: u64,
     kind: Kind,
-    /// Of an archival memory, the one that took its place.
+    /// For an archival memory, the one that took its place.
     under: Option<Number>,
     is_summary: bool,
     is_active: bool,
@@ -70,8 +68,8 @@ impl MemoryGlance {
         }
     }
 
-    /// Its part of the mass.
-    pub(crate) fn mass(&self) -> u64 {
+    /// Its part of the core size.
+    pub(crate) fn core_tokens(&self) -> u64 {
         if self.kind() == Some(Kind::Core) {
             self.tokens
         } else {
@@ -111,7 +109,7 @@ impl MemoryGlance {
 }
 
 impl LogSummary {
-    /// Of no record yet: of those after the ones that `before` is of.
+    /// Without records yet; the next ones come after those of `before`.
     pub fn after(before: Option<&Self>) -> Self {
         before.map_or_else(
             || Self::following(0, Tally::default()),
@@ -135,11 +133,11 @@ impl LogSummary {
     /// Adds the next record.
     pub fn add(&mut self, record: &Record) {
         self.last_seq = record.seq;
-        // The earliest and not the first: a point in time may lie in any stretch that has a record
-        // of then or before, as times can run backwards.
+        // The earliest and not the first, as times can run backwards: any stretch with a record up to a time may hold
+        // that point.
         self.earliest = self.earliest.min(record.recorded_at);
-        let mass = core_tokens_after(record);
-        self.masses.extend(mass.map(|mass| (record.seq, mass)));
+        let size = core_tokens_after(record);
+        self.masses.extend(size.map(|size| (record.seq, size)));
         if let Some(session) = record.session {
             let span = self.sessions.entry(session);
             span.or_insert((record.seq, record.seq)).1 = record.seq;
@@ -156,17 +154,17 @@ impl LogSummary {
         }
     }
 
-    /// The place of the first record that it is of.
+    /// The place of its first record.
     pub fn first_seq(&self) -> u64 {
         self.first_seq
     }
 
-    /// The place of the last record that it is of.
+    /// The place of its last record.
     pub fn last_seq(&self) -> u64 {
         self.last_seq
     }
 
-    /// Whether it is of as many records as it is kept for.
+    /// Whether it holds as many records as a stored one.
     pub fn is_full(&self) -> bool {
         self.last_seq + 1 - self.first_seq == SUMMARY_RECORDS
     }
@@ -177,14 +175,14 @@ impl LogSummary {
     }
 }
 
-/// A log as its summaries tell it, up to a point.
+/// The content of a log by its summaries, up to a point.
 #[derive(Debug, Clone, Default)]
 pub struct LogPast {
     last_seq: u64,
     masses: Vec<(u64, u64)>,
     sessions: BTreeMap<SessionId, (u64, u64)>,
     in_force: RecordsInForce,
-    /// From number 1 on; `None` for one that was not made yet.
+    /// From number 1 on; `None` for one that does not exist yet.
     memories: Vec<Option<MemoryGlance>>,
     tally: Tally,
 }
@@ -213,11 +211,11 @@ impl LogPast {
             }
             self.memories[index] = Some(*glance);
         }
-        // Counted from the log's beginning in each summary, so that the last one's is that of all.
+        // Each summary counts from the log's beginning, so that the last one has the counts of all.
         self.tally = summary.tally;
     }
 
-    /// A summary of the records after these, of none of them yet.
+    /// An empty summary for the records that follow.
     pub fn next_summary(&self) -> LogSummary {
         LogSummary::following(self.last_seq, self.tally)
     }
@@ -227,7 +225,7 @@ impl LogPast {
         self.last_seq
     }
 
-    /// The mass after each record that changed memories, by place.
+    /// The core size after each record that changed memories, by place.
     pub fn masses(&self) -> &[(u64, u64)] {
         &self.masses
     }
@@ -241,15 +239,14 @@ impl LogPast {
         &self.in_force
     }
 
-    /// The memories from number 1 on; `None` for one that was not made yet.
+    /// The memories from number 1 on; `None` for one that does not exist yet.
     pub(crate) fn memories(&self) -> &[Option<MemoryGlance>] {
         &self.memories
     }
 
-    /// What was counted of the memories. The mass is the one on the record: it cannot be counted any more
-    /// where words were shredded since.
+    /// The counts of the memories. The core size is the recorded one: after shredding it cannot be computed again.
     pub fn tally(&self) -> Tally {
-        let recorded = self.masses.last().map(|(_, mass)| *mass);
+        let recorded = self.masses.last().map(|(_, size)| *size);
         Tally {
             core_tokens: recorded.unwrap_or(self.tally.core_tokens),
             ..self.tally
@@ -257,22 +254,22 @@ impl LogPast {
     }
 }
 
-/// How a summary lies before it is sealed: numbers in as many bytes as they need, and places as the distance to
-/// the one before.
+/// The format of a summary before sealing: numbers with variable length, and places as the distance to the previous
+/// one.
 const FORM: u8 = 3;
 
 impl LogSummary {
-    /// In few bytes, to be sealed.
+    /// In compact form, to be sealed.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = ByteWriter(vec![FORM]);
         out.number(self.first_seq);
         out.number(self.last_seq);
         out.time(self.earliest);
         out.number(self.masses.len() as u64);
-        for (seq, mass) in &self.masses {
+        for (seq, size) in &self.masses {
             // Small numbers take one byte or two; the place itself takes up to five.
             out.number(seq - self.first_seq);
-            out.number(*mass);
+            out.number(*size);
         }
         out.number(self.sessions.len() as u64);
         for (session, (first, last)) in &self.sessions {
@@ -311,7 +308,7 @@ impl LogSummary {
         out.0
     }
 
-    /// What [`LogSummary::to_bytes`] made; `None` of anything else.
+    /// Reads the output of [`LogSummary::to_bytes`]; `None` for anything else.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut from = ByteReader(bytes.strip_prefix(&[FORM])?);
         let first_seq = from.number()?;
@@ -325,7 +322,7 @@ impl LogSummary {
             memories: BTreeMap::new(),
             tally: Tally::default(),
         };
-        // No room is made by the number that is read: a few bytes must not ask for gigabytes.
+        // Without allocating by the number that is read: a few bytes must not request gigabytes.
         for _ in 0..from.number()? {
             let seq = first_seq.checked_add(from.number()?)?;
             summary.masses.push((seq, from.number()?));
@@ -365,7 +362,7 @@ impl LogSummary {
             *count = from.number()?;
         }
         summary.tally = Tally::from_each(counts);
-        // What comes after is a form that this version does not know.
+        // Trailing bytes belong to an unknown format.
         from.0.is_empty().then_some(summary)
     }
 }
@@ -423,7 +420,7 @@ struct ByteReader<'bytes>(&'bytes [u8]);
 impl ByteReader<'_> {
     fn number(&mut self) -> Option<u64> {
         let mut value = 0;
-        // Ten bytes at most: a number of more bytes is none that was written here.
+        // At most ten bytes: longer numbers are never written here.
         for shift in (0..64).step_by(7) {
             let byte = *self.0.split_off_first()?;
             value |= u64::from(byte & 0x7F) << shift;
