@@ -1,12 +1,10 @@
-//! Who may come in: tokens of administrators and agents, and browsers that an administrator signed in with
-//! (SPEC 5.5).
+//! Authentication: tokens of administrators and agents, and browsers that an administrator signed in with (SPEC 5.5).
 //!
-//! Tokens are 256 random bits, of which the digests are kept, in documents that are sealed: whoever can write
-//! to the database can neither make nor change one. An agent's are sealed under its own key, those of
-//! administrators under a key of the account. Each request looks its token up, so that a revocation counts at
-//! once, in other processes too; when tokens were last used is written every few seconds. A whole token row
-//! that is put back from before its revocation does open: `audit verify` names it, by the log of the agent or of
-//! the account (`account_log.rs`).
+//! Tokens are 256 random bits. Their digests are kept in sealed documents, so write access to the database neither
+//! makes nor changes one. An agent's tokens are sealed under its own key, those of administrators under a key of the
+//! account. Each request looks its token up, so a revocation is effective immediately, in other processes too. The time
+//! of the last use is written every few seconds. A whole token row that is put back from before its revocation does
+//! open: `audit verify` names it, by the log of the agent or of the account (`account_log.rs`).
 
 use std::{
     collections::HashMap,
@@ -37,7 +35,7 @@ use crate::{
     connections::ConnectionDocument,
 };
 
-/// Whoever holds a token that counts.
+/// The holder of a valid token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Principal {
     /// The tenant.
@@ -48,7 +46,7 @@ pub struct Principal {
     pub token: TokenId,
 }
 
-/// In what role a token lets somebody in.
+/// The role that a token gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -69,7 +67,7 @@ pub struct TokenView {
     pub expires_at: Option<Timestamp>,
     pub last_used_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
-    /// The program that it connects; `None` for a token that somebody holds.
+    /// The program that it connects; `None` for a token of a user or an agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection: Option<ConnectionView>,
 }
@@ -197,7 +195,7 @@ fn role(agent: Option<AgentId>) -> Role {
 pub struct TokenWithSecret {
     /// What is kept of it.
     pub view: TokenView,
-    /// What opens the door.
+    /// The token itself.
     pub secret: TokenSecret,
 }
 
@@ -227,8 +225,7 @@ impl SignedInUser {
         self.user.actor()
     }
 
-    /// Whether the browser's secret still counts: for whoever came in a while ago and has not left. No use
-    /// of it.
+    /// Whether the browser's secret is still valid, for a user who signed in earlier. Does not count as a use.
     ///
     /// # Errors
     /// The store fails.
@@ -259,8 +256,8 @@ pub enum Provision {
 pub(crate) struct Uses(Arc<Mutex<HashMap<TokenId, Timestamp>>>);
 
 impl Memoir {
-    /// Whoever presents the secret of a token that is neither expired nor revoked; `None` for anybody
-    /// else. Its use is noted, and written with the next [`Memoir::write_uses`].
+    /// The holder of a secret whose token is neither expired nor revoked; `None` otherwise. Its use is noted, and
+    /// written with the next [`Memoir::write_uses`].
     ///
     /// # Errors
     /// The store fails.
@@ -268,8 +265,7 @@ impl Memoir {
         Ok(self.enter(presented).await?.map(|(principal, _)| principal))
     }
 
-    /// As [`Memoir::authenticate`], with the agent where it is one: whoever comes in needs no further look
-    /// to reach itself.
+    /// As [`Memoir::authenticate`], with the agent's handle if the holder is an agent, which saves a further read.
     ///
     /// # Errors
     /// The store fails.
@@ -280,7 +276,7 @@ impl Memoir {
         }
     }
 
-    /// As [`Memoir::enter`], by the digest of the token's secret: for whoever came in a while ago.
+    /// As [`Memoir::enter`], by the digest of the token's secret, for a caller that was authenticated earlier.
     ///
     /// # Errors
     /// The store fails.
@@ -288,9 +284,8 @@ impl Memoir {
         &self,
         digest: &[u8; 32],
     ) -> Result<Option<(Principal, Option<AgentHandle>)>> {
-        // A look-up by the digest in an index, and no comparison in constant time: what its
-        // duration gives away are digits of a hash of the secret, from which nobody gets nearer to
-        // the secret itself.
+        // A look-up by the digest in an index, and no comparison in constant time: its duration reveals at most digits
+        // of a hash of the secret, which do not help to find the secret itself.
         let Some((row, name)) = self.store.bearer(digest).await? else {
             return Ok(None);
         };
@@ -299,7 +294,7 @@ impl Memoir {
             return Ok(None);
         };
         if token.open.connection.is_some() {
-            // Its digest is of no token: what a program holds opens another door.
+            // Its digest is of no token: a connected program uses another interface.
             return Ok(None);
         }
         let is_signed_in = token.open.sign_in.is_some();
@@ -311,7 +306,7 @@ impl Memoir {
         Ok(Some(self.let_in(&row, name, key, now)))
     }
 
-    /// Notes the use of a token that counts, and gives whoever holds it.
+    /// Notes the use of a valid token, and returns its holder.
     pub(crate) fn let_in(
         &self,
         row: &TokenRow,
@@ -388,7 +383,7 @@ impl Memoir {
         Ok(entered)
     }
 
-    /// As [`Memoir::enter_with_browser`], where nobody looks: for what an open page asks by itself. No use of
+    /// As [`Memoir::enter_with_browser`], for requests that an open page sends by itself. Does not count as a use of
     /// the secret.
     ///
     /// # Errors
@@ -454,8 +449,8 @@ impl Memoir {
         token.last_used_at.is_some() || uses.contains_key(&token.id)
     }
 
-    /// The token of a row, and the key that it is sealed with; `None` for a row that Memoir did not write:
-    /// whoever can write to the database could put one there otherwise, or bring one back to life.
+    /// The token of a row, and the key that it is sealed with; `None` for a row that Memoir did not write. Otherwise,
+    /// write access to the database could add or revive one.
     pub(crate) async fn believed_token(
         &self,
         row: &TokenRow,
@@ -483,7 +478,7 @@ impl Memoir {
         }
     }
 
-    /// Revokes a token, if nobody did before.
+    /// Revokes a token, unless it was revoked before.
     pub(crate) async fn revoke(&self, row: TokenRow, actor: &Actor) -> Result<TokenView> {
         let mut token = HeldToken::read(&row)?;
         if token.open.revoked_at.is_some() {
@@ -500,7 +495,7 @@ impl Memoir {
                     facts: Facts::default().token(token.id),
                     ..Note::new(Action::TokenRevoked, actor)
                 };
-                self.account_at(account).tell(&note, &[row]).await?;
+                self.account_at(account).record(&note, &[row]).await?;
             }
             Some(agent) => {
                 let agent = self.handle(AgentScope { account, agent });
@@ -579,7 +574,7 @@ impl Account {
             .await
     }
 
-    /// Writes a token of the account, for whoever signed in for it, with what is told of it.
+    /// Writes a token of the account, for the user who signed in, with its record.
     pub(crate) async fn write_token(
         &self,
         sign_in: Option<TokenSignIn>,
@@ -595,7 +590,7 @@ impl Account {
             facts = facts.time("expires_at", at);
         }
         let row = token.row(&memoir.sealer(&key))?;
-        self.tell(&Note { facts, ..note }, &[row]).await?;
+        self.record(&Note { facts, ..note }, &[row]).await?;
         let view = token.into();
         Ok(TokenWithSecret { view, secret })
     }
@@ -613,7 +608,7 @@ impl Account {
     /// # Errors
     /// The account has none of that identifier; the store fails.
     pub async fn revoke_token(&self, id: TokenId, actor: &Actor) -> Result<TokenView> {
-        // Only the account's own tokens are searched: the answer must not tell that another account has such a token.
+        // Only the account's own tokens are searched: the response must not reveal tokens of another account.
         let rows = self.memoir.store.tokens(self.id).await?;
         let row = rows.into_iter().find(|row| row.id == id);
         let row = row.ok_or_else(|| Error::NoToken(id.to_string()))?;
@@ -657,7 +652,7 @@ impl AgentHandle {
     /// # Errors
     /// [`Error::NoToken`], for a token of another agent too; the store fails.
     pub async fn revoke_token(&self, id: TokenId, actor: &Actor) -> Result<TokenView> {
-        // Only the agent's own tokens are searched: the answer must not tell that another agent has such a token.
+        // Only the agent's own tokens are searched: the response must not reveal tokens of another agent.
         let rows = self.memoir.store.agent_tokens(self.scope).await?;
         let row = rows.into_iter().find(|row| row.id == id);
         let row = row.ok_or_else(|| Error::NoToken(id.to_string()))?;
@@ -686,7 +681,7 @@ impl AgentHandle {
                 let found = self.token_leave(&loaded, recipient, actor);
                 let found = found.await?.ok_or(CONFLICT)?;
                 let given = found.ok_or_else(|| Error::ConsentNeeded(self.name.clone()))?;
-                // Whoever was allowed a token until then gets none that lasts longer by asking otherwise now.
+                // A later request cannot extend the time that the agent granted.
                 token.open.expires_at = earlier(token.open.expires_at, given.expires_at);
                 leave = Some(given.decision);
             }
@@ -724,13 +719,12 @@ impl AgentHandle {
         Ok((Some(Writing { decision, beside }), token))
     }
 
-    /// Revokes a token of the agent with its record, if nobody did before. Gives it as it was written.
+    /// Revokes a token of the agent with its record, unless it was revoked before. Returns it as written.
     async fn note_end(&self, row: &TokenRow, actor: &Actor) -> Result<HeldToken> {
         self.decide_reading(&AgentQuery::default(), |loaded, now| async move {
             // After the agent: what a program exchanged meanwhile is a later version of the row.
             let row = self.memoir.store.token(&row.columns.digest).await?;
-            // It was there a moment ago, and tokens are not removed but with their agent: looking again tells
-            // which.
+            // It was found a moment ago, and tokens are removed only with their agent: reading again shows which.
             let row = row.ok_or(CONFLICT)?;
             let mut token = HeldToken::read(&row)?;
             if token.open.revoked_at.is_some() {

@@ -25,8 +25,8 @@ use crate::{
     ShownAccessRequest, again, codec, memories::memory_query,
 };
 
-/// What this process knows of the grants that it has seen in use: how long each of them may still be used
-/// by a clock that nobody sets, and how far the log was read for each.
+/// What this process knows of the grants in use: how long each may still be used by the monotonic clock, and how far
+/// the log was read for each.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GrantsInUse(Arc<Mutex<HashMap<AccessRequestId, GrantInUse>>>);
 
@@ -51,7 +51,7 @@ impl GrantsInUse {
         let mut grants_in_use = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = grants_in_use.entry(id).or_insert(seen);
         *known = GrantInUse {
-            // Whoever sets the clock back would otherwise gain time with the next look.
+            // Otherwise setting the clock back would gain time at the next read.
             deadline: known.deadline.min(seen.deadline),
             next_seq: known.next_seq.max(seen.next_seq),
             latest: known.latest.max(seen.latest),
@@ -66,12 +66,11 @@ impl GrantsInUse {
 }
 
 impl AgentHandle {
-    /// Asks the agent to be let in. The answer comes from the agent itself, by
-    /// [`AgentHandle::answer_access`].
+    /// Requests access from the agent. The agent itself responds, by [`AgentHandle::answer_access`].
     ///
     /// # Errors
-    /// The purpose or the minutes break a limit; the session or the memory is none of the agent's; somebody
-    /// else than an administrator asks; too many requests wait; the store fails.
+    /// The purpose or the minutes break a limit; the session or the memory is none of the agent's; the caller is no
+    /// administrator; too many requests wait; the store fails.
     pub async fn request_access(
         &self,
         draft: &AccessDraft,
@@ -181,7 +180,7 @@ impl AgentHandle {
         counted.map_or(left, |counted| counted.min(left))
     }
 
-    /// Who took a request back, by the record of it; `None` where nobody did.
+    /// Who revoked a request, according to its record; `None` where it was not revoked.
     ///
     /// # Errors
     /// The store fails.
@@ -207,12 +206,12 @@ impl AgentHandle {
         Ok(None)
     }
 
-    /// Writes the agent's answer. A shredding that it agrees to is carried out with it, as one. The same
-    /// answer once more changes nothing.
+    /// Writes the agent's decision. A shredding that it agrees to is carried out in the same step. Repeating the same
+    /// decision changes nothing.
     ///
     /// # Errors
-    /// The agent has no such request; `actor` is not the agent; it was answered otherwise, taken back, or
-    /// waits no longer; the reason breaks its limit; a shredding cannot be carried out now.
+    /// The agent has no such request; `actor` is not the agent; it was decided otherwise, revoked, or waits no longer;
+    /// the reason breaks its limit; a shredding cannot be carried out now.
     pub async fn answer_access(
         &self,
         id: AccessRequestId,
@@ -341,17 +340,17 @@ impl AgentHandle {
         .await
     }
 
-    /// The agent, and a request of it whose time is not over, or that was ended before.
+    /// The agent, and a request of it that has not expired, or that had already ended.
     ///
     /// # Errors
-    /// A conflict, where somebody changed something meanwhile, or it had to be ended.
+    /// A conflict, where another process changed something meanwhile, or it had to be ended.
     pub(crate) async fn load_access(
         &self,
         id: AccessRequestId,
         query: &AgentQuery,
     ) -> Result<(Loaded, AccessRequest, Timestamp)> {
         let loaded = self.load(query).await?;
-        // After the agent: whoever changes a request from now on makes a decision on this one a conflict.
+        // After the agent: a later change of a request makes a decision on this one a conflict.
         let row = self.memoir.store.access_request(self.scope, id).await?;
         let row = row.ok_or_else(|| Error::NoAccessRequest(id.to_string()))?;
         let request = codec::access_request(loaded.base.key(), &row)?;
@@ -378,7 +377,7 @@ impl AgentHandle {
         Ok(None)
     }
 
-    /// Ends it on the record. Whoever was faster has done it, or decides it anew.
+    /// Records its end. A process that was faster has done it, or decides it anew.
     async fn expire(
         &self,
         loaded: &Loaded,
@@ -393,8 +392,8 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// What is known of the time. For a grant the log since then is read, by whatever of it this process
-    /// has not seen yet: it must tell that the grant is still one.
+    /// The known time. For a grant the log since then is read, as far as this process has not read it: it must show
+    /// that the grant is still valid.
     async fn time_known(&self, loaded: &Loaded, request: &AccessRequest) -> Result<Moment> {
         let now = self.memoir.now();
         let Some(answered_seq) = request
@@ -424,13 +423,13 @@ impl AgentHandle {
             // its revocation opens by its seal, and is found here.
             if is_end || (record.seq == answered_seq) != is_grant {
                 return Err(Error::Inconsistent(format!(
-                    "table `access_requests`, row {}: record {} tells otherwise: the row was put back",
+                    "table `access_requests`, row {}: record {} contradicts it: the row was put back",
                     request.id, record.seq
                 )));
             }
         }
-        // By the latest time that anybody has written since the grant, where that is later than the
-        // clock: a clock that was set back does not lengthen a grant (SPEC 5.2).
+        // By the latest time in the log since the grant, where that is later than the clock: a clock that was set back
+        // does not lengthen a grant (SPEC 5.2).
         let left = request.expires_at.microseconds() - latest.max(now).microseconds();
         let monotonic = self.memoir.clock.monotonic();
         let seen = GrantInUse {
@@ -446,10 +445,10 @@ impl AgentHandle {
         })
     }
 
-    /// Writes a decision about one request, and gives the request as it is then.
+    /// Writes a decision about one request, and returns the request after it.
     ///
     /// # Errors
-    /// A conflict, where somebody else was faster.
+    /// A conflict, where another process was faster.
     async fn write_access(&self, base: &codec::Base, decision: Decision) -> Result<AccessRequest> {
         let request = decision.access.first().cloned();
         let request = request.ok_or_else(|| {
@@ -463,7 +462,7 @@ impl AgentHandle {
         Ok(request)
     }
 
-    /// From the moment of the grant on, a clock that nobody sets counts along.
+    /// From the moment of the grant on, the monotonic clock counts along.
     fn count_down(&self, request: &AccessRequest, next_seq: u64) {
         let grants_in_use = &self.memoir.grants_in_use;
         if request.state != AccessState::Granted {
@@ -482,10 +481,9 @@ impl AgentHandle {
         }
     }
 
-    /// The agent's leave for `actor` to make one more token, or with `client` to connect that program, and the
-    /// decision that uses it up. The inner
-    /// value is `None` where it gave none that is not over; the outer one where somebody changed something
-    /// meanwhile: then again.
+    /// The agent's grant for `actor` to make one more token, or with `client` to connect that program, and the decision
+    /// that uses it up. The inner value is `None` without a grant that has not expired; the outer one after a
+    /// concurrent change: then retry.
     pub(crate) async fn token_leave(
         &self,
         loaded: &Loaded,
@@ -590,7 +588,7 @@ fn check_object(kind: AccessKind, loaded: &Loaded, now: Timestamp) -> Result<()>
     Ok(())
 }
 
-/// That the agent lets somebody make one more token of it.
+/// A grant of the agent to make one more token of it.
 pub(crate) struct TokenLeave {
     /// When that token ends at the latest; `None` for never.
     pub(crate) expires_at: Option<Timestamp>,
@@ -609,8 +607,7 @@ pub(crate) struct Consent {
 }
 
 impl Account {
-    /// Takes back what the account's agents were asked by somebody who is gone: whoever has the name next is
-    /// somebody else.
+    /// Revokes a removed user's requests to the account's agents: the next user of that name is another person.
     pub(crate) async fn end_access_of(&self, gone: &Actor) -> Result<()> {
         let store = &self.memoir.store;
         let open = store.open_access().await?;
@@ -655,7 +652,7 @@ impl Memoir {
     pub async fn expire_access(&self) -> Result<usize> {
         let mut ended = 0;
         for open in self.store.open_access().await? {
-            // Of a grant the clock alone does not tell.
+            // The end of a grant depends on more than the clock.
             if open.state == AccessState::Asked && open.expires_at > self.now() {
                 continue;
             }

@@ -1,16 +1,15 @@
-//! The log of an account: who was made its administrator, with what they sign in, which of their tokens count, and
-//! when they came in (SPEC 5.5).
+//! The log of an account: its administrators, their second factors, their valid tokens and their sign-ins (SPEC 5.5).
 //!
-//! It stands beside the logs of the account's agents, under the account's own identifier, and is chained, sealed,
-//! signed and verified by the same code. Whatever changes an administrator or a token of one is written with its
-//! record or not at all. It begins with the first that there is to tell.
+//! It is kept beside the logs of the account's agents, under the account's own identifier. The same code chains, seals,
+//! signs and verifies it. Each change of an administrator or of an administrator's token is written together with its
+//! record. The first such change begins it.
 //!
-//! A row that is put back from before fits its seal; the log tells of what came after. Each user's row holds the
-//! place of the record that told of it last, which verifying compares, and signing in too. What codes change of a
-//! row (how many were wrong, which one counts no more) is not told, but for recovery codes.
+//! The seal of a row that was restored from an earlier state is valid; the log holds the later changes. Each user's row
+//! holds the place of its latest record, which verification and sign-in compare. Changes of a row by codes (wrong ones,
+//! used ones) are not recorded, except for recovery codes.
 //!
-//! Attempts to sign in that fail are counted in memory, by user, and told with the next one that succeeds, and by
-//! themselves at the tenth, the hundredth and so on: nobody can fill the log by guessing.
+//! Failed sign-ins are counted in memory by user. They are recorded with the next success, and separately at the tenth,
+//! the hundredth and so on, so that guessing cannot fill the log.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -58,7 +57,7 @@ impl Failures {
 }
 
 impl Account {
-    /// The account's own log, as that of an agent that nobody can be.
+    /// The account's own log, as that of an agent that cannot exist.
     fn log(&self) -> AgentHandle {
         AgentHandle {
             name: format!("account {}", self.name),
@@ -74,7 +73,7 @@ impl Account {
     pub async fn own_records(&self, query: &RecordFilter) -> Result<Vec<ShownRecord>> {
         let log = self.log();
         match log.seen_by(Viewer::Agent).records(query).await {
-            // It begins with the first that there is to tell.
+            // The first change begins it.
             Err(Error::NoAgent(_)) => Ok(Vec::new()),
             records => records,
         }
@@ -92,7 +91,7 @@ impl Account {
         }
     }
 
-    /// Begins the log, where nobody else did.
+    /// Begins the log, unless it has begun.
     pub(crate) async fn begin_log(&self, actor: &Actor) -> Result<()> {
         let accounts = self.memoir.store.accounts().await?;
         let own = accounts.into_iter().find(|row| row.id == self.id);
@@ -101,14 +100,14 @@ impl Account {
         let decision = account::begin(id, &own.name, actor, self.memoir.now());
         let begun = replies::for_no_request(self.make(decision, WrittenBeside::default()));
         match begun.await {
-            // Somebody else has begun the log in the meantime, and either beginning will do.
+            // Another process has begun the log in the meantime, and either beginning is valid.
             Err(Error::NameTaken(_) | Error::Store(memoir_store::Error::Conflict)) => Ok(()),
             made => made,
         }
     }
 
     /// Puts on the record what happened, with the administrators' tokens that are others with it.
-    pub(crate) async fn tell(&self, note: &Note<'_>, tokens: &[TokenRow]) -> Result<()> {
+    pub(crate) async fn record(&self, note: &Note<'_>, tokens: &[TokenRow]) -> Result<()> {
         again(|| async {
             let loaded = self.load_log().await?;
             let decision = account::tell(loaded.agent, note, self.memoir.now());
@@ -140,7 +139,7 @@ impl Account {
         Ok((commit, seq))
     }
 
-    /// Counts an attempt to sign in that failed, and tells of many.
+    /// Counts a failed attempt to sign in, and records many.
     pub(crate) async fn note_failure(&self, user: UserId) -> Result<()> {
         let Some(count) = self.memoir.failures.add(user) else {
             return Ok(());
@@ -150,7 +149,7 @@ impl Account {
             facts: Facts::default().user(user).count("failures", count),
             ..Note::new(Action::SignInFailed, &system)
         };
-        self.tell(&note, &[]).await
+        self.record(&note, &[]).await
     }
 
     /// How many attempts to sign in failed before one that succeeds.
@@ -158,8 +157,8 @@ impl Account {
         self.memoir.failures.take(user)
     }
 
-    /// Whether the log tells of a change of the user after the one that the user's row is of: then the row was put
-    /// back.
+    /// Whether the log holds a change of the user later than the user's row: then the row was restored from an earlier
+    /// state.
     pub(crate) async fn is_put_back(&self, user: &User) -> Result<bool> {
         let filter = RecordFilter {
             from_seq: user.open.seq + 1,
@@ -197,15 +196,15 @@ impl Account {
         // Nothing is opened without a record.
         if is_closed {
             self.memoir.keys.set_closing(closing).await?;
-            return self.tell(&note, &[]).await;
+            return self.record(&note, &[]).await;
         }
-        self.tell(&note, &[]).await?;
+        self.record(&note, &[]).await?;
         self.memoir.keys.set_closing(closing).await
     }
 }
 
 impl Memoir {
-    /// Whether the logs of the accounts tell that there ever was an administrator with a name.
+    /// Whether the logs of the accounts show that there ever was an administrator with a name.
     pub(crate) async fn logs_tell_of_users(&self) -> Result<bool> {
         let filter = RecordFilter {
             actions: vec![Action::UserCreated],
@@ -221,8 +220,8 @@ impl Memoir {
         Ok(false)
     }
 
-    /// Brings the records and the key store together, where whoever closed or opened the installation died between the
-    /// two. The key store counts: what the database holds opens nothing.
+    /// Makes the records and the key store consistent, after a process died between the two steps of closing or
+    /// opening. The key store decides: the contents of the database open nothing.
     pub(crate) async fn finish_closing(&self) -> Result<()> {
         /// Who closes or opens it now has done either by then.
         const SECONDS_BETWEEN: i64 = 60;
@@ -251,8 +250,8 @@ impl Memoir {
             .as_ref()
             .is_some_and(|row| row.action == Action::InstallationClosed);
         let recorded_at = last.map_or(closing.changed_at, |row| row.recorded_at);
-        // The later time counts: opening is recorded before the key store is changed (`set_closed`), so whoever opens
-        // the installation may be between the two steps now.
+        // The later time counts: opening is recorded before the key store is changed (`set_closed`), so a process that
+        // opens the installation may be between the two steps now.
         let settled_at = closing
             .changed_at
             .max(recorded_at)
@@ -263,7 +262,7 @@ impl Memoir {
         let account = self.account(DEFAULT_ACCOUNT).await?;
         let system = Actor::system();
         let note = Note::new(Action::InstallationClosed, &system);
-        account.tell(&note, &[]).await
+        account.record(&note, &[]).await
     }
 
     /// Writes down that the installation is closed, where it ever had an administrator and nothing was written yet.
@@ -283,8 +282,8 @@ impl Memoir {
         Ok(format!("account {name}"))
     }
 
-    /// What of an account's name, users and administrators' tokens is not as the account's log tells. The log
-    /// itself is not looked at.
+    /// The mismatches between the account's name, users and administrators' tokens and the account's log. The log
+    /// itself is not verified.
     pub(crate) async fn account_misfits(&self, scope: AgentScope) -> Result<Vec<Misfit>> {
         let account = self.account_at(scope.account);
         let version = || async {
@@ -305,7 +304,7 @@ impl Memoir {
     }
 }
 
-/// What the log tells of one user or token.
+/// The state of one user or token according to the log.
 #[derive(Default)]
 struct LoggedState {
     /// The last record of it.
@@ -395,7 +394,7 @@ impl Account {
                 None => problem(Some(state.seq), id, "is missing"),
                 Some(Err(error)) => problem(Some(state.seq), id, &error.to_string()),
                 Some(Ok(user)) if user.open.seq != state.seq => {
-                    let what = "is not of the record that tells of it last: the row was put back";
+                    let what = "does not match its latest record: the row was put back";
                     problem(Some(state.seq), id, what);
                 }
                 Some(Ok(_)) => {}

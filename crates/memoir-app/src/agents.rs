@@ -207,7 +207,7 @@ impl AgentHandle {
                 changed.words.warnings = placeholder_warnings(assignments);
                 Ok(changed)
             }
-            // Names are kept unique by an index of the store, so only the commit can tell that a name is taken.
+            // Names are kept unique by an index of the store, so only the commit detects a taken name.
             Err(Error::Store(memoir_store::Error::NameTaken)) => {
                 let name = assignments.iter().find(|(field, _)| *field == Field::Name);
                 Err(Error::NameTaken(

@@ -111,8 +111,8 @@ impl ArchiveContents {
         // The parser's own message may quote what it read.
         let unreadable =
             |_| Error::Inconsistent("the archive's contents cannot be read".to_owned());
-        // By itself and first: contents of a later form would fail as unreadable, and nobody would
-        // know that a newer Memoir is all it takes.
+        // Read separately and first: contents of a later format would fail as unreadable, without the hint that a newer
+        // Memoir reads them.
         let found: ArchiveVersion = serde_json::from_slice(&plain).map_err(unreadable)?;
         if found.version != VERSION {
             return Err(Error::ArchiveVersion(found.version));

@@ -1,5 +1,5 @@
-//! Asking an agent's model whether it lets somebody in (SPEC 5.2). The clients of agents that no model of
-//! Memoir's speaks for answer by themselves.
+//! Asking an agent's model for consent to an access request (SPEC 5.2). An agent whose model Memoir does not call
+//! responds through its own client.
 
 use std::{
     collections::HashMap,
@@ -141,7 +141,7 @@ impl AgentHandle {
         };
         let is_granted = prompt::is_consent(answer.expose());
         let mut reason = reason(&answer);
-        // Left out and not refused: the model has answered, and nobody would give it in other words.
+        // Omitted and not refused: the model has answered, and will not rephrase its reason.
         if let Some(given) = &reason
             && self.repeats_memory(given).await?
         {
@@ -152,7 +152,7 @@ impl AgentHandle {
             .await;
         match answered {
             Ok(_) => Ok(AskOutcome::Answered),
-            // Its client was faster, or it was taken back.
+            // Its client was faster, or it was revoked.
             Err(Error::Access(AccessRefusal::NotWaiting(_))) => Ok(AskOutcome::Answered),
             Err(error @ Error::Change(ChangeRefusal::SessionRunning(_))) => {
                 Ok(AskOutcome::Failed(error.to_string()))
@@ -161,8 +161,7 @@ impl AgentHandle {
         }
     }
 
-    /// What the model is told: the memories are cut to fit its context. `None` where the request does not
-    /// wait any more.
+    /// The prompt of the model: the memories are cut to fit its context. `None` where the request no longer waits.
     async fn access_prompt(
         &self,
         id: AccessRequestId,
@@ -355,7 +354,7 @@ impl AgentHandle {
                 .collect::<Result<_>>()?;
             let claim = match request.claim_question(&open, now) {
                 Ok(claim) => claim,
-                // How soon another request's question ends, nobody knows: this one is looked at with the next ones.
+                // When the question of another request ends is unknown: this one is checked with the next ones.
                 Err(time) => {
                     let own = request.question.map(QuestionClaim::again_at);
                     return Ok(match own == Some(time) {

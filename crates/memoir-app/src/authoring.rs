@@ -24,7 +24,7 @@ const AT_ONCE: u32 = 8;
 /// A setting of the agent's own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnSetting {
-    /// The value in force; null where there is none.
+    /// The effective value; null where there is none.
     pub value: PrivateJson,
     /// Whether that is the default.
     pub is_default: bool,
@@ -46,7 +46,7 @@ pub struct SettingVersion {
 }
 
 impl OwnAgent {
-    /// One setting of the agent's own, with the value in force.
+    /// One setting of the agent's own, with the effective value.
     ///
     /// # Errors
     /// The agent is gone, or the store fails.
@@ -78,7 +78,7 @@ impl OwnAgent {
     /// [`Error::Unconfirmed`] where a prompt would be lost by mistake: the same value within the hour sets
     /// it. A value that is not allowed; a name that is taken; the store fails.
     ///
-    /// What is odd about a value that was set is told.
+    /// Returns warnings about an unusual value.
     pub async fn author(&self, field: Field, value: Option<&str>) -> Result<Vec<PrivateText>> {
         // Outside of the decision: a question that is asked meanwhile is of another text, or is asked once
         // more.
@@ -168,8 +168,8 @@ impl AgentHandle {
         }
     }
 
-    /// The last value that a setting got, and before it a version in which the agent wrote the value that it
-    /// had until then, if it did: what an undoing looks at, oldest first.
+    /// The last value that a setting got, and before it a version in which the agent wrote the previous value, if it
+    /// did. An undo reads them, oldest first.
     async fn last_version(&self, field: Field) -> Result<Vec<authoring::RecordedSetting>> {
         let mut found: Vec<authoring::RecordedSetting> = Vec::new();
         let look = |version: authoring::RecordedSetting| {
@@ -179,8 +179,7 @@ impl AgentHandle {
             if is_looked_for {
                 found.push(version);
             }
-            // Where the value before the last change was the default (null), nobody wrote it, and there is no author to
-            // look for.
+            // Where the value before the last change was the default (null), it has no author to look for.
             let is_any_before = |last: &authoring::RecordedSetting| !last.before.expose().is_null();
             found.len() == 1 && found.first().is_some_and(is_any_before)
         };
@@ -197,7 +196,7 @@ impl AgentHandle {
     pub async fn undo_setting(&self, field: Field, actor: &Actor) -> Result<bool> {
         let versions = self.last_version(field).await?;
         let revert = |loaded: Loaded, now| {
-            // Made on the log as it was read: whoever changed the setting since is told so.
+            // Based on the log as it was read: a change of the setting since then is a conflict.
             let agent = loaded.agent;
             let set = agent::field_value(&agent.name, &agent.settings, field);
             if versions

@@ -1,10 +1,10 @@
 //! Checkpoints of the log over the heads of all agents' logs (SPEC 4.2). One that is kept outside shows
 //! later that nothing was cut off or rewritten since.
 //!
-//! The log (`log_leaves`) gets an entry for every agent whose chain grew whenever a checkpoint is taken: one
-//! per commit would make all agents wait for each other. What is put back as a whole, yesterday's copy of the
-//! database for instance, fits itself; only a checkpoint that was kept outside tells. What happened between
-//! the last checkpoint and such a copy is not covered: take one as often as you can bear to lose.
+//! Each checkpoint adds an entry to the log (`log_leaves`) for every agent whose chain grew: one per commit would make
+//! all agents wait for each other. Data that is put back as a whole, such as yesterday's copy of the database, is
+//! consistent; only a checkpoint that was kept outside shows it. Changes between the last checkpoint and such a copy
+//! are not covered: the interval between checkpoints bounds that loss.
 
 use memoir_store::{LeafRow, LogsOf};
 use memoir_vault::{
@@ -40,8 +40,8 @@ pub struct CheckpointGrowth {
 }
 
 impl Account {
-    /// As [`Memoir::checkpoint`], but enters the heads of the account's agents only: nobody writes for another
-    /// tenant. What was entered before is signed with it.
+    /// As [`Memoir::checkpoint`], but enters the heads of the account's agents only: no account writes for another one.
+    /// Earlier entries are signed with it.
     ///
     /// # Errors
     /// The store or the key store fails.

@@ -15,7 +15,7 @@ pub trait Clock: Send + Sync {
     /// Now, in whole microseconds.
     fn now(&self) -> Timestamp;
 
-    /// Time since some beginning in this process. Nobody sets it, and it never goes back.
+    /// Time since some beginning in this process. It cannot be set, and it never goes back.
     fn monotonic(&self) -> Duration;
 
     /// Whether it gives way to the time of a database that several machines share. One that is set by hand does not.
@@ -44,9 +44,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// The time of a database that several machines share, as it was told last; until then the process's own. In
-/// between the clock counts on that nobody sets, so that a process that was held up is behind at most, and closes
-/// nobody's session too early.
+/// The last known time of a database that several machines share; until then the process's own. Between readings the
+/// monotonic clock counts on, so that a delayed process is behind at most and closes no session too early.
 pub(crate) struct SharedClock {
     own: Arc<dyn Clock>,
     /// The database's time when the monotonic clock began, in microseconds; [`UNKNOWN`] before it was known.
@@ -63,9 +62,9 @@ impl SharedClock {
         }
     }
 
-    /// That it was `time` at the database some time after `asked_at` by the monotonic clock. Of an answer that took
-    /// long nobody knows when it was true: it counts only where there is none yet.
-    pub(crate) fn tell(&self, time: Timestamp, asked_at: Duration) {
+    /// Takes the database's `time`, read some time after `asked_at` by the monotonic clock. A slow response is inexact,
+    /// so it counts only where there is no earlier one.
+    pub(crate) fn sync(&self, time: Timestamp, asked_at: Duration) {
         // Half of it, by which the time may be off then, is little beside the seconds of a lease.
         const LONGEST: Duration = Duration::from_secs(2);
         if !self.own.gives_way() {
@@ -123,8 +122,8 @@ impl Random for SystemRandom {
     }
 }
 
-/// Random bytes for what is written at once. Those that one edit takes are had from their source together: each time
-/// it is asked costs as much as to seal a short row.
+/// Random bytes for one write. Those of one edit are drawn from their source together, since each draw costs as much as
+/// sealing a short row.
 pub(crate) struct DrawnTogether<'a> {
     source: &'a dyn Random,
     drawn: [u8; DRAWN],
@@ -149,7 +148,7 @@ impl<'a> DrawnTogether<'a> {
 impl Random for DrawnTogether<'_> {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), crate::Error> {
         let from = self.given.fetch_add(bytes.len(), Ordering::Relaxed);
-        // No byte is given twice: where what is left is too short for somebody, it is given to nobody.
+        // No byte is used twice: where the rest is too short for a caller, it is discarded.
         match self.drawn.get(from..from.saturating_add(bytes.len())) {
             Some(drawn) => bytes.copy_from_slice(drawn),
             None => self.source.fill(bytes)?,

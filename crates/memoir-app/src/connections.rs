@@ -1,21 +1,20 @@
 //! Programs that are connected to an agent by OAuth 2.1: hosted clients of the Model Context Protocol, which hold
 //! tokens of the agent that last minutes and renew them (SPEC 5.5).
 //!
-//! A connection is one row among the tokens of its agent, made when an administrator agrees to it, under the same
-//! condition as any other token that an administrator makes: while the agent is not in use, or with the agent's own
-//! leave, which is for that program alone. It is on the agent's record, told to the agent, and revoked as every other
-//! token is.
+//! A connection is one row among the tokens of its agent, made when an administrator agrees to it. The condition is
+//! that of every token that an administrator makes: the agent is not in use, or grants it for that program alone. It is
+//! recorded, reported to the agent, and revoked like every other token.
 //!
-//! The client first holds a code, which counts once and for a minute; then a token that opens one door, and one that
-//! is exchanged for the next two. All begin with the same random bytes, by whose digest the row is found; the row's
-//! document holds the digest of each that counts. Each exchange is written over the version of the row that it was
-//! decided on, so that of two with the same code or token one succeeds, through whichever process. What was exchanged
-//! before, or is none of the connection's own, ends the connection: somebody else has it too. Exchanges are not on the
-//! record: a whole row that is put back from before one counts again, as that of a token before its revocation does,
-//! and nothing tells of it but its use.
+//! The client first holds a code, which is valid once and for a minute; then an access token for one resource, and a
+//! refresh token that is exchanged for the next two. All begin with the same random bytes, by whose digest the row is
+//! found; the row's document holds the digest of each valid one. Each exchange is written over the version of the row
+//! that it was decided on, so that of two with the same code or token one succeeds, through any processes. An exchanged
+//! token that is presented again, or one of another connection, ends the connection: it was stolen. Exchanges are not
+//! recorded: a whole row that is put back from before one is valid again, as is a token from before its revocation, and
+//! only its use shows that.
 //!
-//! A client that registers itself is not stored (RFC 7591, A.5.2): its identifier is what it registered, sealed. So
-//! nobody fills anything by registering, and what is not used is over after a week.
+//! A client that registers itself is not stored (RFC 7591, A.5.2): its identifier is the sealed registration. So
+//! registering fills no table, and an unused registration expires after a week.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use memoir_domain::{
@@ -42,7 +41,7 @@ use crate::{
 // It goes through the address of a browser, where others may see it; OAuth recommends ten minutes
 // at most (RFC 6749, 4.1.2).
 const CODE_SECONDS: i64 = 60;
-/// How long a token opens the door.
+/// How long an access token is valid.
 pub const ACCESS_SECONDS: i64 = 10 * 60;
 /// How long a connection lasts without being used.
 // Told to agents that are asked (`prompt::access`), in words.
@@ -72,7 +71,7 @@ pub struct Connecting {
 }
 
 impl Connecting {
-    /// What tokens are for: the door of the Model Context Protocol.
+    /// The resource of all tokens: the MCP interface.
     pub fn resource(&self) -> String {
         format!("{}/mcp", self.address)
     }
@@ -100,7 +99,7 @@ pub struct OAuthClient {
 /// Where a code is sent to: an address of HTTPS, or one of the machine on which the browser runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientAddress {
-    /// As it was given: the port of its scheme, say, is not there once it is read.
+    /// As it was given: parsing removes the default port, for example.
     text: String,
     url: Url,
 }
@@ -123,7 +122,7 @@ impl ClientAddress {
         if !url.username().is_empty() || url.password().is_some() {
             return Err("has a user before its host");
         }
-        // A browser reads `https:a`, `http://127.1` and `ex%61mple` too; whoever is asked to agree need not.
+        // A browser reads `https:a`, `http://127.1` and `ex%61mple` too; the user who agrees must not have to.
         let host = url.host_str().unwrap_or_default();
         let begin = format!("{}://{host}", url.scheme());
         let is_as_read = |begun: &str| begun.eq_ignore_ascii_case(&begin);
@@ -190,7 +189,7 @@ impl OAuthClient {
     }
 }
 
-/// What a client asks for: to be connected to an agent of whoever agrees.
+/// A client's request to be connected to an agent of the user who agrees.
 #[derive(Debug, Clone)]
 pub struct ConnectionWish {
     /// The client.
@@ -204,7 +203,7 @@ pub struct ConnectionWish {
 }
 
 impl ConnectionWish {
-    /// The program, as it is told.
+    /// The program, as it is shown.
     pub fn shown_client(&self) -> ConnectedClient<'_> {
         ConnectedClient {
             name: &self.client.name,
@@ -216,7 +215,7 @@ impl ConnectionWish {
 /// Why a client is not given what it asks for: its own fault, by the code that OAuth has for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum GrantRefusal {
-    /// Nobody registered it, or that is over.
+    /// The client is not registered, or its registration has expired.
     #[error("there is no such client, or its registration is over; register again")]
     Client,
     /// It does not count, any more or for that client.
@@ -243,7 +242,7 @@ impl GrantRefusal {
 /// What a client is given for a code or a token.
 #[derive(Debug)]
 pub struct Granted {
-    /// What opens the door, for [`ACCESS_SECONDS`].
+    /// The access token, valid for [`ACCESS_SECONDS`].
     pub access: TokenSecret,
     /// What is exchanged for the next two.
     pub refresh: TokenSecret,
@@ -320,7 +319,7 @@ impl ConnectionDocument {
         }
     }
 
-    /// The program, as it is told.
+    /// The program, as it is shown.
     pub(crate) fn client(&self) -> ConnectedClient<'_> {
         ConnectedClient {
             name: &self.client,
@@ -401,7 +400,7 @@ impl Memoir {
             return Ok(Some(named.clone()));
         }
         let letters = id.strip_prefix(CLIENT_PREFIX);
-        // The length is checked before anything is decoded: anybody may send an identifier of any length.
+        // The length is checked before anything is decoded: any caller may send an identifier of any length.
         let letters = letters.filter(|_| connecting.takes_registrations && id.len() <= LONGEST_ID);
         let sealed = letters.and_then(|letters| URL_SAFE_NO_PAD.decode(letters).ok());
         let Some(sealed) = sealed else {
@@ -501,8 +500,8 @@ impl Memoir {
                 ..
             } = found;
             let is_of_client = connection.client_digest == token::digest_of_client(&client.id);
-            // A client that never got its answer presents what it presented before, and is ended
-            // too: it cannot be told from somebody who took it.
+            // A client that never got its response presents the same again, and is ended too: it is indistinguishable
+            // from a thief.
             if !is_of_client || !counts(&connection.stage, &presented.digest) {
                 tracing::warn!(token = %row.id, "a connection ended: what was presented does not count, or not for whom");
                 self.revoke(row, &Actor::system()).await?;
@@ -525,8 +524,8 @@ impl Memoir {
             token.open.connection = Some(connection);
             token.open.expires_at = Some(now.plus_days(IDLE_DAYS));
             token.version += 1;
-            // Over the version that was read: of two exchanges at once one is a conflict, looks again, and
-            // finds that it was used.
+            // Over the version that was read: of two simultaneous exchanges one conflicts, retries, and finds that it
+            // was used.
             self.store.put_token(&token.row(&self.sealer(&key))?).await?;
             Ok(Ok(Granted { access, refresh }))
         })
@@ -541,8 +540,7 @@ impl Memoir {
         }
     }
 
-    /// Whoever presents a token of a connection that opens that resource now; `None` for anybody else. Its use is
-    /// noted.
+    /// The holder of a connection's token that is valid for that resource now; `None` otherwise. Its use is noted.
     ///
     /// # Errors
     /// The store fails.
@@ -653,7 +651,7 @@ impl Account {
         Ok(rows.iter().any(is_used))
     }
 
-    /// Ends the connections that somebody made who is gone.
+    /// Ends the connections that a removed user made.
     pub(crate) async fn end_connections_of(&self, gone: UserId, actor: &Actor) -> Result<()> {
         // Where a crash leaves some of them they open nothing: `find_connection` asks for the user
         // each time.

@@ -202,12 +202,12 @@ impl Memoir {
         Ok(found)
     }
 
-    /// Whether the account's administrators and their tokens are as the account's log tells.
+    /// Whether the account's administrators and their tokens match the account's log.
     async fn examine_administrators(&self, account: &Account) -> Result<Examination> {
         let scope = AgentScope::of_account(account.id());
         let misfits = self.account_misfits(scope).await?;
         let Some(first) = misfits.first() else {
-            let finding = "the account's users and tokens are as its log tells";
+            let finding = "the account's users and tokens match its log";
             return Ok(fine("administrators", finding));
         };
         Ok(bad(
@@ -321,7 +321,7 @@ impl Memoir {
                 "unfinished",
                 Severity::Problem,
                 left.join("; "),
-                "any command finishes it, or says what stands in the way: `memoir sweep`; `memoir serve` tries \
+                "any command finishes it, or reports what prevents it: `memoir sweep`; `memoir serve` tries \
                  every minute",
             ),
         })
@@ -450,7 +450,7 @@ impl Memoir {
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
             let loaded = match handle.load(&memory_query(Selection::All)).await {
-                // One whose key is gone without a record, as after a backup was restored, is told of by its counts.
+                // One whose key is gone without a record, as after a restored backup, shows in the counts.
                 Err(crate::Error::Erased { .. }) => continue,
                 loaded => loaded?,
             };

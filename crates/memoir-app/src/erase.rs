@@ -13,7 +13,7 @@ pub struct Erased {
     pub agent: String,
     /// When.
     pub erased_at: Timestamp,
-    /// What nobody can read again.
+    /// The memories that became unreadable.
     pub memories: Tally,
 }
 
@@ -42,13 +42,12 @@ impl AgentHandle {
             .await;
         let erased = match recorded {
             Ok(erased) => erased,
-            // The record was written by an earlier attempt that died before the key was destroyed,
-            // or by nobody.
+            // An earlier attempt wrote the record and died before the key was destroyed, or the record is forged.
             Err(Error::Erased { name, at }) => {
                 if !self.has_key().await? {
                     return Err(Error::Erased { name, at });
                 }
-                // The row may say so because somebody changed it: then the key stays.
+                // The row may be forged: then the key stays.
                 self.check_erased_row().await?;
                 Erased {
                     agent: name,

@@ -1,5 +1,5 @@
-//! What a use case answers when it does not do what was asked: a code, and a sentence that is safe to
-//! show. No agent's words are in either; what to do about it is each door's to say.
+//! The errors of use cases: a code, and a sentence that is safe to show. Neither holds an agent's text. Each interface
+//! adds what to do about it.
 
 use memoir_domain::{
     SessionId, Timestamp,
@@ -37,7 +37,7 @@ pub enum Error {
     #[error("there is no administrator `{0}`")]
     NoUser(String),
     /// The one administrator with a name that there is cannot be removed.
-    #[error("`{0}` is the last administrator: without any, nobody could sign in")]
+    #[error("`{0}` is the last administrator: without any, no user could sign in")]
     LastUser(String),
     /// No agent of the account has the request for access.
     #[error("there is no request for access `{0}`")]
@@ -99,7 +99,7 @@ pub enum Error {
     /// The agent or the memory cannot be changed in this way.
     #[error(transparent)]
     Change(#[from] ChangeRefusal),
-    /// The session is not over, or has nothing to take back.
+    /// The session is not over, or has nothing to undo.
     #[error("session {session} cannot be undone: {problem}")]
     NotUndoable {
         /// The session.
@@ -107,7 +107,7 @@ pub enum Error {
         /// Why not.
         problem: &'static str,
     },
-    /// Later changes stand in the way of an undo.
+    /// Later changes conflict with an undo.
     #[error("undoing session {session} conflicts with later changes of the same memories")]
     InTheWay {
         /// The session.
@@ -115,14 +115,14 @@ pub enum Error {
         /// The changes.
         obstacles: Vec<Obstacle>,
     },
-    /// Changes that an administrator made stand in the way of an agent's undo (SPEC 4.3).
+    /// Changes that an administrator made conflict with an agent's undo (SPEC 4.3).
     #[error(
         "undoing session {session} conflicts with later changes by an administrator, and these stay"
     )]
     BeyondAgent {
         /// The session.
         session: SessionId,
-        /// All changes that stand in the way.
+        /// All conflicting changes.
         obstacles: Vec<Obstacle>,
     },
     /// A rehearsal cannot be applied.
@@ -141,7 +141,7 @@ pub enum Error {
         /// How many lines there are.
         total: usize,
     },
-    /// There is no import to take back.
+    /// There is no import to undo.
     #[error("the agent has no import that can be undone")]
     NoImport,
     /// Another text cannot take the place of a memory.
@@ -149,7 +149,7 @@ pub enum Error {
         "{0} cannot be replaced by its page: it is constitutional, a summary, in the archive or not active, or the page gives it another kind"
     )]
     NotReplaceable(Number),
-    /// What was done with imported memories since stands in the way of taking the import back.
+    /// Later changes of imported memories conflict with undoing the import.
     #[error(
         "undoing the import conflicts with later changes of {count} memories: sessions consolidated them, or they were protected (the first: {})",
         list(numbers)
@@ -160,14 +160,14 @@ pub enum Error {
         /// The first of their numbers.
         numbers: Vec<Number>,
     },
-    /// The session was closed by somebody else while this worker ran it.
+    /// Another process closed the session while this worker ran it.
     #[error("session {0} was closed by another process")]
     SessionLost(SessionId),
     /// It changed since the caller read it.
     #[error("it was changed since it was read")]
     Changed,
     /// The agent changed under every attempt to decide.
-    #[error("too many changes of the agent at once: try again")]
+    #[error("too many simultaneous changes of the agent: try again")]
     Contended,
     /// Others fill the room for loads, and none became free in time.
     #[error("too much is being loaded for other requests; nothing was changed")]

@@ -1,5 +1,5 @@
-//! Failures that are Memoir's own: each is logged, always, under an identifier that the answer carries, so
-//! that whoever runs the service finds what went wrong. No agent's words are in either.
+//! Internal failures: each is always logged, under an identifier that the response contains, so that the administrator
+//! finds the cause. Neither holds an agent's text.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::{Error, clock};
 
-/// The target of the events that tell of such failures. Whatever is asked to be logged, these are.
+/// The target of the events of such failures. They are logged under every log filter.
 pub const TARGET: &str = "memoir::fault";
 
 /// Names one failure, in the log and in the answer; shown as `urn:uuid:…`.
@@ -31,8 +31,8 @@ impl FaultId {
         })
     }
 
-    /// Logs that a piece of work panicked or was broken off. What it says itself may be an agent's words, and
-    /// is not logged; where it was is told on standard error.
+    /// Logs that a task panicked or was cancelled. Its message may hold an agent's text and is not logged; its place is
+    /// printed to standard error.
     pub fn of_panic(what: &'static str) -> Self {
         let id = Self(clock::fault());
         tracing::error!(target: TARGET, fault = %id, what, "broke off");

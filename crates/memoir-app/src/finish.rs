@@ -1,18 +1,17 @@
-//! Work that was begun and not finished (SPEC 6.2): what a process that died, or was kept from it, left
-//! half-done. It is found by what is stored, finished where that is possible, and named else.
+//! Unfinished work (SPEC 6.2), left by a process that died or was interrupted. It is found in the stored data, finished
+//! where possible, and otherwise reported.
 //!
 //! | what | begun by | finished by |
 //! |---|---|---|
-//! | the key of an agent that is erased on the record | erasing | destroying it |
+//! | the key of an agent whose erasure is recorded | erasing | destroying it |
 //! | a session whose lease lapsed | refining | closing it; its edits stay |
-//! | a request for access whose time is over | asking, letting in | ending it, and telling the agent |
-//! | words on the disk that were taken out of a log | shredding | writing the file anew |
-//! | an installation with administrators that does not say that it is closed | making the first one | saying it |
-//! | an installation that is closed, and opened by its records | closing or opening it | putting on the record that it is closed |
+//! | a request for access whose time is over | asking, granting | ending it, and notifying the agent |
+//! | text on the disk that was removed from a log | shredding | writing the file anew |
+//! | an installation with administrators that is not marked as closed | making the first one | marking it |
+//! | an installation that is closed, and opened by its records | closing or opening it | recording that it is closed |
 //! | a master key beside its file, which the key store needs | rotating | putting it in its place |
 //!
-//! Messages that somebody claimed, deliveries and the queue of sessions are free again once their time is over,
-//! and need nobody.
+//! Leases of messages, deliveries and queued sessions expire by themselves.
 
 use memoir_domain::AgentId;
 use memoir_store::AgentQuery;

@@ -8,7 +8,7 @@
 //! | `memories`, `memory_vectors` | a number that was given, discarded or shredded since or not |
 //! | `sessions` | a session, which needs memories |
 //! | `agent_prompts`, `audit_records`, `log_summaries`, `access_requests` | a record by the agent |
-//! | `transcript_messages` | a message that an administrator did not hand over, or that is no longer open to tell |
+//! | `transcript_messages` | a message that an administrator did not hand over, or whose sender is no longer readable |
 //! | `replies` | the use of a token |
 //!
 //! `spec_5_5_text_in_any_table_makes_an_agent_in_use` fails for a table that it has no story for.
@@ -19,9 +19,9 @@ use memoir_store::RecordFilter;
 use crate::{AgentHandle, Loaded, Result, access::HeldToken, codec};
 
 /// Most memories and records of an agent that may be unused; one with more is in use.
-// More than administrators set and Memoir reports before an agent is put to use, and few enough to open at once.
+// More than administrators set and Memoir reports before an agent is put to use, and few enough to open together.
 const MOST_RECORDS: u64 = 1_000;
-/// Most tokens of messages that are opened to tell who handed them over; an agent with more is in use.
+/// Most tokens of messages that are opened to find who handed them over; an agent with more is in use.
 const MOST_MESSAGE_TOKENS: u64 = 1_000_000;
 
 impl AgentHandle {

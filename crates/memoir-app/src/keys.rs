@@ -60,7 +60,7 @@ impl InstallationKeys {
         self.wait(KeyStore::is_rotation_unfinished).await
     }
 
-    /// Whether the installation is closed; `None` while nobody has said either.
+    /// Whether the installation is closed; `None` while neither was set.
     pub(crate) async fn closing(&self) -> Result<Option<Closing>> {
         self.wait(KeyStore::closing).await
     }

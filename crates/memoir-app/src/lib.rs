@@ -1,16 +1,16 @@
 //! The use cases of Memoir: load what a decision needs, let the domain decide, commit.
 //!
-//! Every door (command line, and those to come) calls these functions and nothing below them. No rule
-//! of refining is decided here, no SQL is written here, and no provider is named here.
+//! Every interface calls these functions and nothing below them. No rule of refinement is decided here, no SQL is
+//! written here, and no provider is named here.
 //!
-//! A use case writes a decision under the version of the agent that it was made on. Where somebody else was
-//! faster the store answers `Conflict`, and the use case loads and decides again. This is also the fence
-//! around sessions: whoever closes a session moves the agent's version, so that a worker that has lost its
-//! lease decides anew, sees that the session is over, and changes nothing.
+//! A use case writes a decision under the agent version that it was based on. If another process was faster, the store
+//! returns `Conflict`, and the use case loads and decides again. This also fences sessions: closing a session increases
+//! the agent's version. A worker that has lost its lease then decides anew, finds the session closed, and changes
+//! nothing.
 //!
-//! Everything of one agent is reached through an [`AgentHandle`], none of whose methods names another agent.
-//! It is had from an [`Account`], from a token of the agent's, or with work that is due, and cannot be put
-//! together outside of this crate. Compile-fail tests hold it (`tests/scoped.rs`).
+//! Everything of one agent is reached through an [`AgentHandle`], none of whose methods names another agent. It comes
+//! from an [`Account`], from a token of the agent, or with due work, and cannot be built outside of this crate.
+//! Compile-fail tests check this (`tests/scoped.rs`).
 
 mod access;
 mod access_requests;
@@ -29,7 +29,6 @@ mod codec;
 mod connections;
 mod context;
 mod doctor;
-mod doubles;
 mod erase;
 mod error;
 mod fault;
@@ -45,6 +44,7 @@ mod look_back;
 mod memories;
 mod metrics;
 mod model_question;
+mod near_duplicates;
 mod notices;
 mod opened;
 mod parallel;
@@ -103,7 +103,6 @@ pub use connections::{
 };
 pub use context::ContextView;
 pub use doctor::{Examination, Severity};
-pub use doubles::{NearDuplicateView, NearDuplicatesView};
 pub use erase::Erased;
 pub use error::{Error, Result};
 pub use fault::{FaultId, TARGET as FAULTS};
@@ -119,6 +118,7 @@ pub use memoir_store::{
 };
 pub use memories::{Handling, MemoryInput, Saved};
 pub use metrics::entered as entered_metric;
+pub use near_duplicates::{NearDuplicateView, NearDuplicatesView};
 pub use notices::{EndNotice, Retry};
 pub use quotas::{Quota, QuotaReached, Quotas};
 pub use recall::{RecallPage, ShownMatch, ShownTerm};
@@ -148,13 +148,12 @@ pub use verify::{Misfit, Verification};
 pub use views::{RefinementDue, ScheduleView};
 
 /// How often a decision is made anew after another writer was faster.
-// Each loss means that somebody else's decision on the same agent was written, so that the agent
-// got on. So many in a row are met only where dozens write to one agent at once; whoever waits for
-// an answer then hears `Contended` rather than nothing.
+// Each loss means that another decision on the same agent was written, so there was progress. So many in a row occur
+// only where dozens write to one agent simultaneously; the caller then gets `Contended` instead of no response.
 const ATTEMPTS: usize = 32;
 
-/// Loads, decides and commits, or reads what has to be of one moment; and does it again, from the loading on,
-/// where somebody wrote meanwhile, which an attempt says by [`memoir_store::Error::Conflict`].
+/// Loads, decides and commits, or reads a consistent state. Repeats everything, from the loading on, if the attempt
+/// returns [`memoir_store::Error::Conflict`] because another process wrote meanwhile.
 ///
 /// # Errors
 /// Those of the attempt; [`Error::Contended`] where others were faster each time.
@@ -168,7 +167,7 @@ async fn again<T, Attempt: Future<Output = Result<T>>>(attempt: impl Fn() -> Att
     Err(Error::Contended)
 }
 
-/// That somebody wrote meanwhile, for [`again`].
+/// A concurrent write, for [`again`].
 const CONFLICT: Error = Error::Store(memoir_store::Error::Conflict);
 
 /// Models by name.
@@ -323,16 +322,16 @@ impl Memoir {
         names
     }
 
-    /// Takes the time from the database, where several machines share one: leases, claims, slots and the ends of
-    /// grants are judged by it, however the machines' clocks stand (SPEC 3.2, 6.1). To be repeated every few
-    /// seconds by whoever runs for long.
+    /// Takes the time from the database, where several machines share one. Leases, slots and the ends of grants are
+    /// judged by it, whatever the machines' clocks show (SPEC 3.2, 6.1). Long-running processes repeat the call every
+    /// few seconds.
     ///
     /// # Errors
     /// The store fails.
     pub async fn keep_time(&self) -> Result<()> {
         let asked_at = self.clock.monotonic();
         if let Some(time) = self.store.time().await? {
-            self.clock.tell(time, asked_at);
+            self.clock.sync(time, asked_at);
         }
         Ok(())
     }
@@ -367,7 +366,7 @@ pub struct AgentHandle {
     name: String,
     /// The agent's key, where the key store was asked for it by the request that this handle is for.
     key: Option<AgentKey>,
-    /// What has to be so whenever the agent is read, where what is done rests on what somebody was shown.
+    /// What must hold at every read of the agent, where the decision is based on what a user was shown.
     condition: Option<Condition>,
 }
 
@@ -382,7 +381,7 @@ enum Condition {
     Memory(Number, Arc<dyn Fn(&MemoryFacts) -> bool + Send + Sync>),
 }
 
-/// What one look at an agent brought, in the domain's types.
+/// The result of one read of an agent, in the domain's types.
 struct Loaded {
     base: codec::Base,
     agent: Agent,
@@ -472,8 +471,8 @@ impl AgentHandle {
         }
     }
 
-    /// The same agent for whoever was shown it when the record at `newest_seq` was the newest: whatever is done
-    /// with this handle is [`Error::Changed`] where another was written since. So it does what was shown.
+    /// The same agent for a caller to whom it was shown when the record at `newest_seq` was the newest. Everything done
+    /// with this handle is [`Error::Changed`] where another was written since, so it acts on what was shown.
     #[must_use]
     pub fn as_seen(&self, newest_seq: u64) -> Self {
         self.under(Some(Condition::NewestRecord(newest_seq)))
@@ -501,8 +500,8 @@ impl AgentHandle {
         .await
     }
 
-    /// The same agent for whoever changes it only while it is as expected: whatever is done with this handle is
-    /// [`Error::Changed`] where it is not. What is asked knows the agent as an administrator without a grant sees it.
+    /// The same agent for a caller that changes it only in the expected state: otherwise everything done with this
+    /// handle is [`Error::Changed`]. The condition reads the agent as an administrator without a grant does.
     #[must_use]
     pub fn where_agent(
         &self,
@@ -529,8 +528,8 @@ impl AgentHandle {
         }
     }
 
-    /// A digest of a text under the agent's key, for whoever knows it again by this alone: nobody who lacks the key
-    /// can check a guess by it.
+    /// A digest of a text under the agent's key, by which a caller recognizes the text: without the key no guess can be
+    /// checked against it.
     ///
     /// # Errors
     /// The agent is gone; the store fails.
@@ -544,7 +543,7 @@ impl AgentHandle {
         Actor::agent(self.name.clone())
     }
 
-    /// What a look at the agent brings, once there is room for it.
+    /// Reads the agent, once there is room for it.
     ///
     /// # Errors
     /// [`Error::NoRoom`]; those of [`AgentHandle::snapshot`] and [`AgentHandle::read`].
@@ -613,7 +612,7 @@ impl AgentHandle {
         self.room_for(&query).await
     }
 
-    /// What a look at the store brings, as it lies there.
+    /// Reads the agent from the store, sealed as stored.
     ///
     /// # Errors
     /// [`Error::NoAgent`]; the store fails.
@@ -624,7 +623,7 @@ impl AgentHandle {
         Ok(snapshot)
     }
 
-    /// What a look at the store brought, in the domain's types.
+    /// Opens a snapshot into the domain's types.
     async fn read(&self, snapshot: Snapshot, room: Option<HeldRoom>) -> Result<Loaded> {
         // Before anything is opened: of an agent whose key is gone nothing is given, not from what
         // this process keeps of it either.
@@ -651,7 +650,7 @@ impl AgentHandle {
         })
     }
 
-    /// Opens memories, on a thread aside where there are many: the threads that answer requests go on meanwhile.
+    /// Opens memories; many of them on another thread, so that the threads for requests do not block.
     async fn open_rows(
         &self,
         key: &AgentKey,
@@ -664,16 +663,16 @@ impl AgentHandle {
             return self.memoir.opened.open(key, version, rows, room);
         }
         let (opened, key) = (self.memoir.opened.clone(), key.clone());
-        parallel::aside(move || opened.open(&key, version, rows, room)).await?
+        parallel::run_blocking(move || opened.open(&key, version, rows, room)).await?
     }
 
-    /// Whether what was read is as its condition says. A memory that was not read, or is not there, is not judged:
-    /// what goes on to change it finds that out by itself.
+    /// Whether the state that was read meets the condition. A memory that was not read or not found is not judged: the
+    /// change that follows detects this itself.
     async fn is_met(&self, agent: &Agent, memories: &MemoryList) -> Result<bool> {
         Ok(match &self.condition {
             None => true,
-            // Every change of what a viewer could have been shown is a record, so that the place of the next one tells
-            // whether there was any. The row is opened by now: a `next_seq` that was set back by hand would not open.
+            // Every change that a viewer could have been shown is a record, so the place of the next one shows whether
+            // there was any. The row is opened by now: a `next_seq` that was decreased by hand would not open.
             Some(Condition::NewestRecord(seq)) => seq.saturating_add(1) == agent.next_seq,
             Some(Condition::Agent(is_expected)) => is_expected(&self.memoir.agent_facts(agent)),
             Some(Condition::Memory(number, is_expected)) => {
@@ -746,13 +745,13 @@ impl AgentHandle {
         beside: codec::WrittenBeside,
     ) -> Result<codec::Base> {
         let refusals = &self.memoir.refusals;
-        // Taken before the rows are made, so that of two decisions at once one alone counts them.
-        let settled = refusals.settle(&mut decision.sessions);
+        // Taken before the rows are made, so that of two simultaneous decisions only one counts them.
+        let counted = refusals.count_into(&mut decision.sessions);
         let written = Box::pin(self.write(base, decision, beside)).await;
         if written.is_err() {
             // Also where the outcome is not known: counted twice is the lesser evil, since nothing
             // is decided by the count.
-            refusals.give_back(settled);
+            refusals.restore(counted);
         }
         written
     }
@@ -766,7 +765,7 @@ impl AgentHandle {
         let random = self.memoir.random.as_ref();
         let counted = metrics::Counted::of(&decision);
         let new = quotas::new_memories(&decision);
-        // Making rows takes the decision apart: what is needed once they are written is kept aside here.
+        // Making rows consumes the decision: what is needed after the write is kept here.
         let indexes = &self.memoir.indexes;
         // Changes hold words: they are copied only where an index waits for them.
         let followed = indexes.has(self.scope).then(|| decision.changes.clone());
@@ -780,7 +779,7 @@ impl AgentHandle {
             .filter(|one| !one.state.is_running());
         let ended: Vec<SessionId> = ended.map(|session| session.id).collect();
         let embeds = self.memoir.settings.recall.embeddings.is_some();
-        // What the agent has agreed to counts at once, and for all that it has.
+        // A new consent is effective immediately, and for all memories of the agent.
         let first = changed.iter().map(|number| number.0).min();
         let written_behind = match decision.access.is_empty() {
             true => first.map(|first| first.saturating_sub(1)),
@@ -808,8 +807,8 @@ impl AgentHandle {
             }
             _ => self.memoir.opened.forget(self.scope),
         }
-        // After the write, and with the base that it gave: whoever rests on this writes under
-        // exactly that version, and is refused where anybody else wrote since.
+        // After the write, with its resulting base: a call based on this writes under exactly that version, and is
+        // refused if another process wrote since.
         if let Some((agent, session)) = open {
             let known = sessions::KnownSession::new(next.clone(), agent, session);
             self.memoir.recent.put(self.scope, known);
@@ -826,11 +825,10 @@ impl AgentHandle {
             indexes.follow(self.scope, base.version(), version, &changes);
         }
         if let Some(after) = written_behind.filter(|_| embeds) {
-            self.memoir.vectors.tell(self.scope, after);
+            self.memoir.vectors.enqueue(self.scope, after);
         }
-        // Last: whoever is woken by it reads what was written, and finds what this process keeps in step
-        // with it.
-        self.memoir.changes.tell(self.scope);
+        // Last: a task that it wakes reads what was written, and finds this process's caches up to date.
+        self.memoir.changes.notify(self.scope);
         Ok(next)
     }
 
@@ -859,7 +857,7 @@ impl AgentHandle {
         self.decide_again(|| self.attempt(query, &decide)).await
     }
 
-    /// As [`again`]; and once more where a session is in the way that nobody holds any more, which is closed then.
+    /// As [`again`]; and once more after closing a conflicting session whose lease has lapsed.
     async fn decide_again<T, Attempt: Future<Output = Result<T>>>(
         &self,
         attempt: impl Fn() -> Attempt,

@@ -72,7 +72,7 @@ pub(crate) struct LoadRoom {
 /// The tasks that hold room, and how many parts of it.
 type Holders = Arc<Mutex<HashMap<task::Id, usize>>>;
 
-/// Room that a load holds. It is given back when this is dropped.
+/// Room that a load holds. Dropping it releases the room.
 pub(crate) struct HeldRoom {
     _permits: Vec<OwnedSemaphorePermit>,
     holder: Option<(task::Id, Holders)>,

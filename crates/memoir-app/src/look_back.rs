@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use crate::{
     AgentHandle, CONFLICT, Error, Loaded, Point, Result, again, codec,
-    parallel::{self, aside},
+    parallel::{self, run_blocking},
 };
 
 /// Summaries that are read at a time.
@@ -135,7 +135,7 @@ impl AgentHandle {
         let agent = loaded.agent;
         let at = self.memoir.now();
         let running = loaded.running_session;
-        aside(move || {
+        run_blocking(move || {
             let sessions = rows
                 .into_iter()
                 // Without their text, and so without the key: these are open facts.
@@ -157,7 +157,7 @@ impl AgentHandle {
                 running,
                 history: LogHistory {
                     newest_seq,
-                    mass: mass(past.masses(), newest_seq),
+                    mass: core_sizes(past.masses(), newest_seq),
                     sessions: spans(&past, &sessions),
                 },
             })
@@ -177,7 +177,7 @@ impl AgentHandle {
                 break;
             }
             let (records, hash) = self.stretch(loaded, first, first + SUMMARY_RECORDS).await?;
-            summary = aside(move || {
+            summary = run_blocking(move || {
                 records.iter().for_each(|record| summary.add(record));
                 summary
             })
@@ -208,7 +208,7 @@ impl AgentHandle {
             let is_last = rows.len() < PAGE as usize;
             newest = rows.last().cloned().or(newest);
             let key = loaded.base.key().clone();
-            pasts = aside(move || {
+            pasts = run_blocking(move || {
                 for row in &rows {
                     let summary = codec::summary(&key, row)?;
                     let expected = pasts.past.next_summary().first_seq();
@@ -297,7 +297,7 @@ impl AgentHandle {
             return Err(CONFLICT);
         }
         let key = loaded.base.key().clone();
-        let opened = aside(move || {
+        let opened = run_blocking(move || {
             let opened = parallel::map(rows, |row| codec::record(Some(&key), row));
             opened.into_iter().collect::<Result<Vec<Record>>>()
         });
@@ -392,7 +392,7 @@ fn mark(record: &Record) -> RecordMark {
 }
 
 /// The core size along the log: after every record, or where there are many, after as many stretches of them.
-fn mass(masses: &[(u64, u64)], newest_seq: u64) -> Vec<MassAt> {
+fn core_sizes(masses: &[(u64, u64)], newest_seq: u64) -> Vec<MassAt> {
     let mut points = vec![MassAt {
         seq: 0,
         core_tokens: 0,

@@ -37,7 +37,7 @@ pub struct MemoryInput {
     pub tags: Vec<PrivateText>,
     /// Where it came from.
     pub source: Option<PrivateText>,
-    /// A weaker origin than that of the door that it comes in by; `None` means that one.
+    /// A weaker origin than that of the interface by which it is saved; `None` means that one.
     pub origin: Option<Origin>,
     /// The origin date; `None` means now.
     pub created_at: Option<Timestamp>,

@@ -15,7 +15,7 @@ pub(crate) struct ModelQuestion {
     pub(crate) schema: AnswerSchema,
 }
 
-/// Comes to its end when whoever asks has to stop. It is not looked at again after that.
+/// Completes when the caller has to stop. It is not polled again after that.
 pub(crate) type Stop<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// Why a model has said nothing; in no words of the agent's.
@@ -34,7 +34,7 @@ pub(crate) enum NotAnswered {
     Unreadable(Unreadable),
     /// The model has said nothing.
     Model(ModelFailure),
-    /// Whoever asked has to stop.
+    /// The caller has to stop.
     Stopped,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct ModelCall<'a> {
     model: &'a dyn Model,
     limits: SessionLimits,
     request: ModelRequest,
-    /// One for all attempts, waits and questions: whoever asks under a claim is done before it runs out.
+    /// One for all attempts, waits and questions: a caller with a lease is done before it expires.
     deadline: Instant,
 }
 
@@ -123,7 +123,7 @@ impl Memoir {
         let mut call = ModelCall::new(model, question.prompt, limits, limits.time);
         call.request.answer_schema = Some(question.schema);
         tokio::select! {
-            // `stop` is looked at first (`biased`), so that whoever has to stop asks no model.
+            // `stop` is polled first (`biased`), so that a caller that has to stop asks no model.
             biased;
             () = stop => Err(NotAnswered::Stopped),
             answer = ask_twice(call, read) => answer,

@@ -14,8 +14,8 @@ use crate::{Memoir, Result, SessionFacts, codec, retry::doubled};
 /// How long a lease lasts: longer than any attempt takes.
 const CLAIM_SECONDS: i64 = 60;
 /// How long after a session's end the receivers are notified: the usage of its last model call is noted right after.
-const SETTLING_SECONDS: i64 = 1;
-/// The wait after the first attempt; it doubles with each one.
+const NOTICE_DELAY_SECONDS: i64 = 1;
+/// The wait after the first attempt; each further attempt waits twice as long.
 const FIRST_WAIT: Duration = Duration::from_secs(10);
 /// The attempts, the first included: with their waits, a little less than a day.
 const ATTEMPTS: u32 = 14;
@@ -89,10 +89,10 @@ impl Memoir {
             // No wait reaches so far: what is due later was noted by a clock that has been set back since.
             now.plus(2 * LONGEST_WAIT),
         );
-        let settled = now.plus_seconds(-SETTLING_SECONDS);
+        let visible = now.plus_seconds(-NOTICE_DELAY_SECONDS);
         let claimed = self
             .store
-            .claim_deliveries(receiver, settled, times, most)
+            .claim_deliveries(receiver, visible, times, most)
             .await?;
         let mut notices = Vec::new();
         // Most queries find nothing, and need no list of accounts.

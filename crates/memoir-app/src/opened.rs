@@ -1,14 +1,13 @@
 //! Memories that this process has opened, kept so that a row is opened once (SPEC 5.3).
 //!
-//! Nothing is answered from here alone: whoever reads a memory reads its row from the store, and what is kept
-//! stands in for opening it only where the row is the same, byte for byte and in every column, as the one that
-//! was opened. So a row that was changed, by whomever, is opened, or refused, as if nothing were kept; and an
-//! agent's key is asked for before.
+//! Nothing is returned from here alone: every read of a memory reads its row from the store. A cached memory replaces
+//! opening it only where the row equals the opened one in every byte and column. A changed row is opened, or refused,
+//! as without the cache. The agent's key is fetched before.
 //!
-//! What a commit of this process changed leaves at once, and all that is kept of an agent where it took words
-//! out. Where the agent's version shows that somebody else wrote, all of it leaves that the look which shows it did
-//! not find as it was. Words are wiped when they leave, or when the last look that shares them is over. All agents
-//! together stay under [`OPENED_BYTES`]: those of the agent that was read longest ago leave first.
+//! A commit of this process immediately evicts what it changed, and the whole agent where it removed text. Where the
+//! agent's version shows another process's write, everything is evicted that the read does not find unchanged. Text is
+//! wiped when evicted, or when the last read that shares it is over. All agents together stay under [`OPENED_BYTES`]:
+//! the least recently read agent is evicted first.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -29,8 +28,8 @@ use crate::{Result, codec, load_room::HeldRoom, parallel, sessions::BoundedCache
 // memories each, and a bound to what a picture of the process's memory gives away.
 const OPENED_BYTES: usize = 32 << 20;
 
-/// Memories as they were read, which several may look at: their words stand in memory once, and are wiped when the last
-/// of these lets go of them.
+/// Memories as they were read, shared by several readers: their text is in memory once, and is wiped when the last of
+/// these is dropped.
 pub(crate) struct MemoryList {
     memories: Vec<SharedMemory>,
     /// What they take of the room for loads.
@@ -52,7 +51,7 @@ impl OpenedMemory {
     fn open(key: &AgentKey, row: MemoryRow) -> Result<Self> {
         let memory = codec::memory(key, &row)?.into_shared();
         let texts = row.body.0.len() + memory.content.expose().len();
-        // Weighed here, where several do it at once.
+        // Measured here, where several do it in parallel.
         let bytes = size_of::<Self>() + size_of::<Memory>() + texts;
         Ok(Self { row, memory, bytes })
     }
@@ -181,9 +180,8 @@ impl OpenedMemories {
         let opened = {
             let own = shared.read().unwrap_or_else(PoisonError::into_inner);
             parallel::map(rows, |row| match own.memories.get(&row.number) {
-                // All columns and all sealed bytes. The sealed bytes hold a nonce, so that equal
-                // rows are one row that was written once; a look at version and number alone would
-                // believe what somebody put in its place.
+                // All columns and all sealed bytes. The sealed bytes hold a nonce, so equal rows are one row that was
+                // written once. Comparing version and number alone would accept a row put in its place.
                 Some(kept) if kept.row == row => Ok((kept.memory.clone(), None)),
                 _ => {
                     let opened = OpenedMemory::open(key, row)?;
@@ -227,7 +225,7 @@ impl OpenedMemories {
         }
     }
 
-    /// Notes that more than one look at the agent will come, so that the first one is kept already.
+    /// Notes that more than one read of the agent will come, so that the first one is kept already.
     pub(crate) fn expect(&self, scope: AgentScope) {
         let _ = self.of(scope);
     }
@@ -242,7 +240,7 @@ impl OpenedMemories {
             // Not replaced by what was written: that has a row of its own only once it is read.
             own.take(*number);
         }
-        // Of another version something was missed, and the next look at rows finds out what.
+        // After a missed version, the next read of the rows finds out what changed.
         if Some(own.version) == from {
             own.version = to;
         }
@@ -251,12 +249,12 @@ impl OpenedMemories {
     /// Wipes what is kept of the agent.
     pub(crate) fn forget(&self, scope: AgentScope) {
         let gone = self.lock().take(scope);
-        // Outside of the lock, and here: once somebody was told that words are gone, they are.
+        // Outside of the lock, and before returning: callers may rely on removed text being wiped.
         drop(gone);
     }
 
-    /// What is kept of the agent; `None` where this is the first look at it. A process that looks once keeps nothing:
-    /// it would be slower, and for nothing.
+    /// The cached memories of the agent; `None` at the first read of it. A process that reads once keeps nothing: that
+    /// would only make it slower.
     fn of(&self, scope: AgentScope) -> Option<SharedMemories> {
         let mut kept = self.lock();
         let known = kept.get(scope);
@@ -279,10 +277,10 @@ impl OpenedMemories {
         drop(kept);
         // `put` also returns what it replaced under the same key. That is `shared` itself, which stays.
         gone.retain(|(_, other)| !Arc::ptr_eq(other, &shared));
-        // Whoever pushed the memories of others out need not wait until thousands of them are wiped.
+        // The caller that evicted others' memories need not wait until thousands of them are wiped.
         match gone.iter().map(|(bytes, _)| bytes).sum::<usize>() {
             ..=WIPED_AT_ONCE => drop(gone),
-            _ => parallel::drop_aside(gone),
+            _ => parallel::drop_in_background(gone),
         }
     }
 
@@ -291,7 +289,7 @@ impl OpenedMemories {
     }
 }
 
-/// Whoever panicked in the middle left whole memories behind.
+/// A panic in the middle leaves whole memories behind.
 fn write(shared: &SharedMemories) -> RwLockWriteGuard<'_, OfAgent> {
     shared.write().unwrap_or_else(PoisonError::into_inner)
 }
@@ -398,7 +396,7 @@ mod tests {
             .open(&key, 6, vec![row(&key, 2, 6, "She rows.")], None)
             .unwrap();
         assert_eq!(kept(&opened, &key), (all.clone(), bytes));
-        // Somebody else's, of which nothing is known but that it was.
+        // A commit of another process, of unknown contents.
         opened.open(&key, 7, rows[..1].to_vec(), None).unwrap();
         assert_eq!(kept(&opened, &key).0, BTreeSet::from([1]));
         // One of this process on a version that was not looked at.
@@ -407,7 +405,7 @@ mod tests {
         assert_eq!(kept(&opened, &key).0, BTreeSet::from([2]));
         opened.forget(key.scope());
         assert_eq!(kept(&opened, &key), (BTreeSet::new(), 0));
-        // What alone would take most of the room is not kept, read at once or part by part.
+        // A memory that alone would take most of the room is not kept, read in one part or several.
         let long = "She rows. ".repeat(900);
         let part = OPENED_BYTES / 4 / long.len();
         let rows = |from: usize, count: usize| {

@@ -19,7 +19,7 @@ pub(crate) struct ConcurrencyLimit {
     agents: Arc<Mutex<HashMap<AgentScope, Arc<Semaphore>>>>,
 }
 
-/// The right to do a piece of large work. It is given back when this is dropped.
+/// The right to do a piece of large work. Dropping it releases the right.
 pub(crate) struct Turn {
     _own: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
@@ -55,8 +55,8 @@ impl ConcurrencyLimit {
     }
 }
 
-/// Does what takes a while where it keeps nobody waiting.
-pub(crate) async fn aside<T: Send + 'static>(
+/// Runs slow work on a thread where it does not block others.
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
     match tokio::task::spawn_blocking(work).await {
@@ -68,8 +68,8 @@ pub(crate) async fn aside<T: Send + 'static>(
     }
 }
 
-/// Drops what takes a while to be wiped and freed on a thread of its own; at once where none is to be had.
-pub(crate) fn drop_aside<T: Send + 'static>(value: T) {
+/// Drops a value that is slow to wipe and free on its own thread; immediately where none can be started.
+pub(crate) fn drop_in_background<T: Send + 'static>(value: T) {
     let dropping = std::thread::Builder::new().spawn(move || drop(value));
     // A thread that could not be started has dropped what it was given.
     drop(dropping);

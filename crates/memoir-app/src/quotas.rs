@@ -35,7 +35,7 @@ const DAY_SECONDS: i64 = 24 * 60 * 60;
 const RETRY_SECONDS: u32 = 3_600;
 /// From which share of a quota on `memoir doctor` warns, in percent.
 pub(crate) const NEAR_PERCENT: u64 = 80;
-/// Sessions and records that are read at once to count the calls of a model.
+/// Sessions and records that are read per query to count the calls of a model.
 const PAGE: u32 = 200;
 /// For how long an agent is not asked again for a session that a caller requests, after it has refused one (SPEC 3.3).
 const REFUSED_SECONDS: i64 = 24 * 60 * 60;

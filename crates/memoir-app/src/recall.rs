@@ -1,15 +1,14 @@
 //! Recall, and the indexes of words that this process keeps between calls (SPEC 2.8, 5.3).
 //!
-//! An agent that is asked has an index of its own ([`RecallIndex`]), in memory alone, under the version of the
-//! agent that it is of. The commits of this process take it along; where anybody else wrote, the version that
-//! comes with the memories that were found tells, and the index is built anew from the opened texts. So nothing
-//! is ever answered from an index that is not of the moment, and a warm question takes one look-up.
+//! Each agent that is searched has an index of its own ([`RecallIndex`]), in memory only, for one version of the agent.
+//! The commits of this process update it. After a write by another process, the version read with the found memories
+//! differs, and the index is rebuilt from the opened texts. So no result comes from an outdated index, and a warm query
+//! costs one look-up.
 //!
-//! All indexes together stay under [`crate::RecallSettings::index_bytes`]: the one that was used longest ago is
-//! wiped first. The one that was used last stays though it is larger by itself, and the log says what to set:
-//! whoever asks again would have it built again, which takes as much memory. Whoever looks by an agent's grant
-//! gets an index of what the grant shows, made for that look: what is rare among memories that are not shown
-//! would tell of them.
+//! All indexes together stay under [`crate::RecallSettings::index_bytes`]: the least recently used one is wiped first.
+//! The last used one stays even if it alone is larger, since the next recall would rebuild it with as much memory; the
+//! log names the setting. Recall under an agent's grant uses a temporary index of what the grant shows: word
+//! frequencies of other memories would reveal their contents.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -185,7 +184,7 @@ impl Indexes {
     }
 
     fn put(&self, scope: AgentScope, indexed: &Arc<RwLock<Indexed>>) {
-        // Before the list is locked: weighing may wait for whoever writes into the index.
+        // Before the list is locked: measuring may wait for a writer of the index.
         let bytes = read(indexed, |indexed| indexed.index.bytes());
         let mut kept = self.kept();
         kept.uses += 1;
@@ -343,7 +342,7 @@ impl AgentHandle {
                     Ok((with_memories(found, &loaded.memories), meaning))
                 }
                 Ok(_) => {
-                    // Somebody else wrote.
+                    // Another process wrote.
                     self.memoir.indexes.forget_version(self.scope, version);
                     Err(CONFLICT)
                 }
@@ -423,7 +422,7 @@ impl AgentHandle {
             }
             (is_of_one_length, indexed.index.without_vector().is_empty())
         };
-        // After the lock is given up, since weighing takes the list's.
+        // After the lock is released, since measuring takes the list's.
         self.memoir.indexes.measure(self.scope);
         if !is_of_one_length {
             self.make_vectors_anew().await?;
@@ -458,7 +457,7 @@ impl AgentHandle {
             index,
             model: None,
         }));
-        // Two who ask at once may both build one; the later stays, and each answers from its own.
+        // Two concurrent callers may both build one; the later stays, and each uses its own.
         self.memoir.indexes.put(self.scope, &indexed);
         Ok(indexed)
     }

@@ -70,7 +70,7 @@ pub enum KeptReply {
 pub struct RequestOutcome {
     /// The agent that it changed; in an account's own log, the account's identifier.
     pub agent: AgentId,
-    /// The place of the last record that tells of it; `None` where it wrote none.
+    /// The place of its last record; `None` where it wrote none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
     /// The memories that it saved, in their order.
@@ -123,7 +123,7 @@ struct Attempt {
     key_digest: [u8; 32],
     /// Keyed.
     request_digest: [u8; 32],
-    /// Tells it from every other attempt.
+    /// Distinguishes it from every other attempt.
     id: [u8; 16],
     came_at: Timestamp,
 }

@@ -36,7 +36,7 @@ impl<Key> Default for PassedOver<Key> {
 }
 
 impl<Key: Copy + Eq + Hash> PassedOver<Key> {
-    /// Notes that it could not be done now, and why. Tells whether that is news: it was not noted before, or for
+    /// Notes that it could not be done now, and why. Returns whether that is new: it was not noted before, or for
     /// another reason.
     pub fn note(&mut self, what: Key, code: &'static str, now: Timestamp) -> bool {
         let before = self.0.insert(what, PassedOverProblem { since: now, code });

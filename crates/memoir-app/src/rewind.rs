@@ -35,9 +35,9 @@ impl From<Timestamp> for Point {
 pub struct Rewound {
     /// The time returned to.
     pub to: Timestamp,
-    /// The last record that is in force as it was; 0 where there was none yet.
+    /// The last record whose state is restored; 0 where there was none yet.
     pub to_seq: u64,
-    /// The record that tells of the rewind; `None` where nothing became different.
+    /// The record of the rewind; `None` where nothing changed.
     pub seq: Option<u64>,
     /// What became different.
     #[serde(flatten)]
@@ -57,7 +57,7 @@ impl AgentHandle {
             .await
     }
 
-    /// What [`AgentHandle::rewind`] would do. A session that nobody holds any more is closed for it.
+    /// The effect of [`AgentHandle::rewind`]. A session whose lease has lapsed is closed for it.
     ///
     /// # Errors
     /// As for [`AgentHandle::rewind`].
@@ -83,7 +83,7 @@ impl AgentHandle {
             ..
         } = everything;
         let plan = to.plan(&log);
-        // Worked out for both, so that what is told before is what is told after.
+        // Computed by one function for both, so that the preview and the result agree.
         let changes = rewind::preview(&agent, &memories, &plan, now);
         let decision = rewind::rewind(agent, sessions, &log, &memories, &plan, actor, now)?;
         let decision = decision.filter(|_| doing != AfterDeciding::Nothing);
@@ -93,7 +93,7 @@ impl AgentHandle {
         });
         let seq = last.map(|record| record.seq);
         if let Some(decision) = decision {
-            // Rests on the version that was loaded first: whoever wrote since makes this a conflict.
+            // Based on the version that was loaded first: a write since then makes this a conflict.
             let beside = codec::WrittenBeside::default();
             self.commit(&base, decision, beside).await?;
         }
@@ -105,13 +105,12 @@ impl AgentHandle {
         })
     }
 
-    /// All that a rewind is decided by, once few enough others hold as much.
+    /// The whole past of the agent, which a rewind needs, once few enough others are in memory.
     ///
     /// # Errors
-    /// [`memoir_store::Error::Conflict`] where somebody wrote meanwhile.
+    /// [`memoir_store::Error::Conflict`] where another process wrote meanwhile.
     pub(crate) async fn everything(&self) -> Result<AgentPast> {
-        // Had until all of it is dropped. It bounds the memory of a process that anybody with a
-        // console can have look back.
+        // Held until all of it is dropped. It bounds the memory that users of a console can make a process take.
         let turn = self.memoir.whole_pasts.take(self.scope).await?;
         let loaded = self.load(&memory_query(Selection::All)).await?;
         // The whole log and no summary: what is decided here is written, and rests on what the
@@ -152,12 +151,12 @@ pub(crate) struct AgentPast {
     /// Oldest first.
     pub(crate) log: Vec<Record>,
     pub(crate) memories: BTreeMap<Number, Memory>,
-    /// Given back with the rest.
+    /// Released with the rest.
     _turn: Turn,
 }
 
-/// Agents that a process has in memory with their whole past at a time: one of 100,000 records takes two
-/// hundred megabytes, and whoever moves a slider asks for it again and again.
+/// Agents whose whole past a process has in memory at a time. One of 100,000 records takes two hundred megabytes, and
+/// moving a slider requests it again and again.
 pub(crate) const AT_ONCE: usize = 2;
 
 impl Point {

@@ -15,8 +15,8 @@ use crate::{Quotas, retry::doubled};
 pub struct InstallationSettings {
     /// The model of agents that set none.
     pub default_model: Option<ModelName>,
-    /// Whether several machines share the store: then the installation is closed from the beginning, until
-    /// somebody opens it (SPEC 5.5).
+    /// Whether several machines share the store: then the installation is closed from the beginning, until an
+    /// administrator opens it (SPEC 5.5).
     pub is_shared: bool,
     /// Whether the service queues sessions of agents that are due.
     pub schedule: bool,
@@ -125,7 +125,7 @@ pub struct SessionLimits {
     pub answer_tokens: u32,
     /// Attempts at one call of the model, the first included.
     pub attempts: u32,
-    /// The wait after the first failed attempt; it doubles with each one.
+    /// The wait after the first failed attempt; each further attempt waits twice as long.
     pub first_wait: Duration,
     /// The longest wait, but where the provider asks for more.
     pub longest_wait: Duration,

@@ -1,15 +1,14 @@
-//! Signing in and out: a name, a password and, where the user has a second factor, a code for a token or
-//! for the cookie of a browser; and what whoever is signed in may change about that (SPEC 5.5).
+//! Signing in and out: a name, a password and the code of a second factor for a token or a browser cookie. Signed-in
+//! users manage their sign-ins here (SPEC 5.5).
 //!
-//! All that a user signs in for carries the generation of the user's sign-ins. Whatever is to end them all
-//! (signing out everywhere, another password, another second factor) makes the next one begin, with the same
-//! write: what is signed in for, half of it or all, counts no more from then on.
+//! Each sign-in of a user carries the generation of the user's sign-ins. Signing out everywhere, a new password or a
+//! new second factor begins the next generation with the same write. From then on every earlier sign-in is invalid,
+//! complete or not.
 //!
-//! What is signed in for is looked at with the user's row, so that what is of an earlier generation counts no
-//! more, whatever its own row says, and a sign-in that was under way while they ended is over too. A code is
-//! checked and the user's row written over the version that it was read at: of two who send the same code,
-//! through whichever process, one is let in. Until the code is given, a browser holds a sealed note that the
-//! password was right, which opens nothing else and lasts five minutes.
+//! A sign-in is checked with the user's row, so one of an earlier generation is invalid whatever its own row says. A
+//! sign-in in progress at that time is invalid, too. A code is checked and the user's row is written over the version
+//! that was read. Of two that send the same code, through any processes, one succeeds. Until then, a browser holds a
+//! sealed proof of the password, which opens nothing else and lasts five minutes.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use memoir_domain::{
@@ -37,8 +36,8 @@ use crate::{
     users::{self, User},
 };
 
-/// How long somebody who knew the password may take to give the code.
-// Time to fetch a telephone, and little for whoever finds the browser left alone.
+/// How long a user may take to enter the code after the password.
+// Time to fetch a telephone, and short for a browser that was left alone.
 const PASSAGE_SECONDS: i64 = 5 * 60;
 /// How long a secret that is shown to be set up may be taken.
 // Longer than for a code: an app may have to be installed first.
@@ -47,7 +46,7 @@ const OFFER_SECONDS: i64 = 15 * 60;
 /// What an attempt to sign in came to.
 #[derive(Debug)]
 pub enum SignIn {
-    /// There is nobody of that name and password, or the code was wrong.
+    /// No user has that name and password, or the code was wrong.
     Refused,
     /// The password is right, and a code is needed too. A browser may hold on to this until it is given: it
     /// opens nothing.
@@ -57,12 +56,12 @@ pub enum SignIn {
         /// For so long.
         seconds: u32,
     },
-    /// Whoever it is is in.
+    /// The user is signed in.
     In(TokenWithSecret),
 }
 
-/// What shows, for five minutes, that somebody knew a password. Wiped when dropped; `Debug` prints its type's
-/// name only.
+/// Proof, for five minutes, that a user entered the right password. Wiped when dropped; `Debug` prints its type's name
+/// only.
 pub struct PasswordProof(Zeroizing<String>);
 
 impl PasswordProof {
@@ -78,7 +77,7 @@ impl std::fmt::Debug for PasswordProof {
     }
 }
 
-/// Somebody who knew the password a moment ago, and is to give the code.
+/// A user who entered the password a moment ago and has to enter the code.
 pub struct HalfSignedIn {
     account: Account,
     user: UserId,
@@ -94,8 +93,7 @@ impl HalfSignedIn {
     }
 }
 
-/// What somebody who is signed in showed to be theirs: the password, and the code where there is a second
-/// factor.
+/// The credentials that a signed-in user repeats: the password, and the code where there is a second factor.
 pub enum Proof {
     /// The password or the code is wrong.
     Wrong,
@@ -108,7 +106,7 @@ pub enum Proof {
     Right(Box<Proven>),
 }
 
-/// Somebody who gave the password and the code just now.
+/// A user who just gave the password and the code.
 pub struct Proven(User);
 
 /// A secret that a device may be set up with, and how it is shown.
@@ -121,7 +119,7 @@ pub struct SecondFactorOffer {
     pub sealed: String,
 }
 
-/// What somebody signed in for.
+/// A sign-in of a user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "they say it themselves")]
 pub struct SignInView {
@@ -131,7 +129,7 @@ pub struct SignInView {
     pub created_at: Timestamp,
     pub last_used_at: Timestamp,
     pub expires_at: Option<Timestamp>,
-    /// Whether it is what whoever asks came in with.
+    /// Whether it is the caller's own sign-in.
     pub is_own: bool,
 }
 
@@ -180,7 +178,7 @@ impl Memoir {
         account.enter(user, true, expires_at).await
     }
 
-    /// Whoever knew the password a moment ago and holds that; `None` where it is over, or none.
+    /// The user who entered the password a moment ago and holds that proof; `None` where it has expired or is none.
     ///
     /// # Errors
     /// The store fails.
@@ -265,8 +263,8 @@ impl Memoir {
         let account = match self.account(account).await {
             Ok(account) => account,
             Err(Error::NoAccount(_)) => {
-                // As much work as for a user that there is, so that the time of the answer does not
-                // tell which accounts and names exist.
+                // As much work as for an existing user, so that the response time does not show which accounts and
+                // names exist.
                 users::fits(password, None).await?;
                 return Ok(None);
             }
@@ -431,15 +429,15 @@ impl Account {
         user: UserId,
         expires_at: Timestamp,
     ) -> Result<TokenWithSecret> {
-        /// Of somebody who was never signed out.
+        /// The generation of a user who was never signed out.
         const FIRST: u64 = 0;
         let found = self.user_of(user, FIRST).await?;
         let found = found.ok_or_else(|| Error::NoUser(user.to_string()))?;
         self.write_sign_in(&found, true, Some(expires_at)).await
     }
 
-    /// Enters of all that the user signed in for in earlier generations that it is over, for whoever looks
-    /// at the tokens; it counts no more as it is. How many that were.
+    /// Marks all sign-ins of earlier generations as ended in the list of tokens; they are invalid in any case. Returns
+    /// their number.
     pub(crate) async fn revoke_sign_ins(&self, user: &User, actor: &Actor) -> Result<usize> {
         let rows = self.memoir.store.tokens(self.id).await?;
         let now = self.memoir.now();
@@ -575,8 +573,8 @@ impl SignedInUser {
         if user.sealed.second_factor.is_none() {
             return Ok(Proof::Right(Box::new(Proven(user))));
         }
-        // The password was right. A wrong code is counted in the user's row, which makes guessing
-        // slow for whoever knows the password, through whichever process.
+        // The password was right. A wrong code is counted in the user's row, which makes guessing slow through all
+        // processes.
         let checked = self.account.check_code(user.id, self.generation, code);
         Ok(match checked.await? {
             (Verdict::Right, Some(user)) => Proof::Right(Box::new(Proven(user))),
@@ -585,10 +583,10 @@ impl SignedInUser {
         })
     }
 
-    /// Another password; ends all other sign-ins. This browser goes on with what is given.
+    /// Sets another password and ends all other sign-ins. The returned token continues this one.
     ///
     /// # Errors
-    /// The password is too short or too long; somebody else changed the user meanwhile; the store fails.
+    /// The password is too short or too long; another process changed the user meanwhile; the store fails.
     pub async fn change_password(
         &self,
         proven: Proven,
@@ -606,8 +604,7 @@ impl SignedInUser {
     /// # Errors
     /// The system gives no random bytes.
     pub async fn offer_second_factor(&self) -> Result<SecondFactorOffer> {
-        // Not stored until a device has shown that it has it: a set-up that is broken off must lock nobody
-        // out.
+        // Not stored until a device has shown that it has it: an abandoned set-up must lock no user out.
         let secret = FactorSecret::generate()?;
         let (place, key) = self.offering().await?;
         let memoir = &self.account.memoir;
@@ -637,11 +634,11 @@ impl SignedInUser {
         Ok(made.is_some())
     }
 
-    /// Makes signing in take a code of the device that was set up, and ends all other sign-ins: they had
-    /// none. `None` where the code is not that of the device.
+    /// Makes signing in require a code of the device that was set up, and ends all other sign-ins: they had none.
+    /// `None` where the code is not that of the device.
     ///
     /// # Errors
-    /// Somebody else changed the user meanwhile; the store fails.
+    /// Another process changed the user meanwhile; the store fails.
     pub async fn turn_on_second_factor(
         &self,
         proven: Proven,
@@ -664,7 +661,7 @@ impl SignedInUser {
     /// Makes the password enough; ends all other sign-ins.
     ///
     /// # Errors
-    /// Somebody else changed the user meanwhile; the store fails.
+    /// Another process changed the user meanwhile; the store fails.
     pub async fn turn_off_second_factor(&self, proven: Proven) -> Result<TokenWithSecret> {
         let Proven(mut user) = proven;
         user.sealed.second_factor = None;
@@ -674,7 +671,7 @@ impl SignedInUser {
     /// New recovery codes in place of those that there were; `None` where there is no second factor.
     ///
     /// # Errors
-    /// Somebody else changed the user meanwhile; the store fails.
+    /// Another process changed the user meanwhile; the store fails.
     pub async fn renew_recovery_codes(&self, proven: Proven) -> Result<Option<RecoveryCodes>> {
         let Proven(mut user) = proven;
         let Some(factor) = &mut user.sealed.second_factor else {
@@ -702,8 +699,8 @@ impl SignedInUser {
     /// Writes the user, ends all that was signed in for, and signs this browser in again until the time that
     /// it was signed in for before.
     async fn begin_anew(&self, mut user: User, action: Action) -> Result<TokenWithSecret> {
-        // The user first: from then on no earlier sign-in counts, even where this process ends before their rows are
-        // revoked. And it fails where somebody else changed the user, before anything was given out.
+        // The user first: from then on no earlier sign-in is valid, even if this process ends before their rows are
+        // revoked. It fails if another process changed the user, before any secret is returned.
         user.end_sign_ins();
         self.write(&mut user, action).await?;
         let made = self

@@ -127,7 +127,7 @@ pub struct SessionCounts {
 }
 
 /// The originals that were saved in one calendar quarter, and where they are now. Counted by number and without text:
-/// the counts tell nothing of whether two texts are the same (SPEC 5.1).
+/// the counts do not show whether two texts are the same (SPEC 5.1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct QuarterOfOriginals {
     /// The quarter (UTC) in which they were saved, such as `2026-Q1`.
@@ -330,8 +330,8 @@ impl AgentHandle {
             let from = end.saturating_sub(u64::from(PAGE)).max(1);
             let count = u32::try_from(end - from).unwrap_or(PAGE);
             let page = self.page_of_facts(from, count).await?;
-            if let Some(mass) = page.iter().rev().find_map(|record| record.core_tokens) {
-                return Ok(mass);
+            if let Some(tokens) = page.iter().rev().find_map(|record| record.core_tokens) {
+                return Ok(tokens);
             }
             end = from;
         }

@@ -190,7 +190,7 @@ impl AgentHandle {
             ..RecordFilter::default()
         };
         let rows = self.memoir.store.records(self.scope, &filter).await?;
-        // The facts, which are not sealed, tell which numbers an import gave, so no record has to be opened.
+        // The facts are not sealed and list the numbers that an import gave, so no record has to be opened.
         let records = rows.into_iter().map(|row| codec::record(None, row));
         Ok(import::kept_and_undone(
             &records.collect::<Result<Vec<_>>>()?,
@@ -463,7 +463,7 @@ fn batches(agent: &Agent) -> impl Iterator<Item = Vec<Number>> + use<> {
     begins.map(move |begin| (begin.max(1)..end.min(begin + BATCH)).map(Number).collect())
 }
 
-/// A digest that tells texts apart within one import.
+/// A digest that distinguishes texts within one import.
 type Short = [u8; 16];
 
 fn short(digester: &Digester, text: &str) -> Short {
@@ -491,8 +491,8 @@ pub(crate) fn kind_under(to: Option<Kind>, input: &MemoryInput) -> Option<Kind> 
     }
 }
 
-/// One digest of a source and a text. Both are keyed, so that nobody can choose texts which meet; turned, so that
-/// a text that is its own source is not the same as none.
+/// One digest of a source and a text. Both are keyed, so that colliding texts cannot be chosen; rotated, so that a text
+/// that is its own source differs from one without a source.
 fn pair(of_source: Short, of_text: Short) -> Short {
     (u128::from_le_bytes(of_source).rotate_left(1) ^ u128::from_le_bytes(of_text)).to_le_bytes()
 }

@@ -1,5 +1,5 @@
-//! Many decisions on one agent that are written in one transaction, each as soon as it is made: what does not
-//! fit into memory at once is still written whole or not at all.
+//! Many decisions on one agent, written in one transaction, each as soon as it is made. So data larger than memory is
+//! still written whole or not at all.
 
 use memoir_domain::{agent::Agent, draft::Decision};
 use memoir_store::{Commit, Commits, Error as StoreError, StoredUsage};
@@ -23,7 +23,7 @@ pub(crate) struct Together<'a> {
 }
 
 impl Together<'_> {
-    /// Seals a decision and hands it to the store. `alter` has a last look at what is written.
+    /// Seals a decision and passes it to the store. `alter` may change the commit before.
     ///
     /// # Errors
     /// Sealing fails, or the store takes no more; then its own error is the one that counts.
@@ -72,7 +72,7 @@ impl AgentHandle {
         let deciding = async move {
             let decided = decide(&mut together).await;
             if matches!(decided, Ok((true, _))) {
-                // Where the store takes no more, it tells why.
+                // Where the store takes no more, it returns the reason.
                 let _ = together.sender.send(None).await;
             }
             (decided, together.counted, together.used)
@@ -94,11 +94,11 @@ impl AgentHandle {
         self.memoir.usages.add(self.scope, used);
         if self.memoir.settings.recall.embeddings.is_some() {
             // From the first on: what was there before may have come back.
-            self.memoir.vectors.tell(self.scope, 0);
+            self.memoir.vectors.enqueue(self.scope, 0);
         }
         // What this process keeps of the agent is of the version before, and goes with the next look, which
         // sees another one.
-        self.memoir.changes.tell(self.scope);
+        self.memoir.changes.notify(self.scope);
         // `None` is never reached here: where `add` found the store gone, `written?` has returned the store's own
         // error.
         answer.map_err(|none: Option<Error>| none.unwrap_or(Error::Contended))

@@ -1,11 +1,11 @@
 //! Administrators with names and passwords, and with a second factor where they have set one up (SPEC 5.5).
 //!
-//! Everything about a user is in one document, in which password and second factor are sealed: one that was
-//! changed, or put in another's place, is not believed, and then nobody signs in by it. Each change is written
-//! over the version that it was decided on.
+//! Everything about a user is in one document, in which password and second factor are sealed. One that was changed, or
+//! put in another's place, is rejected and signs no user in. Each change is written over the version that it was
+//! decided on.
 //!
-//! The seal is under a key of the account. What is changed is told in the account's log (`account_log.rs`), with the
-//! same write: whoever's whole row is put back, with the password of then, is not signed in, and verifying names it.
+//! The seal is under a key of the account. Each change is recorded in the account's log (`account_log.rs`), with the
+//! same write. A user whose row was put back, with an old password, is not signed in, and verification names it.
 
 use memoir_domain::{
     AccountId, PrivateText, Timestamp, UserId,
@@ -196,7 +196,7 @@ pub(crate) fn new_password(text: &PrivateText) -> Result<Password> {
     Ok(password.map_err(|error| Invalid::new("password", error.to_string()))?)
 }
 
-/// The hash of a password, which takes a while.
+/// The hash of a password, which is slow.
 pub(crate) async fn hash_of(password: Password) -> Result<String> {
     let hash = tokio::task::spawn_blocking(move || password.hash());
     Ok(hash.await.map_err(|_| Error::Random)??)
@@ -253,7 +253,7 @@ pub(crate) fn open(key: &AgentKey, row: &UserRow) -> Result<User> {
     })
 }
 
-/// The user of a row that is not as Memoir wrote it, by what it says of itself: with it nobody signs in.
+/// The user of a row that Memoir did not write, as the row describes it: it signs no user in.
 fn unbelieved(row: &UserRow) -> User {
     let open: Option<OpenUser> = document::read(SealedRow::User(row.id), &row.document.open).ok();
     let columns = &row.columns;
@@ -273,7 +273,7 @@ fn unbelieved(row: &UserRow) -> User {
     }
 }
 
-/// As [`open`]; `None` where the row is not as Memoir wrote it, which the log tells.
+/// As [`open`]; `None` for a row that Memoir did not write, which is logged.
 pub(crate) fn believed(key: &AgentKey, row: &UserRow) -> Option<User> {
     open(key, row)
         .inspect_err(|error| tracing::error!(%error, "a user is not believed"))
@@ -307,7 +307,7 @@ impl Account {
         name: &str,
         password: Password,
     ) -> Result<Option<UserView>> {
-        // The store checks this again as it writes, so that of two callers at once only one makes the first user.
+        // The store checks this again as it writes, so that of two simultaneous callers only one makes the first user.
         if self.memoir.ever_had_users().await? {
             return Ok(None);
         }
@@ -419,12 +419,12 @@ impl Account {
         self.without_sign_ins(changed.await?, actor).await
     }
 
-    /// Removes an administrator: what was signed in for is over, what agents let them see or were asked for is
-    /// taken back, programs that they connected are not any more, and the name is free.
+    /// Removes an administrator: ends the sign-ins, revokes access grants and requests, disconnects connected programs,
+    /// and frees the name.
     ///
     /// # Errors
-    /// [`Error::LastUser`], so that an installation that is closed is not left with nobody who could sign in;
-    /// [`Error::NoUser`]; the store fails.
+    /// [`Error::LastUser`], so that a closed installation always has a user who can sign in; [`Error::NoUser`]; the
+    /// store fails.
     pub async fn remove_user(&self, name: &str, actor: &Actor) -> Result<UserView> {
         let id = self.user_id(name).await?;
         let now = self.memoir.now();
@@ -433,11 +433,11 @@ impl Account {
             Ok(believed(key, row).unwrap_or_else(|| unbelieved(row)))
         };
         let act = (Action::UserRemoved, actor);
-        // The row first: from then on nobody signs in by it, and what a crash leaves of the rest
-        // opens nothing, since sign-ins and connections ask for the user each time.
+        // The row first: from then on it signs no user in, and anything that a crash leaves opens nothing, since
+        // sign-ins and connections check the user each time.
         let changed = self.change_read_user(id, any, act, |user| {
             user.open.removed_at = Some(now);
-            // The hash goes with the user: nobody needs it, and it can be guessed at.
+            // The hash goes with the user: it is useless, and it can be guessed at.
             user.sealed = SealedUser::default();
             user.end_sign_ins();
         });
@@ -475,8 +475,8 @@ impl Account {
         let key = self.memoir.account_key(self.id).await?;
         let user = row.and_then(|row| believed(&key, &row));
         let hash = user.as_ref().map(|user| user.sealed.password_hash.clone());
-        // The password is checked even where there is no such user, so that the time of the answer does not tell
-        // whether there is one.
+        // The password is checked even where there is no such user, so that the response time does not show whether
+        // there is one.
         let fits = fits(password, hash).await?;
         let Some(user) = user else {
             return Ok(None);
@@ -499,8 +499,8 @@ impl Account {
                 return Ok(Some(now));
             }
             let row = self.memoir.store.user(self.id, user.id).await?;
-            // The log was read after the row: where somebody wrote both in between, the row was
-            // only older, and all is looked at anew.
+            // The log was read after the row: after a write of both in between, the row was only older, and all is read
+            // anew.
             match row.is_some_and(|row| row.document.version == now.version) {
                 true => Ok(None),
                 false => Err(CONFLICT),
@@ -528,7 +528,7 @@ impl Account {
         Ok(believed(&key, &row).is_some_and(|user| user.may_sign_in()))
     }
 
-    /// Changes a user, again where somebody else was faster.
+    /// Changes a user; retries where another process was faster.
     async fn change_user(
         &self,
         id: UserId,
@@ -559,10 +559,10 @@ impl Account {
         .await
     }
 
-    /// Writes a user over the version that it was read at, and tells what was done and by whom.
+    /// Writes a user over the version that it was read at, and records what was done and by whom.
     ///
     /// # Errors
-    /// A conflict, where somebody else changed the user meanwhile; [`Error::LastUser`]; the store fails.
+    /// A conflict, where another process changed the user meanwhile; [`Error::LastUser`]; the store fails.
     pub(crate) async fn write_user(
         &self,
         user: &mut User,
@@ -589,12 +589,12 @@ impl Account {
         }
     }
 
-    /// Writes a user's row, which names the place of the record that tells of it, and that record, both or neither;
-    /// again where somebody else wrote in the log, which is no change of the user. Whether it was written: the first
-    /// user is not where there is one, nor one that is to be removed and is the last.
+    /// Writes a user's row, which names the place of its record, and that record, both or neither. Retries after
+    /// another write in the log, which is no change of the user. Returns whether it was written: not a first user where
+    /// there is one, nor the removal of the last.
     ///
     /// # Errors
-    /// A conflict, where somebody else changed the user meanwhile; the name is taken; the store fails.
+    /// A conflict, where another process changed the user meanwhile; the name is taken; the store fails.
     async fn write_with_record(
         &self,
         user: &mut User,
@@ -602,8 +602,8 @@ impl Account {
         note: &Note<'_>,
     ) -> Result<bool> {
         let store = &self.memoir.store;
-        // Not by `again`: a conflict is tried again only where it came from the log. Where it is the user's row that
-        // somebody changed, what was decided on it no longer holds, and whoever decided must look again.
+        // Not by `again`: a conflict is retried only where it came from the log. After a change of the user's row the
+        // decision is outdated, and the caller must decide anew.
         for _ in 0..crate::ATTEMPTS {
             let (commit, seq) = self.telling(note).await?;
             user.open.seq = seq;

@@ -1,18 +1,18 @@
-//! Vectors of memories, by which recall finds what is near a question in meaning (SPEC 2.8, 6.4).
+//! Vectors of memories, by which recall finds memories close in meaning to a query (SPEC 2.8, 6.4).
 //!
 //! Off unless [`crate::RecallSettings::embeddings`] names a model. They are made after the save, in the background
-//! ([`Memoir::keep_making_vectors`]) or at once ([`AgentHandle::make_vectors`]), in batches and with as many attempts
-//! as a session's calls get; sealed with the agent's key for one version of one memory and one model; and kept
-//! beside the memories, whose rows take them away when they are written anew. A recall sends the question, once and
-//! for a short time; where no vector comes back, it finds by words alone and says so.
+//! ([`Memoir::keep_making_vectors`]) or immediately ([`AgentHandle::make_vectors`]). They are made in batches, with as
+//! many attempts as a session's calls get. Each is sealed with the agent's key for one version of one memory and one
+//! model. They are kept beside the memories, and rewriting a memory's row deletes them. Recall sends the query once,
+//! with a short timeout; without a vector it finds by words alone and says so.
 //!
-//! A model on this machine is used without asking. To any other place an agent's words go only once the agent has
-//! agreed, and as long as it has not taken that back. What was made by one that is not allowed is taken away: at once
-//! where the agent takes it back, and by whoever makes vectors where another address was set.
+//! A model on this machine is used without consent. An agent's text is sent elsewhere only with the agent's consent,
+//! until that is revoked. Vectors of a model that is no longer allowed are deleted: immediately on revocation, and at
+//! the next run after another address was set.
 //!
-//! A model is its name and what it is sent before a text ([`EmbeddingModel`]). After another one was named, the vectors of the one before serve as long as they are of more memories; they go
-//! once the new ones are complete. A model that answers with another length is a new one under the old name: all of
-//! the agent's are made anew, and until then words find alone.
+//! A model is its name and its prefix of every text ([`EmbeddingModel`]). After another one was named, the old vectors
+//! serve as long as they cover more memories; they are deleted once the new ones are complete. A response of another
+//! length is a new model under the old name: all vectors of the agent are made anew, and until then words find alone.
 
 use std::{
     collections::HashMap,
@@ -68,19 +68,18 @@ impl VectorUpkeep {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// That memories of the agent behind that number were written, or may be sent to a server now.
-    pub(crate) fn tell(&self, scope: AgentScope, after: u64) {
+    /// Enqueues the agent: memories behind that number were written, or may be sent to a server now.
+    pub(crate) fn enqueue(&self, scope: AgentScope, after: u64) {
         let mut waiting = self.waiting();
         let known = waiting.entry(scope).or_insert(after);
         // The earliest, so that nothing between the two is passed over.
         *known = after.min(*known);
         drop(waiting);
-        // A notice to nobody waits for the next who asks, so that what is told while the background
-        // works is not missed.
+        // A notification without a waiter is kept for the next one, so that none is missed while the background works.
         self.notify.notify_one();
     }
 
-    /// All that wait. Who is told of meanwhile waits for the next time.
+    /// Takes all that wait. Agents that are enqueued meanwhile wait for the next time.
     pub(crate) fn take(&self) -> HashMap<AgentScope, u64> {
         std::mem::take(&mut *self.waiting())
     }
@@ -337,14 +336,15 @@ impl AgentHandle {
         }
         let key = self.load(&AgentQuery::default()).await?.base.key().clone();
         let open = move |row: VectorRow| Ok((row.number, codec::vector(&key, &row)?));
-        let opened = crate::parallel::aside(move || crate::parallel::map(rows, open)).await?;
+        let opened =
+            crate::parallel::run_blocking(move || crate::parallel::map(rows, open)).await?;
         opened.into_iter().collect()
     }
 
     /// Takes away what models made of the agent's memories, and has it made anew.
     pub(crate) async fn make_vectors_anew(&self) -> Result<()> {
         self.memoir.store.forget_vectors(self.scope, None).await?;
-        self.memoir.vectors.tell(self.scope, 0);
+        self.memoir.vectors.enqueue(self.scope, 0);
         Ok(())
     }
 
@@ -395,7 +395,7 @@ impl AgentHandle {
         let store = &self.memoir.store;
         if made.problem.is_none() {
             let models = store.vector_models(self.scope).await?;
-            // Looked for first: nobody who saves is to wait for what takes nothing away.
+            // Checked first: a save must not wait for a deletion of nothing.
             if models.iter().any(|(model, _)| Some(model) != name.as_ref()) {
                 store.forget_vectors(self.scope, name.as_deref()).await?;
             }
@@ -426,7 +426,7 @@ impl AgentHandle {
         };
         let mut is_last = false;
         loop {
-            // At each request, and after the last: it may have been taken back, and then the one before was kept too
+            // At each request, and after the last: consent may have been revoked, and then the one before was kept too
             // late.
             if !self.lets_embed(embedder.as_ref()).await? {
                 self.forget_vectors_not_allowed(false).await?;
@@ -445,7 +445,7 @@ impl AgentHandle {
                 return Ok(made);
             };
             let last = last.number;
-            // What is saved from now on is told of, and gathered.
+            // Later saves are enqueued and collected.
             let ends = rows.len() < most as usize;
             let key = self.load(&AgentQuery::default()).await?.base.key().clone();
             let mut texts = Vec::with_capacity(rows.len());
@@ -494,7 +494,7 @@ impl AgentHandle {
 
 impl Memoir {
     /// Makes vectors of what this process saves, and from time to time of what others left undone, until dropped.
-    /// Comes to its end at once where no model of embeddings is configured.
+    /// Returns immediately where no model of embeddings is configured.
     pub async fn keep_making_vectors(&self) {
         if self.settings.recall.embeddings.is_none() {
             return;
@@ -536,7 +536,7 @@ impl Memoir {
                 ..
             }) => {
                 tracing::warn!(agent = %scope.agent, problem, "no vectors were made");
-                // The agent is looked at again with all others; who comes next mostly fares no better at once.
+                // The agent is tried again with all others; the next one is unlikely to succeed immediately.
                 tokio::time::sleep(LATER).await;
             }
             // One that was erased meanwhile has none.
@@ -552,7 +552,7 @@ impl Memoir {
         for account in self.store.accounts().await? {
             let agents = self.store.agents(account.id).await?;
             let live = agents.iter().filter(|row| row.columns.erased_at.is_none());
-            // 0 stands for all memories, and replaces any higher number that `tell` has noted.
+            // 0 means all memories, and replaces any higher number that `enqueue` has noted.
             self.vectors
                 .waiting()
                 .extend(live.map(|row| (row.scope, 0)));
@@ -584,7 +584,7 @@ mod tests {
         };
         let vectors = VectorUpkeep::default();
         for (agent, after) in [(1, 9), (2, 4), (1, 3), (1, 7)] {
-            vectors.tell(scope(agent), after);
+            vectors.enqueue(scope(agent), after);
         }
         let waiting = HashMap::from([(scope(1), 3), (scope(2), 4)]);
         assert_eq!(vectors.take(), waiting);

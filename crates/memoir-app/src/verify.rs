@@ -35,7 +35,7 @@ use utoipa::ToSchema;
 use crate::{
     ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, check_counts, codec,
     load_room::HeldRoom,
-    parallel::{self, aside},
+    parallel::{self, run_blocking},
 };
 
 /// Most misfits that are named.
@@ -76,7 +76,7 @@ pub struct Verification {
 /// Something that is not as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Misfit {
-    /// The record, or the last one that tells of the row in question; null where no record does.
+    /// The record, or the last one about the row in question; null where there is none.
     #[schema(required)]
     pub seq: Option<u64>,
     /// What is wrong: names of tables, rows and fields.
@@ -93,8 +93,8 @@ impl Misfit {
 }
 
 impl Memoir {
-    /// Verifies every agent of every account, the erased ones too, and that the log over all heads tells
-    /// of none that is missing.
+    /// Verifies every agent of every account, the erased ones too, and that no agent of the log over all heads is
+    /// missing.
     ///
     /// # Errors
     /// The store fails.
@@ -152,7 +152,7 @@ impl Memoir {
 /// An agent that the log over all heads knows, and the database does not.
 fn missing(agent: AgentId) -> Verification {
     let problem =
-        "the log over all heads tells of this agent, and the database has none of that identifier";
+        "the log over all heads names this agent, and the database has none of that identifier";
     report(
         (agent.to_string(), agent),
         None,
@@ -242,7 +242,7 @@ impl AgentHandle {
             misfits.push(Misfit::new(None, Error::NoKey(self.name.clone())));
         }
         if key.is_some() && began.columns.erased_at.is_some() {
-            let problem = "table `agents`: the agent is marked as erased, and its key is there: erasing was interrupted, or the row was changed; erasing it once more, by its identifier, tells";
+            let problem = "table `agents`: the agent is marked as erased, and its key is there: erasing was interrupted, or the row was changed; erasing it once more, by its identifier, shows which";
             misfits.push(Misfit::new(None, problem));
         }
         let mut judge = Judge::new(self.scope, key, leaves, misfits);
@@ -299,7 +299,7 @@ impl AgentHandle {
         loop {
             let next_seq = page.rows.last().map(|row| row.seq + 1);
             let is_last = page.rows.len() < PAGE as usize;
-            let following = aside(move || {
+            let following = run_blocking(move || {
                 judge.kept = page.summaries;
                 judge.follow(page.rows);
                 drop(page.room);
@@ -382,7 +382,7 @@ impl AgentHandle {
             let last = page.rows.last().map(|row| row.number.0);
             let after = last.filter(|_| page.rows.len() == PAGE as usize);
             let judge = Arc::clone(&judge);
-            let comparing = aside(move || {
+            let comparing = run_blocking(move || {
                 comparison.memories(&judge, page.rows);
                 drop(page.room);
                 comparison
@@ -400,7 +400,7 @@ impl AgentHandle {
             let is_last = rows.len() < PAGE as usize;
             before = rows.last().map(|row| (row.columns.started_at, row.id));
             let judge = Arc::clone(&judge);
-            comparison = aside(move || {
+            comparison = run_blocking(move || {
                 comparison.sessions(&judge, rows);
                 comparison
             })
@@ -518,7 +518,7 @@ impl Judge {
                 self.erased_at = Some(row.recorded_at);
             }
         }
-        self.tell(rows);
+        self.apply(rows);
     }
 
     /// The hash of a record, its text left out.
@@ -591,7 +591,7 @@ impl Judge {
     }
 
     /// Replays the records.
-    fn tell(&mut self, rows: Vec<AuditRow>) {
+    fn apply(&mut self, rows: Vec<AuditRow>) {
         // The replay is put back only where all records fit: after one that contradicts those before it, the state is
         // not known.
         let (Some(mut replay), Some(key)) = (self.replay.take(), self.key.as_ref()) else {
@@ -638,7 +638,7 @@ impl Judge {
             Err(problem) => self.note(record.seq, problem),
             Ok(kept) if row.hash != hash || kept != summary => {
                 let problem = format!(
-                    "table `log_summaries`, up to record {}: it is not what the records tell",
+                    "table `log_summaries`, up to record {}: it differs from the records",
                     record.seq
                 );
                 self.note(record.seq, problem);
@@ -709,12 +709,12 @@ impl Judge {
         }
     }
 
-    /// Of an agent whose state cannot be looked at: that its end is told of, and the row says the same.
+    /// For an agent whose state cannot be read: that its erasure is recorded, and that the row agrees.
     fn erasure(&mut self, erased_at: Option<Timestamp>) {
         if self.erased_at.is_none() {
             self.note(
                 None,
-                "the agent's key was destroyed, and no record tells of it: records were cut off",
+                "the agent's key was destroyed, and no record shows it: records were cut off",
             );
         }
         if erased_at != self.erased_at {
@@ -725,10 +725,10 @@ impl Judge {
 
 const OTHER_LEAF: &str =
     "the log over all heads has another hash for this record, or the record is missing";
-const OTHER_VERSION: &str = "its sealed text is not of the version that the log tells of";
+const OTHER_VERSION: &str = "its sealed text is not of the version in the log";
 
-/// Keeps the [`NAMED`] misfits that stand first in the log, one a record, in whichever order they are found: the first of
-/// all that does not fit is told (SPEC 4.2).
+/// Keeps the [`NAMED`] mismatches that are first in the log, one per record, in whichever order they are found: the
+/// first of all is always reported (SPEC 4.2).
 fn note(misfits: &mut Vec<Misfit>, seq: impl Into<Option<u64>>, problem: impl ToString) {
     let seq = seq.into();
     if seq.is_some() && misfits.iter().any(|misfit| misfit.seq == seq) {
@@ -794,7 +794,7 @@ impl Comparison {
     fn tokens(&mut self, judge: &Judge, tokens: &[TokenRow]) {
         for token in tokens {
             let problem = match judge.tokens.get(&token.id.to_string()) {
-                None => Some((None, "no record tells of its making")),
+                None => Some((None, "no record shows how it was made")),
                 Some(&(is_revoked, seq)) if is_revoked != token.columns.revoked_at.is_some() => {
                     Some((Some(seq), "whether it is revoked is not as recorded"))
                 }

@@ -1,12 +1,11 @@
-//! Documents: what a row says, by field name, and sealed as it lies (SPEC 5.3).
+//! Documents: the fields of a row by name, in an open and a sealed part (SPEC 5.3).
 //!
-//! What may stand in the open is a JSON object that is kept byte for byte; what may not is another one, sealed
-//! and bound to those bytes. So a field is one line in one struct. One that came later is optional in reading,
-//! and one that this version does not know is passed over: rows that another version wrote stay readable, since
-//! nothing is made again from what was read before the seal is held against it.
+//! The open part is a JSON object that is kept byte for byte. The sealed part is another one, bound to those bytes. So
+//! a field is one line in one struct. Later fields are optional in reading, and unknown fields are ignored. Rows of
+//! another version stay readable, because nothing is serialized again before the seal is checked.
 //!
-//! A store searches by columns that stand beside the document. What they must be follows from it, and is
-//! compared at each read.
+//! A store searches by columns beside the document. Their values follow from the document and are compared at each
+//! read.
 
 use memoir_store::{Document, StoredText};
 use memoir_vault::{
@@ -75,8 +74,7 @@ pub(crate) fn unsealed(version: u64, open: &impl Serialize) -> Result<Document> 
     Ok(Document {
         version,
         open: open_json(open)?,
-        // Empty, and so it opens under no key: whoever revokes the token of an agent that is gone
-        // cannot bring it to count.
+        // Empty, so it opens under no key: revoking the token of an erased agent cannot make it valid.
         sealed: StoredText::default(),
     })
 }
@@ -110,7 +108,7 @@ pub(crate) fn open_private(
     Ok(key.open(&place, document.open.as_bytes(), &document.sealed.0)?)
 }
 
-/// What is open of a document, unchecked: for whoever has no key.
+/// The open part of a document, unchecked, for callers without the key.
 ///
 /// # Errors
 /// It cannot be read.

@@ -1,16 +1,14 @@
-//! Between the domain's plain data and the store's rows. The one place where an agent's words become
-//! bytes and bytes become words, where texts are sealed and opened, and where the log is chained.
+//! Converts between the domain's plain data and the store's rows. Only this module turns an agent's text into bytes and
+//! back, seals and opens texts, and chains the log.
 //!
-//! Agents, sessions and requests for access are documents: the domain's own type, its words taken out, is what
-//! stands in the open. A field that is added there, optional where older rows lack it, is stored.
+//! Agents, sessions and access requests are documents. The open part is the domain's own type without its text. A field
+//! that is added there is stored; it is optional where older rows lack it.
 //!
-//! Memories, messages and records are narrow: they bind their open columns to the seal one by one, and what
-//! comes later goes into what is sealed, or into a record's facts, by name. What a record says in the open is
-//! bound to its words, and whoever decides by a log (undo, rewind, shredding, archives) reads it without a
-//! gap up to where the agent's sealed row says that it ends.
+//! Memories, messages and records are narrow: each open column is bound to the seal. Later fields go by name into the
+//! sealed part, or into a record's facts. The open part of a record is bound to its text. Undo, rewind, shredding and
+//! archives read the log without a gap up to the end in the agent's sealed row.
 //!
-//! A use case gets the agent's key once (`keys.rs`), with the rows; it travels in [`Base`], from one decision
-//! to the next.
+//! A use case gets the agent's key once (`keys.rs`), with the rows. [`Base`] passes it from one decision to the next.
 
 pub(crate) mod document;
 mod sealed;
@@ -232,8 +230,8 @@ fn agent_row(
     Ok(AgentRow {
         scope: base.scope,
         columns: open.columns(),
-        // The sealed part holds nothing private. Its seal protects the open part: whoever changes a setting or the head
-        // there has no key to make a seal that fits.
+        // The sealed part is empty. Its seal protects the open part: a changed setting or head needs a seal that only
+        // the key makes.
         document: sealer.document(SealedRow::Agent, base.next_version(), &open, &NoWords {})?,
     })
 }
@@ -318,7 +316,7 @@ fn open_agent(row: &AgentRow) -> Result<OpenAgent> {
     Ok(opened)
 }
 
-/// An agent as anybody sees it who lists agents: without prompts, and without its seal being opened.
+/// An agent as in a list of agents: without prompts, and with its seal unopened.
 pub(crate) fn listed_agent(row: &AgentRow) -> Result<Agent> {
     Ok(open_agent(row)?.agent)
 }
@@ -467,9 +465,8 @@ fn audit_row(sealer: &Sealer<'_>, record: Record) -> Result<AuditRow> {
     /// Of a body that was written with its record.
     const FIRST: u64 = 1;
     let facts = facts_text(&record.facts)?;
-    // The record is sealed before its hash is known, since the hash covers what is sealed; and its
-    // open fields are bound to the seal, since the hash alone would only show a change to whoever
-    // recomputes the whole chain.
+    // The record is sealed before its hash is computed, since the hash covers the sealed part. Its open fields are
+    // bound to the seal, since a wrong hash shows only when the whole chain is recomputed.
     let mut row = AuditRow {
         seq: record.seq,
         recorded_at: record.recorded_at,
@@ -491,8 +488,8 @@ fn audit_row(sealer: &Sealer<'_>, record: Record) -> Result<AuditRow> {
     Ok(row)
 }
 
-/// What a record says in the open: whoever reads one record does not recompute the chain. As with memories
-/// there will be no other columns: what comes later is a fact, by name.
+/// The open columns of a record, for reading one record without recomputing the chain. As with memories, no columns
+/// will be added: later fields are facts, by name.
 fn record_columns(row: &AuditRow) -> Result<SealedColumns> {
     SealedColumns::of(&(
         row.recorded_at.microseconds(),
@@ -749,14 +746,15 @@ pub(crate) fn commit(
     };
     // Before the agent's row, which holds the version under which the prompts were sealed.
     let prompts = changed_prompts(base, &mut next, sealer, &decision)?;
-    // Before the records are sealed: the one that tells of a shredding names what the texts in the place of others
-    // hash to, and its own hash covers that.
+    // Before the records are sealed: the record of a shredding holds the hashes of the replacement texts, and its own
+    // hash covers them.
     let bodies = redacted(sealer, &mut decision, &beside.read)?;
     let mut records = crate::parallel::map(decision.records, |record| audit_row(sealer, record))
         .into_iter()
         .collect::<Result<Vec<AuditRow>>>()?;
     next.head = chain_records(base.scope, base.head, &mut records);
-    // After the chain, whose end the agent's row holds: whoever cuts records off has to change that row, too.
+    // After the chain: the agent's row holds the end of the chain, so that truncating the log requires changing that
+    // row.
     let agent = agent_row(sealer, base, &next, decision.agent, time_zone)?;
     let mut commit = Commit {
         expected_version: base.version,
@@ -788,8 +786,8 @@ pub(crate) fn commit(
     Ok((commit, next))
 }
 
-/// The bodies that take the place of others. What each of them is stands in the record that tells of it,
-/// so that the chain goes on verifying (SPEC 4.4).
+/// The replacement bodies. The record of the shredding holds the hash of each, so that the chain still verifies (SPEC
+/// 4.4).
 fn redacted(
     sealer: &Sealer<'_>,
     decision: &mut Decision,
@@ -948,7 +946,7 @@ mod tests {
 
     const OWN: &str = "I am Wren.";
 
-    /// SPEC 5.3: whoever read an agent without its prompts has no word of them, and writes none over them.
+    /// SPEC 5.3: an agent that was read without its prompts holds no text of them, and its row overwrites none.
     #[test]
     fn spec_5_3_settings_are_not_decided_on_an_agent_without_its_prompts() {
         let scope = AgentScope {

@@ -34,7 +34,7 @@ use crate::{
     sessions::{RefineOptions, room},
 };
 
-/// Most messages that are taken at once, since all of them are written in one transaction.
+/// Most messages per call, since all of them are written in one transaction.
 const MESSAGES_LIMIT: usize = 10_000;
 /// Most characters of a message's identifier, of which a digest is kept.
 // Programs name a message by what they like; nothing but a digest is kept of it.
@@ -42,12 +42,12 @@ const ID_LIMIT: usize = 10_000;
 /// Most characters of a speaker's name.
 const SPEAKER_LIMIT: usize = 200;
 /// Most characters of a message.
-// A million tokens: what no context takes is given up later, on the record.
+// A million tokens: a message too long for every context fails permanently later, with a record.
 const TEXT_LIMIT: usize = 4_000_000;
-/// Attempts after which a chunk is given up, so that it does not keep later ones waiting for ever.
+/// Attempts after which a chunk fails permanently, so that it does not block later ones for ever.
 const ATTEMPTS: u32 = 5;
-/// After each attempt that came to nothing the chunk is this much smaller (as a power of two), so that few
-/// messages are given up for one that no model can be asked about.
+/// After each failed attempt the chunk is this much smaller (as a power of two), so that one unanswerable message fails
+/// permanently together with few others.
 // To a 256th before the fifth and last attempt.
 const SHRINKING: u32 = 2;
 /// What the agent remembers already takes one part in so many of the room for memories and messages.
@@ -55,7 +55,7 @@ const SHRINKING: u32 = 2;
 const KNOWN_SHARE: u64 = 3;
 /// How much longer a claim lasts than a question may take, unless it is renewed; it is with each chunk.
 const CLAIM_SECONDS: i64 = 5 * 60;
-/// The wait after the first attempt that came to nothing; it doubles with each one.
+/// The wait after the first failed attempt; each further attempt waits twice as long.
 // Each attempt is a call at the agent's cost, and what failed mostly fails again a moment later.
 const FIRST_WAIT: Duration = Duration::from_secs(15 * 60);
 /// The longest such wait.
@@ -66,7 +66,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct HandedMessage {
     /// What it is known by; the same message is never read twice.
     pub id: PrivateText,
-    /// When it was said; `None` where nobody knows.
+    /// When it was said; `None` where unknown.
     pub at: Option<Timestamp>,
     /// Who said it.
     pub speaker: PrivateText,
@@ -90,7 +90,7 @@ pub struct TranscriptView {
     pub pending: u64,
     /// Messages that were read.
     pub absorbed: u64,
-    /// Messages that were given up after several attempts.
+    /// Messages that failed permanently after several attempts.
     pub failed: u64,
     /// From when on those that wait are read; `None` where none waits.
     pub due_at: Option<Timestamp>,
@@ -170,7 +170,7 @@ enum ChunkOutcome {
         replaced: u64,
         not_replaced: u64,
     },
-    /// Somebody else read it meanwhile.
+    /// Another reader was faster.
     Lost,
     /// Its answer could not be used, or the provider would not take it.
     Failed {
@@ -200,8 +200,8 @@ struct AbsorptionUnderWay<'a> {
 }
 
 impl AgentHandle {
-    /// Takes messages to read: once nothing was added for six hours, or with `now` at once. Ones that the agent had
-    /// before are passed over. What is noted of them counts as added in the role of whoever hands them over (SPEC 3.4).
+    /// Takes messages to read: once nothing was added for six hours, or immediately with `now`. Earlier messages of the
+    /// agent are skipped. Notes of them count as added in the role of the caller (SPEC 3.4).
     ///
     /// # Errors
     /// A message is not allowed, or there are more than 10,000: then none is taken. The agent is gone; the store fails.
@@ -255,8 +255,8 @@ impl AgentHandle {
         // Where no service runs, what hands over is what comes by most often.
         self.memoir.forget_words().await?;
         let store = &self.memoir.store;
-        // Under no version of the agent: conversations may come in at any time and must not disturb
-        // a session. That the agent is not erased, the store looks at in the same transaction.
+        // Under no version of the agent: conversations may arrive at any time and must not conflict with a session. The
+        // store checks in the same transaction that the agent is not erased.
         let received = match store.add_messages(self.scope, &rows, due_at, now).await {
             Ok(received) => received,
             Err(error) => {
@@ -282,17 +282,17 @@ impl AgentHandle {
             pending: row.pending,
             absorbed: row.absorbed,
             failed: row.failed,
-            // Whoever reads has a claim until a moment after the last message.
+            // A reader has a lease until a moment after the last message.
             due_at: row.due_at.filter(|_| row.pending > 0),
         })
     }
 
-    /// Lets the agent's model read all that waits, now, until `stop`. Where nothing waits, those that were
-    /// given up before are tried again.
+    /// Lets the agent's model read all that waits, now, until `stop`. Where nothing waits, permanently failed messages
+    /// are tried again.
     ///
     /// # Errors
-    /// The agent is not in service. No model can be used, or one that only follows rules; the store fails.
-    /// An answer that cannot be used is no error: nothing of its chunk is saved, and that is on the record.
+    /// The agent is not in service. No model can be used, or one that only follows rules; the store fails. An unusable
+    /// response is no error: nothing of its chunk is saved, and that is recorded.
     pub async fn absorb(
         &self,
         stop: impl Future<Output = ()> + Send,
@@ -306,16 +306,15 @@ impl AgentHandle {
         let store = &self.memoir.store;
         let mut row = store.transcript(self.scope).await?;
         if row.pending == 0 && row.failed > 0 {
-            // Only where somebody asks for it by hand: the schedule would pay for the same failure again and
-            // again.
+            // Only on request: the schedule would pay for the same failure again and again.
             let now = self.memoir.now();
             store
                 .revive_messages(self.scope, Reviving::Failed, now)
                 .await?;
             row = store.transcript(self.scope).await?;
         }
-        // Whoever asks for it waits neither for what is due later, nor for somebody who may have died. One
-        // that is alive notices before its next chunk; what both read until then is saved once.
+        // A request waits neither for the due time, nor for another reader, which may have died. One that is alive
+        // notices before its next chunk; what both read until then is saved once.
         let until = self.claimed_until();
         let Some(claim) = store.claim_transcript(self.scope, None, until).await? else {
             return Ok(Absorbed::default());
@@ -340,8 +339,8 @@ impl AgentHandle {
             .await?)
     }
 
-    /// As [`AgentHandle::absorb`], for the schedule: where messages are due, and nobody reads them. `None`
-    /// where they are not, or the agent is to be left alone.
+    /// As [`AgentHandle::absorb`], for the schedule: where messages are due and not leased. `None` where they are not,
+    /// or the agent is not to be asked.
     pub(super) async fn absorb_if_due(&self, stop: &mut Stop<'_>) -> Result<Option<Absorbed>> {
         let settings = self.load(&AgentQuery::default()).await?.agent.settings;
         if settings.inactive || settings.paused {
@@ -418,12 +417,12 @@ impl AgentHandle {
             Err(_) => self.after(reading.failures),
         };
         let store = &self.memoir.store;
-        let settled = store
+        let released = store
             .settle_transcript(self.scope, claim, again_at, reading.failures)
             .await;
-        // The first error is the one that tells.
+        // The first error is the informative one.
         read?;
-        settled?;
+        released?;
         let mut absorbed = reading.absorbed;
         absorbed.pending = store.transcript(self.scope).await?.pending;
         Ok(absorbed)
@@ -480,7 +479,7 @@ impl AgentHandle {
                 }
                 ChunkOutcome::Stopped => {
                     absorbed.is_interrupted = true;
-                    // At once: whoever takes over after a restart need not wait.
+                    // Immediately: a reader after a restart need not wait.
                     return Ok(self.memoir.now());
                 }
             }
@@ -493,13 +492,13 @@ impl AgentHandle {
                 pending,
             });
             let until = self.claimed_until();
-            // After each chunk and not by a clock: a claim outlasts one question (`claimed_until`), and whoever
+            // After each chunk and not by a clock: a lease outlasts one question (`claimed_until`), and a reader that
             // lost it has wasted one at most.
             if !store
                 .extend_transcript(self.scope, reading.claim, until)
                 .await?
             {
-                absorbed.failure = Some("somebody else reads on".to_owned());
+                absorbed.failure = Some("another process reads on".to_owned());
                 break;
             }
         }
@@ -598,10 +597,10 @@ impl AgentHandle {
             let not_replaced: usize = all().map(|done| done.not_replaced.len()).sum();
             (decision, (replaced as u64, not_replaced as u64))
         };
-        let settled = self
-            .settle(&chunk.places, MessageState::Absorbed, &notes, absorb)
+        let resolved = self
+            .resolve(&chunk.places, MessageState::Absorbed, &notes, absorb)
             .await?;
-        Ok(match settled {
+        Ok(match resolved {
             Some((replaced, not_replaced)) => ChunkOutcome::Absorbed {
                 notes,
                 replaced,
@@ -623,7 +622,7 @@ impl AgentHandle {
         })
     }
 
-    /// Puts on the record that a chunk is given up; it waits no longer.
+    /// Records that a chunk failed permanently; it waits no longer.
     async fn give_up(&self, chunk: &Chunk, why: &'static str) -> Result<()> {
         self.give_up_at(&chunk.places, why).await
     }
@@ -632,7 +631,7 @@ impl AgentHandle {
     pub(super) async fn give_up_at(&self, places: &[u64], why: &'static str) -> Result<()> {
         let count = places.len();
         let decide = |agent, _: &mut Replacing, now| (absorption::fail(agent, count, why, now), ());
-        self.settle(places, MessageState::Failed, &[], decide)
+        self.resolve(places, MessageState::Failed, &[], decide)
             .await
             .map(drop)
     }
@@ -648,7 +647,7 @@ impl AgentHandle {
 
     /// Writes a decision, which saves `notes`, together with what became of the messages at these places; `None` where
     /// another reader was faster, and nothing was written.
-    async fn settle<T>(
+    async fn resolve<T>(
         &self,
         places: &[u64],
         state: MessageState,
@@ -657,7 +656,7 @@ impl AgentHandle {
     ) -> Result<Option<T>> {
         let decide = &decide;
         self.decide_reading(&query_to_save(notes), |loaded, now| async move {
-            // After the agent: whoever reads them from now on makes this a conflict.
+            // After the agent: a reader that resolves them from now on makes this a conflict.
             if !self.is_still_pending(places).await? {
                 return Ok((None, None));
             }
@@ -673,7 +672,7 @@ impl AgentHandle {
     }
 
     async fn is_still_pending(&self, places: &[u64]) -> Result<bool> {
-        // The first stands for all: whoever reads begins with the oldest that waits.
+        // The first is enough: readers begin with the oldest that waits.
         let first = self.memoir.store.pending_messages(self.scope, 0).await?;
         Ok(first.first().map(|row| row.seq) == places.first().copied())
     }

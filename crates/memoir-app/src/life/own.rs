@@ -22,7 +22,7 @@ use crate::{
     memories::{NotReplaced, memory_query},
 };
 
-/// About so many tokens are shown at once: programs take little of what one tool answers.
+/// About so many tokens are shown per call: programs accept little from one tool call.
 const PART_TOKENS: u64 = 8_000;
 /// A larger message is shown by no program in one piece.
 const MESSAGE_TOKENS: u64 = 20_000;
@@ -38,7 +38,7 @@ pub struct UnreadPart {
     pub part: Option<String>,
     /// How many wait, with these.
     pub waiting: u64,
-    /// How many were given up just now, since they are too large to be shown.
+    /// How many just failed permanently, since they are too large to be shown.
     pub too_large: u64,
 }
 
@@ -56,7 +56,7 @@ pub struct NotedPart {
 }
 
 impl AgentHandle {
-    /// How many messages wait that no configured model will read: the agent reads them itself, or nobody does.
+    /// How many messages wait that no configured model will read: only the agent itself can.
     ///
     /// # Errors
     /// The agent is gone; the store fails.
@@ -114,12 +114,11 @@ impl OwnAgent {
         }
     }
 
-    /// Saves what the agent noted of a part, and notes that it was read, in one commit.
+    /// Saves the agent's notes of a part and marks it as read, in one commit.
     ///
     /// # Errors
-    /// The messages are not those that wait, since somebody else has read them; a note is not allowed, or there are
-    /// too many. Then nothing is saved, and they wait as before. The agent is gone or not in service; the store
-    /// fails.
+    /// The messages no longer wait, since another process has read them; a note is not allowed, or there are too many.
+    /// Then nothing is saved, and they wait as before. The agent is gone or not in service; the store fails.
     pub async fn note_part(
         &self,
         part: &str,

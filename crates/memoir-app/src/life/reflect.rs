@@ -40,21 +40,21 @@ pub struct Reflected {
     pub is_interrupted: bool,
 }
 
-/// Why an agent looks at its journal.
+/// Why an agent reflects on its journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReflectionCause {
-    /// Somebody asks it to.
+    /// On request.
     Asked,
     /// It still waits for one at a slot before now.
     Slot,
 }
 
 impl AgentHandle {
-    /// Lets the agent's model look at its journal of the last week, now.
+    /// Lets the agent's model reflect on its journal of the last week, now.
     ///
     /// # Errors
-    /// No model can be used; the store fails. An answer that cannot be used is no error: nothing is
-    /// promoted, and that is on the record.
+    /// No model can be used; the store fails. An unusable response is no error: nothing is promoted, and that is
+    /// recorded.
     pub async fn reflect(&self) -> Result<Reflected> {
         let mut for_ever: Stop<'_> = Box::pin(std::future::pending());
         self.reflect_until(&mut for_ever, ReflectionCause::Asked)
@@ -83,8 +83,7 @@ impl AgentHandle {
                 ));
             }
             let is_due = || schedule::reflection_due(&loaded.agent, slot, now);
-            // The slot is checked again here, because somebody else may have let the agent reflect since it was
-            // found due.
+            // The slot is checked again here, because another process may have let the agent reflect since.
             if cause == ReflectionCause::Slot && !is_due() {
                 return Err(Error::NotDue);
             }

@@ -108,7 +108,7 @@ impl Memoir {
             // Reflected or not, it is not due before the next day.
             Some(JobOutcome::Reflected(_)) => true,
             Some(JobOutcome::Absorbed(absorbed)) => absorbed.failure.is_none(),
-            // Somebody else was faster with a reflection; whoever cannot be read to is passed over.
+            // Another process was faster with a reflection; an agent that cannot be read is skipped.
             None => matches!(job, Job::Reflect(_)),
         })
     }
@@ -163,7 +163,7 @@ impl AgentHandle {
     }
 
     async fn scheduled(&self, job: Job, stop: &mut Stop<'_>) -> Result<Option<JobOutcome>> {
-        // A job names its agent; whoever holds another agent's must not do it here.
+        // A job names its agent; the handle of another agent must not do it here.
         if job.scope() != self.scope {
             return Ok(None);
         }

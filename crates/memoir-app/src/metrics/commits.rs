@@ -121,7 +121,7 @@ impl Memoir {
         }
         let span = spans::commit(counted.records.len());
         let begun = Instant::now();
-        let written = self.settle(commit).instrument(span.clone()).await;
+        let written = self.resolve_outcome(commit).instrument(span.clone()).await;
         if let (Some(attempt), Ok(())) = (attempt, &written) {
             attempt.note_written();
         }
@@ -138,7 +138,7 @@ impl Memoir {
     }
 
     /// Writes a commit, and where the store's answer is lost, finds out what became of it.
-    async fn settle(&self, commit: Commit) -> memoir_store::Result<()> {
+    async fn resolve_outcome(&self, commit: Commit) -> memoir_store::Result<()> {
         match self.store.commit(commit).await {
             // On the heap: it is rare.
             Err(Error::OutcomeUnknown(same)) => Box::pin(self.resolve_lost(same)).await,
@@ -146,8 +146,8 @@ impl Memoir {
         }
     }
 
-    /// Writes the very same commit again: it can be written only once, since it moves the agent's version. Where that
-    /// is refused, the record at its place in the log tells whether the first attempt was written.
+    /// Writes the very same commit again: it can be written only once, since it moves the agent's version. If that is
+    /// refused, the record at its place in the log shows whether the first attempt was written.
     async fn resolve_lost(&self, same: Box<Commit>) -> memoir_store::Result<()> {
         let deadline = Instant::now() + PATIENCE;
         let mut refusal = None;

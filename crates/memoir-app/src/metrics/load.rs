@@ -1,5 +1,5 @@
-//! What the database says of the moment: agents, the queue, running sessions and their leases. It is asked
-//! when somebody wants to know, and seldom however often that is.
+//! The state of the database: agents, the queue, running sessions and their leases. It is queried on demand, with a
+//! minimum interval.
 
 use std::time::{Duration, Instant};
 
@@ -103,7 +103,7 @@ impl Memoir {
     /// Asks the database, unless it was asked a moment ago.
     pub(super) async fn look_at_the_load(&self) {
         let gauges = &self.metrics.gauges;
-        // Of many who ask at once, one asks the database and the others wait for its answer.
+        // Of many concurrent callers, one queries the database and the others wait for its result.
         let mut fresh = gauges.fresh.lock().await;
         let now = self.now();
         // A clock that was put back must not keep an answer for hours.

@@ -122,7 +122,7 @@ impl Counters {
             result: BROKEN_OFF,
         };
         let answer = asking.instrument(span.clone()).await;
-        // Until here it counts as broken off: whoever drops this future leaves no other trace.
+        // Until here it counts as interrupted: a dropped future leaves no other trace.
         request.result = result(&answer);
         if let Ok(answer) = &answer {
             let usage = usage(answer);

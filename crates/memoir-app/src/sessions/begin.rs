@@ -31,14 +31,14 @@ pub struct RefineOptions {
     pub model: Option<ModelName>,
     /// Whether it works on a copy.
     pub rehearsal: bool,
-    /// Why it is begun; `None` means that somebody asked for it.
+    /// Why it is begun; `None` means on request.
     pub trigger: Option<Trigger>,
     /// Who begins it; `None` means Memoir's own schedule.
     pub started_by: Option<Actor>,
 }
 
 impl RefineOptions {
-    /// A session of `agent` that `model` is to run: at once by whoever holds the lease, or from the queue.
+    /// A session of `agent` that `model` is to run: immediately by the lease holder, or from the queue.
     pub(super) fn start(
         &self,
         id: SessionId,
@@ -75,7 +75,7 @@ pub struct OpenedSession {
     pub prompt: Prompt,
     /// What of it is the ledger.
     pub ledger: Ledger,
-    /// The mass before the first edit.
+    /// The core size before the first edit.
     pub pre_session_tokens: u64,
     /// The breaker's threshold.
     pub threshold: f64,
@@ -128,7 +128,7 @@ impl AgentHandle {
         Ok((session.id, holder))
     }
 
-    /// As [`AgentHandle::begin`], for whoever holds the session then; `None` for a worker that is to take it up.
+    /// As [`AgentHandle::begin`], for the holder of the session's lease; `None` for a worker that is to acquire it.
     pub(super) async fn begin_for(
         &self,
         holder: Option<u64>,
@@ -280,8 +280,8 @@ impl AgentHandle {
         .await
     }
 
-    /// A session that is open already, and what whoever goes on with it is told: with the memories as they are
-    /// now, or as they are on a rehearsal's copy.
+    /// An open session, with what its worker needs to resume it: the memories as they are now, or as in a rehearsal's
+    /// copy.
     ///
     /// # Errors
     /// The agent has no such session.
@@ -316,7 +316,7 @@ impl AgentHandle {
         Ok((session, opened))
     }
 
-    /// What the ledger may take, and is to tell.
+    /// The tokens available to the ledger, and the notes that it must include.
     pub(super) fn ledger_room(
         &self,
         agent: &Agent,
@@ -355,7 +355,7 @@ pub(crate) fn room<const N: usize>(context_tokens: u32, own: [&Option<PrivateTex
     (u64::from(context_tokens) * 2 / 3).saturating_sub(FIXED_TOKENS + own)
 }
 
-/// What a session that is open already is gone on with: its prompt is put together anew.
+/// The query to resume an open session: its prompt is rebuilt.
 pub(super) fn as_it_stands(id: SessionId) -> AgentQuery {
     AgentQuery {
         session: Some(id),

@@ -44,8 +44,8 @@ pub(crate) struct Called {
 }
 
 impl OwnAgent {
-    /// Calls a tool of the session. A refusal is an ordinary answer. `None` for `arguments` stands for
-    /// something that was no JSON.
+    /// Calls a tool of the session. A refusal is an ordinary result. `None` for `arguments` means that they were not
+    /// JSON.
     ///
     /// # Errors
     /// The store fails; never because of what was sent.
@@ -63,8 +63,8 @@ impl OwnAgent {
 }
 
 impl AgentHandle {
-    /// As [`OwnAgent::call_tool`]. What the session's model used so far, `usage`, is written in the same commit: who
-    /// sees the session's end sees what it cost, and a crash cannot come between. `None` where nobody counts it.
+    /// As [`OwnAgent::call_tool`]. `usage`, the session's model usage so far, is written in the same commit, so that a
+    /// crash cannot separate the session's end from its cost. `None` where it is not counted.
     pub(crate) async fn call(
         &self,
         id: SessionId,
@@ -308,8 +308,7 @@ impl AgentHandle {
             });
         }
         let after = decision.sessions.first_mut().map(|session| {
-            // In the same commit: no second write is needed to tell that whoever drives the session
-            // is still there.
+            // In the same commit, so that renewing the lease needs no second write.
             self.prolong(session, self.memoir.now());
             tools::session_gauge(&decision.agent, session)
         });
@@ -434,8 +433,8 @@ impl AgentHandle {
             return Err(CONFLICT);
         }
         let is_capped = |record: &&Record| record.action.is_capped_edit();
-        // The session's row is sealed and the index of records by session is not: whoever takes a
-        // record out of the session by its column would have a rollback leave an edit in force.
+        // The session's row is sealed and the index of records by session is not: a record removed from the session by
+        // its column would let a rollback miss an edit.
         if history.iter().filter(is_capped).count() != edits as usize {
             return Err(Error::Inconsistent(format!(
                 "table `audit_records`: the edits of session {id} are not those that it counts"

@@ -30,7 +30,7 @@ impl Memoir {
         let lapsed = self.store.lapsed_sessions(self.now()).await?;
         let mut closed = 0;
         for (scope, _) in lapsed {
-            // Without a name: closing tells none, and the agent's row has it.
+            // Without a name: closing needs none, and the agent's row has it.
             let agent = AgentHandle::new(self.clone(), scope, String::new());
             match agent.close_if_lapsed().await {
                 Ok(done) => closed += usize::from(done),
@@ -44,7 +44,7 @@ impl Memoir {
 }
 
 impl AgentHandle {
-    /// Closes the agent's running session where its lease has lapsed; the edits stay. Tells whether it did.
+    /// Closes the agent's running session where its lease has lapsed; the edits stay. Returns whether it did.
     pub(crate) async fn close_if_lapsed(&self) -> Result<bool> {
         // A request that finds such a session in its way was made for something else.
         replies::for_no_request(self.close_lapsed()).await
@@ -56,7 +56,7 @@ impl AgentHandle {
         };
         let close = |loaded, now| {
             let decision = ended(loaded, id, now, |agent, session| {
-                // Of a session that nobody holds, none is dead: it waits for a worker.
+                // A session without a lease is not dead: it waits for a worker.
                 let has_lapsed = session.lease.is_some_and(|lease| !holds(lease, now));
                 if !session.state.is_running() || !has_lapsed {
                     return Ok(None);
@@ -110,7 +110,7 @@ impl AgentHandle {
         .await
     }
 
-    /// `message` must hold nobody's words.
+    /// `message` must hold no agent's text.
     pub(crate) async fn fail(
         &self,
         id: SessionId,
@@ -132,7 +132,7 @@ impl AgentHandle {
         self.decide(&with_session(id), |loaded, now| {
             let decision = ended(loaded, id, now, |agent, session| {
                 let session = Session {
-                    // Whoever ends it from outside knows nothing of what it used: what was written last stands.
+                    // A caller from outside does not know the usage: the last one written remains.
                     usage: usage.unwrap_or(session.usage),
                     ..running(session)?
                 };
@@ -183,7 +183,7 @@ fn ended(
     Ok(Some(decision))
 }
 
-/// Whether somebody may still work under the lease.
+/// Whether the lease is still valid.
 pub(super) fn holds(lease: Lease, now: Timestamp) -> bool {
     /// Twice the longest that can be set: one that lasts longer was taken by a clock that has been put
     /// back since, and would keep the agent from its sessions until then.

@@ -1,11 +1,10 @@
-//! A session as it is watched while it runs: how it stands, and its records as they are written.
+//! A running session as it is watched: its state, and its records as they are written.
 //!
-//! Rests on the store alone, so that it shows a session that another process drives as well as one of this
-//! process, and goes on after a restart. Commits of this process only wake whoever watches.
+//! It reads the store only, so it also shows sessions that another process drives, and continues after a restart.
+//! Commits of this process only wake the watchers.
 //!
-//! The agent's version is looked at first, which nothing changes without moving. An event's identifier holds
-//! the last record's place and how the session stood, so that a client goes on where it was, whichever
-//! process answers.
+//! The agent's version is read first, since every change increases it. An event's identifier holds the last record's
+//! place and the session's state, so that a client resumes there with any process.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -30,7 +29,7 @@ use crate::{
     shown::Sight,
 };
 
-/// How often the store is looked at where nothing wakes whoever watches: other processes may write.
+/// How often the store is read where nothing wakes a watcher: other processes may write.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How long after a look there is no other one, however much is written: an agent may save thousands of
 /// memories a second beside its session.
@@ -38,7 +37,7 @@ const REST: Duration = Duration::from_millis(20);
 /// Most records that one look brings.
 const AT_ONCE: u32 = 100;
 
-/// How far somebody has seen a session.
+/// How far a watcher has read a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SeenUpTo {
     /// The place of the last record seen in the agent's log; 0 for none.
@@ -47,32 +46,32 @@ pub struct SeenUpTo {
     pub progress: Option<SessionProgress>,
 }
 
-/// What tells one showing of a session from another.
+/// What distinguishes one view of a session from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionProgress {
     /// The version of the session's row.
     pub version: u64,
-    /// The mass; 0 where it is not known.
+    /// The core size; 0 where it is not known.
     pub core_tokens: u64,
     /// The breaker line; 0 where there is none.
     pub breaker_tokens: u64,
 }
 
-/// A session as it is watched, with what the breaker looks at.
+/// A session as it is watched, with the figures of the breaker.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[schema(as = LiveSession)]
 pub struct LiveSession<S = ShownSession> {
-    /// The session; for whoever may see no words [`SessionFacts`].
+    /// The session; [`SessionFacts`] for viewers without access to text.
     #[serde(flatten)]
     pub session: S,
-    /// The mass now; at the end, that of the end. Null where the session ended without the knife, and of a
-    /// rehearsal that runs.
+    /// The core size now; at the end, that of the end. Null where the session ended without session tools, and of a
+    /// running rehearsal.
     #[schema(required)]
     pub core_tokens: Option<u64>,
-    /// The breaker line: the smallest mass at which the breaker holds. Null before the knife is handed over.
+    /// The breaker line: the smallest core size that the breaker accepts. Null before the session tools are given.
     #[schema(required)]
     pub breaker_tokens: Option<u64>,
-    /// How many more tokens edits may take away; null before the knife is handed over, and at the end.
+    /// How many more tokens edits may remove; null before the session tools are given, and at the end.
     #[schema(required)]
     pub removable_tokens: Option<u64>,
     /// Edits that are left.
@@ -85,12 +84,12 @@ pub struct LiveRecord {
     /// The record.
     #[serde(flatten)]
     pub record: ShownRecord,
-    /// The mass after it; null where the record does not measure it.
+    /// The core size after it; null where the record does not measure it.
     #[schema(required)]
     pub core_tokens: Option<u64>,
 }
 
-/// Something to show to whoever watches.
+/// An event for watchers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LiveEvent {
     /// A record was written.
@@ -134,7 +133,7 @@ impl AgentLens<'_> {
 }
 
 impl AgentHandle {
-    /// A session as it stands now, with what the breaker looks at; without words.
+    /// A session as it is now, with the figures of the breaker; without text.
     ///
     /// # Errors
     /// There is no such session; the agent was erased; the store fails.
@@ -165,7 +164,7 @@ impl AgentHandle {
         row: SessionRow,
         sight: Sight,
     ) -> Result<(LiveSession, SessionProgress)> {
-        // Also tells whether the agent is still there.
+        // Also finds an erased agent.
         let key = self.key_of(agent).await?;
         let version = row.document.version;
         let key = (sight == Sight::Words).then_some(&key);
@@ -182,8 +181,8 @@ impl AgentHandle {
 }
 
 impl Live {
-    /// What is new, each with how far whoever sees it has seen the session; nothing where nothing is. After
-    /// the session's end nothing comes any more.
+    /// The new events, each with how far the watcher has then read the session; empty where there are none. After the
+    /// session's end nothing follows.
     ///
     /// # Errors
     /// There is no such session; the agent was erased; the store fails.
@@ -237,17 +236,17 @@ impl Live {
             return;
         }
         tokio::time::sleep(REST).await;
-        // The sender is kept with whoever waits; an error would mean that nothing wakes it.
+        // The watcher keeps the sender; an error would mean that nothing wakes it.
         let woken = async {
             if self.waking.receiver.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
         };
-        // It does not matter which of the two came first: the next look tells whether there is anything new.
+        // Which of the two came first is irrelevant: the next read finds anything new.
         let _ = tokio::time::timeout(LOOK_EVERY, woken).await;
     }
 
-    /// The session's records that were not seen, up to the look at the agent.
+    /// The session's records that were not read, up to this read of the agent.
     async fn records(&self, agent: &AgentRow) -> Result<Vec<LiveRecord>> {
         if agent.columns.next_seq <= self.seen.seq + 1 {
             return Ok(Vec::new());
@@ -277,7 +276,7 @@ impl Live {
     }
 }
 
-/// What the breaker looks at, `agent` being as it is now, beside the session as it is shown.
+/// The session with the figures of the breaker; `agent` is the current one.
 fn live<S>(mut agent: Agent, session: &Session, shown: S) -> LiveSession<S> {
     let is_running = session.state.is_running();
     let mut core_tokens = Some(agent.tally.core_tokens).filter(|_| !session.rehearsal);
@@ -301,13 +300,13 @@ fn live<S>(mut agent: Agent, session: &Session, shown: S) -> LiveSession<S> {
     }
 }
 
-/// Wakes whoever watches an agent's session when this process changes the agent.
+/// Wakes the watchers of an agent's session when this process changes the agent.
 #[derive(Clone, Default)]
 pub(crate) struct AgentChanges(Arc<Mutex<HashMap<AgentScope, watch::Sender<()>>>>);
 
 impl AgentChanges {
     /// The agent was changed.
-    pub(crate) fn tell(&self, scope: AgentScope) {
+    pub(crate) fn notify(&self, scope: AgentScope) {
         let watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = watched.get(&scope) {
             sender.send_replace(());
@@ -328,7 +327,7 @@ impl AgentChanges {
     }
 }
 
-/// Somebody who watches.
+/// A watcher.
 struct SessionWatcher {
     changes: AgentChanges,
     scope: AgentScope,
@@ -366,12 +365,12 @@ mod tests {
         };
         let first = changes.clone().waking(scope);
         let second = changes.clone().waking(scope);
-        changes.tell(scope);
+        changes.notify(scope);
         assert!(first.receiver.has_changed().unwrap());
         drop(first);
         assert!(second.receiver.has_changed().unwrap());
         drop(second);
-        changes.tell(scope);
+        changes.notify(scope);
         assert!(changes.0.lock().unwrap().is_empty());
     }
 }

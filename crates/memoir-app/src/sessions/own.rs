@@ -28,8 +28,8 @@ const RENEWED_AFTER_SECONDS: i64 = 10;
 const PROLONGED_AFTER_SHARE: u32 = 16;
 
 impl OwnAgent {
-    /// Opens a session that the agent drives: opening it is its consent. Duplicates are put together,
-    /// mass and threshold fixed, and the prompt built, in one step.
+    /// Opens a session that the agent drives: opening it is its consent. Merges duplicates, fixes core size and
+    /// threshold, and builds the prompt, in one step.
     ///
     /// # Errors
     /// No session can be begun (SPEC 3.1, 3.2).
@@ -165,7 +165,7 @@ impl AgentHandle {
             ),
         };
         let gained = until.microseconds() - lease.until.microseconds();
-        // A clock that was put back takes from an agent's hold at once.
+        // A clock that was set back shortens an agent's lease immediately.
         if gained < 0 || gained.unsigned_abs() as u128 >= least.as_micros() {
             session.lease = Some(Lease { until, ..lease });
         }

@@ -1,9 +1,9 @@
-//! Sessions that wait for a worker (SPEC 3.2, 3.18): begun by somebody who does not wait for them, or
-//! handed back by a worker that had to stop.
+//! Sessions that wait for a worker (SPEC 3.2, 3.18): begun by a caller that does not wait for them, or released by a
+//! worker that had to stop.
 //!
-//! Such a session is a row in the state `queued` that nobody holds. A worker that has to stop leaves its
-//! session without a holder: one that is asking is asked again, one that is open goes on with the edits that
-//! are left. A session that the agent drives is held by the agent, for half an hour from each call on.
+//! Such a session is a row in the state `queued` without a lease. A worker that has to stop releases its session. One
+//! that was asking for consent asks again; an open one resumes with the remaining edits. A session that the agent
+//! drives is leased to the agent, for half an hour from each call on.
 
 use std::sync::{Arc, Mutex};
 
@@ -50,8 +50,8 @@ impl Memoir {
         Ok(Turns::of_process(self.ids().holder()?))
     }
 
-    /// The provider of a waiting session's model, and how many sessions with its models may run at once;
-    /// `None` where there is no limit.
+    /// The provider of a waiting session's model, and the limit of its simultaneous sessions; `None` for the limit
+    /// where there is none.
     pub fn provider_limit(&self, session: &WaitingSession) -> Option<(String, usize)> {
         let model: ModelName = session.model.as_deref()?.parse().ok()?;
         let most = self.models.concurrency(model.provider())?;
@@ -113,8 +113,8 @@ impl Memoir {
                     agent,
                     id,
                     holder,
-                    // Of earlier workers too: limits of tokens and cost hold for the session,
-                    // however often it was handed back.
+                    // Of earlier workers too: limits of tokens and cost hold for the session, however often it was
+                    // released.
                     used: Mutex::new(session.usage),
                 },
                 model,
@@ -135,10 +135,10 @@ impl TakenUp {
         self.hold.id
     }
 
-    /// Brings the session to its end. `observer` is told no words.
+    /// Drives the session to its end. `observer` gets no text.
     ///
     /// # Errors
-    /// The store fails, or the session was closed by somebody else.
+    /// The store fails, or another process closed the session.
     pub async fn drive(&self, observer: &mut Observer<'_>) -> Result<SessionFacts> {
         let Self {
             hold,
@@ -163,8 +163,7 @@ impl TakenUp {
         }
     }
 
-    /// Leaves the session to another worker. Its edits stay, and whoever takes it up goes on with the
-    /// edits that are left.
+    /// Releases the session for another worker. Its edits stay, and the next worker resumes with the remaining edits.
     ///
     /// # Errors
     /// The store fails.

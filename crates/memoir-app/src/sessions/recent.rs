@@ -1,8 +1,8 @@
-//! What this process knows of open sessions from its own last commit in each, so that the next one needs
-//! fewer look-ups. Nothing is ever answered from here alone: a commit that rests on it fails where
-//! anybody else wrote meanwhile, and whatever is not a commit is decided again on what the store says.
+//! A cache of open sessions from this process's own last commit in each, so that the next one needs fewer look-ups. No
+//! result comes from it alone: a commit based on it fails if another process wrote meanwhile, and everything but a
+//! commit is decided again on the store's state.
 //!
-//! So an edit takes no look-up before its commit where this process has made the session's edit before.
+//! So an edit needs no look-up before its commit where this process made the session's previous edit.
 
 use std::{
     collections::HashMap,
@@ -21,7 +21,7 @@ use memoir_domain::{
 use crate::codec::Base;
 
 /// Most sessions that are known at a time; each holds an agent without its memories and prompts.
-// Some kilobytes each. One that was forgotten costs its next call a look at the store.
+// Some kilobytes each. The next call of an evicted one reads the store.
 const SESSIONS: usize = 1_024;
 /// Bytes that the memories of all open sessions together take. Those of an agent that take more are kept alone.
 const MEMORIES_BYTES: usize = 200 << 20;
@@ -119,8 +119,8 @@ impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
         Some((weight, value))
     }
 
-    /// Gives back what gave way, with its weight: wiping and freeing that takes a while, for which nobody should wait who wants the lock
-    /// around this.
+    /// Returns the evicted entries with their size: wiping and freeing them is slow, and must not block the lock around
+    /// this.
     #[must_use = "is dropped once nothing is locked any more"]
     pub(crate) fn put(&mut self, key: K, weight: usize, value: V) -> Vec<(usize, V)> {
         let mut gone = Vec::from_iter(self.take_weighed(key));
@@ -170,12 +170,10 @@ impl Default for Recent {
 }
 
 impl Recent {
-    /// What is known of the session, which is then no longer known: of two calls at once only one may
-    /// rest on it.
+    /// Takes the session out of the cache: of two simultaneous calls only one may use it.
     pub(crate) fn take(&self, scope: AgentScope, session: SessionId) -> Option<KnownSession> {
         let known = lock(&self.known).take(scope);
-        // Of another session of this agent, it is of no use to anybody: an agent has one at a time,
-        // and that one is over.
+        // That of another session of this agent is useless: an agent has one at a time, and that one is over.
         known.filter(|known| known.session.id == session)
     }
 
@@ -184,7 +182,7 @@ impl Recent {
         drop(gone);
     }
 
-    /// The notes of a session; of two calls at once the later one begins new ones.
+    /// The notes of a session; of two simultaneous calls the later one begins new ones.
     pub(crate) fn take_notes(&self, session: SessionId) -> SessionNotes {
         lock(&self.notes).take(session).unwrap_or_default()
     }
@@ -220,7 +218,7 @@ mod tests {
         for key in 0..10 {
             assert!(kept.put(key, 1, key).is_empty());
         }
-        // Whoever works on is the youngest again.
+        // A session that is used is the youngest again.
         let first = kept.take(0).unwrap();
         assert!(kept.put(0, 1, first).is_empty());
         assert_eq!(kept.put(10, 2, 10), [(1, 1), (1, 2)]);

@@ -39,22 +39,22 @@ impl Refusals {
     }
 
     /// Counts those that wait into `sessions`, which are about to be written.
-    pub(crate) fn settle(&self, sessions: &mut [Session]) -> Settled {
+    pub(crate) fn count_into(&self, sessions: &mut [Session]) -> CountedRefusals {
         let mut waiting = self.waiting();
-        let mut settled = Vec::new();
+        let mut counted = Vec::new();
         for session in sessions {
             if let Some(count) = waiting.remove(&session.id) {
                 session.refused_calls = session.refused_calls.saturating_add(count);
-                settled.push((session.id, count));
+                counted.push((session.id, count));
             }
         }
-        Settled(settled)
+        CountedRefusals(counted)
     }
 
     /// They were not written after all.
-    pub(crate) fn give_back(&self, settled: Settled) {
+    pub(crate) fn restore(&self, counted: CountedRefusals) {
         let mut waiting = self.waiting();
-        for (session, count) in settled.0 {
+        for (session, count) in counted.0 {
             let waits = waiting.entry(session).or_default();
             *waits = waits.saturating_add(count);
         }
@@ -62,4 +62,4 @@ impl Refusals {
 }
 
 /// What was counted into sessions that are being written.
-pub(crate) struct Settled(Vec<(SessionId, u32)>);
+pub(crate) struct CountedRefusals(Vec<(SessionId, u32)>);

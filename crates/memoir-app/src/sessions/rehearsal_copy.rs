@@ -1,6 +1,6 @@
-//! The copy that a rehearsal works on (SPEC 3.17). It is no second store but what the rehearsal has changed so
-//! far, laid over the memories as they are: so it outlasts restarts and workers, whoever drives, and a call
-//! costs what it costs in any session. It is sealed with the session, and gone when that ends.
+//! The copy that a rehearsal works on (SPEC 3.17): the changes of the rehearsal so far, applied over the current
+//! memories. So it outlasts restarts and workers with every driver, and a call costs the same as in any session. It is
+//! sealed with the session, and removed when that ends.
 
 use std::collections::BTreeMap;
 

@@ -317,11 +317,11 @@ impl AgentHandle {
         let planned = self.plan_apply(loaded, &rehearsed, &rehearsal, actor, self.memoir.now());
         let (outcome, not_applied) = match planned {
             Ok(plan) => {
-                let mass = AppliedMass {
+                let core_size = AppliedMass {
                     core_tokens_before,
                     core_tokens_after: plan.decision.agent.tally.core_tokens,
                 };
-                (Ok(mass), plan.not_applied)
+                (Ok(core_size), plan.not_applied)
             }
             // The reason why the rehearsal cannot be applied is part of the response. Any other error, such as one of the
             // store, is an error here too.

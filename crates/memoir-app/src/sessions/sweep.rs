@@ -1,14 +1,12 @@
 //! Which agents are due for a session, and the schedule that queues their sessions (SPEC 3.1).
 //!
-//! The store proposes agents by what their rows say; each is opened and judged by the domain before
-//! anything is begun.
+//! The store proposes agents by the columns of their rows; the domain opens and judges each before anything is begun.
 //!
-//! The store seeks by account in indexes of the two times that the domain works out with every decision
-//! (`schedule::prospect`), and never looks at agents that are not due. What it finds is a proposal: the
-//! domain judges again (`schedule::due`) in the decision that queues the session, so that of several
-//! processes exactly one begins it, and a row that somebody changed begins nothing. An agent that cannot be
-//! asked (no model, a row that does not open) is told of once and passed over for ten minutes; a look that
-//! finds nobody writes nothing.
+//! The store seeks by account in indexes of two times that the domain computes with every decision
+//! (`schedule::prospect`), and never reads agents that are not due. A result is a proposal: the domain judges again
+//! (`schedule::due`) in the decision that queues the session. So exactly one of several processes begins it, and a
+//! tampered row begins nothing. An agent that cannot be asked (no model, an unreadable row) is reported once and
+//! skipped for ten minutes. A sweep that finds no agent writes nothing.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -93,7 +91,7 @@ impl Memoir {
     }
 }
 
-/// What a look at the schedule came to.
+/// The outcome of a sweep of the schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Scheduled {
     /// Sessions that were queued.
@@ -173,7 +171,7 @@ impl Scheduler {
                 self.passed_over.forget(scope.agent);
                 return true;
             }
-            // Somebody else was faster.
+            // Another process was faster.
             Err(Error::Start(StartRefusal::SessionOpen(_))) => return false,
             Err(error) => error,
         };
@@ -191,8 +189,8 @@ impl Scheduler {
     }
 
     async fn try_queue(&self, scope: AgentScope) -> Result<()> {
-        // The store's proposal rests on columns of a row that nobody has opened; here it is opened,
-        // and the domain says whether and why.
+        // The store's proposal is based on columns of an unopened row; here it is opened, and the domain decides
+        // whether and why.
         let judged = self.memoir.judged(scope).await?;
         let (agent, trigger) = judged.ok_or(Error::NotDue)?;
         let options = RefineOptions {

@@ -1,9 +1,9 @@
-//! Whose session a worker takes up next: accounts take turns, so that a thousand sessions of one delay
+//! Which account's session a worker acquires next: accounts take turns, so that a thousand sessions of one delay
 //! another's by at most one session for each worker.
 //!
-//! Within an account it is the oldest; those whose provider is at its limit are passed over. Limits and turns
-//! are those of one process. Where another process was faster with a session, they are after the same ones: from
-//! then on each goes through an account's sessions in an order of its own, until it looks at the queue and loses none.
+//! Within an account it is the oldest; those whose provider is at its limit are skipped. Limits and turns are those of
+//! one process. Once another process was faster with a session, each goes through an account's sessions in its own
+//! order. It ends with the first read of the queue without a conflict.
 
 use memoir_domain::{AccountId, SessionId};
 use memoir_store::WaitingSession;
@@ -16,7 +16,7 @@ pub struct Turns {
     accounts: AccountTurns,
     /// What no other process has, with which it goes through sessions in an order of its own.
     own: u64,
-    /// Whether another process was faster, in this look at the queue or the one before.
+    /// Whether another process was faster, in this read of the queue or the one before.
     is_contended: bool,
     /// Whether one was in this look.
     is_late: bool,
@@ -31,7 +31,7 @@ impl Turns {
         }
     }
 
-    /// The queue is looked at anew by a process that can take up so many sessions; how many it is to look at.
+    /// Begins a read of the queue by a process with `free` workers; returns how many sessions to read.
     pub fn look(&mut self, free: usize) -> usize {
         /// Room for others to go another way.
         const APART: usize = 16;
@@ -57,8 +57,8 @@ impl Turns {
     ) -> Option<&'a WaitingSession> {
         waiting.into_iter().min_by_key(|session| {
             let last = self.accounts.last(session.scope.account);
-            // Two processes may go after the same session: whoever takes it up commits under the agent's version, and
-            // only one of them succeeds (`take_up`). Different orders are enough to keep the commits that fail few.
+            // Two processes may try the same session: each acquires it by a commit under the agent's version, and only
+            // one succeeds (`take_up`). Different orders are enough to keep conflicts rare.
             let scattered = match self.is_contended {
                 true => self.scattered(session.id),
                 false => 0,

@@ -20,7 +20,7 @@ use crate::{AgentHandle, Error, Loaded, Result, SessionFacts, ShownSession};
 /// What rolling a session back would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RollBackPreview {
-    /// What the memories become; the journal entry that tells of it is left out.
+    /// The memories after it; the journal entry about it is omitted.
     pub changes: RewindPreview,
     /// Later changes of the same memories, which would be undone too; none for a session that runs.
     pub obstacles: Vec<Obstacle>,
@@ -28,7 +28,7 @@ pub struct RollBackPreview {
     pub newest_seq: u64,
 }
 
-/// What rolling a session back comes to: the agent that it was planned on, what is written, and what stands in the way.
+/// The plan of a rollback: the agent that it is based on, what is written, and the conflicts.
 type PlannedRollBack = (Loaded, Decision, Vec<Obstacle>);
 
 impl AgentHandle {
@@ -36,8 +36,8 @@ impl AgentHandle {
     /// changes too.
     ///
     /// # Errors
-    /// [`Error::InTheWay`] or [`Error::BeyondAgent`] with what stands in the way; [`Error::NotUndoable`] where
-    /// there is nothing to take back.
+    /// [`Error::InTheWay`] or [`Error::BeyondAgent`] with the conflicts; [`Error::NotUndoable`] where there is nothing
+    /// to undo.
     pub async fn roll_back(
         &self,
         id: SessionId,
@@ -48,8 +48,8 @@ impl AgentHandle {
             .await
     }
 
-    /// As [`AgentHandle::roll_back`], where no later session of the agent had the knife: an agent may undo its own only
-    /// that far back.
+    /// As [`AgentHandle::roll_back`], if no later session of the agent had session tools: an agent may undo only its
+    /// latest one.
     ///
     /// # Errors
     /// As for [`AgentHandle::roll_back`]; [`Error::NotLastSession`].
@@ -61,8 +61,8 @@ impl AgentHandle {
     ) -> Result<ShownSession> {
         self.decide_again(|| async {
             let planned = self.plan_roll_back(id, cascade, actor).await;
-            // This look comes after the reads of the plan. It sees a session that got the knife before these reads, and
-            // a session that gets it later changes the agent's version, so that the commit conflicts.
+            // This read follows the reads of the plan. It finds a session that got its tools before these reads. A
+            // session that gets them later changes the agent's version, so that the commit conflicts.
             let is_there = !matches!(planned, Err(Error::NoSession(_) | Error::Store(_)));
             if is_there && !self.is_last_session(id).await? {
                 return Err(Error::NotLastSession);
@@ -77,7 +77,7 @@ impl AgentHandle {
         let mut before = None;
         loop {
             let page = self.session_page(before, AT_ONCE).await?;
-            // Rehearsals and sessions that never had the knife have changed nothing that an undo could meet.
+            // Rehearsals and sessions that never had session tools have changed nothing that an undo could meet.
             let had_knife = |session: &&SessionFacts| {
                 session.id == id || (!session.rehearsal && session.pre_session_tokens.is_some())
             };
@@ -91,11 +91,11 @@ impl AgentHandle {
         }
     }
 
-    /// What [`AgentHandle::roll_back`] would do, later changes of the same memories included: what stands
-    /// in the way, and what the memories become. Without words.
+    /// A preview of [`AgentHandle::roll_back`] with later changes of the same memories: the conflicts, and the memories
+    /// after it. Without text.
     ///
     /// # Errors
-    /// [`Error::NotUndoable`] where there is nothing to take back.
+    /// [`Error::NotUndoable`] where there is nothing to undo.
     pub async fn preview_roll_back(&self, id: SessionId, actor: &Actor) -> Result<RollBackPreview> {
         let planned = self.decide_again(|| self.plan_roll_back(id, true, actor));
         let (loaded, decision, obstacles) = planned.await?;
@@ -139,7 +139,7 @@ impl AgentHandle {
             .ok_or(Error::SessionLost(id))
     }
 
-    /// What rolling back comes to, and what stands in the way of it.
+    /// Plans a rollback and finds its conflicts.
     async fn plan_roll_back(
         &self,
         id: SessionId,
@@ -154,8 +154,8 @@ impl AgentHandle {
                 self.plan_and_undo(&loaded, session, cascade, actor).await?;
             return Ok((loaded, decision, obstacles));
         }
-        // Read after the agent. Whoever edits in the session meanwhile moves the agent's version,
-        // so that what is decided on an older history is a conflict.
+        // Read after the agent. An edit in the session meanwhile increases the agent's version, so that a decision on
+        // an older history is a conflict.
         let (history, memories) = self.session_history(id).await?;
         let (agent, now) = (loaded.agent.clone(), self.memoir.now());
         let decision = rollback::roll_back_running(agent, session, &history, memories, actor, now);
@@ -178,8 +178,7 @@ impl AgentHandle {
                 obstacles: plan.obstacles,
             });
         }
-        // Also with `cascade`: an agent must not take back what an administrator did by way of its
-        // own session (SPEC 4.3).
+        // Also with `cascade`: an agent must not undo an administrator's change by way of its own session (SPEC 4.3).
         if !plan.is_allowed_to(actor.kind) {
             return Err(Error::BeyondAgent {
                 session: id,
@@ -218,8 +217,7 @@ impl AgentHandle {
         let Some(from_seq) = first else {
             return Ok(Vec::new());
         };
-        // Without a gap, and up to where the sealed row says that the log ends: one record less,
-        // and a change that stands in the way would not be seen.
+        // Without a gap, and up to the end in the sealed row: a missing record would hide a conflicting change.
         let rows = self.log_from(from_seq, loaded).await?;
         let key = Some(loaded.base.key());
         crate::parallel::map(rows, |row| crate::codec::record(key, row))

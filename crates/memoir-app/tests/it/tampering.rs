@@ -1095,7 +1095,7 @@ async fn spec_5_4_a_change_in_the_log_of_an_erased_agent_is_found_and_named() {
     });
     let verified = folder.open_at(&today).memoir.verify_all().await.unwrap();
     let problem = &verified[0].first_bad.as_ref().unwrap().problem;
-    assert!(problem.contains("no record tells of it"), "{problem}");
+    assert!(problem.contains("no record shows it"), "{problem}");
 }
 
 #[tokio::test]
@@ -1257,7 +1257,7 @@ async fn spec_5_5_a_token_that_memoir_did_not_write_opens_nothing() {
     }
 }
 
-/// A conversation that waits is no part of what an agent remembers, and no record tells of it before it is
+/// A conversation that waits is no part of what an agent remembers, and no record shows it before it is
 /// read: verifying says nothing of it. But no word of a message that was changed reaches a model.
 #[tokio::test]
 async fn spec_5_3_a_message_that_was_changed_is_not_read() {

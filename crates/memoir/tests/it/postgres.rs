@@ -728,7 +728,7 @@ fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() 
         (told(1, "agent"), told(1, "valid")),
         (json!("robin"), json!(false))
     );
-    let why = "the agent's key was destroyed, and no record tells of it: records were cut off";
+    let why = "the agent's key was destroyed, and no record shows it: records were cut off";
     assert_eq!(told(1, "misfits"), json!([{"seq": null, "problem": why}]));
     // Nor does that keep anybody from being told of everything else.
     let doctor = there.run(&["doctor"], "").stdout;

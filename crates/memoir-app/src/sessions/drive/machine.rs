@@ -16,9 +16,9 @@ use memoir_model::{
 use super::{Progress, reminder, typed::typed_call, within};
 use crate::{Price, SessionLimits, settings::MORE_ROOM};
 
-/// Most calls of one answer that are carried out; the others are told so.
-// More than a session has edits, with searches between them; each is a commit, and their results
-// are sent with every further turn.
+/// Most calls of one response that are carried out; the others get an error.
+// More than a session has edits, with searches between them; each is a commit, and their results are sent with every
+// further turn.
 const CALLS_PER_TURN: usize = 32;
 /// Answers in a row that may be cut off at the output limit.
 // With `MORE_ROOM` the third has sixteen times the room: what is cut off there too does not end.
@@ -48,7 +48,7 @@ pub(crate) enum SessionEvent {
     },
     /// A wait before another attempt is over.
     Waited { request: Box<ModelRequest> },
-    /// The knife was handed over.
+    /// The session tools were given.
     Opened {
         prompt: Prompt,
         tools: Vec<OfferedTool>,
@@ -62,7 +62,7 @@ pub(crate) enum SessionEvent {
 /// What is to be done.
 #[derive(Debug)]
 pub(crate) enum SessionEffect {
-    /// Tell whoever watches.
+    /// Notify the watchers.
     Note(Progress),
     /// Do this, and come back with what happened. At most one.
     Act(SessionAction),
@@ -75,7 +75,7 @@ pub(crate) enum SessionAction {
     Call(Box<ModelRequest>),
     /// Wait, then ask again.
     Wait(Duration, Box<ModelRequest>),
-    /// Hand the knife over.
+    /// Give the session tools.
     Open,
     /// Carry a tool's call out.
     RunTool(ToolCall),
@@ -104,7 +104,7 @@ pub(crate) struct Machine {
     cut: u32,
     /// What the session's prompt takes, in tokens: our own count, or the provider's where that is more.
     prompt_tokens: u64,
-    /// `None` until the knife is handed over.
+    /// `None` until the session tools are given.
     conversation: Option<Conversation>,
 }
 
@@ -201,8 +201,8 @@ impl Machine {
             }
             self.turns += 1;
         }
-        // What was cut off is neither a no nor a stop, and no call of it is carried out: it may lack its end.
-        // A yes stands at the beginning, and whatever is missing behind it changes nothing.
+        // A cut-off response is neither a refusal nor a stop, and no call of it is carried out: its end may be missing.
+        // Consent is at the beginning, so a missing end does not change it.
         let is_clear = self.conversation.is_none() && prompt::is_consent(reply.text.expose());
         if reply.finish == Finish::Length && !is_clear {
             return self.ask_with_more_room(request, at);

@@ -29,11 +29,11 @@ use crate::{AgentHandle, Error, Result, SessionFacts, spans};
 
 pub use progress::{Measure, Progress};
 
-/// Is told what happens while it happens.
+/// Progress callback.
 pub type Observer<'a> = dyn FnMut(&Progress) + Send + 'a;
 
 impl AgentHandle {
-    /// Runs one whole session with the agent's model, now. `observer` is told all words.
+    /// Runs one whole session with the agent's model, now. `observer` gets all text.
     pub(crate) async fn refine(
         &self,
         options: &RefineOptions,
@@ -53,7 +53,7 @@ impl AgentHandle {
             holder,
             used: Mutex::default(),
         };
-        // Boxed: a whole session is the largest of all futures, and lies on the stack of whoever polls it.
+        // Boxed: a whole session is the largest of all futures, and lies on the stack of the polling task.
         let session = Box::pin(Drive::new(self.clone(), &hold, model).run(observer)).await?;
         observer(&Progress::Ended {
             session: Box::new(session.clone()),
@@ -93,8 +93,8 @@ impl Hold {
 
     /// Waits for `work`, renewing the hold; `None` where the session was lost meanwhile.
     async fn during<T>(&self, work: impl Future<Output = T>) -> Result<Option<T>> {
-        // A third, so that one renewal may be lost and the next one still comes in time. The first
-        // tick is at once: a hold that is old by the time of a call is renewed before it.
+        // A third, so that one renewal may be lost and the next one still comes in time. The first tick is immediate:
+        // an old lease is renewed before the call.
         let mut beat = tokio::time::interval(self.agent.memoir.settings.lease / 3);
         tokio::pin!(work);
         loop {
@@ -280,8 +280,8 @@ impl<'a> Drive<'a> {
         let request = ToolRequest::read(&call.name, arguments);
         let called = self
             .agent
-            // Nothing here asks for the hold: the commit is fenced by the agent's version, which
-            // whoever closed the session has moved.
+            // No lease check is needed here: closing the session increases the agent's version, which fences the
+            // commit.
             .call(self.hold.id, &request, Some(self.machine.usage()))
             .await?;
         observer(&Progress::called(&request, &called));
@@ -296,7 +296,7 @@ impl<'a> Drive<'a> {
         .into())
     }
 
-    /// The session was ended by somebody else: what became of it stands in the store.
+    /// Another process ended the session: its outcome is in the store.
     async fn lost(&self) -> Result<Next> {
         let session = self.agent.session(self.hold.id).await?;
         // Another worker drives the session now, and will report its end.
@@ -328,7 +328,7 @@ pub(crate) fn within(limit: Duration, at: Duration) -> Result<(), EndReason> {
     }
 }
 
-/// What a model is told that stopped without completing. `typed` is the tool that it called in its text.
+/// The message to a model that stopped without completing. `typed` is the tool that it called in its text.
 pub(crate) fn reminder(typed: Option<&str>) -> PrivateText {
     match typed {
         Some(tool) => include_str!("reminder_typed.md")

@@ -35,14 +35,14 @@ pub enum Progress {
     Agreed,
     /// It did not.
     Declined {
-        /// Its answer; empty for whoever has no right to the agent's words.
+        /// Its response; empty for viewers without access to the agent's text.
         words: PrivateText,
     },
-    /// Doubles were put together, and the knife was handed over.
+    /// Duplicates were merged, and the session tools were given.
     Opened {
-        /// Doubles discarded.
+        /// Duplicates discarded.
         duplicates_removed: usize,
-        /// The mass now.
+        /// The core size now.
         pre_session_tokens: u64,
         /// The breaker's threshold.
         threshold: f64,
@@ -74,9 +74,9 @@ pub enum Progress {
         /// The code of a refusal.
         refused: Option<RefusalCode>,
     },
-    /// The breaker tripped, and everything was taken back.
+    /// The breaker tripped, and everything was rolled back.
     Tripped {
-        /// The mass and what was left of the distance.
+        /// The core size and the tokens that edits could still remove.
         #[serde(flatten)]
         measure: Measure,
     },
@@ -96,7 +96,7 @@ pub enum Progress {
     },
 }
 
-/// The mass around a call, in tokens.
+/// The core size around a call, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Measure {
     /// Before it.
@@ -118,8 +118,8 @@ impl Measure {
 }
 
 impl Progress {
-    /// For whoever has no right to the agent's words: those with which it declined are read under a grant, and then
-    /// stand on the record; whoever watches reads without one.
+    /// A copy for viewers without access to the agent's text. The text of a refusal is read under a grant, and then
+    /// recorded; watching reads without a grant.
     pub(crate) fn wordless(&self) -> Cow<'_, Self> {
         match self {
             Self::Declined { .. } => Cow::Owned(Self::Declined {

@@ -1,6 +1,5 @@
-//! Calls of tools that a model wrote as text instead of calling: models without native calls, and servers
-//! that do not read them, let them through as JSON, as tags or as code. Nothing is carried out from text; the
-//! model is told what became of it.
+//! Tool calls that a model wrote as text. Models without native calls, and servers that do not parse them, return them
+//! as JSON, tags or code. No call is carried out from text; the model is notified of that.
 
 use memoir_model::OfferedTool;
 
