@@ -43,8 +43,8 @@ CREATE TABLE log_key (
     wrapped bytea NOT NULL CHECK (length(wrapped) = 73)
 );
 
--- Whether the installation is closed: whether agents' words are shown to the agents only. At most one row; none
--- while nobody has said either.
+-- Whether the installation is closed: whether only the agents may read their texts. At most one row; none if this was
+-- never set.
 CREATE TABLE closing (
     -- Always 1.
     id bigint NOT NULL PRIMARY KEY CHECK (id = 1),

@@ -47,7 +47,7 @@ CREATE TABLE agents (
     -- A daily slot after this time brings a reflection; NULL where there is nothing to reflect on, or the
     -- schedule leaves it alone.
     reflect_after bigint,
-    -- The mass as a share of the budget, in millionths.
+    -- The core size as a share of the budget, in millionths.
     budget_share bigint NOT NULL,
     -- How many tokens a session that begins now could remove.
     removable_tokens bigint NOT NULL,
@@ -122,7 +122,7 @@ CREATE TABLE memories (
     core_seq bigint,
     -- When it was first saved.
     recorded_at bigint NOT NULL,
-    -- Words, tags, source, and what is known of the wordings that it stands for: text.
+    -- Text, tags, source, and data about the originals whose place it took.
     body bytea NOT NULL,
     PRIMARY KEY (agent_id, number),
     CHECK (shredded_at IS NULL OR discarded_at IS NOT NULL),
@@ -131,7 +131,7 @@ CREATE TABLE memories (
     CHECK (NOT is_summary OR kind = 'core')
 );
 
--- Brings the active memories of a kind, oldest first, past any number of discarded and faded ones; counts them and
+-- Finds the active memories of a kind, oldest first, past any number of discarded and expired ones. Counts them and
 -- their tokens without reading any.
 CREATE INDEX memories_active ON memories (agent_id, kind, created_at, number)
 INCLUDE (tokens) WHERE discarded_at IS NULL;
@@ -161,7 +161,7 @@ CREATE TABLE sessions (
     started_at bigint NOT NULL,
     -- When it ended.
     ended_at bigint,
-    -- When the hold on it lapses; NULL where nobody holds it.
+    -- When its lease expires; NULL without a lease.
     lease_until bigint,
     -- Who holds it: 64 random bits; set where lease_until is.
     lease_holder bigint,
@@ -179,7 +179,7 @@ CREATE UNIQUE INDEX sessions_running ON sessions (agent_id) WHERE state IN ('que
 -- Lists an agent's sessions by time.
 CREATE INDEX sessions_by_start ON sessions (agent_id, started_at, id);
 
--- Sessions that Memoir drives and nobody holds, oldest first of each account and model.
+-- Sessions that Memoir drives and no process leases, oldest first of each account and model.
 CREATE INDEX sessions_waiting ON sessions (account_id, COALESCE(model, ''), started_at, id)
 WHERE driver = 'model' AND lease_until IS NULL AND state IN ('queued', 'asking', 'open');
 
@@ -259,7 +259,7 @@ CREATE TABLE tokens (
     revoked_at bigint,
     -- The document's version: 1 as it was made, 2 once it was revoked.
     version bigint NOT NULL,
-    -- Document: whom it lets in, and until when.
+    -- Document: its rights and their end.
     open bytea NOT NULL,
     -- What shows that the document is as it was written.
     sealed bytea NOT NULL
@@ -343,7 +343,7 @@ CREATE TABLE transcripts (
     account_id bytea NOT NULL REFERENCES accounts (id),
     -- From when on those that wait are to be read; NULL where none waits.
     due_at bigint,
-    -- Until when somebody reads them; NULL where nobody does.
+    -- The end of the lease; NULL without a lease.
     claimed_until bigint,
     -- How often they were claimed, which is the latest claim's number.
     claims bigint NOT NULL,
@@ -354,7 +354,7 @@ CREATE TABLE transcripts (
 -- An account's agents whose messages are due, the one longest due first.
 CREATE INDEX transcripts_due ON transcripts (account_id, due_at) WHERE due_at IS NOT NULL;
 
--- Requests to be let in by an agent, and what became of them.
+-- Access requests and their outcomes.
 CREATE TABLE access_requests (
     -- Its identifier.
     id bytea NOT NULL PRIMARY KEY CHECK (length(id) = 16),
@@ -406,7 +406,7 @@ CREATE TABLE users (
 -- One user of a name in an account, whatever the case; finds it by name, until it is removed.
 CREATE UNIQUE INDEX users_by_name ON users (account_id, folded_name) WHERE removed_at IS NULL;
 
--- What requests with an idempotency key were answered, for whoever repeats one.
+-- Responses to requests with an idempotency key, for their repetition.
 CREATE TABLE replies (
     -- The tenant whose request it was.
     account_id bytea NOT NULL REFERENCES accounts (id),
@@ -429,17 +429,17 @@ CREATE TABLE replies (
 -- Finds the requests that are old enough to be forgotten.
 CREATE INDEX replies_by_time ON replies (recorded_at);
 
--- Receivers outside that are told when sessions end.
+-- External receivers that are notified when sessions end.
 CREATE TABLE receivers (
     -- What it is known by: its address is kept nowhere.
     digest bytea NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
     -- When a service last said that it is wanted.
     seen_at bigint NOT NULL,
-    -- When it asked for no more; NULL while it is told.
+    -- When it unsubscribed; NULL while it is notified.
     closed_at bigint
 );
 
--- Ends of sessions that are still to be told.
+-- Ends of sessions whose notification is pending.
 CREATE TABLE deliveries (
     -- To whom.
     receiver bytea NOT NULL REFERENCES receivers (digest),
@@ -447,7 +447,7 @@ CREATE TABLE deliveries (
     session_id bytea NOT NULL REFERENCES sessions (id),
     -- How many attempts were begun.
     attempt bigint NOT NULL,
-    -- From when on it is to be told, or told again.
+    -- When the next attempt is due.
     due_at bigint NOT NULL,
     PRIMARY KEY (receiver, session_id)
 );
@@ -479,7 +479,7 @@ FOR EACH STATEMENT EXECUTE FUNCTION memoir_refuse('audit records are never delet
 CREATE TRIGGER log_leaves_unchanged BEFORE UPDATE OR DELETE OR TRUNCATE ON log_leaves
 FOR EACH STATEMENT EXECUTE FUNCTION memoir_refuse('entries over all logs are never changed or deleted');
 
--- Whom a token lets in and with which secret stays as it is.
+-- A token's rights and secret are immutable.
 CREATE TRIGGER tokens_unchanged BEFORE UPDATE OF id, account_id, agent_id, digest, created_at ON tokens
 FOR EACH STATEMENT EXECUTE FUNCTION memoir_refuse('tokens are never changed but for their use and their end');
 
@@ -526,7 +526,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- The end of a session is told.
+-- Receivers are notified when a session ends.
 CREATE TRIGGER sessions_ended AFTER UPDATE OF ended_at ON sessions
 FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at IS NOT NULL) EXECUTE FUNCTION memoir_tell_end();
 
@@ -534,9 +534,9 @@ FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at IS NOT NULL) EXECUTE FU
 CREATE TRIGGER sessions_ended_at_once AFTER INSERT ON sessions
 FOR EACH ROW WHEN (new.ended_at IS NOT NULL) EXECUTE FUNCTION memoir_tell_end();
 
--- The second wall: whoever has not said in the transaction whose rows are to be reached, reaches none. What a
--- transaction may reach is an account or an agent by its identifier in hexadecimal digits, or `*` for what
--- spans accounts. The owner of the tables is held by it too; only a superuser is not.
+-- The second barrier: a transaction that has not named the rows to reach reaches none. It names an account or an agent
+-- by its identifier in hexadecimal digits, or `*` for queries across accounts. The owner of the tables is also
+-- restricted; only a superuser is not.
 DO $$
 DECLARE
     reach CONSTANT text := $q$current_setting('memoir.account', true)$q$;
@@ -564,11 +564,11 @@ BEGIN
     END LOOP;
 END $$;
 
--- Writes one decision: the agent, and of each kind of rows that most decisions write the first, where there is one
--- (its key is not NULL). As one statement it needs no other one that begins or ends a transaction, and never waits for
--- whoever sent it while it holds a lock. The database keeps the plans of a function's statements for as long as a
--- connection of its own lasts, behind a pooler too, where nothing that was prepared could be met again. It can do
--- nothing that whoever calls it could not: the walls hold it as they hold its caller.
+-- Writes one decision: the agent, and the first row of each kind that most decisions write, unless its key is NULL. As
+-- one statement it needs no statement that begins or ends a transaction, and never waits for its client while it holds
+-- a lock. The database keeps the plans of a function's statements as long as its own connection lasts, even behind a
+-- pooler, which cannot reuse prepared statements. It has no more rights than its caller: the policies restrict both
+-- alike.
 CREATE FUNCTION memoir_decide(
     the_agent bytea, the_account bytea, expected_version bigint,
     agent_next_seq bigint, agent_head bytea, agent_budget_share bigint, agent_removable_tokens bigint,

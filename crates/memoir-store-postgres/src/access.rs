@@ -15,10 +15,10 @@ use crate::{
     value::{Value, all, count, first, sought},
 };
 
-/// Keeps others from making and removing users until the transaction ends: what is decided by a look at all of
-/// them stays true.
-// This mode keeps out itself and every writer, and no reader: signing in goes on. In `READ
-// COMMITTED` the statement behind it sees all that was committed before the lock was had.
+/// Blocks other processes from creating and removing users until the transaction ends: a decision over all users
+/// remains true.
+// This mode excludes itself and every writer, but no reader: signing in works. In `READ COMMITTED` the next statement
+// reads all that was committed before the lock was acquired.
 const LOCK_USERS: &str = "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE";
 
 /// Removes the sealed part of the responses to an account's requests, also of those that are being executed.
@@ -70,7 +70,7 @@ impl PostgresStore {
         }
     }
 
-    /// Writes by these statements, and the decision that tells of it, all of it or nothing.
+    /// Writes by these statements, and the decision that records it, all or nothing.
     async fn write_with_commit(
         &self,
         mut statements: Vec<Statement<'_>>,
@@ -118,7 +118,7 @@ impl Access for PostgresStore {
             Err(fault) if fault.broken() == Some("tokens_by_digest") => {
                 Err(about("has the digest of another token"))
             }
-            // Somebody else wrote a later version of it.
+            // Another process wrote a later version.
             Err(fault) if fault.is_unmet(last) => Err(Error::Conflict),
             Err(fault) if fault.is_unmet(0) => {
                 Err(about("is of an agent that its account has not"))
@@ -282,9 +282,9 @@ impl Access for PostgresStore {
         let mut row = key();
         row.extend(values![&reply.request_digest, reply.recorded_at]);
         let statements = [Statement::new(enter, row), Statement::new(look, key())];
-        // Two statements of `READ COMMITTED`, so that the second sees a row that another transaction committed while
-        // the first waited for it. Three times: a row can be removed between the two, and a connection can break. To
-        // enter a request once more does no harm.
+        // Two statements of `READ COMMITTED`, so that the second reads a row that another transaction committed while
+        // the first waited for it. Three times: a row can be removed between the two, and a connection can break.
+        // Entering a request again is harmless.
         let mut lost = None;
         for _ in 0..3 {
             let answers = match self.write(Reach::Account(reply.account), &statements).await {

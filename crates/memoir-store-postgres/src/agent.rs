@@ -99,7 +99,7 @@ const PAGE: &str = "number > $3 AND ($4 IS NULL OR kind = $4) AND ($5 IS NULL OR
      AND ($11 IS NULL OR kind = 'archival' AND under = $11) \
      ORDER BY number LIMIT $12";
 
-/// What stands for the places of [`PAGE`]; `None` where no row has such a number.
+/// The values of [`PAGE`]'s parameters; `None` if no row can have such a number.
 fn page_values(page: &MemoryPage) -> Option<Vec<Value<'static>>> {
     let after = count(page.after, "memories", "number").ok()?;
     let under = page.under.map(|under| count(under.0, "memories", "under"));
@@ -172,9 +172,9 @@ const OPEN_REQUESTS: &str = concat!(
 #[async_trait]
 impl Store for PostgresStore {
     async fn snapshot(&self, scope: AgentScope, query: &AgentQuery) -> Result<Option<Snapshot>> {
-        // All statements are sent at once, before it is known whether the account has the agent. The wall of a table
-        // that knows the agent only lets through what is of the agent, whoever's it is: whether it is the account's, a
-        // statement on such a table asks itself. What else those without the account bring is dropped below, unread.
+        // All statements are sent together, before it is known whether the account has the agent. The policy of a table
+        // with an agent column only passes the agent's rows, of any account; statements on such a table check the
+        // account themselves. The other results are dropped below, unread, if the account lacks the agent.
         let agent = scope.agent.as_bytes();
         let mut statements = vec![
             Statement::new(AGENT, scoped(&scope)),
@@ -232,7 +232,7 @@ impl Store for PostgresStore {
         };
         let mut memories = all(next(), decode::memory)?;
         memories.sort_by_key(|memory| (memory.created_at, memory.number));
-        // Last, so that a row which cannot be is told by its number.
+        // Last, so that an impossible row is reported by its number.
         let row_counts = first(row_counts, decode::row_counts)?.unwrap_or_default();
         Ok(Some(Snapshot {
             agent,

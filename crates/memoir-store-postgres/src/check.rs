@@ -15,7 +15,7 @@ const RESTORE: &str = "stop Memoir, keep a copy of the database, and restore the
 const COMPARE: &str =
     "compare it with a checkpoint kept outside and with the last backup: records are missing";
 const ALTERED: &str =
-    "compare it with a checkpoint kept outside and with the last backup: somebody altered it";
+    "compare it with a checkpoint kept outside and with the last backup: it was altered";
 
 fn finding(problem: String, advice: &str) -> Finding {
     Finding {
@@ -70,7 +70,7 @@ const RULES: [(&str, &str); 6] = [
     ),
 ];
 
-/// Rows that are fetched at once while all of a table are read.
+/// Rows per fetch while a whole table is read.
 const FETCHED: usize = 1_000;
 
 /// Everything that is wrong with the database, as it is at one instant.
@@ -128,9 +128,8 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Names of what there is in the schema, as far as it can act or refuse; a table only where its rows are walled off
-/// for its owner too, a trigger only where it is on. A function with what it is given and does, where it does that with
-/// the rights and the settings of whoever calls it.
+/// Names of the schema's effective objects: tables with row level security that also binds the owner, enabled triggers,
+/// and functions with their parameters and bodies, if they run with the rights and settings of their caller.
 const OBJECTS: &str = "SELECT 'table', relname::text, NULL FROM pg_class \
      WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relforcerowsecurity \
          AND relrowsecurity AND EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid) \
@@ -220,7 +219,7 @@ pub(crate) async fn form(connections: &Connections) -> Result<Vec<Finding>> {
     }
     let findings = problems.into_iter().take(NAMED).map(|problem| {
         let problem =
-            format!("the form of the database was changed by somebody else than Memoir: {problem}");
+            format!("integrity check failed: the schema was modified outside Memoir: {problem}");
         finding(problem, RESTORE)
     });
     Ok(findings.collect())

@@ -90,9 +90,9 @@ pub(crate) async fn write(mut connection: PooledConnection, commit: Commit) -> R
             count_progress(&commit);
             Ok(())
         }
-        // Given back whole, so that the very same can be written once more: as it moves the agent's
-        // version, it is written once at most, and the second answer tells what became of the
-        // first. The connection is dropped with the transaction, which may still be committing.
+        // Returned whole, so that the caller can write the very same commit again. It moves the agent's version, so
+        // that it is written at most once, and the second outcome shows that of the first. The connection is dropped
+        // with the transaction, which may still be committing.
         Err(StatementFault::Lost(_)) => Err(Error::OutcomeUnknown(Box::new(commit))),
         Err(fault) => Err(fault.into()),
     }
@@ -105,17 +105,16 @@ async fn send(
     begins: bool,
     ends: bool,
 ) -> Result<(), StatementFault> {
-    // What was decided on an agent as it was need not fit the one that is there now, and is a conflict then, not
-    // an inconsistency: so the version is looked at all the same.
-    // What does not hold together is found before anything is sent, but it is only told where the
-    // version was right.
+    // What was decided on an earlier version of the agent need not fit the present one. That is a conflict, not an
+    // inconsistency, so the version is checked nevertheless. An inconsistent commit is found before anything is sent,
+    // but reported only if the version was right.
     let problem = commit.check().err();
     let Statements(mut statements, abouts) = match &problem {
         None => statements(commit)?,
         Some(_) => Statements::of_decision(commit, None, None, None)?,
     };
     let is_alone = match &mut statements[..] {
-        // One statement is a transaction by itself; that of a decision that does not hold together is taken back.
+        // One statement is a transaction by itself; that of an inconsistent decision is rolled back.
         [written] if begins && ends && problem.is_none() => {
             written.sql = calls(written.values.len()).alone.as_str().into();
             true
@@ -129,7 +128,7 @@ async fn send(
         (begins && !is_alone).then(|| connection.opening(reach, TransactionPurpose::Decide));
     let closing = match &problem {
         None => "COMMIT",
-        // The version is held against the row and given up again.
+        // The version is compared with the row and released again.
         Some(_) => "ROLLBACK",
     };
     let closing = (ends && !is_alone).then_some(closing);
@@ -177,7 +176,7 @@ pub(crate) async fn send_all(
 /// # Errors
 /// As for [`Store::commit_all`](memoir_store::Store::commit_all).
 pub(crate) async fn write_all(connections: &Connections, commits: Commits) -> Result<()> {
-    // Whoever gives them may keep the thread that asks waiting.
+    // The source of the commits may block its thread.
     let (give, mut next) = tokio::sync::mpsc::channel(1);
     tokio::task::spawn_blocking(move || {
         while let Some(commit) = commits.next() {
@@ -195,7 +194,7 @@ pub(crate) async fn write_all(connections: &Connections, commits: Commits) -> Re
         let Some(commit) = one else {
             if let Some(last) = last {
                 match connection.send(None, &[], Some("COMMIT")).await {
-                    // All of them may be written: the last one stands for them.
+                    // All of them may be written: the outcome of the last one decides.
                     Err(StatementFault::Lost(_)) => {
                         return Err(Error::OutcomeUnknown(Box::new(last)));
                     }
@@ -210,8 +209,7 @@ pub(crate) async fn write_all(connections: &Connections, commits: Commits) -> Re
         count_progress(&commit);
         last = Some(commit);
     }
-    // Whoever gives the decisions has gone before the last one. The connection is dropped without a
-    // `COMMIT`.
+    // The source stopped before the last decision. The connection is dropped without a `COMMIT`.
     Err(Error::Unfinished)
 }
 
@@ -265,7 +263,7 @@ pub(crate) fn meaning(
         Some(StatementSubject::Tokens) if fault.broken() == Some("tokens_by_digest") => {
             inconsistent("tokens", "has the digest of another token")
         }
-        // Somebody else wrote a later version of one.
+        // Another process wrote a later version of one.
         Some(StatementSubject::Tokens) if is_unmet => Error::Conflict.into(),
         Some(StatementSubject::Requests) if is_unmet => {
             inconsistent("access_requests", "is another request, or is over")
@@ -286,7 +284,7 @@ pub(crate) fn checked(commit: &Commit) -> Result<Statements<'_>> {
     statements(commit)
 }
 
-/// The statements of a decision: first its version, which keeps whoever else decides on the agent waiting.
+/// The statements of a decision: first its version, which makes other decisions on the agent wait.
 fn statements(commit: &Commit) -> Result<Statements<'_>> {
     let (agent, account) = (&commit.agent.scope.agent, &commit.agent.scope.account);
     let agent = agent.as_bytes();
@@ -334,12 +332,12 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
             StatementSubject::Bodies,
             Statement::new(sql, values![agent]),
         );
-        // So may an answer that is kept for whoever repeats a request.
+        // The stored responses to repeated requests can hold its text.
         let forget = Statement::new(access::FORGET_ANSWERS, values![account.as_bytes()]);
         statements.add(StatementSubject::Bodies, forget);
     }
     if is_erased {
-        // What is sealed under a key that is gone is of use to nobody.
+        // Nothing can decrypt these after the key is destroyed.
         for sql in [
             "DELETE FROM transcript_messages WHERE agent_id = $1",
             "DELETE FROM transcripts WHERE agent_id = $1",
@@ -392,7 +390,7 @@ struct Calls {
     within: String,
 }
 
-/// Both, with so many values; put together once, since every decision is written by one of them.
+/// Both, with so many values; built once, since every decision is written by one of them.
 fn calls(values: usize) -> &'static Calls {
     static CALLS: OnceLock<Calls> = OnceLock::new();
     CALLS.get_or_init(|| {
@@ -614,7 +612,7 @@ fn write_bodies<'row>(agent: &'row [u8; 16], rows: &'row [BodyRow]) -> Result<St
     Ok(met(sql, rows.len(), values))
 }
 
-/// Writes tokens. A row that was read a while ago must not take back a use that was noted meanwhile, nor an end.
+/// Writes tokens. A stale row must not undo a use or an end that was written meanwhile.
 pub(crate) fn write_tokens(rows: &[TokenRow]) -> Result<Statement<'_>> {
     let mut values = vec![counts(rows, "tokens", "version", |row| {
         row.document.version

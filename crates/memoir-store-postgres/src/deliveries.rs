@@ -1,5 +1,4 @@
-//! Which ends of sessions are still to be told, and to whom. The ends themselves are entered by triggers, in the
-//! transaction that ends the session.
+//! Pending notifications of ended sessions, by receiver. Triggers enter them in the transaction that ends the session.
 
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp};
@@ -63,8 +62,7 @@ impl Deliveries for PostgresStore {
         if found.is_empty() {
             return Ok(Vec::new());
         }
-        // `SKIP LOCKED`: several processes tell the ends of sessions at the same time, and each
-        // takes what no other one has in hand.
+        // `SKIP LOCKED`: several processes notify at the same time, and each leases what no other one leases.
         let claim = format!(
             "WITH claimed AS (UPDATE deliveries SET attempt = attempt + 1, due_at = $4 \
                  FROM (SELECT session_id AS id, due_at AS was_due FROM deliveries WHERE {due} \

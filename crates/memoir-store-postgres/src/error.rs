@@ -29,8 +29,8 @@ impl StatementFault {
                 Self::Refused(at, Box::new(refusal.clone()))
             }
             Some(refusal) => Self::Lost(message(refusal)),
-            // No word of the database: the connection broke, or what came over it made no sense.
-            // Either way nobody can say whether a commit that was sent was carried out.
+            // No response of the database: the connection broke, or the response was invalid. Whether a commit that was
+            // sent was carried out is unknown.
             None => Self::Lost(connection(error)),
         }
     }
@@ -144,7 +144,7 @@ fn refused(refusal: &DbError) -> Error {
     }
 }
 
-/// Whether it tells of a connection, as a pooler does of its own to the server.
+/// Whether it is about a connection, such as a pooler's own to the server.
 fn is_of_connection(refusal: &DbError) -> bool {
     // Class 08 of the standard's codes: connection exceptions.
     refusal.code().code().starts_with("08")
@@ -153,8 +153,8 @@ fn is_of_connection(refusal: &DbError) -> bool {
 fn is_end(refusal: &DbError) -> bool {
     match refusal.parsed_severity() {
         Some(severity) => matches!(severity, Severity::Fatal | Severity::Panic),
-        // PgBouncer, which also tells by an error that the server's connection broke, has the word only that the server
-        // may say in another language.
+        // PgBouncer also reports by an error that the server's connection broke. It has only the word that the server
+        // may write in another language.
         None => matches!(refusal.severity(), "FATAL" | "PANIC"),
     }
 }

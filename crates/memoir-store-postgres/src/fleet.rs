@@ -161,7 +161,7 @@ impl Fleet for PostgresStore {
     }
 
     async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice> {
-        // No list has as many agents as nobody can count.
+        // No list has more agents than an `i64` can count.
         let offset = i64::try_from(page.offset).unwrap_or(i64::MAX);
         let rank = match page.order {
             FleetOrder::Name => "NULL::int8",
@@ -272,7 +272,7 @@ impl Fleet for PostgresStore {
             account.as_bytes(),
             after.map(|place| place.recorded_at),
             after.as_ref().map(|place| place.agent.as_bytes()),
-            // A cursor is given back by whoever has it, and may hold anything.
+            // A cursor comes from a client, and may hold anything.
             after.map(|place| i64::try_from(place.seq).unwrap_or(i64::MAX)),
             limit,
         ]);
@@ -359,8 +359,8 @@ impl Fleet for PostgresStore {
     }
 
     async fn due_agents(&self, query: &DueQuery) -> Result<Vec<AgentScope>> {
-        // A `weekly_after` that lies ahead by more was written by a clock that has been put back
-        // since. It is proposed as due, and whoever takes it up judges by the agent itself.
+        // A `weekly_after` further ahead was written before the clock was set back. It is proposed as due, and the
+        // process that leases it decides by the agent itself.
         let ahead = query.now.plus_days(AHEAD_DAYS);
         let except = query.except.iter().map(|agent| Some(&agent.as_bytes()[..]));
         let mut values = values![
@@ -551,7 +551,7 @@ impl Fleet for PostgresStore {
             &self.rows(Reach::Fleet, sql, values![first]).await?,
             decode::leaf,
         )?;
-        // Entries are told by where they stand in the answer: one that is missing must not move the others.
+        // Entries are known by their position in the result: a missing one must not move the others.
         let placed = (from..).zip(placed);
         placed
             .map(|(expected, (position, leaf))| match position == expected {
@@ -586,8 +586,7 @@ impl Fleet for PostgresStore {
         let statements = [
             // One after the other: each begins where the one before it has ended.
             Statement::new(
-                // The position is counted by a look at the last one, which two transactions beside
-                // each other would both see.
+                // The position is computed from the last one, which two concurrent transactions would both read.
                 "LOCK TABLE log_leaves IN SHARE ROW EXCLUSIVE MODE",
                 values![],
             ),

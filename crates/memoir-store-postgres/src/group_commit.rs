@@ -1,12 +1,12 @@
 //! Group commit: decisions that wait for a connection share a transaction.
 //!
-//! To end a transaction takes the database about half as long as to write a decision. Where all connections are taken,
-//! decisions queue up, and whoever gets a connection first takes a share of them along.
+//! Ending a transaction takes the database about half as long as writing a decision. While all connections are in use,
+//! decisions queue up, and the first caller to get a connection takes a share of them along.
 //!
-//! Only decisions that are one statement are written so, each of another agent, in the order of the agents: two such
-//! transactions never wait for each other crosswise. A refusal of one takes the transaction down, of which nothing is
-//! left then, and each of its decisions is written by itself: it is told what it would have been told alone. Where the
-//! answer to the transaction is lost, what became of none of them is known.
+//! Only decisions of one statement are written so, each of another agent, in the order of the agents, so that two such
+//! transactions cannot deadlock. If one is refused, the transaction fails without effect, and each decision is written
+//! by itself, with the outcome that it would have had alone. If the response to the transaction is lost, the outcome of
+//! all of them is unknown.
 
 use std::{
     collections::{BTreeMap, VecDeque, btree_map::Entry},
@@ -40,13 +40,13 @@ struct QueuedDecision {
 }
 
 impl QueuedDecision {
-    /// Writes it by itself, and tells what became of it.
+    /// Writes it by itself, and sends the outcome to its caller.
     async fn write(self, connections: &Connections) {
         let written = match connections.take().await {
             Ok(connection) => commit::write(connection, self.commit).await,
             Err(error) => Err(error),
         };
-        tell(self.answer, written);
+        respond(self.answer, written);
     }
 }
 
@@ -79,7 +79,7 @@ impl DecisionQueue {
 
     /// What one transaction writes, in the order of the agents.
     fn share(&mut self) -> Vec<QueuedDecision> {
-        // Whoever has gone is not written for.
+        // Decisions of callers that have gone are not written.
         self.waiting.retain(|one| !one.answer.is_closed());
         let most = self.waiting.len().div_ceil(SHARES).min(MOST);
         let mut share: BTreeMap<AgentId, QueuedDecision> = BTreeMap::new();
@@ -91,7 +91,7 @@ impl DecisionQueue {
                 Entry::Vacant(place) => {
                     place.insert(one);
                 }
-                // Of two decisions on one version of an agent the first is written, and the second is to be told so.
+                // Of two decisions on one version of an agent the first is written, and the second gets a conflict.
                 Entry::Occupied(_) => later.push_back(one),
             }
         }
@@ -111,7 +111,7 @@ impl GroupCommit {
     /// # Errors
     /// As for [`Store::commit`](memoir_store::Store::commit).
     pub(crate) async fn write(&self, connections: &Arc<Connections>, commit: Commit) -> Result<()> {
-        // Whoever waits came first.
+        // Waiting callers come first.
         let is_empty = self.queue().waiting.is_empty();
         if is_empty && let Some(connection) = connections.take_free().await? {
             return commit::write(connection, commit).await;
@@ -148,7 +148,7 @@ impl GroupCommit {
     }
 }
 
-fn tell(caller: oneshot::Sender<Result<()>>, answer: Result<()>) {
+fn respond(caller: oneshot::Sender<Result<()>>, answer: Result<()>) {
     // A caller who has gone needs no answer.
     let _ = caller.send(answer);
 }
@@ -159,7 +159,7 @@ fn outcome_of(answer: Result<Result<()>, oneshot::error::RecvError>) -> Result<(
     answer.unwrap_or(Err(Error::Closed))
 }
 
-/// Writes decisions in one transaction, and tells their callers.
+/// Writes decisions in one transaction, and sends their outcomes to their callers.
 async fn write_share(
     connections: Arc<Connections>,
     mut connection: PooledConnection,
@@ -171,13 +171,13 @@ async fn write_share(
             connection.give_back();
             for one in share {
                 commit::count_progress(&one.commit);
-                tell(one.answer, Ok(()));
+                respond(one.answer, Ok(()));
             }
         }
         Err(StatementFault::Lost(_)) => {
             // As of one alone, which is dropped with its connection.
             for one in share {
-                tell(one.answer, Err(Error::OutcomeUnknown(Box::new(one.commit))));
+                respond(one.answer, Err(Error::OutcomeUnknown(Box::new(one.commit))));
             }
         }
         Err(_) => {

@@ -143,7 +143,7 @@ impl PostgresKeys {
         self.wait(migrate::run(&self.connections, KEY_MIGRATIONS))
     }
 
-    /// Whoever reads the data, or makes copies of them, must not get the keys by that.
+    /// Access to the data or their copies must not include the keys.
     fn check_apart(&self, data: &DatabaseIdentity) -> Result<()> {
         let own = self.wait(DatabaseIdentity::of(&self.connections))?;
         if (&own.server, &own.database) != (&data.server, &data.database) {
@@ -155,7 +155,7 @@ impl PostgresKeys {
             () => return Ok(()),
         };
         Err(self.unusable(format!(
-            "it lies {shared}: whoever has these would have the keys too; give it a database of its own, or a schema \
+            "it lies {shared}: access to the data would include the keys; give it a database of its own, or a schema \
              with a role of its own"
         )))
     }
@@ -225,10 +225,10 @@ impl PostgresKeys {
             match self.connections.write(Reach::Fleet, &all).await {
                 Err(fault) if fault.is_unmet(0) => Ok(Err(inconsistent(
                     "master",
-                    "a trigger or a rule stands in its schema: somebody changed it",
+                    "a trigger or a rule in its schema was added outside Memoir",
                 ))),
-                // Not told apart: another master key, another generation, or a row that is there
-                // already all mean that what was read is out of date.
+                // Not distinguished: another master key, another generation, or an existing row all mean that the
+                // caller's read is out of date.
                 Err(fault) if (1..all.len()).any(|at| fault.is_unmet(at)) => {
                     Ok(Err(Error::Overtaken))
                 }
@@ -272,8 +272,8 @@ impl KeyRows for PostgresKeys {
     }
 
     fn changes(&self) -> Result<Changes> {
-        // `None` makes whoever asked read, and reading fails where the key store cannot be reached:
-        // nothing is ever rested on for longer than `FRESH`.
+        // `None` makes the caller read, and reading fails if the key store cannot be reached: a value is never used for
+        // longer than `FRESH`.
         let seen = self.seen().filter(|seen| seen.asked_at.elapsed() < FRESH);
         Ok(seen.and_then(|seen| u64::try_from(seen.generation).ok()))
     }
@@ -318,9 +318,8 @@ impl KeyRows for PostgresKeys {
         })?;
         let rows = |at: usize| answers.get(at).into_iter().flatten();
         let Some(master) = rows(0).next() else {
-            // The tables are there and empty: `fill` makes a key store of them. A key store that
-            // was emptied by somebody looks the same, which `unlock` refuses where a database was
-            // sealed before (`must_exist`).
+            // Existing empty tables: `fill` makes a key store of them. A key store that was emptied is
+            // indistinguishable; `unlock` refuses it for a database that was sealed before (`must_exist`).
             return Ok(KeyStoreContents::default());
         };
         let generation: i64 = get(master, 2, "master")?;
@@ -354,8 +353,8 @@ impl KeyRows for PostgresKeys {
         statements.extend(contents.closing.as_ref().map(set_closing));
         self.wait(async {
             match self.connections.write(Reach::Fleet, &statements).await {
-                // Somebody else filled it at the same time, and theirs stays. Whoever opens it next
-                // finds which master key it needs.
+                // Another process filled it at the same time, and its content remains. Opening it next finds which
+                // master key it needs.
                 Err(fault) if fault.is_unmet(0) => Ok(()),
                 filled => filled.map(drop),
             }
@@ -366,8 +365,7 @@ impl KeyRows for PostgresKeys {
         let add = add_agents(std::slice::from_ref(row));
         let generation = self.change(Some(under), None, vec![add])?;
         let after = u64::try_from(generation).ok();
-        // By `COUNT` in the same transaction, which holds the row: nobody else's change lies
-        // between the two.
+        // By `COUNT` in the same transaction, which locks the row: no other change lies between the two.
         let before = after.map(|after| after.saturating_sub(1));
         Ok(WrittenChange { before, after })
     }
@@ -382,8 +380,7 @@ impl KeyRows for PostgresKeys {
     }
 
     fn destroy(&self, scope: AgentScope, now: Timestamp) -> Result<bool> {
-        // `wrapped IS NOT NULL` keeps the time of the first destruction, and tells whether it was
-        // this one.
+        // `wrapped IS NOT NULL` keeps the time of the first destruction, and shows whether it was this one.
         let destroy = met(
             "UPDATE agent_keys SET wrapped = NULL, destroyed_at = $3 \
              WHERE account_id = $1 AND agent_id = $2 AND wrapped IS NOT NULL",
@@ -527,7 +524,7 @@ fn inconsistent(table: &'static str, problem: &str) -> Error {
     }
 }
 
-/// As the key store tells it.
+/// Converts to the key store's error.
 fn error_of(store: &str, error: memoir_store::Error) -> Error {
     use memoir_store::Error as Stored;
     match error {

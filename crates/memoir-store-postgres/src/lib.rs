@@ -4,15 +4,15 @@
 //! superuser, and works behind a pooler that hands each transaction to another connection: nothing is prepared,
 //! set, locked or listened to beyond a transaction, unless the URL says that there is no pooler (`prepare=true`).
 //!
-//! Each method is one transaction and, as far as it can, one round trip (`pool.rs`). A decision is written under the
-//! version of its agent: the statement that counts it up holds the agent until the transaction ends, so that
-//! decisions on one agent come one after the other, and those on different agents beside each other; where all
-//! connections are taken, several share a transaction (`group_commit.rs`). What is decided by a look at many rows (the
-//! first user, the last one, the log over all heads) locks their table first.
+//! Each method is one transaction and, as far as it can, one round trip (`pool.rs`). A decision is written under its
+//! agent's version: the statement that increments it locks the agent until the transaction ends. Decisions on one agent
+//! are therefore sequential, and those on different agents concurrent. While all connections are in use, several share
+//! a transaction (`group_commit.rs`). A decision over many rows (the first user, the last one, the log over all heads)
+//! locks their table first.
 //!
-//! Every transaction says whose rows it reaches, and policies of the tables hold it to that (`migrations`). What was
-//! replaced leaves the disk when PostgreSQL gets to it: with its vacuum, and once its write-ahead log has been
-//! recycled. Whoever has the disk before can find what was replaced, sealed.
+//! Every transaction names the rows that it reaches, and policies of the tables enforce it (`migrations`). Replaced
+//! data leave the disk with PostgreSQL's vacuum, and once its write-ahead log has been recycled. With access to the
+//! disk before that, the replaced data can be found, sealed.
 
 #[macro_use]
 mod value;
@@ -57,7 +57,7 @@ const OLDEST: i64 = 140_000;
 /// The most connections of one process to the data; those to its keys come to that.
 const CONNECTIONS: usize = 8;
 
-/// How long it may take until a connection that leads nowhere is given up.
+/// Time without a response after which a connection counts as broken.
 const UNANSWERED: Duration = Duration::from_secs(10);
 
 /// A store in a database of PostgreSQL. Clones share its connections.
@@ -103,8 +103,7 @@ impl PostgresStore {
             let problem = format!("migrations are pending: {}", names.join(", "));
             return Err(store.unusable(problem));
         }
-        // Half of a move may have an agent without its log, or the other way round: whoever opened
-        // it would find what looks like damage.
+        // Half of a move may have an agent without its log, or the reverse, which would look like damage.
         if store.is_being_filled().await? {
             let problem = "a move into it has not come to its end; give `memoir move` once more";
             return Err(store.unusable(problem.to_owned()));
@@ -227,15 +226,14 @@ struct Configured {
 /// are. Statements are prepared where it says `prepare=true`: that no pooler stands before the server.
 fn configured(url: &str) -> Result<Configured> {
     let (url, prepares) = without_prepare(url);
-    // Neither the URL nor what is wrong with it is told: it may hold a password.
+    // The error names neither the URL nor its fault: it may hold a password.
     let mut config: Config = url.parse().map_err(|_| Error::Open {
         location: "postgres:".to_owned(),
         problem: "the URL is not one of PostgreSQL".to_owned(),
     })?;
     let location = location(&config);
-    // What leaves the machine is secret unless the URL says otherwise. An address goes before a name,
-    // whatever the name says; and `prefer`, which the driver takes where nothing is said, would let
-    // whoever stands between answer that the server has no TLS.
+    // Remote connections are encrypted unless the URL disables it. An address goes before a name, whatever the name is.
+    // The driver's default, `prefer`, would let an attacker between both claim that the server has no TLS.
     let is_here = config.get_hosts().iter().all(is_local)
         && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
     if is_here {
@@ -306,7 +304,7 @@ impl DatabaseRole {
 /// Where something lies, and as whom it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseIdentity {
-    /// When the server was started, which tells it from others.
+    /// When the server was started, which distinguishes it from others.
     server: String,
     database: String,
     schema: String,

@@ -1,9 +1,8 @@
-//! What brings a database up to the present format: files that are run in their order, each once and in a
-//! transaction of its own.
+//! Migrates a database to the present format: files that run in their order, each once and in a transaction of its own.
 //!
-//! A migration changes one table that is there at most: whoever uses several of them meanwhile is then never waited
-//! for in a circle. It only adds, so that the version of Memoir before it goes on working beside the one that brings it:
-//! a function that is to do more gets another name, and the one before stays.
+//! A migration changes at most one existing table, so that it cannot deadlock with transactions that use several of
+//! them. It only adds, so that the previous version of Memoir continues to work beside the migrating one: a function
+//! with more effects gets another name, and the previous one remains.
 
 use std::time::Duration;
 
@@ -40,8 +39,8 @@ pub const KEY_MIGRATIONS: &[Migration] = &[Migration {
 }];
 
 /// Attempts to get at the tables while others use them.
-// Each attempt waits up to the lock's limit of five seconds, so that whoever migrates hears after
-// about half a minute that others use the tables.
+// Each attempt waits up to the lock's limit of five seconds: after about half a minute the migration fails, since other
+// processes use the tables.
 const ATTEMPTS: u32 = 5;
 const BETWEEN: Duration = Duration::from_secs(1);
 
@@ -57,7 +56,7 @@ pub(crate) async fn pending(
     connections: &Connections,
     migrations: &'static [Migration],
 ) -> Result<&'static [Migration]> {
-    // In another schema on the search path it is somebody else's.
+    // In another schema on the search path it belongs to another application.
     let is_there = "SELECT 1 FROM pg_class WHERE relname = 'memoir_migrations' \
          AND relnamespace = current_schema()::regnamespace";
     let found = connections.rows(Reach::Fleet, is_there, values![]).await?;
@@ -70,7 +69,7 @@ pub(crate) async fn pending(
     let done = last
         .and_then(|last: i64| usize::try_from(last).ok())
         .unwrap_or(0);
-    // What a newer version added is in nobody's way.
+    // Additions of a newer version do no harm.
     Ok(migrations.get(done..).unwrap_or_default())
 }
 
@@ -88,7 +87,7 @@ pub(crate) async fn run(
         // No lock over all migrations: of two who run the same one, the second waits at the table's
         // name or at the number's key, fails there, and finds it done.
         while let Err(fault) = run_one(connections, migration).await {
-            // Somebody else may have run it meanwhile.
+            // Another process may have run it meanwhile.
             if pending(connections, migrations)
                 .await?
                 .iter()

@@ -42,8 +42,8 @@ use crate::{
 };
 
 /// How long a caller waits for one of them.
-// As long as a transaction may wait for a lock: whoever finds all connections held by such
-// transactions hears that the store is busy at about the time that they do.
+// As long as a transaction may wait for a lock: while such transactions hold all connections, further callers get
+// `Busy` at about the same time as they do.
 const WAIT: Duration = Duration::from_secs(5);
 /// How long making a connection may take.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -57,8 +57,8 @@ const SILENCE: Duration = Duration::from_secs(1);
 /// How long a probe may take, from making its connection to its answer.
 const PROBE: Duration = Duration::from_millis(1_500);
 
-/// How long a transaction may wait for another one, a statement may run, and a transaction may stay open while
-/// nothing is asked of it, in milliseconds: a process that is held up keeps nobody else from an agent for longer.
+/// How long a transaction may wait for another one, a statement may run, and a transaction may stay open while idle, in
+/// milliseconds: a blocked process does not block others from an agent for longer.
 // The database keeps these, not this process: they also end what a process has begun that is
 // stopped, or cut off without its connection being closed. A decision that is one statement has the first of them
 // from `memoir_decide`, which can wait for nothing but a lock, and never for its process. Behind a pooler it has the
@@ -88,12 +88,11 @@ impl TransactionPurpose {
             // One snapshot for all statements, taken by the first of them. Being read-only, such a
             // transaction can never fail for what others write beside it.
             Self::Look | Self::Find => "REPEATABLE READ READ ONLY",
-            // A statement that waited for a row sees it as the one before has left it and compares
-            // its condition again, so that an agent's version that was counted up meanwhile is a
-            // condition that is not met. With `REPEATABLE READ` the same would be a failure of
-            // serialization, which does not say what was not as expected.
-            // Not said to write: where whoever runs the database, or keeps it from filling up, has made that
-            // the exception, it is refused, as what is one statement is.
+            // A statement that waited for a row reads it as the previous transaction left it and compares its condition
+            // again, so that an incremented agent's version is an unmet condition. `REPEATABLE READ` would fail with a
+            // serialization error, which does not name the unmet condition. Not declared `READ WRITE`: if an
+            // administrator, or a guard against a full disk, has made read-only the default, it is refused, as a single
+            // statement is.
             Self::Write | Self::Decide => "READ COMMITTED",
         }
     }
@@ -148,7 +147,7 @@ impl<'value> Statement<'value> {
         }
     }
 
-    /// The same, which is put together anew each time and comes again all the same.
+    /// The same for a statement that is built anew each time and is repeated nevertheless.
     #[must_use]
     pub(crate) fn repeating(self) -> Self {
         Self {
@@ -309,7 +308,7 @@ impl Connections {
         &self.location
     }
 
-    /// A connection of its own until it is given back.
+    /// A connection for one caller until it is released.
     ///
     /// # Errors
     /// [`Error::Busy`] where none came free in time; [`Error::Unreachable`] where none can be made.
@@ -459,11 +458,11 @@ impl Connections {
         Ok(answers.pop().unwrap_or_default())
     }
 
-    /// Writes all of it or nothing; each statement sees what others had written when it began. On the disk once
-    /// this returns.
+    /// Writes all of it or nothing; each statement reads what others had written when it began. On the disk once this
+    /// returns.
     ///
     /// # Errors
-    /// [`StatementFault::Refused`] with the statement's place; [`StatementFault::Lost`] where nobody knows.
+    /// [`StatementFault::Refused`] with the statement's place; [`StatementFault::Lost`] if the outcome is unknown.
     pub(crate) async fn write(
         &self,
         reach: Reach,
@@ -526,8 +525,8 @@ async fn answered<T>(
     }
 }
 
-/// A connection that is closed, and its transaction rolled back, unless it is given back: whoever is interrupted,
-/// or does not know how a transaction ended, leaves nothing open for the next caller.
+/// A connection that is closed, and its transaction rolled back, unless it is released. After an interruption or with
+/// an unknown outcome, it leaves no open transaction for the next caller.
 pub(crate) struct PooledConnection {
     object: Option<Object>,
     prepares: bool,
@@ -611,9 +610,8 @@ impl PooledConnection {
             if fault.is_full() {
                 self.is_full.store(true, Ordering::Relaxed);
             }
-            // `COMMIT` of a transaction in which a statement failed rolls it back, and was sent:
-            // the connection is clean. Without a closing statement, or with an unknown outcome, it
-            // is not given back, and closes.
+            // `COMMIT` of a transaction in which a statement failed rolls it back, and was sent: the connection is
+            // clean. Without a closing statement, or with an unknown outcome, it is not released, and closes.
             if closing.is_some() && matches!(fault, StatementFault::Refused(..)) {
                 self.give_back();
             }

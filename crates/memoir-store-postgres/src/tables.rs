@@ -13,7 +13,7 @@ use crate::{
     value::{Value, all},
 };
 
-/// Where the migrations that were run are told, the number of a move into the database that has not come to its end.
+/// Where `memoir_migrations` marks an unfinished move into the database.
 // Migrations count from 1, so that this is the number of none, and `max(number)` is not moved by
 // it.
 const MOVE: i64 = -1;
@@ -101,8 +101,8 @@ impl PostgresStore {
         Ok(!rows.is_empty())
     }
 
-    /// Notes that a move into the database begins, and with `false` that it came to its end: in between nobody opens
-    /// it. What the planner is to know of the rows is worked out at the end, for whoever reads them next.
+    /// Marks the begin of a move into the database, and with `false` its end; in between the database cannot be opened.
+    /// The end also updates the planner's statistics for the next readers.
     ///
     /// # Errors
     /// Those of the database.

@@ -1,7 +1,7 @@
 //! Conversations that wait to be read.
 //!
-//! Whoever changes what waits, or when it is due, holds the agent first, as whoever commits does: the numbers of
-//! messages have no gaps, and none is overlooked by somebody who ends a claim while it comes.
+//! A change of the waiting messages or their due time locks the agent first, as a commit does. The numbers of messages
+//! have no gaps, and a lease that ends concurrently overlooks none.
 
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentScope, Timestamp, absorption::MessageState};
@@ -74,8 +74,8 @@ impl Transcripts for PostgresStore {
             Value::Bytes(Some(scope.account.as_bytes())),
         ]);
         values.extend(values![due_at, hurry]);
-        // Of a message that comes twice the first one counts. Somebody who reads just now goes on with what is
-        // entered; a wait after failures is over.
+        // Of a message that comes twice the first one counts. A lease that is held continues with the new messages; a
+        // wait after failures ends.
         let sql = "WITH given AS (SELECT DISTINCT ON (digest) digest, tokens, received_at, body, place \
                  FROM unnest($2, $3, $4, $5) WITH ORDINALITY AS given (digest, tokens, received_at, body, place) \
                  ORDER BY digest, place), \
@@ -107,8 +107,7 @@ impl Transcripts for PostgresStore {
     async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>> {
         let mut values = scoped(&scope);
         values.push(i64::try_from(tokens).unwrap_or(i64::MAX).into());
-        // The first message is given however long it is: it would otherwise stand in the way of all
-        // behind it for ever.
+        // The first message is returned however long it is: it would otherwise block all later ones.
         let sql = concat!(
             "SELECT ",
             message_columns!(),
@@ -191,9 +190,8 @@ impl Transcripts for PostgresStore {
         let mut values = scoped(&scope);
         let furthest = now.map(|now| now.plus_days(FURTHEST_DAYS));
         values.extend(values![now, until, furthest]);
-        // Of two who claim at the same time the second waits for the row, and finds `due_at` moved.
-        // Where the one who reads dies, the messages are due again at the end of the claim, and
-        // nobody has to clear up.
+        // Of two concurrent claimants the second waits for the row, and finds `due_at` moved. If the process dies, the
+        // messages are due again at the end of the lease without a cleanup.
         let sql = "UPDATE transcripts SET claimed_until = $4, due_at = $4, claims = claims + 1 \
              WHERE agent_id = $1 AND account_id = $2 \
                  AND (due_at <= coalesce($3, due_at) OR due_at > $5) RETURNING claims";
@@ -234,8 +232,7 @@ impl Transcripts for PostgresStore {
             failures,
             count(claim, "transcripts", "claims")?
         ]);
-        // With the agent held: a message that is being entered just now either is seen here or sees
-        // the claim ended.
+        // With the agent locked: a message that is entered concurrently is either found here or finds the lease ended.
         let sql = "UPDATE transcripts SET claimed_until = NULL, failures = $4, \
                  due_at = CASE WHEN EXISTS (SELECT 1 FROM transcript_messages \
                      WHERE agent_id = $1 AND state = 'pending') THEN $3 END \

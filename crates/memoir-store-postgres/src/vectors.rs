@@ -1,5 +1,5 @@
-//! Vectors of memories. Whoever keeps some holds the agent first, as whoever commits does: none is kept of a memory
-//! that is just being written anew.
+//! Vectors of memories. Storing some locks the agent first, as a commit does: none is stored for a memory that is being
+//! rewritten.
 
 use async_trait::async_trait;
 use memoir_domain::{AgentScope, memory::Number};
@@ -26,10 +26,9 @@ macro_rules! lives {
     };
 }
 
-/// Holds the agent, whoever's it is: the condition of what follows tells.
-// Without the hold, the row of a memory could be written anew between the look at its version and
-// the insertion: the decision's own deletion would not see the vector that is not committed yet,
-// and words that were shredded would leave one behind.
+/// Locks the agent. The next statement's condition reports a wrong account.
+// Without the lock, the row of a memory could be rewritten between the check of its version and the insertion. The
+// decision's own deletion would not find the uncommitted vector, and a shredded text would leave one behind.
 const HOLD: &str = "SELECT id FROM agents WHERE id = $1 AND account_id = $2 FOR NO KEY UPDATE";
 
 #[async_trait]

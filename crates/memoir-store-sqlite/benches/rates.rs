@@ -30,7 +30,7 @@ use rusqlite::{Connection, params};
 const IMPORTED: u64 = 100_000;
 /// Edits of one caller.
 const EDITS: u64 = 2_000;
-/// Callers at once, and the edits of each.
+/// Concurrent callers, and the edits of each.
 const CALLERS: u64 = 64;
 const EDITS_EACH: u64 = 200;
 
@@ -439,8 +439,8 @@ async fn edits(path: &Path) {
             ..AgentQuery::default()
         };
         let snapshot = store.snapshot(row.scope, &wanted).await.unwrap().unwrap();
-        let wordings = [1 + round % 500, 501 + round % 500];
-        store.records_at(row.scope, &wordings).await.unwrap();
+        let chosen = [1 + round % 500, 501 + round % 500];
+        store.records_at(row.scope, &chosen).await.unwrap();
         reads.push(began.elapsed());
         let commit = editing(&snapshot.agent, round);
         store.commit(commit).await.unwrap();

@@ -133,7 +133,7 @@ CREATE TABLE memories (
     CHECK (is_summary = 0 OR kind = 'core')
 ) STRICT, WITHOUT ROWID;
 
--- Brings the active memories of a kind, oldest first, past any number of discarded and faded ones; counts them and
+-- Finds the active memories of a kind, oldest first, past any number of discarded and expired ones. Counts them and
 -- their tokens without reading any.
 CREATE INDEX memories_active ON memories (agent_id, kind, created_at, number, discarded_at, tokens) WHERE discarded_at IS NULL;
 
@@ -180,7 +180,7 @@ CREATE UNIQUE INDEX sessions_running ON sessions (agent_id) WHERE state IN ('que
 -- Lists an agent's sessions by time.
 CREATE INDEX sessions_by_start ON sessions (agent_id, started_at, id);
 
--- Sessions that Memoir drives and nobody holds, oldest first of each account and model.
+-- Sessions that Memoir drives and no process leases, oldest first of each account and model.
 CREATE INDEX sessions_waiting ON sessions (account_id, COALESCE(model, ''), started_at, id)
 WHERE driver = 'model' AND lease_until IS NULL AND state IN ('queued', 'asking', 'open');
 
@@ -307,7 +307,7 @@ CREATE INDEX tokens_by_account ON tokens (account_id, created_at);
 -- Lists an agent's tokens, oldest first.
 CREATE INDEX tokens_by_agent ON tokens (agent_id, created_at) WHERE agent_id IS NOT NULL;
 
--- Whom a token lets in and with which secret stays as it is.
+-- A token's rights and secret are immutable.
 CREATE TRIGGER tokens_unchanged BEFORE UPDATE OF id, account_id, agent_id, digest, created_at ON tokens
 BEGIN
     SELECT RAISE(ABORT, 'tokens are never changed but for their use and their end');
@@ -400,7 +400,7 @@ CREATE TABLE transcripts (
 -- An account's agents whose messages are due, the one longest due first.
 CREATE INDEX transcripts_due ON transcripts (account_id, due_at) WHERE due_at IS NOT NULL;
 
--- Requests to be let in by an agent, and what became of them.
+-- Access requests and their outcomes.
 CREATE TABLE access_requests (
     -- Its identifier.
     id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
@@ -489,7 +489,7 @@ BEGIN
     SELECT RAISE(ABORT, 'users are never deleted');
 END;
 
--- What requests with an idempotency key were answered, for whoever repeats one.
+-- Responses to requests with an idempotency key, for their repetition.
 CREATE TABLE replies (
     -- The tenant whose request it was.
     account_id BLOB NOT NULL REFERENCES accounts (id),
@@ -512,7 +512,7 @@ CREATE TABLE replies (
 -- Finds the requests that are old enough to be forgotten.
 CREATE INDEX replies_by_time ON replies (recorded_at);
 
--- Receivers outside that are told when sessions end.
+-- External receivers that are notified when sessions end.
 CREATE TABLE receivers (
     -- What it is known by: its address is kept nowhere.
     digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
@@ -522,7 +522,7 @@ CREATE TABLE receivers (
     closed_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- Ends of sessions that are still to be told.
+-- Ends of sessions whose notification is pending.
 CREATE TABLE deliveries (
     -- To whom.
     receiver BLOB NOT NULL REFERENCES receivers (digest),
@@ -538,7 +538,7 @@ CREATE TABLE deliveries (
 -- What is due to a receiver, that longest due first.
 CREATE INDEX deliveries_due ON deliveries (receiver, due_at, session_id);
 
--- The end of a session is told to every receiver that there is then.
+-- Every receiver that is registered when a session ends is notified.
 CREATE TRIGGER sessions_ended AFTER UPDATE OF ended_at ON sessions
 WHEN old.ended_at IS NULL AND new.ended_at IS NOT NULL
 BEGIN

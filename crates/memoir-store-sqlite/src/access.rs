@@ -67,7 +67,7 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
     if tokens.is_empty() {
         return Ok(());
     }
-    // A row that was read a while ago must not take back a use that was noted meanwhile, nor an end.
+    // A stale row must not undo a use or an end that was written meanwhile.
     let mut statement = connection.prepare_cached(
         // The trigger `tokens_stay_revoked` refuses the same once more. Here it is an ordinary
         // conflict, which is decided again; there it would end in an error.
@@ -104,7 +104,7 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
             ])
             .map_err(|error| constraint(error, "tokens", has_twin(), Error::Conflict))?;
         if written == 0 {
-            // Somebody else wrote a later version of it.
+            // Another process wrote a later version.
             return Err(Error::Conflict.into());
         }
     }
@@ -187,14 +187,13 @@ pub(crate) fn put_user(connection: &Connection, user: &UserRow) -> Result<WriteO
     let others_stay = connection
         .prepare_cached("SELECT 1 FROM users WHERE removed_at IS NULL AND id <> ?1 LIMIT 1")?
         .exists([user.id.as_bytes()])?;
-    // Of any account: where nobody can sign in any more, the installation would stay closed with
-    // nobody inside.
+    // Of any account: without any user who can sign in, the installation would stay closed for good.
     if user.columns.removed_at.is_some() && !others_stay {
         return Ok(WriteOutcome::unchanged(false));
     }
     let written = connection
         .prepare_cached(
-            // Whoever changes a password while another one removes the user must not bring it back.
+            // A concurrent change of the password must not restore a removed user.
             "UPDATE users SET version = ?3, removed_at = ?4, open = ?5, sealed = ?6 \
              WHERE id = ?1 AND account_id = ?2 AND version = ?3 - 1 AND removed_at IS NULL",
         )?

@@ -349,7 +349,7 @@ const ARCHIVE: ActiveOf = active_of!(
 
 /// Rows up to which it makes no difference worth a look, or a thread.
 const FEW_ROWS: i64 = 1_000;
-/// Rows that are looked at, from the first to the last in equal steps.
+/// Rows that are sampled, from the first to the last in equal steps.
 const SAMPLED: i64 = 64;
 
 /// Memories by their numbers, of an agent that is the account's and not erased.

@@ -50,7 +50,7 @@ const RESTORE: &str = "stop Memoir, keep a copy of the database file, and restor
 const COMPARE: &str =
     "compare it with a checkpoint kept outside and with the last backup: records are missing";
 const ALTERED: &str =
-    "compare it with a checkpoint kept outside and with the last backup: somebody altered it";
+    "compare it with a checkpoint kept outside and with the last backup: it was altered";
 
 fn finding(problem: String, advice: &str) -> Finding {
     Finding {
@@ -93,7 +93,7 @@ fn references(connection: &Connection) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Every row, read as anybody would read it.
+/// Reads every row as ordinary queries would.
 fn rows(connection: &Connection) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for (table, columns, read) in READERS {
@@ -232,7 +232,7 @@ fn leaves(connection: &Connection) -> Result<Vec<Finding>> {
 
 /// Words that were taken out of a log, and are still somewhere in the file.
 fn residues(connection: &Connection) -> Result<Vec<Finding>> {
-    Ok(match scrub::is_owed(connection)? {
+    Ok(match scrub::is_pending(connection)? {
         false => Vec::new(),
         true => vec![finding(
             "table `residues`: words that were taken out of a log are still on the disk, since others read \

@@ -63,8 +63,8 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
     requests::write(connection, agent, &commit.access)?;
     fault::point("commit.access");
     transcripts::write_states(connection, agent, &commit.messages)?;
-    // An erased agent's key is destroyed after this, but what nobody has read yet and what was made of its words need
-    // not wait for that.
+    // An erased agent's key is destroyed after this. Its unread transcript messages and the data derived from its texts
+    // are deleted now.
     let is_erased = commit.agent.columns.erased_at.is_some();
     if is_erased {
         transcripts::forget(connection, agent)?;
@@ -73,7 +73,7 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
     // A summary of the log may hold the words of a text that was replaced.
     if is_erased || !commit.bodies.is_empty() {
         summaries::forget(connection, agent)?;
-        // So may an answer that is kept for whoever repeats a request.
+        // The stored responses to repeated requests can hold its text.
         access::forget_answers(connection, commit.agent.scope.account)?;
     }
     fault::point("commit.messages");
@@ -99,8 +99,7 @@ pub(crate) fn write_all(connection: &Connection, commits: &Commits) -> Result<Wr
             None => return Ok(WriteOutcome::DONE),
         };
     }
-    // Whoever gives the decisions has gone in the middle: an error here takes all of them back,
-    // where to return as after the last one would keep a half of an import.
+    // The source of the decisions stopped early. An error rolls all of them back; success would keep half an import.
     Err(Error::Unfinished.into())
 }
 
@@ -149,18 +148,16 @@ fn write_agent(
     ];
     let write = |sql| {
         let written = connection.prepare_cached(sql)?.execute(row);
-        // An agent's identifier is drawn at random: a row that has it is an account's own log,
-        // whose identifier is the account's, and which somebody else began at the same time. It is
-        // to be looked at again, not to be called a taken name.
+        // An agent's identifier is random. A row with the same one is an account's own log, whose identifier is the
+        // account's, and which another process began concurrently. The caller must retry; no name is taken.
         written.map_err(|error| constraint(error, "agents", Error::NameTaken, Error::Conflict))
     };
     if expected_version.is_none() {
         return one(write(INSERT_AGENT)?, "agents");
     }
-    // The first statement leaves the indexed columns alone and finds no row where one of them
-    // changed, where the version is another one, or where the agent is another account's. The
-    // second tells the first case from the others. That the version is compared by the statement
-    // that counts it up makes this the only lock on an agent that there is.
+    // The first statement leaves the indexed columns alone. It finds no row where one of them changed, where the
+    // version differs, or where the agent belongs to another account. The second distinguishes the first case. The
+    // statement that increments the version also compares it: no other lock on an agent is needed.
     if write(PROCEED_AGENT)? == 0 && write(REPLACE_AGENT)? == 0 {
         return Err(Error::Conflict.into());
     }
@@ -277,8 +274,7 @@ fn write_memories(
             one(replace.execute(row)?, "memories")?;
         }
         if let Some(progress) = progress {
-            // Counted before the transaction ends, and not taken back where it fails: it is for a
-            // bar on a screen.
+            // Counted before the transaction ends, and kept if it fails: it only feeds a progress bar.
             progress.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -292,7 +288,7 @@ macro_rules! session_state {
     };
 }
 
-/// Those that are in one, or in what says which rows are in it; and the one whose change a trigger tells of.
+/// Columns in an index or its condition, and the one whose change fires a trigger.
 macro_rules! session_indexed {
     () => {
         "ended_at, state, driver, model, started_at, lease_until"
@@ -394,9 +390,8 @@ fn write_bodies(connection: &Connection, agent: &[u8; 16], bodies: &[BodyRow]) -
             return Err(Error::Conflict.into());
         }
     }
-    // In the transaction that takes the words out: a process that is killed after it still owes it,
-    // and `open` or the next look at the log pays.
-    scrub::owe(connection)
+    // In the transaction that shreds: after a crash, `open` or the next check of the log finds it pending.
+    scrub::mark_pending(connection)
 }
 
 fn write_records(connection: &Connection, agent: &[u8; 16], records: &[AuditRow]) -> Result<()> {
@@ -474,7 +469,7 @@ pub(crate) fn create_account(
     Ok(WriteOutcome::DONE)
 }
 
-/// Prolongs a hold; unchanged where the session has ended or somebody else holds it.
+/// Renews a lease. Changes nothing if the session has ended or another process holds the lease.
 pub(crate) fn renew_lease(
     connection: &Connection,
     scope: AgentScope,
@@ -484,9 +479,8 @@ pub(crate) fn renew_lease(
 ) -> Result<WriteOutcome<bool>> {
     let renewed = connection
         .prepare_cached(
-            // Without the agent's version and without its key: a hold is prolonged many times while
-            // a model thinks, and whoever decides on the agent meanwhile must not be thrown back by
-            // it. The document is not touched, so that its seal stays.
+            // Needs neither the agent's version nor its key: a lease is renewed many times during a model call, and
+            // must not conflict with concurrent decisions on the agent. The document and its seal remain unchanged.
             "UPDATE sessions SET lease_until = ?5 \
              WHERE id = ?1 AND agent_id = ?2 AND lease_holder = ?4 \
                  AND state IN ('queued', 'asking', 'open') \

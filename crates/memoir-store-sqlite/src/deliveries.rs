@@ -1,5 +1,4 @@
-//! Which ends of sessions are still to be told, and to whom. The ends themselves are entered by triggers,
-//! in the transaction that ends the session.
+//! Pending notifications of ended sessions, by receiver. Triggers enter them in the transaction that ends the session.
 
 use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp};
 use memoir_store::{DeliveryRow, ReceiverDigest};
@@ -14,7 +13,7 @@ use crate::{
     writer::WriteOutcome,
 };
 
-/// Registers receivers, and forgets those that nobody wants any more.
+/// Registers receivers, and deletes those that are no longer wanted.
 pub(crate) fn register(
     connection: &Connection,
     receivers: &[ReceiverDigest],
@@ -87,9 +86,8 @@ pub(crate) fn claim(
     limit: u32,
 ) -> Result<WriteOutcome<Vec<DeliveryRow>>> {
     let mut claim = connection.prepare_cached(
-        // As with transcripts: the claim moves the time on, so that a process that dies leaves the
-        // delivery due again. The count of attempts is the claim's number; who settles under an
-        // older one changes nothing.
+        // As with transcripts: the lease moves the due time, so that a delivery is due again if the process dies. The
+        // count of attempts is the lease's number; resolving under an older one changes nothing.
         "UPDATE deliveries SET attempt = attempt + 1, due_at = ?3 \
          WHERE receiver = ?1 AND session_id = ?2",
     )?;
@@ -126,14 +124,14 @@ pub(crate) fn claim(
 }
 
 /// Ends a delivery, or puts it off, unless it was claimed again.
-pub(crate) fn settle(
+pub(crate) fn resolve(
     connection: &Connection,
     receiver: &ReceiverDigest,
     delivery: &DeliveryRow,
     again_at: Option<Timestamp>,
 ) -> Result<WriteOutcome<bool>> {
     let session = delivery.session.as_bytes();
-    let settled = match again_at {
+    let changed = match again_at {
         Some(again_at) => connection
             .prepare_cached(
                 "UPDATE deliveries SET due_at = ?4 \
@@ -152,7 +150,7 @@ pub(crate) fn settle(
             .execute(params![receiver, session, delivery.attempt])?,
     };
     fault::point("delivery.settled");
-    Ok(WriteOutcome::any(settled))
+    Ok(WriteOutcome::any(changed))
 }
 
 /// Closes a receiver.

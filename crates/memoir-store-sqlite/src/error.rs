@@ -107,8 +107,7 @@ pub(crate) fn again(error: &Error) -> Error {
         Error::Busy => Error::Busy,
         Error::Replaced(path) => Error::Replaced(path.clone()),
         Error::Driver(message) => Error::Driver(message.clone()),
-        // Its variant tells a caller what its own change ran into, which for the others of the
-        // transaction would not be true.
+        // Its variant describes the caller's own change, which is wrong for the others in the transaction.
         other => Error::Driver(format!("the transaction was lost: {other}")),
     }
 }

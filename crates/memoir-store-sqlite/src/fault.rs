@@ -5,13 +5,12 @@
 //! Without the feature nothing of this is compiled.
 //!
 //! In the order in which they are passed: `migrate.begun`, `migrate.step`, `migrate.before_commit` and
-//! `migrate.committed` when a file is made or brought up to date; `batch.begun`, then for each commit in
-//! the batch `commit.begun`, `commit.agent`, `commit.prompts`, `commit.memories`, `commit.sessions`,
-//! `commit.bodies`, `commit.tokens`, `commit.access`, `commit.messages` and `commit.records`, or
-//! `leaves.appended` for entries over all logs, `token.written`, `token.uses`, `user.created`,
-//! `reply.begun`, `reply.ended` and `reply.forgotten`, then `batch.before_commit` and, before anybody is
-//! answered, `batch.committed` and, where a body was replaced, `scrub.rewritten`, `scrub.cut` and
-//! `scrub.settled`.
+//! `migrate.committed` when a file is made or migrated; `batch.begun`, then for each commit in the batch
+//! `commit.begun`, `commit.agent`, `commit.prompts`, `commit.memories`, `commit.sessions`, `commit.bodies`,
+//! `commit.tokens`, `commit.access`, `commit.messages` and `commit.records`, or `leaves.appended` for entries over all
+//! logs, `token.written`, `token.uses`, `user.created`, `reply.begun`, `reply.ended` and `reply.forgotten`, then
+//! `batch.before_commit` and, before any caller gets its result, `batch.committed` and, where a body was replaced,
+//! `scrub.rewritten`, `scrub.cut` and `scrub.settled`.
 
 /// Aborts the process where the environment asks for it.
 #[cfg(feature = "fault-points")]

@@ -146,8 +146,8 @@ pub(crate) fn lapsed_sessions(
 ) -> Result<Vec<(AgentScope, SessionId)>> {
     all(
         connection,
-        // A lease that lasts longer than any does was written under a clock that has been put back
-        // since. Nobody would ever take its session over, so that it counts as lapsed.
+        // A lease longer than the maximum was written before the clock was set back. It counts as expired; otherwise no
+        // process could resume its session.
         "SELECT sessions.id, agents.id, agents.account_id \
          FROM sessions JOIN agents ON agents.id = sessions.agent_id \
          WHERE (lease_until < ?1 OR lease_until > ?2) AND state IN ('queued', 'asking', 'open') \
@@ -176,15 +176,14 @@ const QUEUE: &str = "SELECT sessions.id, agents.id, agents.account_id, model, st
          AND sessions.account_id = ?1 AND COALESCE(model, '') = ?2 \
      ORDER BY started_at, sessions.id LIMIT ?3";
 
-/// Sessions that Memoir drives and nobody holds, oldest first, at most so many of each account and model.
+/// Sessions that Memoir drives and no process leases, oldest first, at most `limit` of each account and model.
 pub(crate) fn waiting_sessions(connection: &Connection, limit: u32) -> Result<Vec<WaitingSession>> {
     let _view = ReadTransaction::new(connection)?;
     let mut waiting = Vec::new();
     // No account is as short as nothing, so that the first account comes first.
     let mut last = (Vec::new(), String::new());
-    // Jumps from one account and model to the next by the index, so that a queue of many thousand
-    // sessions of one account costs no more than `limit` of them, and keeps nobody else's from
-    // being seen.
+    // The index skips from one account and model to the next. A queue of many thousand sessions of one account costs no
+    // more than `limit` of them, and does not hide those of other accounts.
     while let Some(queue) = next_queue(connection, &last)? {
         waiting.extend(all(
             connection,
@@ -355,7 +354,7 @@ pub(crate) fn leaves(connection: &Connection, from: u64) -> Result<Vec<LeafRow>>
         [first],
         decode::leaf,
     )?;
-    // Entries are told by where they stand in the answer: one that is missing must not move the others.
+    // Entries are known by their position in the result: a missing one must not move the others.
     (from..)
         .zip(placed)
         .map(|(expected, (position, leaf))| {

@@ -12,8 +12,8 @@
 //! Memories and records lie beside each other by agent, so that an edit costs the same beside a hundred
 //! memories or ten thousand. Prompts have a table of their own, written only when they change.
 //!
-//! Records are numbered without gaps per agent and can be neither changed nor deleted (triggers refuse it),
-//! but for a body that shredding replaces. How replaced bodies leave the disk is told in `scrub.rs`.
+//! Records are numbered without gaps per agent. Triggers refuse to change or delete them, except for a body that
+//! shredding replaces. `scrub.rs` describes how replaced bodies leave the disk.
 
 mod access;
 mod agent;
@@ -265,7 +265,7 @@ impl SqliteStore {
         written
     }
 
-    /// Writes a user, and where that wrote anything the decision that tells of it; whether it did.
+    /// Writes a user, and the audit record if that changed anything. Returns whether it did.
     async fn write_user(
         &self,
         user: &UserRow,
@@ -290,8 +290,8 @@ impl SqliteStore {
     ) -> Result<T> {
         // A task that reads and never waits must yield at times.
         tokio::task::coop::consume_budget().await;
-        // The writer's connection sees what it has just written without fetching anything anew. It
-        // is only used where nobody holds it, so that no reader waits for a commit here.
+        // The writer's connection has its own changes in its cache. It is only used while it is free, so that no reader
+        // waits for a commit here.
         match self.0.writer.visit_at_once(query) {
             Ok(answer) => Ok(answer?),
             Err(query) => match &self.0.readers {
@@ -617,10 +617,10 @@ impl Deliveries for SqliteStore {
         again_at: Option<Timestamp>,
     ) -> Result<bool> {
         let (receiver, delivery) = (*receiver, *delivery);
-        let settle = move |connection: &Connection| {
-            deliveries::settle(connection, &receiver, &delivery, again_at)
+        let resolve = move |connection: &Connection| {
+            deliveries::resolve(connection, &receiver, &delivery, again_at)
         };
-        self.write(1, settle).await
+        self.write(1, resolve).await
     }
 
     async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()> {
@@ -689,10 +689,10 @@ impl Transcripts for SqliteStore {
         due_at: Timestamp,
         failures: u32,
     ) -> Result<()> {
-        let settle = move |connection: &Connection| {
-            transcripts::settle(connection, scope, claim, due_at, failures)
+        let resolve = move |connection: &Connection| {
+            transcripts::resolve(connection, scope, claim, due_at, failures)
         };
-        self.write(1, settle).await.map(drop)
+        self.write(1, resolve).await.map(drop)
     }
 
     async fn revive_messages(
@@ -925,8 +925,8 @@ impl Store for SqliteStore {
         let mut change = QueuedChange::new(rows, move |connection: &Connection| {
             commit::write(connection, &commit)
         });
-        // What is erased does not count here: its key is destroyed after this, and words of which
-        // nobody has the key need not leave the disk before the answer.
+        // An erased agent does not count: its key is destroyed after this, and text without a key need not leave the
+        // disk before the response.
         change.replaces_bodies = replaces_bodies;
         self.queue(change).await
     }

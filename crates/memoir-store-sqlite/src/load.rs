@@ -19,7 +19,7 @@ const AGENTS: &str = "SELECT count(*) - (SELECT count(*) FROM accounts \
 const WAITING: &str = "SELECT count(*), min(started_at) FROM sessions \
      WHERE driver = 'model' AND lease_until IS NULL AND state IN ('queued', 'asking', 'open')";
 
-/// Sessions that have ended are held by nobody, so that no more than the running ones are read.
+/// Ended sessions have no lease, so that only the running ones are read.
 const HELD: &str = "SELECT count(*), min(lease_until) FROM sessions \
      WHERE lease_until IS NOT NULL AND driver = ?1 AND state IN ('queued', 'asking', 'open')";
 

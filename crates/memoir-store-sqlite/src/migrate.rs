@@ -14,8 +14,7 @@ use rusqlite::Connection;
 use crate::{error::Result, fault, reader::ReadTransaction};
 
 /// `MEMR`: what a file of Memoir says of itself in its header.
-// In the place that SQLite's file format has for it, at byte 68, by which `file` and others can
-// tell it too.
+// Stored at byte 68, where SQLite's file format has it; `file` and other programs read it there.
 const APPLICATION_ID: i64 = 0x4D45_4D52;
 
 /// Every step from an empty file to the present format. Only ever added to: a step that was released
@@ -48,8 +47,8 @@ pub(crate) fn format(connection: &Connection) -> Result<FileFormat> {
     let version = number("PRAGMA user_version")?;
     if application == APPLICATION_ID {
         return Ok(match usize::try_from(version) {
-            // The identifier is written in the same transaction as the first step: a file that has
-            // it and version 0 is somebody's doing, and is brought up like one that has nothing.
+            // The identifier is written in the transaction of the first step. A file with it and version 0 was edited
+            // by hand, and is migrated like an empty one.
             Ok(steps) if steps <= MIGRATIONS.len() => FileFormat::Known(steps),
             _ => FileFormat::Newer(version),
         });
@@ -64,8 +63,8 @@ pub(crate) fn format(connection: &Connection) -> Result<FileFormat> {
     }
 }
 
-/// Whether the file is another application's, by its first bytes. `false` where they do not tell: a file
-/// that is empty, that cannot be read, or whose beginning may still lie in the log beside it.
+/// Whether the file's first bytes name another application. `false` for a file that is empty or unreadable, or whose
+/// beginning may still be in the log beside it.
 pub(crate) fn is_foreign(path: &Path) -> bool {
     /// How a file of SQLite begins.
     const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -88,7 +87,7 @@ pub(crate) fn is_foreign(path: &Path) -> bool {
         number(APPLICATION),
         number(PAGE_BYTES),
     ) else {
-        // No database of SQLite at all, which nobody may take for an empty one.
+        // Not an SQLite database, which must not count as an empty one.
         return true;
     };
     // A database of Memoir says so with its first tables, which are more than one page.
@@ -120,15 +119,14 @@ pub(crate) fn migrate(connection: &mut Connection, location: &str) -> Result<()>
             FileFormat::Foreign => Err(Error::NotADatabase(location.to_owned()).into()),
         }
     };
-    // Without the lock first: opening a database that is up to date, which is the rule, must not
-    // wait for whoever writes.
+    // First without the lock: opening a current database is the usual case, and must not wait for a writer.
     if steps(connection)? == MIGRATIONS.len() {
         return Ok(());
     }
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     fault::point("migrate.begun");
-    // Looked at again under the lock: another process may have done it meanwhile.
+    // Checked again under the lock: another process may have migrated it meanwhile.
     for migration in &MIGRATIONS[steps(&transaction)?..] {
         transaction.execute_batch(migration)?;
         fault::point("migrate.step");

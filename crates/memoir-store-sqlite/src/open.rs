@@ -30,13 +30,13 @@ const LOG_BYTES: i64 = 16 << 20;
 /// Opens, or makes, the file and brings it up to the present format.
 pub(crate) fn writer(path: &Path) -> Result<Connection> {
     let location = path.display().to_string();
-    // SQLite would make the file readable for whoever the umask lets. It is made here first, and by
-    // `create_new`, so that of two processes neither empties what the other one has written.
+    // SQLite would create the file with the permissions that the umask allows. `create_new` creates it first, so that
+    // of two processes neither truncates the other's file.
     create(path)?;
     let mut connection = connect(path)?;
     named(&location, writer_setup(&mut connection, &location))?;
-    // Waits for nobody: where it is held up, it is still owed.
-    if named(&location, scrub::is_owed(&connection))? {
+    // Does not wait for other connections; if blocked, the scrub remains pending.
+    if named(&location, scrub::is_pending(&connection))? {
         scrub::scrub(&connection, Duration::ZERO);
     }
     Ok(connection)
@@ -47,7 +47,7 @@ pub(crate) fn in_memory() -> Result<Connection> {
     let mut connection = Connection::open_in_memory()?;
     common(&connection)?;
     overwriting(&connection)?;
-    // No journal mode and no lock: nobody else can have this connection.
+    // No journal mode and no lock: no other process can have this connection.
     migrate::migrate(&mut connection, "in memory")?;
     Ok(connection)
 }
@@ -69,9 +69,8 @@ pub(crate) fn copy(path: &Path, to: &Path) -> Result<()> {
     let absolute = absolute
         .to_str()
         .ok_or_else(|| cannot_open(to, "its name is not UTF-8"))?;
-    // Not a copy of the file: that would lack what is still in the log, could be torn by a writer,
-    // and would hold the pages and the rests of rows that nobody uses any more, words that were
-    // taken out among them.
+    // Not a copy of the file: that would lack the log, could be torn by a writer, and would hold unused pages and
+    // remains of rows, including shredded texts.
     connection.execute("VACUUM INTO ?1", [absolute])?;
     Ok(())
 }
@@ -95,10 +94,9 @@ fn connect(path: &Path) -> Result<Connection> {
     // Absolute, so that no name is taken for a URI.
     let absolute =
         std::path::absolute(path).map_err(|error| cannot_open(path, &error.to_string()))?;
-    // Without `CREATE`, so that a file that was taken away is an error and not an empty memory.
-    // Readers open it for writing too: whoever reads a write-ahead log has to lock its pages in the
-    // index beside it. Without SQLite's own locks, since a connection is only ever used by whoever
-    // holds ours.
+    // Without `CREATE`, so that a missing file is an error and not an empty memory. Readers also open it for writing:
+    // reading a write-ahead log locks pages of the index beside it. Without SQLite's own locks, since the holder of our
+    // lock alone uses a connection.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Connection::open_with_flags(absolute, flags)
         .map_err(|error| cannot_open(path, &message(&error)))
@@ -130,8 +128,7 @@ fn writer_setup(connection: &mut Connection, location: &str) -> Result<()> {
     // The writer moves the log into the file itself, after it has answered its callers.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     migrate::migrate(connection, location)?;
-    // Also after migrating: a trigger that somebody had put into an older file would otherwise act
-    // on the first transaction.
+    // Also after migrating: a foreign trigger in an older file would otherwise act on the first transaction.
     schema::check(connection, &mut schema::CheckedSchema::default())
 }
 
@@ -151,8 +148,7 @@ fn common(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// What is replaced or deleted is overwritten where it was, so that nobody finds it in the file (SPEC
-/// 4.4).
+/// Overwrites what is replaced or deleted, so that it cannot be found in the file (SPEC 4.4).
 fn overwriting(connection: &Connection) -> Result<()> {
     // Not `FAST`, which leaves what stood on pages that came free altogether.
     connection.pragma_update(None, "secure_delete", true)?;

@@ -10,7 +10,7 @@ use memoir_store::Error;
 
 use crate::error::Result;
 
-/// Which file stands at a path: the same one has the same numbers for as long as somebody has it open.
+/// Identifies the file at a path: the same file has the same numbers while a process has it open.
 type FileNumbers = (u64, u64);
 
 /// The database and the log beside it, as they were when they were opened.
@@ -70,8 +70,8 @@ fn identity(path: &Path) -> Option<FileNumbers> {
     })
 }
 
-/// The numbers alone. Whoever asks for a file's times too has Linux note each later change of them exactly, and with
-/// every commit it would write them to the disk and wait for that.
+/// The numbers alone. After a request for a file's times, Linux would record each later change of them exactly, and
+/// every commit would write them to the disk and wait.
 #[cfg(target_os = "linux")]
 fn numbers(path: &Path) -> Option<FileNumbers> {
     use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, statx};

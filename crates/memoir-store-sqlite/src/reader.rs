@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use crate::{error::Result, open};
 
-/// Connections kept while nobody reads.
+/// Idle connections that are kept open.
 // Each keeps up to 2 MB of pages and its files open. Where more read at once, each of them opens a
 // connection and closes it again.
 const IDLE: usize = 4;
@@ -36,7 +36,7 @@ impl Readers {
 
     /// Reads on the calling thread.
     pub(crate) fn read<T>(&self, query: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        // A statement of its own, so that the lock is given back before anything is opened or read.
+        // A statement of its own, so that the lock is released before anything is opened or read.
         let idle = self.idle().pop();
         let connection = match idle {
             Some(connection) => connection,

@@ -19,7 +19,7 @@ struct Conditions {
 }
 
 impl Conditions {
-    /// Adds a condition; each `?` in it stands for one of the values, in order.
+    /// Adds a condition; its `?` placeholders take the values in order.
     fn add(&mut self, condition: &str, values: impl IntoIterator<Item = Value>) {
         self.sql += " AND ";
         let mut values = values.into_iter();
@@ -159,7 +159,7 @@ pub(crate) fn of_account(
         seq,
     }) = after
     {
-        // A cursor is given back by whoever has it, and may hold anything.
+        // A cursor comes from a client, and may hold anything.
         let seq = count(seq, "audit_records", "seq").unwrap_or(i64::MAX);
         conditions.add(
             // Time alone would leave out or repeat records of the same microsecond, of which an

@@ -1,4 +1,4 @@
-//! Requests to be let in by an agent (SPEC 5.2).
+//! Access requests (SPEC 5.2).
 
 use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, Timestamp, access::AccessState,
@@ -160,8 +160,8 @@ pub(crate) fn write(
             BoundText(&request.document.sealed),
         ])?;
         if written == 0 {
-            // No conflict: the agent's version was right, and whoever ends a request counts that
-            // up. A row that is over under the same version was written by somebody else.
+            // No conflict: the agent's version was right, and ending a request increments it. Only a process outside
+            // Memoir can have ended the row under the same version.
             return Err(about(request, "is another request, or is over"));
         }
     }

@@ -1,10 +1,9 @@
-//! The form of the database: its tables, indexes and triggers, held against those that the migrations make.
+//! Compares the schema (tables, indexes and triggers) with the one that the migrations make.
 //!
-//! Whoever can write to the file can also take a trigger away that keeps the log as it is, add one that
-//! swallows a record, or put a view in the place of a table. So the form is looked at whenever the file is
-//! opened and verified, and before each transaction for which SQLite says that it was changed since: the lock
-//! is held then, and what was looked at stays until the transaction has ended. What another version of Memoir
-//! added by a migration that it recorded is passed over.
+//! With write access to the file, a process can remove a trigger that protects the log, add one that swallows a record,
+//! or replace a table by a view. The schema is therefore checked when the file is opened and verified, and before each
+//! transaction for which SQLite reports a change of it. The lock is held then, so that the schema cannot change before
+//! the transaction ends. Additions by recorded migrations of another version are ignored.
 
 use std::{collections::BTreeSet, sync::OnceLock};
 
@@ -23,8 +22,8 @@ use crate::{
 const FINGERPRINT: &str = "bdf45541a69c0b80d5ce19033951b258175db544d4d1a442f74fb5e32051f480";
 /// Differences that are named.
 const NAMED: usize = 20;
-const RESTORE: &str = "keep a copy of the file, and restore the last backup; what somebody added on purpose is \
-     taken away with `DROP`";
+const RESTORE: &str = "keep a copy of the file, and restore the last backup; remove deliberate additions \
+     with `DROP`";
 
 /// A table, index, trigger or view.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,9 +47,8 @@ pub(crate) fn check(connection: &Connection, looked: &mut CheckedSchema) -> Resu
     let number = connection
         .prepare_cached("PRAGMA schema_version")?
         .query_row([], |row| row.get(0))?;
-    // SQLite counts this number up with every change of the form, by whichever process. Whoever
-    // changes bytes of the file beside it can keep the number as it was: that is found when the
-    // file is next opened or verified, where everything is looked at whatever the number says.
+    // SQLite increments this number with every change of the schema, by any process. A change of the file's bytes can
+    // keep the number; the complete check when the file is next opened or verified finds that.
     if looked.0 == Some(number) {
         return Ok(());
     }
@@ -66,7 +64,7 @@ pub(crate) fn findings(connection: &Connection) -> Result<Vec<Finding>> {
     let problems = problems(connection)?.into_iter().take(NAMED);
     let finding = |problem| Finding {
         problem: format!(
-            "the form of the database was changed by somebody else than Memoir: {problem}"
+            "integrity check failed: the schema was modified outside Memoir: {problem}"
         ),
         advice: RESTORE.to_owned(),
     };
@@ -78,9 +76,8 @@ fn problems(connection: &Connection) -> Result<Vec<String>> {
     if fingerprint(&found) == FINGERPRINT {
         return Ok(Vec::new());
     }
-    // The version is a number in the file that anybody who writes to it can raise. That lets them
-    // add objects of other names and nothing else: what Memoir made has to be there as it was made,
-    // whatever the number says.
+    // The version is a number in the file that any process with write access can raise. That only permits additional
+    // objects of other names: Memoir's own objects must be unchanged, whatever the number is.
     let is_newer = matches!(migrate::format(connection)?, migrate::FileFormat::Newer(_));
     let expected = expected()?;
     let named = |object: &SchemaObject| format!("{} `{}`", object.kind, object.name);
@@ -144,7 +141,7 @@ fn expected() -> Result<&'static BTreeSet<SchemaObject>> {
     Ok(EXPECTED.get_or_init(|| made))
 }
 
-/// Tells one form from every other one.
+/// Hash over the kind, name, table and SQL of every object.
 fn fingerprint(objects: &BTreeSet<SchemaObject>) -> String {
     let mut hash = Sha256::new();
     for object in objects {
@@ -155,7 +152,7 @@ fn fingerprint(objects: &BTreeSet<SchemaObject>) -> String {
             Some(&object.table),
             sql,
         ] {
-            // No text is as long as what stands for none.
+            // No text has the length that marks a missing part.
             let length = part.map_or(u64::MAX, |part| part.len() as u64);
             // The length goes before each part, so that no letter can move from one part to the
             // next and leave the hash as it is.

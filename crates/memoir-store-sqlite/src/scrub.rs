@@ -6,8 +6,8 @@
 //! moved into it and cut to nothing. A file that is too large for that is not written anew: a few such
 //! copies may then stay, until rows or a `VACUUM` by hand write over them.
 //!
-//! The decision that takes words out notes in its own transaction that this is owed, so that a process
-//! that is killed leaves it to the next one that opens the file.
+//! The decision that shreds records the scrub as pending in its own transaction, so that after a crash the next process
+//! that opens the file does it.
 
 use std::time::Duration;
 
@@ -22,29 +22,28 @@ use crate::{
 const REWRITTEN_BYTES: i64 = 128 << 20;
 
 /// Notes that there is something to scrub.
-pub(crate) fn owe(connection: &Connection) -> Result<()> {
+pub(crate) fn mark_pending(connection: &Connection) -> Result<()> {
     let noted = connection
-        // One row for all that is owed: whoever pays takes everything off the disk, whatever it was
-        // and however often it was owed.
+        // One row for all pending scrubs: each scrub removes every shredded text from the disk.
         .prepare_cached("INSERT OR IGNORE INTO residues (id) VALUES (1)")?
         .execute([])?;
-    // A trigger that somebody put on the table could swallow the row. Then the words would stay on
-    // the disk with nobody who knows, so the decision fails instead.
-    if noted == 0 && !is_owed(connection)? {
+    // A foreign trigger on the table could swallow the row. Then the shredded text would stay on the disk unnoticed, so
+    // the decision fails instead.
+    if noted == 0 && !is_pending(connection)? {
         return Err(inconsistent("residues", "a row was not written"));
     }
     Ok(())
 }
 
 /// Whether a process that is gone left something to scrub.
-pub(crate) fn is_owed(connection: &Connection) -> Result<bool> {
+pub(crate) fn is_pending(connection: &Connection) -> Result<bool> {
     Ok(connection
         .prepare_cached("SELECT 1 FROM residues")?
         .exists([])?)
 }
 
-/// Takes what was taken out off the disk, waiting at each step no longer than that for others who read or
-/// write. `false` where they held it up, or it failed: nothing is lost then, and it is still owed.
+/// Removes shredded text from the disk; waits at most `time` at each step for other readers and writers. `false` if
+/// they blocked it or it failed: nothing is lost, and it remains pending.
 pub(crate) fn scrub(connection: &Connection, time: Duration) -> bool {
     let done = connection
         .busy_timeout(time)
@@ -70,7 +69,7 @@ pub(crate) fn scrub(connection: &Connection, time: Duration) -> bool {
 }
 
 fn attempt(connection: &Connection) -> Result<bool> {
-    // Asked first, since it is cheap: whoever holds this up would hold the end up.
+    // Tested first, since it is cheap: what blocks this also blocks the last step.
     if !cut(connection)? {
         return Ok(false);
     }

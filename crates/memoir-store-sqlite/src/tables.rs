@@ -69,9 +69,8 @@ impl Tables for SqliteStore {
         // With a transaction to itself, so that no other change is lost with it.
         self.write(BULK_ROWS, move |connection| {
             let (names, places) = (table.names(), places(table.columns.len()));
-            // Names of tables and columns are those of `memoir_store::tables`, all of them static.
-            // A plain insertion: a row that is there already belongs to somebody, and is never
-            // written over.
+            // Names of tables and columns come from `memoir_store::tables`, all of them static. A plain insertion,
+            // since an existing row must never be overwritten.
             let sql = format!("INSERT INTO {} ({names}) VALUES ({places})", table.name);
             let mut statement = connection.prepare_cached(&sql)?;
             for row in &rows {

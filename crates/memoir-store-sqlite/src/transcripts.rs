@@ -47,7 +47,7 @@ pub(crate) fn add(
     let due = due_at.microseconds();
     let mut hurried = 0;
     if entered > 0 {
-        // Somebody who reads just now goes on with them; a wait after failures is over.
+        // A lease that is held continues with the new messages; a wait after failures ends.
         connection
             .prepare_cached(
                 "INSERT INTO transcripts (agent_id, account_id, due_at, claims, failures) \
@@ -109,8 +109,7 @@ pub(crate) fn pending(
     let mut used = 0_u64;
     while let Some(row) = rows.next()? {
         let message = decode::message(&SqliteRow(row))?;
-        // At least one message is given, however long: one that is larger than what is wanted would
-        // otherwise stand in the way of all after it for ever.
+        // Returns at least one message, however long: a message above the limit would otherwise block all later ones.
         used = used.saturating_add(message.tokens);
         if used > tokens && !messages.is_empty() {
             break;
@@ -184,10 +183,9 @@ pub(crate) fn claim(
 ) -> Result<WriteOutcome<Option<u64>>> {
     let claim = first(
         connection,
-        // A claim is one statement, so that of two who want it one finds it due. `due_at` moves to
-        // the end of the claim: where the one who reads dies, the messages are due again by
-        // themselves, and nobody has to clear up. The count is the claim's number, by which a late
-        // end of an earlier claim is told from this one's.
+        // A lease is taken in one statement, so that of two processes one finds the messages due. `due_at` moves to the
+        // end of the lease: if the process dies, the messages become due again without a cleanup. The count is the
+        // lease's number, which distinguishes a late end of an earlier lease.
         "UPDATE transcripts SET claimed_until = ?4, due_at = ?4, claims = claims + 1 \
          WHERE agent_id = ?1 AND account_id = ?2 \
              AND (due_at <= coalesce(?3, due_at) OR due_at > ?5) \
@@ -231,17 +229,17 @@ pub(crate) fn extend(
 }
 
 /// Ends a claim.
-pub(crate) fn settle(
+pub(crate) fn resolve(
     connection: &Connection,
     scope: AgentScope,
     claim: u64,
     due_at: Timestamp,
     failures: u32,
 ) -> Result<WriteOutcome<bool>> {
-    let settled = connection
+    let changed = connection
         .prepare_cached(
-            // Looked at as the claim ends, in its transaction: messages that came meanwhile left
-            // `due_at` to whoever reads, and must not be forgotten.
+            // Checked as the lease ends, in its transaction: later messages left `due_at` to the lease holder, and must
+            // not be forgotten.
             "UPDATE transcripts SET claimed_until = NULL, failures = ?4, \
                  due_at = CASE WHEN EXISTS (SELECT 1 FROM transcript_messages \
                      WHERE agent_id = ?1 AND state = 'pending') THEN ?3 END \
@@ -255,7 +253,7 @@ pub(crate) fn settle(
             count(claim, "transcripts", "claims")?
         ])?;
     fault::point("transcript.settled");
-    Ok(WriteOutcome::any(settled))
+    Ok(WriteOutcome::any(changed))
 }
 
 /// Lets messages wait again.
@@ -326,14 +324,14 @@ pub(crate) fn write_states(
         let words_until = message.words_until.map(Timestamp::microseconds);
         let written = params![agent, seq, message.state.as_str(), words_until];
         if statement.execute(written)? == 0 {
-            // Somebody else has read it meanwhile: then nothing of this is to be saved twice.
+            // Another process has read it meanwhile: nothing of this may be saved twice.
             return Err(memoir_store::Error::Conflict.into());
         }
     }
     Ok(())
 }
 
-/// Takes away all of an agent's messages: what is sealed under a key that is gone is of use to nobody.
+/// Deletes all of an agent's messages, which nothing can decrypt after its key is destroyed.
 pub(crate) fn forget(connection: &Connection, agent: &[u8; 16]) -> Result<()> {
     connection
         .prepare_cached("DELETE FROM transcript_messages WHERE agent_id = ?1")?

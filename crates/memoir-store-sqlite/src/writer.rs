@@ -1,19 +1,18 @@
 //! The one connection that writes, and the thread that keeps it.
 //!
-//! Callers queue what they want written. The thread takes what is queued, writes all of it in one
-//! transaction, and answers everybody once that is on the disk: many callers share one wait for the
-//! disk. One that is refused takes no other down with it: mostly its first statement is, and there is nothing to
-//! take back; else all of it is written again, each change with a savepoint of its own, for which SQLite copies every
-//! page that changes share.
+//! Callers queue changes. The thread writes all queued changes in one transaction, and responds to all callers once
+//! that is on the disk: many callers share one wait for the disk. A refused change does not fail the others. Mostly its
+//! first statement is refused, and there is nothing to roll back. Otherwise all changes are written again, each with a
+//! savepoint of its own, for which SQLite copies every page that changes share.
 //!
-//! A caller who finds the queue empty and the connection free writes with its own hands: waking two threads
-//! would take as long as the disk does, and on a busy machine many times as long. It never waits for a lock
-//! there. Where the disk is slow it tells its runtime, whose other tasks go on with another thread; a runtime
-//! that has only one leaves the writing to the thread here.
+//! A caller that finds the queue empty and the connection free writes on its own thread: waking two threads would take
+//! as long as the disk does, and on a busy machine many times as long. It never waits for a lock there. On a slow disk
+//! it notifies its runtime, which runs its other tasks on another thread. With a runtime of one thread, the thread here
+//! does the writing.
 //!
-//! A body that is replaced in a log is off the disk when its change is acknowledged (`scrub`). A reader
-//! that began before the change may hold that up: the writer waits for it a while, then answers all the
-//! same, and tries again whenever it looks at the length of the log, and when the file is next opened.
+//! A body that is replaced in a log is off the disk when its change is acknowledged (`scrub`). A reader that began
+//! earlier may block that. The writer waits for it for a limited time, then responds nevertheless. It retries with
+//! every check of the log's length, and when the file is next opened.
 
 use std::{
     sync::{
@@ -39,29 +38,29 @@ use crate::{
     schema, scrub,
 };
 
-/// Jobs that may wait; whoever comes after them waits without holding a thread.
+/// Jobs that may wait; callers beyond them wait without holding a thread.
 // Four batches, so that the thread does not find the queue empty while others wait for a place in
 // it.
 const QUEUE: usize = 1_024;
 /// Most changes in one transaction.
 const BATCH: usize = 256;
-/// Rows up to which a caller writes with its own hands.
+/// Rows up to which a caller writes on its own thread.
 const SMALL_ROWS: usize = 256;
-/// How long the disk may take for a caller to write with its own hands without a word to its runtime: no longer
-/// than a runtime's thread may be held up.
+/// Disk latency up to which a caller writes on its own thread without notifying its runtime: as long as a runtime's
+/// thread may be blocked.
 const FAST_DISK: Duration = Duration::from_micros(500);
 /// Rows from which on a commit gets a transaction to itself, and memory to do it in.
 pub(crate) const BULK_ROWS: usize = 4_096;
 /// Pages kept in memory during such a commit, in KiB.
 const BULK_CACHE_KIB: i64 = 32_768;
-/// Changes after which the length of the log is looked at.
+/// Changes between two checks of the log's length.
 const CHANGES_BETWEEN_LOOKS: usize = 16;
-/// Pages in the log from which on they are moved into the file when nobody waits.
+/// Pages in the log from which on an idle writer moves them into the file.
 // SQLite's own default for its automatic checkpoint, at which 4 MB are moved. Under load eight
 // times as much is let grow, so that moving is put off to a pause, but a log that never stops
 // growing would make every reader slower.
 const CHECKPOINT_PAGES: i64 = 1_000;
-/// Pages in the log from which on they are moved even though somebody waits.
+/// Pages in the log from which on they are moved even while callers wait.
 const CHECKPOINT_PAGES_BUSY: i64 = 8_000;
 
 /// How long others may hold up each step of taking a replaced body off the disk before the change is
@@ -80,7 +79,7 @@ pub(crate) struct WriteOutcome<T = ()> {
 }
 
 impl WriteOutcome {
-    /// Something was written that nobody needs to be told more of.
+    /// A write without further results.
     pub(crate) const DONE: Self = Self {
         is_written: true,
         value: (),
@@ -117,14 +116,14 @@ impl WriteOutcome<bool> {
 
 /// Something to write: about how much it is, and how.
 pub(crate) struct QueuedChange<T, F> {
-    /// About how many rows; [`BULK_ROWS`] where nobody can know.
+    /// Estimated number of rows; [`BULK_ROWS`] if unknown.
     pub(crate) rows: usize,
     /// Whether it takes words out of a log, which must not stay on the disk.
     pub(crate) replaces_bodies: bool,
     /// Done again where the transaction was lost by another change in it.
     pub(crate) write: F,
     brought: Option<T>,
-    /// `None` while its caller writes it with its own hands.
+    /// `None` while the caller's own thread writes it.
     answer: Option<oneshot::Sender<Result<T, Error>>>,
 }
 
@@ -149,7 +148,7 @@ trait AnyChange: Send {
     /// Writes it, inside a transaction; whether anything is different afterwards.
     fn write(&mut self, connection: &Connection) -> Result<bool>;
 
-    /// Tells its caller what became of it.
+    /// Sends the outcome to its caller.
     fn answer(&mut self, done: Result<(), Error>);
 }
 
@@ -213,7 +212,7 @@ struct Load {
     disk_microseconds: AtomicU64,
 }
 
-/// A place in the queue, given up when the job is done or its caller leaves.
+/// A place in the queue, released when the job is done or its caller leaves.
 struct QueueSlot(Arc<Load>);
 
 impl QueueSlot {
@@ -282,11 +281,10 @@ impl Writer {
         T: Send + 'static,
         F: Fn(&Connection) -> Result<WriteOutcome<T>> + Send + 'static,
     {
-        // Writing with its own hands never waits, and a task that never waits must yield at times.
+        // Writing on the caller's thread never waits, and a task that never waits must yield at times.
         coop::consume_budget().await;
-        // Where this gives back nothing, nothing was written, and the change goes to the thread as
-        // it is. It may have been begun: `write` is an `Fn` that takes everything by reference, and
-        // can be carried out as often as the transaction needs.
+        // If this returns `None`, nothing was written, and the change goes to the thread unchanged. It may have been
+        // begun: `write` is an `Fn` that takes everything by reference, and can run as often as the transaction needs.
         if let Some(done) = self.write_at_once(&mut change) {
             done?;
             return change.brought.take().ok_or(Error::Closed);
@@ -318,7 +316,7 @@ impl Writer {
         Ok(answer.await.map_err(|_| Error::Closed)??)
     }
 
-    /// Takes what was taken out of a log off the disk where somebody kept it there; whether nothing is left.
+    /// Runs a pending scrub. Returns whether nothing remains.
     pub(crate) async fn finish(&self) -> Result<bool, Error> {
         let (sender, answer) = oneshot::channel();
         self.queue(WriterJob::Finish(sender, QueueSlot::take(&self.load)))
@@ -339,26 +337,25 @@ impl Writer {
         }
     }
 
-    /// Writes with the caller's own hands; `None` where the thread has to.
+    /// Writes on the caller's thread; `None` if the writer thread has to.
     fn write_at_once(&self, change: &mut dyn AnyChange) -> Option<WriteResult> {
         let disk = Duration::from_micros(self.load.disk_microseconds.load(Ordering::Relaxed));
         let is_held_up = disk > FAST_DISK;
-        // Whoever waits for the disk holds up what else its thread would run: only where other threads go on with that.
-        // And what is large or wipes texts keeps the connection for long, which is the thread's to do.
+        // Waiting for the disk blocks the other tasks of its thread: only allowed if other threads continue them. A
+        // change that is large or shreds texts keeps the connection for long, and goes to the writer thread.
         let is_large = change.rows() > SMALL_ROWS || change.replaces_bodies();
         if is_large || (is_held_up && !has_other_threads()) {
             return None;
         }
-        // `try_lock`, never `lock`: whoever waits for a lock of the standard library on a runtime's
-        // thread holds up all tasks of that thread, and with one thread perhaps the one that is to
-        // give it back.
+        // `try_lock`, never `lock`: waiting for a lock of the standard library on a runtime's thread blocks all tasks
+        // of that thread, and with one thread perhaps the task that would release it.
         let mut state = self.free_state()?;
         let answer = match is_held_up {
             true => tokio::task::block_in_place(|| state.write_without_waiting(change))?,
             false => state.write_without_waiting(change)?,
         };
-        // Only looked at here. To move the log takes many times as long as a commit, and would be
-        // added to the answer of whoever happens to write the sixteenth change.
+        // Only checked here. Moving the log takes many times as long as a commit, and would delay the response to the
+        // caller of every sixteenth change.
         let is_log_long = state.is_look_due() && state.look(CHECKPOINT_PAGES);
         drop(state);
         if is_log_long && let Some(jobs) = &self.jobs {
@@ -368,11 +365,10 @@ impl Writer {
         Some(answer)
     }
 
-    /// The state, where nobody holds it and nobody waits for it.
+    /// The state, if no caller holds it or waits for it.
     fn free_state(&self) -> Option<MutexGuard<'_, WriterState>> {
-        // Whoever waits in the queue came first.
-        // `Relaxed` is enough: a caller that is overlooked is only passed, which it may be anyway.
-        // What is written is ordered by the lock.
+        // Queued callers come first. `Relaxed` is enough: an overlooked caller is only passed, which is allowed. The
+        // lock orders what is written.
         if self.load.waiting.load(Ordering::Relaxed) > 0 {
             return None;
         }
@@ -387,8 +383,8 @@ impl Writer {
 
     async fn queue(&self, job: WriterJob) -> Result<(), Error> {
         let jobs = self.jobs.as_ref().ok_or(Error::Closed)?;
-        // Waits for room without a thread. A caller that is dropped here takes its job with it; one
-        // that is dropped later does not, and its change is written although nobody hears of it.
+        // Waits for room without a thread. A caller dropped here takes its job with it. The change of one dropped later
+        // is written, without a receiver for its outcome.
         jobs.send(job).await.map_err(|_| Error::Closed)
     }
 }
@@ -428,11 +424,11 @@ fn has_other_threads() -> bool {
 fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
     let mut jobs = Vec::new();
     let mut batch = Vec::new();
-    // Waits without the lock: while nothing is queued, callers write with their own hands.
+    // Waits without the lock: while nothing is queued, callers write on their own threads.
     while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
         let mut tidying = None;
         let mut state = lock(state);
-        // Whoever came while a caller had the connection shares the wait for the disk, too.
+        // Changes queued while a caller had the connection share the wait for the disk, too.
         let others = std::iter::from_fn(|| queue.try_recv().ok());
         jobs.extend(others.take(BATCH.saturating_sub(jobs.len())));
         for job in jobs.drain(..) {
@@ -445,8 +441,7 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
                     state.bulk(&mut batch);
                 }
                 WriterJob::Write(request) => batch.push(request),
-                // A visit sees what was queued before it: whoever has written and then looks must
-                // find it.
+                // A visit reads what was queued before it: a caller must find its own changes.
                 WriterJob::Visit(visit, _place) => {
                     state.answer(&mut batch);
                     if let Some(connection) = state.at_rest() {
@@ -458,9 +453,8 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
                     // A caller who has gone needs no answer.
                     let _ = sender.send(state.finish());
                 }
-                // At the end of the round, when everybody is answered. Its place in the queue is
-                // kept until then, so that no caller takes the connection between the look that
-                // asked for it and the work.
+                // At the end of the round, after all responses. It keeps its place in the queue until then, so that no
+                // caller takes the connection between the check that requested it and the work.
                 WriterJob::Tidy(place) => tidying = Some(place),
             }
         }
@@ -489,14 +483,14 @@ struct WriterState {
     changes_since_look: usize,
     /// Whether a body that was replaced is still on the disk.
     owes_scrub: bool,
-    /// The form of the database when it was last looked at.
+    /// The schema at its last check.
     looked: schema::CheckedSchema,
     /// `None` for a database in memory.
     place: Option<OpenedFiles>,
 }
 
 impl WriterState {
-    /// Writes the batch and answers everybody in it.
+    /// Writes the batch and responds to all of its callers.
     fn answer(&mut self, batch: &mut Vec<WaitingChange>) {
         if batch.is_empty() {
             return;
@@ -554,9 +548,8 @@ impl WriterState {
 
     /// Writes one change; `None` where another process has the lock, and one would have to wait.
     fn write_without_waiting(&mut self, change: &mut dyn AnyChange) -> Option<WriteResult> {
-        // SQLite would sleep in the call while another process has the lock, with a runtime's
-        // thread in the hand. So it fails at once, and the thread, which may sleep, does the
-        // waiting.
+        // SQLite would sleep in the call, on a runtime's thread, while another process has the lock. So it fails
+        // immediately, and the writer thread, which may sleep, waits.
         self.wait_for_others(Duration::ZERO);
         let result = self.transaction(&mut [change], Parting::None);
         self.wait_for_others(open::BUSY_TIMEOUT);
@@ -583,8 +576,8 @@ impl WriterState {
         }
     }
 
-    /// The connection, in no transaction: in one that a panic left open, whoever reads would see what is never committed.
-    /// `None` where it is closed, or cannot get out.
+    /// The connection, in no transaction: in one that a panic left open, a reader would find uncommitted changes.
+    /// `None` if it is closed, or cannot leave the transaction.
     fn at_rest(&self) -> Option<&Connection> {
         let connection = self.connection.as_ref();
         connection.filter(|connection| end_abandoned(connection).is_ok())
@@ -613,9 +606,8 @@ impl WriterState {
                     .map_err(LostTransaction::Whole)?;
                 Ok(answers)
             });
-        // Some errors end the transaction by themselves; the others leave it to be ended.
-        // Without this the next `BEGIN` would fail, and the lock on the file would be kept from
-        // every other process for as long as nobody writes.
+        // Some errors end the transaction by themselves; the others do not. Without this the next `BEGIN` would fail,
+        // and an idle writer would keep the file locked for every other process.
         if result.is_err() && !connection.is_autocommit() {
             run(connection, "ROLLBACK").map_err(LostTransaction::Whole)?;
         }
@@ -624,10 +616,9 @@ impl WriterState {
             answered.any(|(change, answer)| change.replaces_bodies() && answer.is_ok())
         };
         if result.as_ref().is_ok_and(has_replaced) {
-            // After the commit, since a checkpoint cannot move what is not committed, and before
-            // anybody is answered: SPEC 4.4 promises whoever shreds that the words are gone. The
-            // answer does not depend on it; what it does not reach is still owed by the row in
-            // `residues`.
+            // After the commit, since a checkpoint cannot move uncommitted pages, and before any response: SPEC 4.4
+            // promises that shredded text is gone. The response does not depend on it; the row in `residues` keeps the
+            // rest pending.
             self.scrub(SCRUBBING);
         }
         result
@@ -637,19 +628,18 @@ impl WriterState {
     fn end(&self, connection: &Connection, answers: &[WriteResult]) -> Result<()> {
         fault::point("batch.before_commit");
         if !answers.iter().any(|answer| matches!(answer, Ok(true))) {
-            // Everything in it was refused or changed nothing. Ending it this way spares the wait
-            // for the disk; there is nothing to take back.
+            // Every change was refused or changed nothing. A rollback spares the wait for the disk.
             return run(connection, "ROLLBACK");
         }
         let began = Instant::now();
         run(connection, "COMMIT")?;
         fault::point("batch.committed");
         let took = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        // Only whoever holds the state writes this.
+        // Only the holder of the state writes this.
         let disk = &self.load.disk_microseconds;
         let before = disk.load(Ordering::Relaxed);
-        // Old values fade within a few dozen commits: a disk that was slow once, while another
-        // process was busy with it, does not send every later change to the thread.
+        // Old values lose their weight within a few dozen commits: after one slow moment of the disk, later changes do
+        // not all go to the thread.
         disk.store(before - before / 8 + took / 8, Ordering::Relaxed);
         self.load.transactions.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -694,19 +684,18 @@ impl WriterState {
         }
     }
 
-    /// Takes bodies that were replaced off the disk. Where others hold it up for longer than that, it is
-    /// left to the next time that the log is looked at.
+    /// Removes replaced bodies from the disk. If that is blocked for longer than `time`, the next check of the log
+    /// retries it.
     fn scrub(&mut self, time: Duration) {
         if let Some(connection) = &self.connection {
             self.owes_scrub = !scrub::scrub(connection, time);
         }
     }
 
-    /// Looks whether anything that was taken out is owed to be off the disk, whoever owes it, and takes it off
-    /// where nobody holds that up. Whether nothing is left.
+    /// Runs a scrub that any process left pending, if nothing blocks it. Returns whether nothing remains.
     fn finish(&mut self) -> Result<bool> {
         let connection = self.connection.as_ref().ok_or(Error::Closed)?;
-        self.owes_scrub = scrub::is_owed(connection)?;
+        self.owes_scrub = scrub::is_pending(connection)?;
         if self.owes_scrub {
             self.scrub(Duration::ZERO);
         }
@@ -750,7 +739,7 @@ fn begin(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Ends the transaction in the middle of which somebody panicked.
+/// Ends a transaction that a panic interrupted.
 fn end_abandoned(connection: &Connection) -> Result<()> {
     match connection.is_autocommit() {
         true => Ok(()),
@@ -833,7 +822,7 @@ mod tests {
         Arc::new(Writer::start(open::in_memory().unwrap(), None).unwrap())
     }
 
-    /// Writes something, and tells which thread wrote it.
+    /// Writes something, and returns the name of the thread that wrote it.
     async fn write(writer: Arc<Writer>, meanwhile: impl Fn() + Send + 'static) -> String {
         let write = move |connection: &Connection| {
             meanwhile();
@@ -855,7 +844,7 @@ mod tests {
         };
         let own = Arc::clone(&writer);
         let change = async move { own.write(QueuedChange::new(1, panics)).await };
-        assert!(tokio::spawn(change).await.is_err(), "by its own hands");
+        assert!(tokio::spawn(change).await.is_err(), "on own thread");
         let rows = |connection: &Connection| {
             let count = "SELECT count(*) FROM residues";
             connection.query_row(count, [], |row| row.get::<_, i64>(0))
@@ -872,7 +861,7 @@ mod tests {
     #[tokio::test]
     #[expect(
         clippy::await_holding_lock,
-        reason = "stands for a caller on another thread who has the connection"
+        reason = "acts as a caller on another thread who has the connection"
     )]
     async fn whoever_comes_while_a_caller_has_the_connection_shares_a_transaction() {
         let writer = writer();

@@ -1,7 +1,7 @@
-//! Whole stories that every store must pass, each on a fresh store of its own.
+//! Scenarios that every store must pass, each on a fresh store of its own.
 //!
-//! A story panics where the store breaks the rule that its name tells. The stories know nothing of any
-//! one database; what only one of them can get wrong is tested beside it.
+//! A scenario panics if the store breaks the rule in its name. The scenarios are independent of the database; tests for
+//! one database are beside it.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

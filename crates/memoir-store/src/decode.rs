@@ -182,7 +182,7 @@ macro_rules! reply_columns {
     };
 }
 
-/// A function that reads a row as anybody would.
+/// Reads a row as ordinary queries do.
 pub type RowReader = fn(&dyn DatabaseRow) -> Result<()>;
 
 /// Every table, which of its columns are read, and what reads them: for a store's check of itself.
@@ -439,7 +439,7 @@ pub fn record(row: &dyn DatabaseRow) -> Result<AuditRow> {
     })
 }
 
-/// Reads a record of an account's list: the agent and its name, then what an administrator sees.
+/// Reads a record of an account's list: the agent and its name, then what an administrator may read.
 pub fn fleet_record(row: &dyn DatabaseRow) -> Result<FleetRecord> {
     let mut columns = Columns::new(row, "audit_records");
     let agent = AgentId::from_bytes(columns.id()?);

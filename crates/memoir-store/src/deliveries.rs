@@ -1,4 +1,4 @@
-//! Which ends of sessions are still to be told, and to whom.
+//! Pending notifications of ended sessions, by receiver.
 
 use async_trait::async_trait;
 use memoir_domain::{AgentScope, SessionId, Timestamp};
@@ -19,14 +19,13 @@ pub struct DeliveryRow {
     pub attempt: u32,
 }
 
-/// The ends of sessions that are to be told to receivers outside: content-blind, of all accounts. Every
-/// commit in which a session ends enters the end for each receiver that is registered and open then; the
-/// sessions that come with a new agent ended elsewhere, and are not entered.
+/// Pending notifications of ended sessions to external receivers: content-blind, of all accounts. Every commit that
+/// ends a session enters the end for each receiver that is registered and open then. Sessions that come with a new
+/// agent ended elsewhere, and are not entered.
 #[async_trait]
 pub trait Deliveries: Send + Sync {
-    /// Registers receivers, or notes that they are still wanted at `now`. With `reopen`, those that were
-    /// closed are opened again. Receivers that nobody noted since `forget_before` are forgotten, with what
-    /// was to be told to them.
+    /// Registers receivers, or records that they are still wanted at `now`. With `reopen`, closed ones are opened
+    /// again. Receivers without a registration since `forget_before` are deleted, with their pending notifications.
     async fn register_receivers(
         &self,
         receivers: &[ReceiverDigest],
@@ -35,10 +34,9 @@ pub trait Deliveries: Send + Sync {
         reopen: bool,
     ) -> Result<()>;
 
-    /// Claims deliveries that are due at `now`, those longest due first, at most `limit` of them: each is
-    /// counted as an attempt, and is due again at `until` unless it is settled before. Those that are due
-    /// so late that the clock must have been put back since are taken for due: later than `latest`. Of
-    /// callers at the same time each claims others.
+    /// Leases deliveries that are due at `now`, those longest due first, at most `limit` of them. Each counts as an
+    /// attempt, and is due again at `until` unless it is resolved before. Those due later than `latest` count as due,
+    /// since the clock must have been set back. Concurrent callers lease different ones.
     async fn claim_deliveries(
         &self,
         receiver: &ReceiverDigest,
@@ -56,7 +54,6 @@ pub trait Deliveries: Send + Sync {
         again_at: Option<Timestamp>,
     ) -> Result<bool>;
 
-    /// Closes a receiver: nothing more is told to it, nor entered for it, until it is registered anew with
-    /// `reopen`.
+    /// Closes a receiver: it gets no notifications, and none are entered for it, until it is registered with `reopen`.
     async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()>;
 }

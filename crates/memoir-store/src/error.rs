@@ -73,9 +73,9 @@ pub enum Error {
         /// Which row and what is wrong with it, by number.
         problem: String,
     },
-    /// The answer to a commit was lost on its way: it may be written, or still come to be, or not. Whoever writes
-    /// the very same commit again learns what became of it: it is written now, or there is a conflict, and then
-    /// the record at its place in the log tells whose it is.
+    /// The response to a commit was lost: the commit may be written, be written later, or fail. To learn the outcome,
+    /// the caller writes the very same commit again: it is written now, or there is a conflict, and then the record at
+    /// its place in the log shows whose it is.
     #[error("the answer of the database was lost: whether the change was written is not known")]
     OutcomeUnknown(Box<Commit>),
     /// The connection broke while something other than a decision was written: it may be written or not.
@@ -83,7 +83,7 @@ pub enum Error {
         "the connection to the database broke: whether the change was written is not known ({0})"
     )]
     Lost(String),
-    /// Whoever gave decisions to be written together stopped before the last one.
+    /// The source of decisions that belong together stopped before the last one.
     #[error("what was to be written together did not come whole; nothing was changed")]
     Unfinished,
     /// The store has been closed.

@@ -16,7 +16,7 @@ pub enum FleetOrder {
     /// The folded name.
     #[default]
     Name,
-    /// The mass, as a share of the budget.
+    /// The core size as a share of the budget.
     Share,
     /// When its last session was begun; those without one come first.
     LastSession,

@@ -14,7 +14,7 @@
 //! has no method that returns a memory, a prompt or a record's words; `fleet_records` lists an account's
 //! records by time, without them. Compile-fail tests of `memoir-app` hold it (`tests/scoped.rs`).
 //!
-//! `conformance` (a feature) tells whole stories that any store must pass.
+//! `conformance` (a feature) has scenarios that any store must pass.
 
 #[cfg(feature = "conformance")]
 pub mod conformance;

@@ -7,12 +7,11 @@ use memoir_domain::{Timestamp, session::Driver};
 pub struct FleetLoad {
     /// Agents that are not erased.
     pub agents: u64,
-    /// Sessions that Memoir drives and nobody holds: those in the queue, and those handed back while they
-    /// ran.
+    /// Sessions that Memoir drives and no process leases: those in the queue, and those released while they ran.
     pub waiting: u64,
     /// When the one of them that was begun first was begun; `None` where none waits.
     pub waiting_since: Option<Timestamp>,
-    /// Running sessions that somebody holds, by who drives them; drivers without any are left out.
+    /// Leased running sessions, by driver; drivers without any are omitted.
     pub held: Vec<HeldSessions>,
 }
 

@@ -27,9 +27,8 @@ impl fmt::Debug for StoredText {
     }
 }
 
-/// What a row says, as it lies: kept byte for byte, and understood by whoever has the key. A store reads none
-/// of it; beside it stand the few columns that a store searches, sorts or counts by, which say nothing that
-/// the document does not say (SPEC 5.3).
+/// A sealed document, kept byte for byte, which only a holder of the key understands. A store reads none of it. It
+/// searches, sorts and counts by a few columns, which repeat facts of the document (SPEC 5.3).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Document {
     /// What its seal is bound to beside its place; a document in place of another one has a later version.
@@ -86,7 +85,7 @@ pub struct AgentColumns {
 /// By what lists of agents are sorted, worked out as the agent is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FleetRanks {
-    /// The mass as a share of the budget, in millionths.
+    /// The core size as a share of the budget, in millionths.
     pub budget_share: u64,
     /// How many tokens a session that begins now could remove.
     pub removable_tokens: u64,
@@ -103,7 +102,7 @@ pub struct MemoryRow {
     pub version: u64,
     /// Its kind.
     pub kind: Kind,
-    /// Text, tags, source, and what is known of the wordings that it stands for.
+    /// Text, tags, source, and data about the originals whose place it took.
     pub body: StoredText,
     /// Its size in tokens.
     pub tokens: u64,
@@ -310,7 +309,7 @@ pub struct TokenRow {
     pub last_used_at: Option<Timestamp>,
     /// By what it is found.
     pub columns: TokenColumns,
-    /// Whom it lets in, until when.
+    /// Its rights and their end.
     pub document: Document,
 }
 
@@ -349,7 +348,7 @@ pub struct UserColumns {
     pub removed_at: Option<Timestamp>,
 }
 
-/// A request to be let in by an agent, and what became of it (SPEC 5.2).
+/// An access request and its outcome (SPEC 5.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessRow {
     /// Its identifier.
@@ -374,7 +373,7 @@ pub struct AccessColumns {
     pub expires_at: Timestamp,
 }
 
-/// A request that is open, as whoever looks across agents sees it.
+/// An open request, as a query across agents returns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenAccess {
     /// Whose agent is asked.
@@ -387,7 +386,7 @@ pub struct OpenAccess {
     pub expires_at: Timestamp,
 }
 
-/// What a request with an idempotency key was answered, for whoever repeats it.
+/// The response to a request with an idempotency key, for its repetition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplyRow {
     /// The tenant.

@@ -50,14 +50,14 @@ pub enum Selection {
     Page(MemoryPage),
 }
 
-/// What one look at an agent is to bring, all of it of the same instant.
+/// The parts of an agent that one read returns, all of the same instant.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AgentQuery {
     /// Memories, oldest origin date first, then by number.
     pub memories: Selection,
     /// One session.
     pub session: Option<SessionId>,
-    /// The agent's prompts: whoever shows, asks or sets nothing of them has no need of these words.
+    /// The agent's prompts, for callers that show, use or set them.
     pub prompts: bool,
     /// The requests for access that something can still become of, oldest first.
     pub open_requests: bool,
@@ -172,7 +172,7 @@ pub struct Finding {
     pub advice: String,
 }
 
-/// A database of agents' memories. Every method is one transaction: it sees, or leaves, all or nothing.
+/// A database of agents' memories. Every method is one transaction: it reads or writes all or nothing.
 #[async_trait]
 pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts + crate::Vectors {
     /// The agent of that identifier; `None` where the account has none.
@@ -244,8 +244,8 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts + crate
     /// The agent's requests for access that are asked or granted, oldest first.
     async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>>;
 
-    /// Prolongs the hold of `holder` on a running session. `false` where the session has ended or
-    /// somebody else holds it. Leaves the agent's version as it is.
+    /// Renews the lease of `holder` on a running session. `false` if the session has ended or another process holds the
+    /// lease. Does not change the agent's version.
     async fn renew_lease(
         &self,
         scope: AgentScope,
@@ -254,11 +254,10 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts + crate
         until: Timestamp,
     ) -> Result<bool>;
 
-    /// Writes one decision. When it returns, the change is on the disk. Where it replaces bodies of records, or the
-    /// agent is erased, the summaries of its log go, and so does the sealed part of the responses to the account's
-    /// requests, also of those that are being executed: their open part stays, so that no change is made again.
-    /// All of the account, since which of them hold words of this agent cannot be told without opening each. The vectors
-    /// of the memories that it writes go, and all those of an agent that is erased.
+    /// Writes one decision. When it returns, the change is on the disk. If it replaces bodies of records, or erases the
+    /// agent, it deletes the summaries of its log. It also deletes the sealed part of all responses to the account's
+    /// requests, even of requests in execution, since each could hold this agent's text. Their open part stays, so that
+    /// no change is made again. Deletes the vectors of the memories that it writes, and all those of an erased agent.
     ///
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict) where the agent has another version than expected,
@@ -268,8 +267,8 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts + crate
     /// error, nothing was written.
     async fn commit(&self, commit: Commit) -> Result<()>;
 
-    /// Writes decisions on one agent, one after the other as they come, all of them or none. When it
-    /// returns, they are on the disk. Nobody else writes meanwhile. No decision may replace bodies of records.
+    /// Writes decisions on one agent in order, all of them or none. When it returns, they are on the disk. No other
+    /// process writes meanwhile. No decision may replace bodies of records.
     ///
     /// # Errors
     /// As for [`Store::commit`]; [`Error::Unfinished`](crate::Error::Unfinished) where the list ends before
@@ -483,8 +482,8 @@ pub trait Fleet: Send + Sync {
     /// those of erased agents.
     async fn open_access(&self) -> Result<Vec<OpenAccess>>;
 
-    /// Sessions that Memoir drives and nobody holds, of all accounts, oldest first: those in the queue,
-    /// and those handed back while they ran. At most the `limit` oldest of each account and model.
+    /// Sessions that Memoir drives and no process leases, of all accounts, oldest first: those in the queue, and those
+    /// released while they ran. At most the `limit` oldest of each account and model.
     async fn waiting_sessions(&self, limit: u32) -> Result<Vec<WaitingSession>>;
 
     /// Agents that are due by what their rows say, those longest due for a weekly slot first, and without

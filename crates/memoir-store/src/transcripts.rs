@@ -37,7 +37,7 @@ pub struct MessageOutcome {
 /// Which messages are to wait again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reviving {
-    /// Those that were given up.
+    /// Those that failed permanently.
     Failed,
     /// Those that were absorbed and whose words are kept.
     Absorbed,
@@ -56,7 +56,7 @@ pub struct TranscriptRow {
     pub pending_tokens: u64,
     /// Messages that were read.
     pub absorbed: u64,
-    /// Messages that were given up.
+    /// Messages that failed permanently.
     pub failed: u64,
     /// Absorbed messages whose words are kept.
     pub kept: u64,
@@ -85,10 +85,9 @@ pub trait Transcripts: Send + Sync {
     /// How it stands with the agent's messages.
     async fn transcript(&self, scope: AgentScope) -> Result<TranscriptRow>;
 
-    /// Claims the messages that wait until `until`, where they are due at `now`; with `now` left out,
-    /// whether they are due or not, and whoever has claimed them before. The claim's number, which no
-    /// other one of the agent's has; `None` where they are not due, somebody else was faster, or none
-    /// waits.
+    /// Leases the waiting messages until `until`, if they are due at `now`. Without `now`, they need not be due, and an
+    /// earlier lease ends. Returns the lease's number, unique for the agent; `None` if they are not due, another
+    /// process was faster, or none waits.
     async fn claim_transcript(
         &self,
         scope: AgentScope,
@@ -96,7 +95,7 @@ pub trait Transcripts: Send + Sync {
         until: Timestamp,
     ) -> Result<Option<u64>>;
 
-    /// Prolongs a claim until then. `false` where somebody else has claimed the messages since.
+    /// Renews a lease until then. `false` if another process has leased the messages since.
     async fn extend_transcript(
         &self,
         scope: AgentScope,
@@ -104,8 +103,8 @@ pub trait Transcripts: Send + Sync {
         until: Timestamp,
     ) -> Result<bool>;
 
-    /// Ends a claim: what still waits is due at that time, after so many attempts that came to nothing.
-    /// Nothing happens where somebody else has claimed the messages since.
+    /// Ends a lease: the remaining messages are due at that time, after so many failed attempts. Changes nothing if
+    /// another process has leased the messages since.
     async fn settle_transcript(
         &self,
         scope: AgentScope,

@@ -8,15 +8,15 @@
 //! frame    ...
 //! ```
 //!
-//! The key is Argon2id (RFC 9106) of the passphrase under the header's salt and cost. The check and the
-//! frames, 64 KiB each but the last one, are the messages of one STREAM (Hoang, Reyhanitabar, Rogaway and
-//! Vizár, 2015; by the crate `aead-stream`) over XChaCha20-Poly1305: the nonce of each is the header's,
-//! its place as u32, and 1 for the last one, else 0; its associated data is the whole header. So no frame
-//! can be changed, moved, left out or added. The check tells a wrong passphrase from a broken archive.
+//! The key is Argon2id (RFC 9106) of the passphrase under the header's salt and cost. The check and the frames, 64 KiB
+//! each but the last one, are the messages of one STREAM (Hoang, Reyhanitabar, Rogaway and Vizár, 2015; by the crate
+//! `aead-stream`) over XChaCha20-Poly1305: the nonce of each is the header's, its place as u32, and 1 for the last one,
+//! else 0; its associated data is the whole header. So no frame can be changed, moved, left out or added. The check
+//! distinguishes a wrong passphrase from a broken archive.
 //!
-//! The length of what is sealed shows in the length of the archive, and that it is an archive in its first
-//! bytes. A passphrase can be guessed at by whoever has the archive, at the header's cost a guess: one made
-//! by [`Passphrase::generate`] cannot be found that way, a short one of a person's may.
+//! The archive's length shows the length of the content, and its first bytes that it is an archive. An attacker with
+//! the archive can guess passphrases, at the header's cost a guess: one made by [`Passphrase::generate`] cannot be
+//! found that way, a short one chosen by a user may.
 //!
 //! `age` would do the same; it brings 78 other crates, and a second generation of the ciphers.
 
@@ -50,10 +50,10 @@ pub enum ArchiveError {
     /// It has a form that this version does not know.
     #[error("the archive was made by a newer version of Memoir")]
     Newer,
-    /// Its key costs nothing, or more than is spent on a file that anybody may have made.
+    /// Its key costs nothing, or more than is spent on an untrusted file.
     #[error("the archive's key must not cost {0}; {limit} are allowed", limit = Cost::LIMIT)]
     Cost(Cost),
-    /// What its key costs is not there.
+    /// The memory that its key costs is not available.
     #[error("not enough memory for the archive's key: {0}")]
     Memory(Cost),
     /// It was sealed with another passphrase, or its header was changed.
@@ -102,7 +102,7 @@ pub fn is_archive(first_bytes: &[u8]) -> bool {
     first_bytes.starts_with(MAGIC_START)
 }
 
-/// Writes an archive that holds `plain`. For what is not at hand as a whole, see [`ArchiveWriter`].
+/// Writes an archive that holds `plain`. To write it in parts, see [`ArchiveWriter`].
 ///
 /// # Errors
 /// [`ArchiveError::Memory`], [`ArchiveError::Random`], [`ArchiveError::Io`].

@@ -1,13 +1,12 @@
 //! The chain of an agent's audit records: each record's hash covers the one before it (SPEC 4.2).
 //!
-//! The hash covers what an administrator may see, and of the text a commitment: the SHA-256 of the
-//! *sealed* bytes. As these hold a random nonce and an authenticated ciphertext, nobody can guess a text
-//! and compare; as they stay the same when the master key is rotated and when the agent's key is
-//! destroyed, the chain goes on verifying. The commitment stands in the record's row, so that the text
-//! can be taken out by shredding (SPEC 4.4) and the chain still verifies.
+//! The hash covers what an administrator may read, and a commitment to the text: the SHA-256 of the *sealed* bytes.
+//! These hold a random nonce and an authenticated ciphertext, so that a text cannot be guessed and compared. Rotating
+//! the master key or destroying the agent's key leaves them unchanged, so that the chain still verifies. The commitment
+//! is in the record's row, so that shredding can remove the text (SPEC 4.4) and the chain still verifies.
 //!
-//! A chain alone does not show that records were cut off its end, or that somebody hashed all of it anew:
-//! for that its head must stand elsewhere, in the log of all heads ([`crate::log`]).
+//! A chain alone does not show that records were cut off its end, or that all of it was hashed anew: for that its head
+//! must be stored elsewhere, in the log of all heads ([`crate::log`]).
 //!
 //! When a memory is shredded, the records that held its words get other bodies, and the record that says so
 //! holds the commitments of these.
@@ -73,18 +72,17 @@ pub struct Link<'a> {
 
 /// The sealed text of a record, and what it must be.
 ///
-/// A text that was shredded is replaced; the [`body_commitment`] of the new one stands in the facts of the
-/// later record that says so. As these are hashed, nobody can pass off another text as the new one, nor put
-/// the old one back; of several that speak of one text the last one counts. A chain with such records is
-/// worked through twice: with [`ChainBody::Unchecked`] to gather what they say, which is believed once all hashes
-/// fit, and then with the texts.
+/// A text that was shredded is replaced; the facts of the later record that says so hold the [`body_commitment`] of the
+/// new one. As these are hashed, no other text can replace the new one, nor can the old one be restored; of several for
+/// one text the last one counts. A chain with such records is verified in two passes: with [`ChainBody::Unchecked`] to
+/// collect these commitments, which are trusted once all hashes fit, and then with the texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChainBody<'a> {
     /// As it was first sealed.
     Original(&'a [u8]),
     /// In the place of one that was shredded; a later record of the chain commits to it.
     Replaced(&'a [u8], BodyCommitment),
-    /// Not looked at.
+    /// Not checked.
     Unchecked,
 }
 
@@ -194,8 +192,7 @@ impl ChainHead {
             });
         }
         let next = self.then(scope, &link.record);
-        // Compared as it comes: hashes of a log are no secret, and whoever may ask for verifying is
-        // told them anyway.
+        // Compared in variable time: hashes of a log are no secret, and the callers that verify may read them.
         if next.hash != link.hash {
             return bad(ChainProblem::Hash);
         }

@@ -127,7 +127,7 @@ pub enum Error {
     /// The disk is full.
     #[error("the disk is full; nothing was changed")]
     Full,
-    /// Somebody else changed the key store, so that what a change rested on is not so any more.
+    /// Another process changed the key store, so that the precondition of a change is not met.
     #[error("the key store was changed by another process meanwhile; nothing was changed")]
     Overtaken,
     /// Another process kept the key store locked for too long.
@@ -171,7 +171,7 @@ impl Error {
     }
 }
 
-/// Whether there is no room, for anybody or for this user.
+/// Whether there is no room, for all users or for this one.
 fn is_full(problem: &std::io::Error) -> bool {
     use std::io::ErrorKind;
     matches!(
@@ -180,7 +180,7 @@ fn is_full(problem: &std::io::Error) -> bool {
     )
 }
 
-/// The system's word. An error of a temporary file names that file, which nobody has asked for.
+/// The system's message. An error of a temporary file names that file, which the user does not know.
 fn word(problem: &std::io::Error) -> String {
     match problem.get_ref().and_then(std::error::Error::source) {
         Some(inner) => inner.to_string(),
@@ -194,7 +194,7 @@ mod tests {
 
     use super::*;
 
-    /// What to do about it is to free some space, and not to look at permissions.
+    /// The remedy is to free some space, and not to check permissions.
     #[test]
     fn spec_6_2_a_full_disk_is_told_apart_from_a_file_that_may_not_be_written() {
         let path = Path::new("a/key");

@@ -1,20 +1,19 @@
 //! The key store: every key that is wrapped under the master key, in a place of its own ([`KeyRows`]).
 //!
-//! It lies beside the database and not in it, so that a backup of the database holds no keys (SPEC 5.4).
-//! Several processes may use it at once. What is made is on the disk before it is handed out; what is
-//! destroyed is forgotten by the other processes at their next look, or within a second. A destroyed key leaves a
-//! tombstone, and an agent never gets a second one.
+//! It is beside the database and not in it, so that a backup of the database holds no keys (SPEC 5.4). Several
+//! processes may use it concurrently. A new key is on the disk before it is returned. Other processes forget a
+//! destroyed key at their next check, or within a second. A destroyed key leaves a tombstone, and an agent never gets a
+//! second one.
 //!
-//! Keys are kept in memory once they were used. Each look asks the place whether anything was changed since,
-//! which takes a microsecond; do not look once a row. Waiting for another process can take up to ten
-//! seconds, so an async caller asks for what is [`KeyStore::cached`], and looks from a thread that may
-//! block where that is nothing.
+//! Used keys are cached in memory. Each look-up checks the store for changes, which takes a microsecond; callers should
+//! not look up a key for every row. Waiting for another process can take up to ten seconds, so an async caller first
+//! tries [`KeyStore::cached`], and otherwise looks up the key on a thread that may block.
 //!
-//! Whether the installation is closed lies here too, bound to the master key: whoever can write to the database or
-//! to the configuration cannot open what was closed (SPEC 5.5).
+//! Whether the installation is closed is stored here too, bound to the master key: with write access to the database or
+//! to the configuration, a closed installation cannot be opened (SPEC 5.5).
 //!
-//! A change is written on the condition that the master key is the one that it was wrapped under. Whoever is overtaken
-//! by a rotation fetches the next master key from its file and tries again.
+//! A change is written on the condition that the master key is the one that it was wrapped under. After a rotation by
+//! another process, it loads the next master key from its file and retries.
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -48,7 +47,7 @@ use crate::{
 // one that changes the key store without an end.
 const ATTEMPTS: u32 = 100;
 /// Of no agent: what is not of agents is read each time.
-const NOBODY: Agents<'_> = Agents::These(&[]);
+const NO_AGENT: Agents<'_> = Agents::These(&[]);
 
 /// The keys of all agents, and the one that signs the log. `Debug` prints where it is only.
 pub struct KeyStore {
@@ -139,7 +138,7 @@ impl KeyStore {
         source: MasterKeySource<'_>,
         must_exist: bool,
     ) -> Result<Self> {
-        if rows.read(NOBODY)?.master.is_none() {
+        if rows.read(NO_AGENT)?.master.is_none() {
             if must_exist {
                 return Err(Error::Missing(rows.name()));
             }
@@ -168,8 +167,8 @@ impl KeyStore {
             }),
             rows,
         };
-        // The right key is held wherever it lies: what keeps it from its place must not keep anybody
-        // from the keys. The next start tries again.
+        // The right key works wherever it is stored: failing to move it must not block the use of the keys. The next
+        // start retries.
         let _ = store.finish_rotation();
         Ok(store)
     }
@@ -218,9 +217,8 @@ impl KeyStore {
         })
     }
 
-    /// The agent's key where that can be said at once: it is in memory, and no other process has changed
-    /// the key store since. Waits for no other process. `None` says nothing about the key: look with
-    /// [`KeyStore::key`], from a thread that may block.
+    /// The cached agent's key, if no other process has changed the key store since. Waits for no other process. `None`
+    /// says nothing about the key: use [`KeyStore::key`], on a thread that may block.
     ///
     /// # Errors
     /// [`Error::Replaced`]; those of the driver.
@@ -239,8 +237,8 @@ impl KeyStore {
         Ok(is_as(self.rows.changes()?, changes).then_some(key))
     }
 
-    /// The agent's key, which is made at `now` if it has none. It is on the disk before this returns.
-    /// Where several processes do this at once, all get the same key.
+    /// The agent's key, which is made at `now` if it has none. It is on the disk before this returns. Concurrent
+    /// processes all get the same key.
     ///
     /// # Errors
     /// [`Error::Destroyed`]: an agent whose key was destroyed gets no other one; else as for
@@ -307,7 +305,7 @@ impl KeyStore {
     /// # Errors
     /// [`Error::Unusable`] where something lies there already; else as for [`KeyStore::key`], and those of the place.
     pub fn copy_to(&self, place: &dyn KeyRows) -> Result<u64> {
-        if place.read(NOBODY)?.master.is_some() {
+        if place.read(NO_AGENT)?.master.is_some() {
             return Err(Error::Unusable {
                 store: place.name(),
                 problem: "it holds keys already".to_owned(),
@@ -319,8 +317,8 @@ impl KeyStore {
         Ok(keys.count() as u64)
     }
 
-    /// Makes sure that the key store that is open is the one that others use too: what is sealed under a key of
-    /// a file that was taken away can be read by nobody once this process has ended.
+    /// Checks that the open key store is the one that other processes use too. Data sealed under a key of a removed
+    /// file cannot be read once this process has ended.
     ///
     /// # Errors
     /// [`Error::Replaced`].
@@ -362,7 +360,7 @@ impl KeyStore {
         match &self.key_file {
             Some(key_file) if MasterKey::staged(key_file)?.is_some() => {
                 let _turn = MasterKey::turn(key_file)?;
-                self.settle(key_file)
+                self.finish(key_file)
             }
             _ => Ok(()),
         }
@@ -401,7 +399,7 @@ impl KeyStore {
     /// As for [`KeyStore::create`], but [`Error::Destroyed`].
     pub fn log(&self, now: Timestamp) -> Result<LogKey> {
         self.with_master(|master| {
-            let contents = self.rows.read(NOBODY)?;
+            let contents = self.rows.read(NO_AGENT)?;
             if let Some(row) = &contents.log {
                 self.check_wrapped_under(&contents, master)?;
                 let seed = master.unwrap(&WrappedKeyPurpose::Log(&row.name), &row.wrapped)?;
@@ -418,13 +416,13 @@ impl KeyStore {
         })
     }
 
-    /// Whether the installation is closed; `None` while nobody has said either.
+    /// Whether the installation is closed; `None` if this was never set.
     ///
     /// # Errors
     /// [`Error::Inconsistent`] where it was written without the master key; else as for [`KeyStore::key`].
     pub fn closing(&self) -> Result<Option<Closing>> {
         self.with_master(|master| {
-            let contents = self.rows.read(NOBODY)?;
+            let contents = self.rows.read(NO_AGENT)?;
             let Some(row) = &contents.closing else {
                 return Ok(None);
             };
@@ -440,8 +438,8 @@ impl KeyStore {
     /// As for [`KeyStore::log`].
     pub fn set_closing(&self, closing: Closing) -> Result<()> {
         self.with_master(|master| {
-            // What is wrapped is of no use; that it opens shows that whoever wrote these two values
-            // had the master key.
+            // The wrapped secret is unused; that it opens proves that these two values were written with the master
+            // key.
             let wrapped = master.wrap(&WrappedKeyPurpose::Closing(closing), &Secret::random()?)?;
             self.rows
                 .set_closing(master.id, &ClosingRow { closing, wrapped })
@@ -491,18 +489,18 @@ impl KeyStore {
     /// file is replaced by itself once: where that fails, the staged key could not take its place either.
     pub(crate) fn rotate_key_file(&self, key_file: &Path) -> Result<(KeyId, u64)> {
         let _turn = MasterKey::turn(key_file)?;
-        self.settle(key_file)?;
+        self.finish(key_file)?;
         // A rotation by another process may have ended between the last look and this turn.
         self.follow()?;
         match fitting_file(key_file, self.key_id())? {
             Ok(present) => present.try_replacing(key_file)?,
             Err(held) => return Err(not_found(&*self.rows, key_file, self.key_id(), held)),
         }
-        // On the disk before anything is wrapped under it. From here on until `settle` the key
-        // store may need either file, and both are there.
+        // On the disk before anything is wrapped under it. From here on until `finish` the key store may need
+        // either file, and both exist.
         let new = MasterKey::stage(key_file)?;
         let wrapped = self.rotate(&new)?;
-        self.settle(key_file).map_err(|_| Error::Unsettled {
+        self.finish(key_file).map_err(|_| Error::Unsettled {
             path: key_file.display().to_string(),
             staged: staged_path(key_file).display().to_string(),
         })?;
@@ -511,7 +509,7 @@ impl KeyStore {
 
     /// Puts a staged key in the place of the key file if it is the one that the key store needs. The caller has the
     /// [`MasterKey::turn`].
-    fn settle(&self, key_file: &Path) -> Result<()> {
+    fn finish(&self, key_file: &Path) -> Result<()> {
         match MasterKey::staged(key_file)? {
             Some(staged) if staged.key_id() == self.needed()? => MasterKey::promote(key_file),
             _ => Ok(()),
@@ -520,7 +518,7 @@ impl KeyStore {
 
     /// The fingerprint of the master key that is needed now.
     fn needed(&self) -> Result<KeyId> {
-        Ok(self.rows.read(NOBODY)?.needed(&*self.rows)?.key_id)
+        Ok(self.rows.read(NO_AGENT)?.needed(&*self.rows)?.key_id)
     }
 
     /// Does `work`, again with the master key that is needed then where another process overtook it.
@@ -565,7 +563,7 @@ impl KeyStore {
         Ok(AgentKey::new(scope, &secret))
     }
 
-    /// Had for moments only: nobody waits for anything with it in the hand.
+    /// Locked for moments only: no caller waits while it holds the lock.
     fn held(&self) -> MutexGuard<'_, Held> {
         lock(&self.held)
     }
@@ -691,7 +689,7 @@ fn find_master(
     let mut missed = None;
     // Not by `KeyStore::with_master`, which works under a master key that this finds: the store may not be open yet.
     for _ in 0..ATTEMPTS {
-        let contents = rows.read(NOBODY)?;
+        let contents = rows.read(NO_AGENT)?;
         let needed = contents.needed(rows)?;
         // Two looks that need the same key, and no file with it in between: then it is missing. One
         // look alone may have read the files while a rotation moved one over the other.
@@ -708,22 +706,21 @@ fn find_master(
         };
         match found {
             Ok(found) => {
-                // The fingerprint lies in the open, and whoever can write to the key store can put
-                // any there. Without the proof, a key store of somebody else's could have this
-                // process make keys in it.
+                // The fingerprint is not secret, and with write access to the key store any can be put there. Without
+                // the proof, this process could make keys in a foreign key store.
                 found.check_proof(needed)?;
                 return Ok(found);
             }
-            // It may have been rotated again while the files were looked at.
+            // It may have been rotated again while the files were read.
             Err(error) => missed = Some((needed.key_id, error)),
         }
     }
     Err(Error::Busy)
 }
 
-/// The key of that fingerprint: the staged one, or the one in the file; else the fingerprint of the latter.
-/// Where the key store still needs the same one afterwards, one of them fits, in whatever state a rotation is: a staged
-/// key that the key store needs is only ever moved to the file that is looked at second.
+/// The key of that fingerprint: the staged one, or the one in the file; else the fingerprint of the latter. If the key
+/// store still needs the same one afterwards, one of them fits, in any state of a rotation: a staged key that the key
+/// store needs is only ever moved to the file that is read second.
 fn fitting_file(key_file: &Path, needed: KeyId) -> Result<Result<MasterKey, Option<KeyId>>> {
     if let Some(staged) = MasterKey::staged(key_file)?
         && staged.key_id() == needed

@@ -19,13 +19,12 @@
 //! comes from a passphrase.
 //!
 //! # What this does not protect from
-//! Whoever reads both the master key and the key store reads everything. Whoever can write to the
-//! database and keeps an old copy of a row, version included, can put it back: the sealing cannot tell,
-//! only the chain and a checkpoint kept outside can. An old copy of the key store together with the
-//! master key that it was wrapped under brings a destroyed key back; copies must be destroyed too, or the
-//! master key rotated and the old one destroyed. Bytes of a wrapped key may stay in free blocks of the
-//! disk after it was destroyed; they are as good as such a copy. So is an archive of an agent whose key was
-//! destroyed, together with its passphrase.
+//! The master key and the key store together allow reading everything. With write access to the database and an old
+//! copy of a row, version included, the copy can be restored: the sealing cannot show that, only the chain and a
+//! checkpoint kept outside can. An old copy of the key store together with the master key that it was wrapped under
+//! restores a destroyed key; copies must be destroyed too, or the master key rotated and the old one destroyed. Bytes
+//! of a wrapped key may stay in free blocks of the disk after it was destroyed; they are equivalent to such a copy. So
+//! is an archive of an agent whose key was destroyed, together with its passphrase.
 
 mod cipher;
 mod error;

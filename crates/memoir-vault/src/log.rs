@@ -1,9 +1,8 @@
 //! One log over the chains of all agents, and checkpoints of it that can be kept outside (SPEC 4.2).
 //!
-//! A leaf says what the head of an agent's chain was at a time. The leaves form the Merkle tree of
-//! RFC 6962 (by the crate `ct-merkle`); a checkpoint is its size and root in the form of C2SP
-//! `tlog-checkpoint`, signed with ed25519 as a C2SP `signed-note`. Whoever kept one can tell later
-//! whether the log only grew since.
+//! A leaf records the head of an agent's chain at a time. The leaves form the Merkle tree of RFC 6962 (by the crate
+//! `ct-merkle`). A checkpoint is its size and root in the format of C2SP `tlog-checkpoint`, signed with ed25519 as a
+//! C2SP `signed-note`. With a kept checkpoint, a reader can check later that the log only grew since.
 //!
 //! The key that signs is random and lies wrapped in the key store ([`crate::KeyStore::log`]). It is
 //! not derived from the master key, so that rotating that one leaves old checkpoints valid.

@@ -31,7 +31,7 @@ const LONGEST_FILE_BYTES: u64 = 1_024;
 const DRAFT_PREFIX: &str = ".memoir-";
 /// The digits and the end of the line.
 const DRAFT_BYTES: u64 = 65;
-/// A draft lives for milliseconds: whoever made one that is older than this was killed.
+/// A draft lives for milliseconds: an older one is from a killed process.
 const OLDEST_DRAFT: Duration = Duration::from_secs(3_600);
 
 /// How long to wait for another process that rotates, and between two looks whether it has ended: as long as for one
@@ -97,8 +97,8 @@ impl MasterKey {
         Self::from_text(&text, &format!("`{}`", path.display())).map(Some)
     }
 
-    /// The key in the file at `path`, which is made if there is none; the folder must exist. Where
-    /// several processes do this at once, all get the same key. It is on the disk before this returns.
+    /// The key in the file at `path`, which is made if there is none; the folder must exist. Concurrent processes all
+    /// get the same key. It is on the disk before this returns.
     ///
     /// # Errors
     /// As for [`MasterKey::load`]; [`Error::Random`].
@@ -109,15 +109,15 @@ impl MasterKey {
         // What was generated here is dropped and read again: of several processes one alone has got
         // its draft under the name, and all must go on with that one.
         publish(path, &Self::generate()?)?;
-        // Whoever came first has made the key.
+        // A faster process has made the key.
         Self::load(path)?.ok_or_else(|| Error::file(path, &io::ErrorKind::NotFound.into()))
     }
 
     /// Its fingerprint.
     pub fn key_id(&self) -> KeyId {
         let mut id = [0; 8];
-        // Derived, so that it says nothing of the key itself. Eight bytes tell a person's keys
-        // apart; that the key is the right one is shown by the proof in the key store, not by this.
+        // Derived, so that it says nothing of the key itself. Eight bytes distinguish an administrator's keys; the
+        // proof in the key store shows that the key is the right one, not this.
         self.0.derive_into(&[b"master/id"], &mut id);
         KeyId(id)
     }
@@ -127,11 +127,11 @@ impl MasterKey {
         Cipher::new(self.0.derive(&[b"master/wrap"]))
     }
 
-    /// The turn to stage and replace what is at `path`: no other process, and no other thread, has it until it is
-    /// dropped. A process that ends gives it back.
+    /// The lock to stage and replace what is at `path`: no other process or thread has it until it is dropped. A
+    /// process that ends releases it.
     ///
     /// # Errors
-    /// [`Error::Busy`] where somebody else has it for too long; [`Error::File`].
+    /// [`Error::Busy`] if another process has it for too long; [`Error::File`].
     pub(crate) fn turn(path: &Path) -> Result<File> {
         let target = resolved(path);
         // The files themselves are replaced while it lasts; their folder is not.
@@ -155,9 +155,8 @@ impl MasterKey {
         }
     }
 
-    /// The next master key of the file at `path`: written beside it, and on the disk before this
-    /// returns. One that was left there by a rotation that did not end is taken up again. The caller
-    /// has the [`MasterKey::turn`].
+    /// The next master key of the file at `path`: written beside it, and on the disk before this returns. Reuses one
+    /// that an interrupted rotation left there. The caller has the [`MasterKey::turn`].
     pub(crate) fn stage(path: &Path) -> Result<Self> {
         Self::load_or_create(&staged_path(path))
     }
@@ -237,9 +236,9 @@ fn read_base64(text: &[u8], output: &mut [u8; 32]) -> bool {
     read
 }
 
-/// Refuses a file that others than its owner can read or write, but for one of root's that root's group may read
-/// too: so systemd hands a credential over, whose list of access shows as the group's. Looks at the open file, so
-/// that it cannot be exchanged in between.
+/// Refuses a file that users other than its owner can read or write. A file of root may be readable for root's group:
+/// systemd passes credentials so, with an access list that shows as the group's. Checks the open file, so that it
+/// cannot be exchanged in between.
 pub(crate) fn check_owned(path: &Path, file: &File) -> Result<()> {
     #[cfg(unix)]
     {
@@ -282,8 +281,8 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Lets the file appear in full, unless there is one. Where a process is killed in the middle, a draft
-/// with a key that nobody uses stays behind until a rotation sweeps it away.
+/// Lets the file appear in full, unless there is one. If a process is killed meanwhile, a draft with an unused key
+/// stays behind until a rotation removes it.
 fn publish(path: &Path, key: &MasterKey) -> Result<()> {
     let draft = write_draft(folder_of(path), key).map_err(|error| Error::file(path, &error))?;
     // By a hard link or its like, which fails where the name is taken. A rename would put a second
@@ -308,11 +307,11 @@ fn write_draft(folder: &Path, key: &MasterKey) -> io::Result<NamedTempFile> {
     Ok(draft)
 }
 
-/// Removes what killed processes have left beside `draft`: drafts that are too old to be anybody's, and
-/// copies of the key `current`, which must not outlive it. A draft that stays does no harm to what is
-/// done here, so failures are passed over; the next rotation comes by again.
+/// Removes what killed processes have left beside `draft`: drafts that are too old to be in use, and copies of the key
+/// `current`, which must not outlive it. A remaining draft is harmless, so failures are ignored; the next rotation
+/// retries.
 fn sweep(draft: &NamedTempFile, current: KeyId) {
-    // The file system's own clock tells the age: the draft was written just now.
+    // The file system's own clock measures the age: the draft was written just now.
     let written = |metadata: fs::Metadata| metadata.modified();
     let Ok(now) = draft.as_file().metadata().and_then(written) else {
         return;
@@ -330,7 +329,7 @@ fn sweep(draft: &NamedTempFile, current: KeyId) {
     }
 }
 
-/// Whether this is a draft that nobody works on any more.
+/// Whether this is an abandoned draft.
 fn is_left(entry: &fs::DirEntry, now: SystemTime, current: KeyId) -> bool {
     let is_named = (entry.file_name().to_str()).is_some_and(|name| name.starts_with(DRAFT_PREFIX));
     let metadata = match entry.metadata() {
@@ -340,7 +339,7 @@ fn is_left(entry: &fs::DirEntry, now: SystemTime, current: KeyId) -> bool {
     let Ok(text) = fs::read_to_string(entry.path()).map(Zeroizing::new) else {
         return false;
     };
-    // Somebody else's file may have such a name, but not hold the beginning of a key.
+    // A foreign file may have such a name, but not hold the beginning of a key.
     if !text
         .trim_ascii_end()
         .bytes()
@@ -351,8 +350,8 @@ fn is_left(entry: &fs::DirEntry, now: SystemTime, current: KeyId) -> bool {
     let age = (metadata.modified().ok()).and_then(|written| now.duration_since(written).ok());
     let is_current =
         || MasterKey::from_text(&text, DRAFT_PREFIX).is_ok_and(|key| key.key_id() == current);
-    // A copy of the present key goes at once, whatever its age: once the rotation is done, it would
-    // be the old master key, lying where nobody looks for it.
+    // A copy of the present key is removed immediately, whatever its age: once the rotation is done, it would be the
+    // old master key in an unexpected place.
     age.is_some_and(|age| age > OLDEST_DRAFT) || is_current()
 }
 
@@ -363,8 +362,8 @@ pub(crate) fn staged_path(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The file itself where `path` leads to it over links: replacing a link would leave the old key where it
-/// is, and put the new one where nobody keeps keys. A file that is not there yet is where it is named.
+/// The target of `path` if that is a link: replacing a link would keep the old key, and put the new one in an
+/// unexpected place. A missing file is where it is named.
 fn resolved(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

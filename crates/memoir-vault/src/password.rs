@@ -51,8 +51,8 @@ impl Password {
         Ok(hashed.map_err(|_| Error::Random)?.to_string())
     }
 
-    /// Whether `hash` is one of this password. `None` stands for a user that does not exist: it takes as
-    /// long, so that names cannot be tried out by the time that an answer takes.
+    /// Whether `hash` is one of this password. `None` is for a user that does not exist: it takes as long, so that the
+    /// response time does not reveal names.
     pub fn fits(&self, hash: Option<&str>) -> bool {
         let Some(hash) = hash else {
             // The result is thrown away; without `black_box` the compiler could throw the work away
@@ -61,8 +61,8 @@ impl Password {
             return false;
         };
         PasswordHash::new(hash)
-            // At the cost that stands in the hash, so that older hashes go on fitting when `COST`
-            // rises. The hash comes out of a sealed row: nobody else can set what signing in costs.
+            // At the cost in the hash, so that older hashes remain valid when `COST` rises. The hash comes out of a
+            // sealed row: only Memoir can set the cost of signing in.
             .is_ok_and(|parsed| hasher().verify_password(self.0.as_bytes(), &parsed).is_ok())
     }
 }

@@ -1,13 +1,12 @@
 //! Sealing: an agent's words, closed with its key and bound to the place where they stand (SPEC 5.3).
 //!
-//! What is sealed opens at the same account, agent, table, row and version only, and beside the same open
-//! columns: a row that was changed, exchanged with another one or put back in the place of a newer version
-//! does not open. The exception is a row that is put back whole, with its version number and its open
-//! columns; only the chain can tell that.
+//! Sealed data open only at the same account, agent, table, row and version, and beside the same open columns: a row
+//! that was changed, exchanged with another one or replaced by an older version does not open. The exception is an old
+//! row that is restored whole, with its version number and its open columns; only the chain can show that.
 //!
-//! The open columns of a row are those that are not sealed: a document as it lies in its column, byte for byte,
-//! or a flag, a date, a count that a store must understand. These the caller encodes, so that no two rows that
-//! differ in them give the same bytes. They are given with the text; empty where there are none.
+//! The open columns of a row are the unsealed ones: a document as stored in its column, byte for byte, or a flag, a
+//! date or a count that a store must understand. The caller encodes these, so that no two rows that differ in them give
+//! the same bytes. They are passed with the text; empty if there are none.
 //!
 //! The length of a text shows in the length of what is sealed ([`OVERHEAD_BYTES`] more), to the byte. It
 //! is not padded: the number of tokens stands open beside it (SPEC 5.1), and padding to less than that
@@ -115,8 +114,8 @@ impl AgentKey {
         Self(Arc::new(DerivedKeys {
             scope,
             texts: Cipher::new(derive(b"agent/texts/")),
-            // A key of its own for digests: whoever got hold of a digest's key, or found a weakness
-            // by way of the digests that lie in the open, has nothing of what closes the texts.
+            // A key of its own for digests: a leaked digest key, or a weakness of the public digests, reveals nothing
+            // of the key that seals the texts.
             digests: derive(b"agent/digests/"),
         }))
     }

@@ -5,10 +5,9 @@
 //! It has no clock: times are given, in seconds since 1970. What is kept of a second factor is bytes, which
 //! the caller seals.
 //!
-//! What is kept: the secret, the step of the clock whose code was taken last, digests of the recovery codes,
-//! and how many wrong codes came in a row. After ten wrong codes in a row the next one of the device waits a
-//! quarter of an hour; only whoever knows the password can bring that about, and a recovery code counts all
-//! the same.
+//! Stored are the secret, the step of the clock whose code was used last, digests of the recovery codes, and the number
+//! of consecutive wrong codes. After ten, the next code of the device must wait a quarter of an hour. Only a user who
+//! knows the password can cause that, and a recovery code is accepted nevertheless.
 
 use std::fmt;
 
@@ -38,16 +37,16 @@ const DIGITS: u8 = 6;
 const SECRET_BYTES: usize = 20;
 /// Codes for when the device is lost.
 pub(crate) const RECOVERY_CODES: usize = 10;
-/// Random bytes of each of them: nobody finds one from its digest.
+/// Random bytes of each of them: none can be found from its digest.
 // Eighty bits: sixteen letters of base 32 without padding. A plain SHA-256 will do for so many
 // random bits, where a password needs Argon2.
 const RECOVERY_BYTES: usize = 10;
-/// Wrong codes in a row that are looked at without a wait.
+/// Consecutive wrong codes that are checked without a wait.
 // Ten, as a person mistypes or has a clock that is off; at three chances in a million each they are
 // worth nothing to a thief.
 const FREE_MISSES: u32 = 10;
-/// How long the next one waits after those. At one guess in so long, and three codes of a million that count
-/// at a time, whoever knows the password needs some years to get in.
+/// How long the next one waits after those. At one guess per wait, and three codes of a million valid at a time, an
+/// attacker with the password needs some years.
 const WAIT_SECONDS: i64 = 15 * 60;
 /// The form of what is kept.
 const FORM: u8 = 1;
@@ -169,9 +168,9 @@ pub enum Verdict {
     Right,
     /// It is none, is over, or was used.
     Wrong,
-    /// There were so many wrong ones that none of a device is looked at for so long.
+    /// After too many wrong ones no code of a device is checked for that long.
     Wait {
-        /// Until the next one is looked at.
+        /// Until the next one is checked.
         seconds: u32,
     },
 }
@@ -228,16 +227,16 @@ impl SecondFactor {
         self.recovery.len()
     }
 
-    /// How many wrong codes there were since the last right one. Whoever sent them knew the password.
+    /// Wrong codes since the last right one. Their sender knew the password.
     pub fn misses(&self) -> u32 {
         self.misses
     }
 
-    /// Whether `code`, of the device or for when it is lost, counts at `seconds`. White space and hyphens in
-    /// it are passed over. A recovery code is looked at whatever was wrong before: it cannot be guessed.
+    /// Whether `code`, of the device or a recovery code, is valid at `seconds`. White space and hyphens in it are
+    /// ignored. A recovery code is checked despite earlier wrong ones: it cannot be guessed.
     pub fn check(&mut self, code: &str, seconds: i64) -> Verdict {
-        // Before the wait, and so looked at even while codes of the device are not: eighty bits
-        // cannot be guessed, and whoever lost the device must get in whatever a thief is doing.
+        // Before the wait, and so checked even while codes of the device are not: eighty bits cannot be guessed, and a
+        // user who lost the device must be able to sign in whatever a thief does.
         let code = normalised(code);
         let digest = digest(&code);
         if let Some(place) = self
@@ -245,8 +244,8 @@ impl SecondFactor {
             .iter()
             .position(|known| known.ct_eq(&digest).into())
         {
-            // Gone in the very object that the caller must write before it acts: of two who present
-            // the same code at once, the row's version lets one.
+            // Removed in the very object that the caller must write before it acts: of two requests with the same code,
+            // the row's version lets one succeed.
             self.recovery.remove(place);
             self.misses = 0;
             return Verdict::Right;
@@ -263,20 +262,19 @@ impl SecondFactor {
             }
             _ => {
                 self.misses = self.misses.saturating_add(1);
-                // A code that is right but was used counts as a miss too: whoever looked over a
-                // shoulder learns nothing of it.
+                // A used code counts as wrong too: an observer of a code learns nothing from it.
                 self.missed_at = seconds;
                 Verdict::Wrong
             }
         }
     }
 
-    /// How long the next code of the device must wait; `None` where it is looked at.
+    /// How long the next code of the device must wait; `None` if it is checked.
     fn wait(&self, seconds: i64) -> Option<u32> {
         if self.misses < FREE_MISSES {
             return None;
         }
-        // A clock that was set back makes nobody wait for longer.
+        // A clock that was set back makes no wait longer.
         let since = seconds.saturating_sub(self.missed_at).max(0);
         let left = WAIT_SECONDS.saturating_sub(since);
         u32::try_from(left).ok().filter(|left| *left > 0)
@@ -285,7 +283,7 @@ impl SecondFactor {
     /// What is to be kept of it, to be sealed.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let length = 1 + SECRET_BYTES + 8 + 4 + 8 + self.recovery.len() * 32;
-        // Room for all of it at once, so that growing leaves no copy behind.
+        // Room for all of it from the start, so that growing leaves no copy behind.
         let mut bytes = Zeroizing::new(Vec::with_capacity(length));
         bytes.push(FORM);
         bytes.extend_from_slice(self.secret.expose());

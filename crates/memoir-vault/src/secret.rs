@@ -54,7 +54,7 @@ impl Secret {
     pub(crate) fn derive_into(&self, info: &[&[u8]], output: &mut [u8]) {
         #[expect(
             clippy::expect_used,
-            reason = "HKDF-SHA256 gives up to 8,160 bytes (RFC 5869, 2.3) and no caller asks for more than 32"
+            reason = "HKDF-SHA256 expands up to 8,160 bytes (RFC 5869, 2.3) and no caller asks for more than 32"
         )]
         Hkdf::<Sha256>::new(Some(SALT), self.expose())
             // The parts are put behind each other without their lengths, hence the demand on `info`

@@ -1,5 +1,5 @@
-//! Tokens: what opens a door of the service. The secret is shown once and kept nowhere; what is kept is
-//! its digest (SPEC 5.5).
+//! Tokens, which authenticate to an interface of the service. The secret is shown once and not stored; only its digest
+//! is (SPEC 5.5).
 
 use std::fmt;
 
@@ -12,14 +12,12 @@ use crate::{Error, Result};
 
 /// What every token begins with, so that scanners for leaked secrets know it.
 const PREFIX: &str = "memoir_";
-/// What the secret of somebody who signed in with a browser begins with: it is no token, nor the other way
-/// round.
+/// Prefix of the secret of a user who signed in with a browser: it is no token, nor the reverse.
 const BROWSER_PREFIX: &str = "signed-in_";
 /// Random bytes of a token.
 const RANDOM_BYTES: usize = 32;
-/// A longer text is not looked at.
-// The longest secret, of a connection, has under 80 characters. What somebody sends must not be
-// hashed at whatever length it comes.
+/// A longer text is refused unread.
+// The longest secret, of a connection, has under 80 characters. A client's text must not be hashed at any length.
 const LONGEST_BYTES: usize = 128;
 
 /// A token's secret. Wiped when dropped; `Debug` prints its type's name only.
@@ -34,7 +32,7 @@ impl TokenSecret {
         Self::beginning_with(PREFIX)
     }
 
-    /// As [`TokenSecret::generate`], for the cookie of somebody who signs in with a browser.
+    /// As [`TokenSecret::generate`], for the cookie of a user who signs in with a browser.
     ///
     /// # Errors
     /// [`Error::Random`].
@@ -45,7 +43,7 @@ impl TokenSecret {
     fn beginning_with(prefix: &str) -> Result<Self> {
         let mut random = Zeroizing::new([0; RANDOM_BYTES]);
         getrandom::fill(random.as_mut()).map_err(|_| Error::Random)?;
-        // Room for all of it at once, so that growing leaves no copy behind.
+        // Room for all of it from the start, so that growing leaves no copy behind.
         let mut text = Zeroizing::new(String::with_capacity(LONGEST_BYTES));
         text.push_str(prefix);
         URL_SAFE_NO_PAD.encode_string(random.as_slice(), &mut text);
@@ -60,7 +58,7 @@ impl TokenSecret {
         Self::beginning_with("")
     }
 
-    /// Whether that is the secret, in a time that does not tell how much of it is right.
+    /// Whether that is the secret, in a time that does not depend on how much of it is right.
     pub fn is(&self, presented: &str) -> bool {
         // Digests are compared and not the texts, so that both sides have the same length whatever
         // is presented.
@@ -85,8 +83,8 @@ impl fmt::Debug for TokenSecret {
     }
 }
 
-/// The digest of what somebody presents; `None` for what cannot be a token. With 256 random bits a token
-/// cannot be guessed from its digest, and a look-up by digest tells nothing by the time that it takes.
+/// The digest of a presented secret; `None` for what cannot be a token. With 256 random bits a token cannot be guessed
+/// from its digest, and the time of a look-up by digest reveals nothing.
 pub fn digest_of(presented: &str) -> Option<[u8; 32]> {
     digest_where(presented, PREFIX)
 }
@@ -97,17 +95,17 @@ pub fn browser_digest_of(presented: &str) -> Option<[u8; 32]> {
 }
 
 fn digest_where(presented: &str, prefix: &str) -> Option<[u8; 32]> {
-    // The prefix is no secret; that it takes less time to refuse one without it tells nothing.
+    // The prefix is no secret; that a text without it is refused faster reveals nothing.
     let may_be = presented.starts_with(prefix) && presented.len() <= LONGEST_BYTES;
     may_be.then(|| Sha256::digest(presented.as_bytes()).into())
 }
 
-/// What a client of OAuth holds of its connection to an agent: each is of one connection, and opens one door.
+/// The secrets that an OAuth client holds of its connection to an agent. Each is of one connection, and has one use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionPart {
     /// What is exchanged once for the other two.
     Code,
-    /// What opens the agent's door, for some minutes.
+    /// Authenticates to the agent's interface, for some minutes.
     Access,
     /// What is exchanged once for the next two.
     Refresh,
@@ -127,8 +125,8 @@ impl ConnectionPart {
 /// Random bytes by which a connection is found.
 const HANDLE_BYTES: usize = 16;
 
-/// What all secrets of one connection begin with, and by which it is found. It opens nothing: whoever knows it and no
-/// secret that counts can only make the connection end. Wiped when dropped.
+/// The common prefix of all secrets of one connection, by which it is found. It grants nothing: with it and no valid
+/// secret, a client can only end the connection. Wiped when dropped.
 pub struct ConnectionHandle(Zeroizing<[u8; HANDLE_BYTES]>);
 
 impl ConnectionHandle {
@@ -167,7 +165,7 @@ impl ConnectionHandle {
     }
 }
 
-/// What somebody presents as a secret of a connection.
+/// A presented secret of a connection.
 pub struct PresentedPart {
     /// Of which connection it says to be.
     pub handle: ConnectionHandle,
@@ -208,8 +206,8 @@ pub fn fits_challenge(verifier: &str, challenge: &str) -> bool {
     may_be && URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes())) == challenge
 }
 
-/// What the forms that are shown to a browser hold, so that no other site can fill them in: nobody without
-/// the browser's secret can make it, and it gives nothing of that secret away.
+/// The token in forms for a browser, so that no other site can submit them. It cannot be made without the browser's
+/// secret, and reveals nothing of that secret.
 pub fn form_token(browser_secret: &str) -> String {
     let mut hasher = Sha256::new();
     hasher.update(b"memoir form\0");

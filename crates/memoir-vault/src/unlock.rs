@@ -31,7 +31,7 @@ pub fn unlock(source: &MasterSource, path: &Path, must_exist: bool) -> Result<Ke
     // that is gone must be an error, not an empty one in which every agent seems to be erased.
     let rows = match SqliteKeys::open(path, false) {
         Err(Error::Missing(_)) if !must_exist => {
-            // The master key first: no key store is made that nobody could open.
+            // The master key first: a key store that cannot be opened must not be made.
             if let MasterSource::File(key_file) = source {
                 MasterKey::load_or_create(key_file)?;
             }
@@ -58,9 +58,9 @@ pub fn unlock_rows(
     KeyStore::start(rows, source, must_exist)
 }
 
-/// Makes the next master key, wraps all keys anew under it, and puts it in the place of `key_file`: the
-/// fingerprint of the new key, and how many keys were wrapped. Can be repeated after any failure: it
-/// takes up where it was left. Other processes that were opened with `key_file` follow by themselves.
+/// Makes the next master key, wraps all keys anew under it, and puts it in the place of `key_file`. Returns the
+/// fingerprint of the new key, and how many keys were wrapped. Can be repeated after any failure: it resumes where it
+/// stopped. Other processes that were opened with `key_file` follow by themselves.
 ///
 /// # Errors
 /// [`Error::Irreplaceable`], [`Error::MasterKeyLost`] and [`Error::WrongMasterKey`]

@@ -7,7 +7,7 @@ use memoir_store_postgres::PostgresStore;
 
 use crate::common;
 
-async fn tell(name: &str) {
+async fn run(name: &str) {
     let (_, story) = STORIES
         .iter()
         .find(|(known, _)| *known == name)
@@ -37,7 +37,7 @@ macro_rules! story {
     ($name:ident) => {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $name() {
-            tell(stringify!($name)).await;
+            run(stringify!($name)).await;
         }
     };
 }

@@ -17,7 +17,7 @@ async fn a_database_that_waits_for_migrations_is_not_opened() {
         "{told}"
     );
     let store = PostgresStore::at(&database.url).unwrap();
-    // Whoever else starts at the same time runs none twice.
+    // A process that starts at the same time runs none twice.
     let (one, other) = (store.clone(), PostgresStore::at(&database.url).unwrap());
     let (one, other) = tokio::join!(one.migrate(), other.migrate());
     one.and(other).unwrap();
@@ -159,7 +159,7 @@ async fn the_check_reads_the_rows_of_every_table() {
     }
 }
 
-/// Whoever knows what the rows come to sees that one is missing, or is another, without reading any.
+/// The totals show that a row is missing or exchanged, without reading any row.
 #[tokio::test]
 async fn rows_that_others_changed_are_counted_as_they_are() {
     let Some(database) = common::database() else {
@@ -273,7 +273,7 @@ async fn spec_6_2_a_store_that_was_full_is_not_ready_until_there_is_room() {
          CREATE TRIGGER full_up BEFORE UPDATE ON accounts EXECUTE FUNCTION full_up(); \
          CREATE TRIGGER full_up BEFORE INSERT ON agents EXECUTE FUNCTION full_up()",
     );
-    // Nobody knows of it before something was to be written.
+    // It is unknown until the next write.
     store.check_ready().await.unwrap();
     let refused = store.commit(common::decision(0)).await;
     assert!(matches!(refused, Err(Error::Full)), "{refused:?}");

@@ -29,8 +29,8 @@ fn decision_of(agent: u8, version: u64) -> Commit {
     decision
 }
 
-/// What becomes of decisions on agents that somebody holds, for which all connections wait, and of others behind them.
-/// Something is done before they come.
+/// The outcomes of decisions on locked agents, for which all connections wait, and of others behind them. `meanwhile`
+/// runs before they come.
 async fn behind_held(
     database: &TestDatabase,
     store: &PostgresStore,
@@ -38,7 +38,7 @@ async fn behind_held(
     meanwhile: impl FnOnce(),
 ) -> Vec<Result<()>> {
     let mut psql = database.server.client("psql", "postgres");
-    // For less time than anybody waits for a lock or a connection.
+    // For less time than a transaction waits for a lock or a connection.
     let hold = "BEGIN; SELECT count(*) FROM (SELECT 1 FROM agents WHERE name::int <= 8 FOR UPDATE) AS held; \
          SELECT pg_sleep(2)";
     let mut holder = psql
@@ -69,7 +69,7 @@ async fn behind_held(
     answers
 }
 
-/// Decisions on the agents that nobody holds.
+/// Decisions on the agents that are not locked.
 fn waiting() -> Vec<Commit> {
     let agents = HELD + 1..=HELD + WAITING;
     agents.map(|agent| decision_of(agent, 1)).collect()
@@ -119,7 +119,7 @@ async fn spec_6_2_one_that_is_refused_takes_no_other_of_its_transaction_down() {
     let store = opened(&database, "").await;
     let mut waiting = Vec::new();
     for agent in HELD + 1..=HELD + WAITING {
-        // One on a version that is not there, and one agent that two decide on.
+        // One on a missing version, and one agent that two decide on.
         let version = if agent == HELD + 2 { 7 } else { 1 };
         waiting.push(decision_of(agent, version));
         if agent == HELD + 3 {
@@ -129,7 +129,7 @@ async fn spec_6_2_one_that_is_refused_takes_no_other_of_its_transaction_down() {
     let answers = behind_held(&database, &store, waiting, || {}).await;
     let answers = &answers[usize::from(HELD)..];
     let refused: Vec<_> = answers.iter().filter(|answer| answer.is_err()).collect();
-    assert!(answers[1].is_err(), "the version is not there");
+    assert!(answers[1].is_err(), "no such version");
     assert_eq!(
         answers[2].is_err(),
         answers[3].is_ok(),
@@ -178,7 +178,7 @@ async fn lost_together(database: &TestDatabase, breaks: u8, was_written: bool) -
     let unknown: Vec<Commit> = unknown.collect();
     let lost = unknown.len();
     for commit in unknown {
-        // The very same again tells what became of the first.
+        // The very same again shows the outcome of the first.
         let again = store.commit(commit).await;
         let is_conflict = matches!(again, Err(Error::Conflict));
         assert_eq!(is_conflict, was_written, "{again:?}");

@@ -21,7 +21,7 @@ fn key_database() -> Option<common::TestDatabase> {
     Some(database)
 }
 
-fn tell(name: &str) {
+fn run(name: &str) {
     let (_, story) = STORIES
         .iter()
         .find(|(known, _)| *known == name)
@@ -36,7 +36,7 @@ macro_rules! story {
     ($name:ident) => {
         #[test]
         fn $name() {
-            tell(stringify!($name));
+            run(stringify!($name));
         }
     };
 }
@@ -104,7 +104,7 @@ async fn spec_5_4_keys_do_not_lie_where_the_data_lie() {
     own.migrate().unwrap();
     let apart = common::database().unwrap();
     drop(PostgresKeys::at(&apart.url, Some(&data)).unwrap());
-    // What holds the data sees nothing of the keys.
+    // The role of the data has no access to the keys.
     let seen = database.query_as_memoir(&format!("SELECT count(*) FROM {role}.agent_keys"));
     assert!(seen.unwrap_err().to_string().contains("permission denied"));
     drop(PostgresStore::open(&database.url).await.unwrap());

@@ -26,7 +26,7 @@ pub(crate) const AFTER: u8 = 2;
 /// What begins a transaction is refused, as by a pooler that has no server for it just then, and what is behind it
 /// is carried.
 const REFUSING: u8 = 3;
-/// As `AFTER`, which PgBouncer tells before the connection breaks.
+/// As `AFTER`, which PgBouncer reports before the connection breaks.
 const TOLD: u8 = 4;
 /// Connections stay open, new ones are taken, and nothing is carried.
 const SILENT: u8 = 5;
@@ -183,10 +183,10 @@ async fn spec_6_2_a_lost_answer_to_a_commit_is_never_guessed() {
         decided.prompts = is_of_several.then(|| StoredText(vec![4]));
         between.breaks.store(breaks, Ordering::SeqCst);
         let Err(Error::OutcomeUnknown(same)) = store.commit(decided).await else {
-            panic!("nobody can know what became of it");
+            panic!("the outcome is unknown");
         };
         assert_eq!(version().await, before + u64::from(was_written));
-        // The very same again, over another connection, tells.
+        // The very same again, over another connection, shows the outcome.
         let again = store.commit(*same).await;
         assert_eq!(
             matches!(again, Err(Error::Conflict)),
@@ -311,7 +311,7 @@ async fn spec_6_2_whoever_waits_for_a_lock_is_told_that_the_database_is_busy() {
         let store = PostgresStore::open(&url).await.unwrap();
         store.create_account(&account()).await.unwrap();
         store.commit(decision(0)).await.unwrap();
-        // For longer than anybody waits.
+        // For longer than a transaction waits.
         let mut holder = locked(&database, 120).await;
         let refused = store.commit(decision(1)).await;
         assert!(matches!(refused, Err(Error::Busy)), "{refused:?}");
@@ -372,7 +372,7 @@ async fn spec_6_2_a_database_that_is_silent_is_unreachable_within_five_seconds()
     say(SILENT);
     let begun = Instant::now();
     let Err(Error::OutcomeUnknown(same)) = store.commit(decision(1)).await else {
-        panic!("nobody can know what became of it");
+        panic!("the outcome is unknown");
     };
     assert!(begun.elapsed() < LONGEST, "{:?}", begun.elapsed());
     say(NOWHERE);

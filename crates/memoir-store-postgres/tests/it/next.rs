@@ -44,7 +44,7 @@ async fn spec_6_1_the_same_stories_are_true_on_the_next_versions_tables_for_a_ro
         return println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
     };
     make(&server).await;
-    // Whoever has made it may still be connected, and then it is no model yet.
+    // The connection that made it may still be open, and then it is no model yet.
     let end = "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = 'next'";
     server.query("postgres", end).unwrap();
     let mut untrue = Vec::new();

@@ -233,7 +233,7 @@ pub(crate) fn child(part: &str, path: &Path) -> Command {
     command
 }
 
-/// The database that a child was told to work on.
+/// The database that the parent process passed to a child.
 pub(crate) fn told_path() -> std::path::PathBuf {
     std::env::var_os("MEMOIR_TEST_DATABASE")
         .expect("this part is played by a child process")

@@ -18,7 +18,7 @@ impl Gate {
         Self(raw)
     }
 
-    /// Lets go once everybody has had time to come to the gate.
+    /// Opens the gate once all have had time to reach it.
     pub(crate) async fn open_when_waiting(self) {
         tokio::time::sleep(Duration::from_millis(100)).await;
         self.0.execute_batch("ROLLBACK").unwrap();

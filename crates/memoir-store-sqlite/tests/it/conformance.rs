@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_store::{Store, conformance::STORIES};
 use memoir_store_sqlite::SqliteStore;
 
-async fn tell(name: &str) {
+async fn run(name: &str) {
     let (_, story) = STORIES
         .iter()
         .find(|(known, _)| *known == name)
@@ -21,7 +21,7 @@ macro_rules! story {
     ($name:ident) => {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $name() {
-            tell(stringify!($name)).await;
+            run(stringify!($name)).await;
         }
     };
 }

@@ -16,9 +16,9 @@ use memoir_store_sqlite::SqliteStore;
 
 use crate::common::*;
 
-/// What the child does, from a file that does not exist: an account, an agent in its own hands, edits
-/// that also take words out of the log, one of them large, an entry over all logs, and what has to do
-/// with coming in. Says after each edit that it was acknowledged.
+/// The child's part, from a file that does not exist: an account, an agent that drives its own sessions, edits that
+/// also shred texts, one of them large, an entry over all logs, and authentication. Reports each edit that was
+/// acknowledged.
 async fn play(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
     say("opened");

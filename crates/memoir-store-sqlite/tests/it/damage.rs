@@ -17,8 +17,7 @@ use rusqlite::Connection;
 
 use crate::common::*;
 
-/// Changes the file as somebody would who is not Memoir: nothing is checked, no trigger fires, and the form of
-/// the database is as it was.
+/// Changes the file as a foreign process would: without checks and triggers, and with the schema unchanged.
 fn intrude(path: &Path, change: &str) {
     let raw = Connection::open(path).unwrap();
     raw.execute_batch("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF")
@@ -237,7 +236,7 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
     }
 }
 
-/// Whoever knows what the rows come to sees that one is missing, or is another, without reading any.
+/// The totals show that a row is missing or exchanged, without reading any row.
 #[tokio::test]
 async fn rows_that_others_changed_are_counted_as_they_are() {
     let of = |count, tokens| CountAndTokens { count, tokens };
@@ -295,7 +294,7 @@ async fn rows_that_others_changed_are_counted_as_they_are() {
         let found = store.snapshot(agent.scope, &AgentQuery::default()).await;
         assert_eq!(found.unwrap().unwrap().row_counts, expected, "{change}");
     }
-    // Tokens that come to less than nothing are told by table and agent.
+    // Negative tokens are reported by table and agent.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memoir.db");
     let (store, agent) = begin(&path).await;

@@ -193,9 +193,9 @@ fn what_cannot_be_written_is_said_to_be_read_only() {
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
     let is_root = fs::metadata("/proc/self")
         .is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0);
-    // The binary itself may lie where nobody else may look: a copy can be run by anybody. Another process makes
-    // it, since a file that this one had open to write may still be open in a child that another test starts,
-    // and such a file is not run ("text file busy").
+    // The binary may be in a folder that other users cannot access: a copy can be run by any user. Another process
+    // makes it, since a file that this one had open to write may still be open in a child that another test starts, and
+    // such a file is not run ("text file busy").
     let public = tempfile::tempdir().unwrap();
     fs::set_permissions(public.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let copy = public.path().join("test");
@@ -249,7 +249,7 @@ async fn errors_of_the_driver_hold_no_words() {
     assert!(!store.check().await.unwrap().is_empty());
 }
 
-/// What is written into a file that nobody can find again is not acknowledged.
+/// A write to a file that was removed or replaced is not acknowledged.
 #[cfg(unix)]
 #[tokio::test]
 async fn spec_6_2_nothing_is_acknowledged_once_a_file_was_taken_away() {
@@ -257,18 +257,18 @@ async fn spec_6_2_nothing_is_acknowledged_once_a_file_was_taken_away() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("memoir.db");
         let (store, mut agent) = begin(&path).await;
-        let (file, aside) = (folder.path().join(taken), folder.path().join("aside"));
-        std::fs::rename(&file, &aside).unwrap();
+        let (file, moved) = (folder.path().join(taken), folder.path().join("moved"));
+        std::fs::rename(&file, &moved).unwrap();
         for another in [false, true] {
             if another {
-                std::fs::copy(&aside, &file).unwrap();
+                std::fs::copy(&moved, &file).unwrap();
             }
             let error = store.commit(saving(&agent, 1, 10)).await.unwrap_err();
             assert!(matches!(error, Error::Replaced(_)), "{taken}: {error:?}");
             let error = store.create_user(&user(), None).await.unwrap_err();
             assert!(matches!(error, Error::Replaced(_)), "{taken}: {error:?}");
         }
-        std::fs::rename(&aside, &file).unwrap();
+        std::fs::rename(&moved, &file).unwrap();
         save(&store, &mut agent, 1, 10).await.unwrap();
         drop(store);
         let store = SqliteStore::open(&path).unwrap();

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use crate::common::*;
 
-/// What somebody does to the form, and how the object in question is named.
+/// Changes of the schema, and the object that the error names.
 const CHANGES: [(&str, &str); 10] = [
     (
         "trigger `audit_records_undeleted` is missing",
@@ -79,7 +79,7 @@ async fn spec_4_1_a_database_whose_form_was_changed_is_not_opened() {
     }
 }
 
-/// The process runs while it happens, so that nothing but its own next look can tell.
+/// The process runs meanwhile, so that only its own next check can find it.
 #[tokio::test]
 async fn spec_4_1_nothing_is_written_once_the_form_was_changed() {
     // What is written by hand into the table of the form is not seen by processes that have read it, and does

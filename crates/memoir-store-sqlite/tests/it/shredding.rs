@@ -92,8 +92,8 @@ async fn spec_4_4_what_was_shredded_is_in_no_file() {
     }
 }
 
-/// A reader that looks at how things were before keeps the log. The writer waits for it a while and no
-/// longer, and cuts the log once it can.
+/// A reader of an earlier state keeps the log. The writer waits for it for a limited time, and cuts the log once it
+/// can.
 #[tokio::test]
 async fn spec_4_4_a_reader_holds_the_cut_up_and_not_the_change() {
     let folder = tempfile::tempdir().unwrap();
@@ -127,7 +127,7 @@ async fn spec_4_4_a_reader_holds_the_cut_up_and_not_the_change() {
     assert!(findings[0].problem.contains("`residues`"), "{findings:?}");
 
     reader.execute_batch("COMMIT").unwrap();
-    // Nobody takes words out again, and the log is cut all the same.
+    // Nothing is shredded again, and the log is cut nevertheless.
     let started = Instant::now();
     while is_on_disk(&path, &trace("memory #3")) {
         assert!(started.elapsed() < Duration::from_secs(10));

@@ -64,7 +64,7 @@ pub(super) async fn spec_5_5_every_field_of_a_token_is_kept(store: Arc<dyn Store
     };
     assert_eq!(store.agent_tokens(foreign).await.unwrap(), []);
 
-    // Of an account that is not there, of an agent that is not, and of another account's.
+    // Of a missing account, of a missing agent, and of another account's agent.
     for stranger in [
         token(3, 6),
         TokenRow {
@@ -111,7 +111,7 @@ pub(super) async fn spec_5_5_a_commit_writes_tokens_of_its_agent_only(store: Arc
             account: account_id(2),
             ..theirs(3)
         },
-        // One that is there already, of somebody else.
+        // One that exists already, of another agent.
         token_with(theirs(3), |columns| columns.digest = digest(2)),
     ] {
         let commit = Commit {
@@ -412,7 +412,7 @@ pub(super) async fn spec_5_5_a_user_is_written_over_the_version_before_it_only(
         let answer = store.put_user(&stranger, None).await;
         assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
     }
-    // Of those who write the same version at once, one does.
+    // Of concurrent writers of the same version, one succeeds.
     let mut written = 0;
     let tasks: Vec<_> = (0..8_u64)
         .map(|number| {

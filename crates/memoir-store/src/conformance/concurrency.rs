@@ -1,4 +1,4 @@
-//! Many callers at once.
+//! Concurrent callers.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(super) async fn a_conflict_leaves_nothing_behind(store: Arc<dyn Store>) {
             prompts: Some(text("other prompts")),
             ..of_everything(&author)
         };
-        // A free name: which of two rules a store sees broken first is its own affair.
+        // A free name: a store may choose which of two broken rules it reports.
         commit.agent.columns.folded_name = "free".to_owned();
         let answer = store.commit(commit).await;
         assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
@@ -191,8 +191,8 @@ pub(super) async fn one_edit_wins_for_each_version(store: Arc<dyn Store>) {
     assert_sound(&store).await;
 }
 
-/// The writer shifts tokens between two memories and counts its rounds in every table; whoever looks
-/// sees all of one round.
+/// The writer shifts tokens between two memories and counts its rounds in every table; each reader finds all of one
+/// round.
 pub(super) async fn a_snapshot_is_of_one_instant(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     author
@@ -242,7 +242,7 @@ pub(super) async fn a_snapshot_is_of_one_instant(store: Arc<dyn Store>) {
         for wanted in [&wanted, &numbered] {
             let snapshot = store.snapshot(scope, wanted).await.unwrap().unwrap();
             let round = snapshot.agent.document.version - start;
-            assert!(round >= last, "a later look sees an earlier instant");
+            assert!(round >= last, "a later read finds an earlier instant");
             last = round;
             let tokens: Vec<u64> = snapshot
                 .memories

@@ -1,4 +1,4 @@
-//! Which ends of sessions are told, to whom, and by whom.
+//! Notifications of ended sessions, their receivers and their leases.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -7,7 +7,7 @@ use memoir_domain::{SessionId, session::State};
 use super::fixtures::*;
 use crate::{Commit, DeliveryRow, ReceiverDigest, SessionRow, Store};
 
-/// Registers at second 0, and forgets nobody.
+/// Registers at second 0, and deletes no receiver.
 async fn register(store: &Arc<dyn Store>, receivers: &[ReceiverDigest], reopen: bool) {
     store
         .register_receivers(receivers, at(0), at(-1), reopen)
@@ -115,9 +115,9 @@ pub(super) async fn a_claim_that_lapsed_settles_nothing(store: Arc<dyn Store>) {
     register(&store, &[receiver], false).await;
     let mut author = Author::new(&store, 1, 1).await;
     run(&mut author, 1).await;
-    let settle = async |delivery: &DeliveryRow, again_at| {
-        let settled = store.settle_delivery(&receiver, delivery, again_at);
-        settled.await.unwrap()
+    let resolve = async |delivery: &DeliveryRow, again_at| {
+        let resolved = store.settle_delivery(&receiver, delivery, again_at);
+        resolved.await.unwrap()
     };
     let [first] = claim(&store, &receiver, 2_000, 9).await[..] else {
         panic!("one is due");
@@ -126,21 +126,21 @@ pub(super) async fn a_claim_that_lapsed_settles_nothing(store: Arc<dyn Store>) {
         panic!("the claim has lapsed");
     };
     assert_eq!((first.attempt, second.attempt), (1, 2));
-    assert!(!settle(&first, None).await);
-    assert!(!settle(&first, Some(at(9_999))).await);
-    assert!(settle(&second, Some(at(2_500))).await);
+    assert!(!resolve(&first, None).await);
+    assert!(!resolve(&first, Some(at(9_999))).await);
+    assert!(resolve(&second, Some(at(2_500))).await);
     assert_eq!(claim(&store, &receiver, 2_499, 9).await, []);
     let [third] = claim(&store, &receiver, 2_500, 9).await[..] else {
         panic!("it is due again");
     };
-    // A clock that was put back keeps nothing from being told.
-    assert!(settle(&third, Some(at(500_000))).await);
+    // A clock that was set back prevents no notification.
+    assert!(resolve(&third, Some(at(500_000))).await);
     let [fourth] = claim(&store, &receiver, 2_600, 9).await[..] else {
         panic!("it was due too late");
     };
     assert_eq!((third.attempt, fourth.attempt), (3, 4));
-    assert!(settle(&fourth, None).await);
-    assert!(!settle(&fourth, None).await);
+    assert!(resolve(&fourth, None).await);
+    assert!(!resolve(&fourth, None).await);
     assert_eq!(claim(&store, &receiver, 900_000, 9).await, []);
     assert_sound(&store).await;
 }

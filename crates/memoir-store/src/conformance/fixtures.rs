@@ -1,4 +1,4 @@
-//! Rows to tell stories with, and the author who writes them.
+//! Rows for the scenarios, and the author who writes them.
 
 use std::sync::Arc;
 

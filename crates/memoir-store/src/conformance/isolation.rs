@@ -199,7 +199,7 @@ pub(super) async fn names_are_unique_whatever_the_case(store: Arc<dyn Store>) {
     store.commit(named(&elsewhere, "wren")).await.unwrap();
     let commit = named(&wren, "WREN");
     wren.write(commit).await.unwrap();
-    // Once given up it is free.
+    // Once released it is free.
     let commit = named(&wren, "Robin");
     wren.write(commit).await.unwrap();
     let commit = named(&rook, "Wren");

@@ -127,7 +127,7 @@ pub(super) async fn spec_4_2_leaves_have_no_gaps_whoever_appends(store: Arc<dyn 
                     .append_leaves(at(round), LogsOf::Everybody)
                     .await
                     .unwrap();
-                // Mine is among them, whoever appended it.
+                // This caller's own is among them, even if another one appended it.
                 let leaves = store.leaves(0).await.unwrap();
                 assert!(leaves.len() as u64 >= length);
                 let last = leaves.iter().rfind(|leaf| leaf.agent == author.id());

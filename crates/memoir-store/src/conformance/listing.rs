@@ -40,8 +40,8 @@ async fn agent(
     author
 }
 
-/// Four agents: the first has the greatest mass, the second the smallest budget, the third waits for
-/// somebody, the fourth is left alone and was never refined.
+/// Four agents: the first has the greatest core size, the second the smallest budget, the third has an open access
+/// request, the fourth is excluded from the schedule and was never refined.
 async fn fleet(store: &Arc<dyn Store>) -> Vec<Author> {
     let over = |number, author: &Author, state| ended(session(number, author.id()), state);
     let mut first = agent(store, 1, 900_000, 22, 50_000).await;

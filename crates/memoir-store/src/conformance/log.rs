@@ -23,7 +23,7 @@ pub(super) async fn records_are_narrowed_by_every_part_of_a_filter(store: Arc<dy
             actor_name: "user Ada_%".to_owned(),
             ..part(Action::MemoryRefinementDelete, Some(1), 30)
         },
-        // Somebody moved the clock back.
+        // The clock was set back.
         part(Action::MemoryRefinementUpdate, Some(2), 15),
         part(Action::MemoryRefinementUpdate, Some(1), 40),
         part(Action::MemorySaved, None, 50),

@@ -239,7 +239,7 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
             },
             &[],
         ),
-        // Journal entries fade, and nothing else does.
+        // Only journal entries expire.
         (
             MemoryPage {
                 faded: Some(faded(true)),
@@ -348,7 +348,7 @@ pub(super) async fn pages_of_agents_come_by_name_without_the_erased_ones(store: 
         }
         assert_eq!(walked, expected, "by {limit}");
     }
-    // From a name that nobody has, and from behind the last one.
+    // From a name that no agent has, and from behind the last one.
     let after = |name| store.agent_page(account_id(1), Some(name), 99);
     assert_eq!(after("wren").await.unwrap().len(), {
         let follows = |row: &&AgentRow| *row.columns.folded_name > *"wren";

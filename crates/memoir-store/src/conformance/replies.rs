@@ -149,7 +149,7 @@ pub(super) async fn spec_6_2_a_change_is_written_with_the_mark_of_its_request_or
     };
     author.write(first).await.unwrap();
     assert_eq!(open().await.as_deref(), Some("first"));
-    // Another attempt, which knew the request as one that changed nothing yet; and one whose row is not there.
+    // Another attempt, which read the request as one without changes so far; and one without a row.
     for reply in [
         mark(10, None, "second"),
         mark(10, Some("other"), "second"),
@@ -267,7 +267,7 @@ pub(super) async fn spec_6_2_a_key_is_of_one_account(store: Arc<dyn Store>) {
     };
     assert!(end(1, answer.clone()).await);
     assert_eq!(begin(&store, &reply(2, 5)).await, Some(reply(2, 5)));
-    // Nor does an account that is not there reach it.
+    // A missing account does not reach it either.
     assert!(!end(3, document(1, "of no account")).await);
     let expected = ReplyRow {
         answer: Some(answer),

@@ -1,4 +1,4 @@
-//! Requests to be let in by an agent (SPEC 5.2).
+//! Access requests (SPEC 5.2).
 
 use std::sync::Arc;
 
@@ -136,7 +136,7 @@ pub(super) async fn spec_5_2_who_is_asked_when_stays_and_what_is_over_stays_over
         }
         assert_eq!(found(&store, &author, number).await, Some(over));
     }
-    // What a commit that is refused would have written otherwise is not there either.
+    // The other changes of a refused commit are missing too.
     let mut commit = author.saving(vec![memory(1)]);
     commit.access = vec![in_state(&waiting_request(2, &author), AccessState::Granted)];
     let before = author.everything().await;
@@ -220,7 +220,7 @@ pub(super) async fn spec_5_2_open_requests_are_those_that_something_can_become_o
         open(author.scope(), &rows[0]),
     ];
     assert_eq!(store.open_access().await.unwrap(), all);
-    // Nobody is let in any more by an agent that was erased.
+    // An erased agent allows no access any more.
     let mut erased = author.commit();
     erased.agent.columns.erased_at = Some(at(5));
     author.write(erased).await.unwrap();

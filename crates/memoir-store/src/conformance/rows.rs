@@ -53,15 +53,15 @@ pub(super) async fn a_fresh_store_is_empty_and_sound(store: Arc<dyn Store>) {
         None
     );
     assert_eq!(store.lapsed_sessions(Timestamp::MAX).await.unwrap(), []);
-    let nobody = scope(1, 1);
+    let missing = scope(1, 1);
     assert_eq!(
         store
-            .snapshot(nobody, &AgentQuery::default())
+            .snapshot(missing, &AgentQuery::default())
             .await
             .unwrap(),
         None
     );
-    assert_eq!(store.session_page(nobody, None, 10).await.unwrap(), []);
+    assert_eq!(store.session_page(missing, None, 10).await.unwrap(), []);
     assert_eq!(store.waiting_sessions(10).await.unwrap(), []);
     assert_eq!(store.agent_page(account_id(1), None, 10).await.unwrap(), []);
     assert_eq!(store.token(&digest(1)).await.unwrap(), None);
@@ -70,12 +70,12 @@ pub(super) async fn a_fresh_store_is_empty_and_sound(store: Arc<dyn Store>) {
     store.forget_replies(Timestamp::MAX).await.unwrap();
     assert_eq!(
         store
-            .records(nobody, &RecordFilter::default())
+            .records(missing, &RecordFilter::default())
             .await
             .unwrap(),
         []
     );
-    assert_eq!(store.records_at(nobody, &[1]).await.unwrap(), []);
+    assert_eq!(store.records_at(missing, &[1]).await.unwrap(), []);
     assert_eq!(store.scopes().await.unwrap(), []);
     assert_eq!(store.leaves(0).await.unwrap(), []);
     assert_eq!(
@@ -85,7 +85,7 @@ pub(super) async fn a_fresh_store_is_empty_and_sound(store: Arc<dyn Store>) {
     assert_eq!(store.leaves(0).await.unwrap(), []);
     assert!(
         !store
-            .renew_lease(nobody, session_id(1), 1, at(1))
+            .renew_lease(missing, session_id(1), 1, at(1))
             .await
             .unwrap()
     );
@@ -392,7 +392,7 @@ pub(super) async fn spec_5_3_prompts_stay_until_others_are_written(store: Arc<dy
     assert_sound(&store).await;
 }
 
-/// SPEC 5.3: words leave the store for whoever asks for them.
+/// SPEC 5.3: prompts leave the store only for a query that requests them.
 pub(super) async fn spec_5_3_prompts_are_brought_to_whoever_wants_them(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     author.save(vec![memory(1), memory(2)]).await;
@@ -441,7 +441,7 @@ pub(super) async fn spec_5_3_no_agent_is_made_without_prompts(store: Arc<dyn Sto
     assert_sound(&store).await;
 }
 
-/// Whoever seals rows binds them to the version under which they were written.
+/// A row's seal is bound to the version under which it was written.
 pub(super) async fn spec_5_3_rows_keep_the_version_they_were_written_under(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
     let under = |version, memory| MemoryRow { version, ..memory };

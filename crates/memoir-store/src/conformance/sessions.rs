@@ -103,7 +103,7 @@ pub(super) async fn a_lease_is_renewed_by_its_holder_only(store: Arc<dyn Store>)
     let missing = store.renew_lease(author.scope(), session_id(2), holder, at(300));
     assert!(!missing.await.unwrap());
     assert_eq!(now().await, [held(at(200))]);
-    // A hold that has lapsed and that nobody took is still its holder's.
+    // An expired lease that no process took is still its holder's.
     assert!(renew(holder, at(1)).await.unwrap());
     assert!(renew(holder, at(400)).await.unwrap());
     assert_eq!(author.version().await, version);
@@ -126,8 +126,8 @@ pub(super) async fn a_lease_is_renewed_by_its_holder_only(store: Arc<dyn Store>)
     );
 }
 
-/// Four claimants, each by itself as a process is, take up what waits: of each session one is the holder, since a
-/// claim is written under the version of the agent that it was made on.
+/// Four claimants, each by itself as a process is, lease the waiting sessions. Each session gets one holder, since a
+/// lease is written under the version of the agent that it was taken on.
 pub(super) async fn spec_6_1_of_claimants_at_once_each_takes_others_and_none_is_missed(
     store: Arc<dyn Store>,
 ) {
@@ -180,7 +180,7 @@ fn lease(holder: u64) -> Lease {
     }
 }
 
-/// Takes up sessions until none waits; those that it took.
+/// Leases sessions until none waits; returns those that it leased.
 async fn claims(store: Arc<dyn Store>, holder: u64) -> Vec<SessionId> {
     let mut taken = Vec::new();
     loop {
@@ -252,7 +252,7 @@ pub(super) async fn waiting_sessions_come_oldest_first(store: Arc<dyn Store>) {
         assert_eq!(found(limit).await, order);
     }
 
-    // Taken up, it waits no longer; handed back, it has its old place.
+    // Once leased, it waits no longer; released, it has its old place.
     let row = session(2, waiting[1].0.id());
     let row = session_with(row, |columns| columns.started_at = at(30));
     waiting[1].0.refine(vec![row.clone()]).await;
@@ -322,7 +322,7 @@ pub(super) async fn lapsed_sessions_are_found(store: Arc<dyn Store>) {
         author.refine(vec![row]).await;
         scopes.push((author.scope(), session_id(number)));
     }
-    // An ended one is nobody's to close.
+    // No caller can close an ended one.
     let mut author = Author::new(&store, 1, 5).await;
     let over = SessionRow {
         lease: Some(Lease {

@@ -132,11 +132,11 @@ pub(super) async fn spec_2_6_messages_that_come_at_once_are_numbered_and_none_is
         let claim = store.claim_transcript(scope, None, at(100)).await.unwrap();
         author.write(commit).await.unwrap();
         let new = [message(number, 1)];
-        let (settled, added) = tokio::join!(
+        let (resolved, added) = tokio::join!(
             store.settle_transcript(scope, claim.unwrap(), at(20), 0),
             store.add_messages(scope, &new, at(20), false),
         );
-        settled.unwrap();
+        resolved.unwrap();
         assert_eq!(added.unwrap(), 1);
         let found = store.transcript(scope).await.unwrap();
         assert_eq!((found.pending, found.due_at), (1, Some(at(20))));
@@ -190,7 +190,7 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
         .await
         .unwrap();
     assert_eq!(due(59).await, []);
-    // Whoever died is followed by another one.
+    // Another process follows one that died.
     let second = claim(60, 90).await.unwrap();
     assert_ne!(first, second);
     let extend = async |claim, until| {
@@ -199,7 +199,7 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
     };
     assert!(extend(second, 95).await);
     assert_eq!(claim(94, 99).await, None);
-    // Whoever was taken for dead changes nothing any more.
+    // A process that counted as dead changes nothing any more.
     assert!(!extend(first, 999).await);
     store
         .settle_transcript(scope, first, at(1), 9)

@@ -77,7 +77,7 @@ impl<W: Write> ArchiveWriter<W> {
         })
     }
 
-    /// Writes the end. What was written to is given back; whether that has reached the disk is the caller's.
+    /// Writes the end and returns the writer. The caller must flush it to the disk.
     ///
     /// # Errors
     /// [`ArchiveError::Io`], also where writing has failed before; [`ArchiveError::TooLarge`].
@@ -97,8 +97,7 @@ impl<W: Write> ArchiveWriter<W> {
 
     /// A frame after which more will follow.
     fn put_full_frame(&mut self) -> Result<()> {
-        // Put back only where everything went well: after a failed write nobody knows what has
-        // arrived, and no frame may follow.
+        // Restored only on success: after a failed write it is unknown what has arrived, and no frame may follow.
         let mut stream = self.stream.take().ok_or_else(failed_before)?;
         let mark = self.frame.len() as u32;
         stream

@@ -23,7 +23,7 @@ pub struct Cost {
     pub memory_kib: u32,
     /// How often it is passed through.
     pub passes: u32,
-    /// How many parts of it can be worked on at once. Memoir works on one after the other.
+    /// How many parts of it can be computed in parallel. Memoir computes one after the other.
     pub lanes: u32,
 }
 
@@ -43,7 +43,7 @@ impl Cost {
         // threads may use them.
         lanes: 4,
     };
-    /// The most that is allowed of each: a file that anybody may have made says what is to be spent.
+    /// The maximum of each, since an untrusted file states its own cost.
     pub const LIMIT: Self = Self {
         memory_kib: 1 << 20,
         passes: 16,

@@ -18,7 +18,7 @@ const FEWEST_CHARACTERS: usize = 8;
 /// A passphrase. Wiped when dropped; `Debug` prints its type's name only.
 pub struct Passphrase(Zeroizing<String>);
 
-/// A passphrase that anybody can guess.
+/// A passphrase that is easy to guess.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a passphrase must have at least {FEWEST_CHARACTERS} characters")]
 pub struct InvalidPassphrase;
@@ -31,7 +31,7 @@ impl Passphrase {
     pub fn generate() -> Result<Self> {
         let mut random = Zeroizing::new([0; GENERATED_LETTERS]);
         getrandom::fill(random.as_mut()).map_err(|_| Error::Random)?;
-        // Room for all of it at once, so that growing leaves no copy behind.
+        // Room for all of it from the start, so that growing leaves no copy behind.
         let mut text = Zeroizing::new(String::with_capacity(GENERATED_LETTERS * 2));
         for (place, byte) in random.iter().enumerate() {
             if place > 0 && place.is_multiple_of(GROUP) {

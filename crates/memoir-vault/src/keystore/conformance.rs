@@ -1,7 +1,6 @@
-//! Whole stories that every place for wrapped keys must pass, each in an empty one of its own.
+//! Scenarios that every place for wrapped keys must pass, each in an empty one of its own.
 //!
-//! A story panics where the place breaks the rule that its name tells. What only one of them can get wrong is tested
-//! beside it.
+//! A scenario panics if the place breaks the rule in its name. Tests for one place are beside it.
 #![expect(
     clippy::unwrap_used,
     reason = "the stories are tests: a panic is how they fail"
@@ -262,7 +261,7 @@ fn spec_5_4_whoever_looks_hears_of_every_change_within_a_second(open: Open<'_>) 
     let (one, other) = (filled(open), open());
     let heard = |change: &dyn Fn()| {
         let look = || other.read(Agents::These(&[])).unwrap().changes;
-        // Where nobody changes anything, who looked last knows that, unless a slow machine held it up.
+        // Without changes, the last reader knows that, unless a slow machine held it up.
         until(|| is_as(look(), other.changes().unwrap()));
         let seen: Changes = look();
         change();

@@ -1,8 +1,8 @@
-//! What lies in a key store, and what is asked of any place that it can lie in.
+//! The contents of a key store, and the requirements on any place for it.
 //!
-//! Everything that is secret comes wrapped, and goes wrapped: no implementation sees a key, or needs to. A change is
-//! made on a condition, by one step that is done or not done: two who make the same key at once, or rotate while
-//! another one makes a key, find out and try again. The stories in `conformance` hold every implementation to this.
+//! All secrets come and go wrapped: no implementation has access to a key. A change has a condition and is one step
+//! that is done or not done. Of two processes that make the same key concurrently, or rotate while another one makes a
+//! key, one fails and retries. The scenarios in `conformance` test every implementation for this.
 
 use std::fmt;
 
@@ -10,8 +10,7 @@ use memoir_domain::{AgentScope, Timestamp};
 
 use crate::{Closing, Error, KeyId, Result};
 
-/// A number that is another one after each change that anybody makes. `None` where it cannot be told: nothing is
-/// known to be as it was then.
+/// A number that differs after each change, by any process. `None` if it is unknown: then nothing counts as unchanged.
 pub type Changes = Option<u64>;
 
 /// The agents whose keys are to be read.
@@ -26,7 +25,7 @@ pub enum Agents<'scopes> {
 /// What lies in a key store at one instant.
 #[derive(Debug, Clone, Default)]
 pub struct KeyStoreContents {
-    /// Tells this instant from others.
+    /// Distinguishes this instant from others.
     pub changes: Changes,
     /// `None` in a key store in which nothing lies yet.
     pub master: Option<MasterRow>,
@@ -34,7 +33,7 @@ pub struct KeyStoreContents {
     pub agents: Vec<AgentKeyRow>,
     /// The key that signs the log; `None` while there is none.
     pub log: Option<LogRow>,
-    /// Whether the installation is closed; `None` while nobody has said either.
+    /// Whether the installation is closed; `None` if this was never set.
     pub closing: Option<ClosingRow>,
 }
 
@@ -87,8 +86,8 @@ pub struct WrittenChange {
     pub after: Changes,
 }
 
-/// A place in which wrapped keys lie. Several processes may use it at once. What is written is on the disk when a
-/// method returns; what is destroyed or replaced is gone for every later reader.
+/// A place for wrapped keys. Several processes may use it concurrently. What is written is on the disk when a method
+/// returns; what is destroyed or replaced is gone for every later reader.
 ///
 /// Every method may wait for other processes, for some seconds, but [`KeyRows::name`], [`KeyRows::changes`] and
 /// [`KeyRows::check_there`].
@@ -96,8 +95,8 @@ pub trait KeyRows: Send + Sync {
     /// Where it is, for people.
     fn name(&self) -> String;
 
-    /// Makes sure that this place is the one that others use too: what is sealed under a key that lies elsewhere can
-    /// be read by nobody once this process has ended.
+    /// Checks that this place is the one that other processes use too. Data sealed under a key that is stored elsewhere
+    /// cannot be read once this process has ended.
     ///
     /// # Errors
     /// [`Error::Replaced`].

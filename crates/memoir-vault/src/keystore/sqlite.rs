@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{Error, KeyId, Result};
 
-/// What stands for the file's name where there is no file.
+/// The file's name if there is no file.
 const NO_PATH: &str = "in memory";
 
 /// A key store in a file, or in memory. `Debug` prints where it is only.
@@ -45,7 +45,7 @@ struct OpenFile {
     connection: Connection,
     /// Whether the file is a key store already, and not empty.
     is_made: bool,
-    /// The form of the file when it was last looked at.
+    /// The schema of the file at its last check.
     looked: schema::CheckedKeySchema,
 }
 
@@ -98,8 +98,8 @@ impl SqliteKeys {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Another file that stands in the place of the one that is open is the one in which others destroy
-    /// keys. Where there is none, nobody can.
+    /// Another file in the place of the open one is the one in which other processes destroy keys. Without a file, none
+    /// can.
     fn check_place(&self) -> Result<()> {
         match self.path.as_deref().and_then(file::identity) {
             Some(found) if Some(found) != self.identity => Err(Error::Replaced(self.name())),
@@ -124,7 +124,7 @@ impl SqliteKeys {
         let behavior = TransactionBehavior::Immediate;
         let transaction = state.connection.transaction_with_behavior(behavior)?;
         self.check_there()?;
-        // Nobody can give it a log before the transaction ends.
+        // No process can give it a log before the transaction ends.
         let before = self.counter.read()?;
         if before.is_none() {
             return Err(Error::Logged(self.name()));
@@ -191,7 +191,7 @@ impl KeyRows for SqliteKeys {
             },
             log: log(&transaction)?,
             closing: closing(&transaction)?,
-            // The transaction has read: nobody changes the file before it ends.
+            // The transaction has read: no process changes the file before it ends.
             changes: self.counter.read()?,
         })
     }
@@ -255,8 +255,8 @@ impl KeyRows for SqliteKeys {
                     now.microseconds()
                 ],
             )?;
-            // Read back, since a trigger could have swallowed the change, and whoever erases an
-            // agent is told that nobody can read it any more.
+            // Read again, since a trigger could have swallowed the change, and a successful erasure promises that the
+            // agent's data cannot be read any more.
             if agent(connection, scope)?.is_some_and(|row| row.key.is_ok()) {
                 let problem = format!("agent {}: the key was not taken away", scope.agent);
                 return Err(inconsistent("agent_keys", problem));
@@ -268,7 +268,7 @@ impl KeyRows for SqliteKeys {
 
     fn rewrap(&self, contents: &KeyStoreContents) -> Result<()> {
         let rewrapped = self.change(None, |connection| {
-            // A number that cannot be told (`None`) never gets this far: `change` has refused it.
+            // An unknown number (`None`) never gets this far: `change` has refused it.
             if self.counter.read()? != contents.changes {
                 return Err(Error::Overtaken);
             }

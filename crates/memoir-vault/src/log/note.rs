@@ -166,8 +166,7 @@ impl LogVerifier {
         if ours.peek().is_none() {
             return Err(NoteError::Unsigned(self.to_string()));
         }
-        // All of them, since one that does not fit was put there by somebody, whatever another one
-        // says.
+        // All of them, since one that does not fit was forged, whatever another one says.
         if ours.all(|line| self.signed(text, &line.signature)) {
             Ok(text)
         } else {
@@ -175,7 +174,7 @@ impl LogVerifier {
         }
     }
 
-    /// Tells the keys of one name apart in signature lines.
+    /// Distinguishes the keys of one name in signature lines.
     fn key_id(&self) -> [u8; 4] {
         let hash = Sha256::new()
             .chain_update(&self.name)

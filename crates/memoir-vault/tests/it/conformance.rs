@@ -2,7 +2,7 @@
 
 use memoir_vault::{SqliteKeys, conformance::STORIES, rows::KeyRows};
 
-fn tell(name: &str) {
+fn run(name: &str) {
     let (_, story) = STORIES.iter().find(|(known, _)| *known == name).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("keys.db");
@@ -13,7 +13,7 @@ macro_rules! story {
     ($name:ident) => {
         #[test]
         fn $name() {
-            tell(stringify!($name));
+            run(stringify!($name));
         }
     };
 }

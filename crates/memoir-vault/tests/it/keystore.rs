@@ -16,7 +16,7 @@ const AT: SealContext = SealContext {
     version: 1,
 };
 
-/// The wrapped key, as it lies in the file.
+/// The wrapped key as stored in the file.
 fn wrapped(vault: &Vault, agent: u8) -> Vec<u8> {
     Connection::open(vault.path())
         .unwrap()
@@ -259,7 +259,7 @@ fn issue_2_rotation_wraps_all_keys_anew_and_changes_none() {
             .any(|wrapped| wrapped.windows(16).any(|part| windows.contains(part)))
     );
 
-    // Who rotated goes on; who opens with the old key is told; who opens with the new one finds all.
+    // The rotating process continues; opening with the old key fails, and with the new one finds all.
     assert!(matches!(
         KeyStore::open(&vault.path(), &vault.master),
         Err(Error::WrongMasterKey { .. })
@@ -370,7 +370,7 @@ fn a_key_is_never_written_to_a_file_that_was_taken_away() {
         if vault.path().exists() {
             assert!(vault.store.key(scope(1, 2)).is_err());
         } else {
-            // Nobody can destroy anything where there is no file.
+            // Without a file, no process can destroy anything.
             assert!(vault.store.key(scope(1, 2)).unwrap().is_some());
         }
         fs::copy(&moved, vault.path()).unwrap();
@@ -578,7 +578,7 @@ fn spec_5_4_a_key_store_whose_form_was_changed_is_not_used() {
         vault.key(1, 1);
         let raw = Connection::open(vault.path()).unwrap();
         raw.execute_batch(sql).unwrap();
-        // One that has it open already sees it before it changes anything.
+        // A process that has it open already finds it before it changes anything.
         for refused in [
             vault.store.destroy(scope(1, 1), now()).map(drop),
             vault.store.create(scope(1, 2), now()).map(drop),
@@ -616,7 +616,7 @@ fn spec_5_5_that_an_installation_is_closed_is_bound_to_the_master_key() {
     vault.store.rotate(&new).unwrap();
     vault.master = new;
     assert_eq!(vault.again().closing().unwrap(), Some(closed));
-    // Whoever can write to the file and has no master key changes nothing unnoticed.
+    // With write access to the file but no master key, no change goes unnoticed.
     for changed in [
         "UPDATE closing SET is_closed = 0",
         "UPDATE closing SET is_closed = 1, changed_at = changed_at + 1",

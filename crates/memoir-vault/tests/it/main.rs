@@ -71,7 +71,7 @@ impl Vault {
         self.store.create(scope(account, agent), now()).unwrap()
     }
 
-    /// As another process sees it.
+    /// As another process opens it.
     fn again(&self) -> KeyStore {
         KeyStore::open(&self.path(), &self.master).unwrap()
     }

@@ -1,4 +1,4 @@
-//! Several processes at once, and processes that are killed. The children are this test program again.
+//! Concurrent processes, and processes that are killed. The children are this test program again.
 
 use std::{
     collections::HashMap,
@@ -33,7 +33,7 @@ fn open(folder: &Path) -> memoir_vault::Result<KeyStore> {
     unlock(&source, &folder.join("keys.db"), false)
 }
 
-#[expect(clippy::print_stdout, reason = "a child tells its parent")]
+#[expect(clippy::print_stdout, reason = "a child reports to its parent")]
 fn print_key(store: &KeyStore, agent: u8) {
     let key = store.create(scope(1, agent), now()).unwrap();
     println!("key {agent} {}", hex(key.digest_key()));

@@ -1,12 +1,11 @@
 //! How often the file of the key store was changed, by any process: read without a lock, in one call of
 //! the system.
 //!
-//! With a rollback journal SQLite counts each transaction that changed the file, in its header, before it
-//! says that the transaction is done. So who finds the number unchanged has missed nothing that anybody
-//! was told is done; who finds another one looks again, under the lock. With a write-ahead log, which
-//! another program may have given the file, the number stands still: it says nothing then. It is believed as
-//! much as SQLite itself believes it: who writes over the file from outside, in place, while it is in use,
-//! deceives both.
+//! With a rollback journal SQLite counts each transaction that changed the file, in its header, before it reports the
+//! transaction as done. A reader that finds the number unchanged has therefore missed no finished transaction; one that
+//! finds another number reads again, under the lock. With a write-ahead log, which another program may have given the
+//! file, the number does not change and means nothing. It is trusted as far as SQLite itself trusts it: overwriting the
+//! file in place from outside while it is in use deceives both.
 
 use std::{
     fs::File,
@@ -27,7 +26,7 @@ const ROLLBACK_JOURNAL: [u8; 2] = [1, 1];
 
 /// Where the number is read.
 pub(super) enum Counter {
-    /// Never closed: on closing any descriptor of a file a process gives up all its locks on it, those of SQLite too.
+    /// Never closed: on closing any descriptor of a file a process loses all its locks on it, those of SQLite too.
     File(ManuallyDrop<File>),
     /// That of a key store in memory, which is changed by its owner alone.
     Own(AtomicU64),

@@ -54,8 +54,8 @@ pub(super) fn open(path: &Path, may_make: bool) -> Result<(Connection, bool)> {
     }
     let mut connection = connect(path)?;
     let steps = recognise(&connection, path)?;
-    // An empty file is what a process that was killed while it made one leaves; to whoever needs
-    // keys it is as good as none.
+    // A process that was killed while it made the file leaves an empty one; a caller that needs keys treats it as
+    // missing.
     if steps == 0 && !may_make {
         return Err(missing());
     }
@@ -66,15 +66,15 @@ pub(super) fn open(path: &Path, may_make: bool) -> Result<(Connection, bool)> {
     Ok((connection, steps > 0))
 }
 
-/// What is to become a key store without a file, which nobody else can reach.
+/// A future key store without a file, which no other process can reach.
 pub(super) fn open_in_memory() -> Result<Connection> {
     let connection = Connection::open_in_memory()?;
     set_up(&connection, MEMORY_JOURNAL)?;
     Ok(connection)
 }
 
-/// Which file stands at a path: the same one has the same numbers for as long as somebody has it open.
-/// `None` where there is none, and always the same where the system has no such numbers.
+/// Identifies the file at a path: the same file has the same numbers while a process has it open. `None` without a
+/// file, and always the same if the system has no such numbers.
 pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     let metadata = fs::metadata(path).ok()?;
     #[cfg(unix)]
@@ -130,9 +130,8 @@ pub(super) fn recognise(connection: &Connection, path: &Path) -> Result<usize> {
 fn set_up(connection: &Connection, journal: &str) -> Result<()> {
     let journal_mode = format!("PRAGMA journal_mode = {journal}");
     let mode: String = connection.query_row(&journal_mode, [], |row| row.get(0))?;
-    // What is deleted or replaced is overwritten with zeros.
-    // Its answer is looked at: a SQLite that was built without it would say so here and nowhere
-    // else.
+    // Deleted or replaced data are overwritten with zeros. The result is checked: only here would an SQLite that was
+    // built without this show it.
     let secure: i64 = connection.query_row("PRAGMA secure_delete = ON", [], |row| row.get(0))?;
     if mode != journal || secure != 1 {
         return Err(Error::Driver(
@@ -151,8 +150,8 @@ fn set_up(connection: &Connection, journal: &str) -> Result<()> {
     Ok(())
 }
 
-/// Gives a file its journal back that another program has given a write-ahead log, where nobody else has it
-/// open; leaves it else.
+/// Restores the rollback journal of a file that another program has given a write-ahead log, unless another process has
+/// it open.
 pub(super) fn give_up_log(connection: &Connection) -> Result<()> {
     // What the file says is only known to who reads it.
     connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
@@ -180,7 +179,7 @@ pub(super) fn make(
     enter: impl FnOnce(&Connection) -> Result<()>,
 ) -> Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Looked at again under the lock: another process may have done it meanwhile.
+    // Checked again under the lock: another process may have done it meanwhile.
     let taken = recognise(&transaction, path)?;
     for migration in &MIGRATIONS[taken..] {
         transaction.execute_batch(migration)?;

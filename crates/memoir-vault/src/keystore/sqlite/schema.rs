@@ -1,5 +1,5 @@
-//! The form of the key store: its tables, held against those that the migrations make. Whoever can write to the
-//! file could add a trigger that keeps what is destroyed, or that swallows a key that is made.
+//! Compares the schema of the key store (its tables) with the one that the migrations make. With write access to the
+//! file, a trigger could be added that keeps a destroyed key, or that swallows a new one.
 
 use std::{collections::BTreeSet, sync::OnceLock};
 
@@ -27,7 +27,7 @@ pub(super) fn check(connection: &Connection, looked: &mut CheckedKeySchema) -> R
     let (expected, found) = (expected()?, objects(connection)?);
     if let Some((kind, name, ..)) = expected.symmetric_difference(&found).next() {
         let problem = format!(
-            "{kind} `{name}` is missing, is another one than was made, or is not Memoir's: somebody changed it"
+            "{kind} `{name}` is missing, is another one than was made, or is not Memoir's: modified outside Memoir"
         );
         return Err(inconsistent("sqlite_schema", problem));
     }
