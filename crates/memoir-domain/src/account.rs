@@ -1,7 +1,7 @@
-//! The log of an account: who may administer it, and what became of them (SPEC 5.5).
+//! The log of an account: its administrators and what happened to them (SPEC 5.5).
 //!
-//! It is an agent's log by its form, so that the same code chains, stores, signs and verifies it, and it is no
-//! agent's: the agent in whose place it stands has no name, no memory and no setting, and nobody reaches it
+//! It has the format of an agent's log, so that the same code chains, stores, signs and verifies it. The agent in its
+//! place has no name, no memory and no setting, and no caller can reach it
 //! ([`AgentScope::of_account`](crate::AgentScope::of_account)).
 
 use crate::{
@@ -12,21 +12,21 @@ use crate::{
     manage,
 };
 
-/// What happened, for the log of an account.
+/// An event for the log of an account.
 #[derive(Debug, Clone)]
 pub struct Note<'a> {
-    /// What it was.
+    /// The action.
     pub action: Action,
     /// Counts, codes and identifiers.
     pub facts: Facts,
-    /// The name of what it is about, where that is new.
+    /// The name of its subject, where that is new.
     pub name: Option<&'a str>,
     /// Who did it.
     pub actor: &'a Actor,
 }
 
 impl<'a> Note<'a> {
-    /// Something that is about no user and no token.
+    /// An event without a user or a token.
     pub fn new(action: Action, actor: &'a Actor) -> Self {
         Self {
             action,
@@ -36,7 +36,7 @@ impl<'a> Note<'a> {
         }
     }
 
-    /// Something about a user, whose row is of that version with it.
+    /// An event of a user; the user's row has that version with it.
     pub fn of_user(action: Action, user: UserId, version: u64, actor: &'a Actor) -> Self {
         Self {
             facts: Facts::default().user(user).count("version", version),
@@ -45,7 +45,7 @@ impl<'a> Note<'a> {
     }
 }
 
-/// Begins the log of the account of that name: `id` is the account's own, as an agent's.
+/// Begins the log of the account of that name. `id` is the account's own, in the form of an agent's.
 pub fn begin(id: AgentId, name: &str, actor: &Actor, now: Timestamp) -> Decision {
     let note = Note {
         name: Some(name),
@@ -54,7 +54,7 @@ pub fn begin(id: AgentId, name: &str, actor: &Actor, now: Timestamp) -> Decision
     tell(manage::blank(id, now), &note, now)
 }
 
-/// Puts on the record what happened.
+/// Records the event.
 pub fn tell(agent: Agent, note: &Note<'_>, now: Timestamp) -> Decision {
     let mut draft = Draft::new(agent, None, now);
     let body = RecordBody {

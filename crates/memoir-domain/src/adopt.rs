@@ -1,4 +1,4 @@
-//! An agent that comes from another installation, with all that it was there (SPEC 4.1, 4.2).
+//! An agent imported from another installation, with all its data (SPEC 4.1, 4.2).
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::{
     session::Session,
 };
 
-/// A whole agent as it goes from one installation to another.
+/// A whole agent that moves from one installation to another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArchivedAgent {
@@ -28,20 +28,20 @@ pub struct ArchivedAgent {
     pub sessions: Vec<Session>,
     /// Its whole log, oldest first.
     pub records: Vec<Record>,
-    /// The hash that its log ended with where it comes from.
+    /// The hash at the end of its log in the original installation.
     pub head: [u8; 32],
 }
 
-/// Why an agent cannot be taken in.
+/// Why an agent cannot be imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AdoptRefusal {
     /// It was erased, or a session of it runs.
     #[error(transparent)]
     Change(#[from] ChangeRefusal),
-    /// Its log does not tell of what came with it.
+    /// Its log does not match its data.
     #[error("the agent's log does not fit: {}", .0.problem)]
     Misfit(ReplayMisfit),
-    /// Something of it breaks a limit, or the name that it is to have is none.
+    /// Some of its data exceeds a limit, or the given name is invalid.
     #[error(transparent)]
     Invalid(#[from] Invalid),
 }
@@ -55,7 +55,7 @@ fn check_limits(memory: &Memory) -> Result<(), Invalid> {
     if let Some(source) = &memory.source {
         parse_text("source", source.expose(), SOURCE_LIMIT)?;
     }
-    // A survivor of doubles may carry more tags than can be saved.
+    // A survivor of duplicates may carry more tags than can be saved.
     for tag in memory.tags.iter() {
         Tags::parse([tag])?;
     }
@@ -63,17 +63,17 @@ fn check_limits(memory: &Memory) -> Result<(), Invalid> {
 }
 
 impl ArchivedAgent {
-    /// Whether it is all of one piece: nothing runs, and its log tells of exactly what is there.
+    /// Checks that it is consistent: no session is running, and its log matches its data.
     ///
     /// # Errors
-    /// As said at [`AdoptRefusal`].
+    /// See [`AdoptRefusal`].
     pub fn check(&self) -> Result<(), AdoptRefusal> {
         let running = self
             .sessions
             .iter()
             .find(|session| session.state.is_running());
         manage::check_idle(&self.agent, running.map(|session| session.id))?;
-        // The log is no witness of limits: who wrote the file wrote the log in it too.
+        // The log proves no limits: the author of the file wrote the log in it too.
         self.memories.iter().try_for_each(check_limits)?;
         self.check_settings()?;
         let replay = Replay::of(&self.records).map_err(AdoptRefusal::Misfit)?;
@@ -84,12 +84,12 @@ impl ArchivedAgent {
             .map_err(AdoptRefusal::Misfit)
     }
 
-    /// Whether the settings are ones that could have been set.
+    /// Whether the settings could have been set.
     fn check_settings(&self) -> Result<(), AdoptRefusal> {
         let (mut name, mut settings) = (String::new(), Settings::default());
         for field in Field::ALL {
             let value = agent::field_value(&self.agent.name, &self.agent.settings, field);
-            // As text, as somebody sets it: only so is a limit held against it.
+            // As text, as a user sets it: only then are limits checked.
             let text = match value {
                 Value::Null => None,
                 Value::String(text) => Some(text),
@@ -100,13 +100,12 @@ impl ArchivedAgent {
         Ok(())
     }
 
-    /// Takes it in as a new agent: under identifiers of this installation, with its log as it was and one
-    /// record more, which holds the hash that the log ended with elsewhere. `sessions` gives each of its
-    /// sessions another identifier.
+    /// Imports it as a new agent: with identifiers of this installation and its log, to which one record with the log's
+    /// last hash is added. `sessions` maps each of its sessions to a new identifier.
     ///
     /// # Errors
-    /// As for [`ArchivedAgent::check`]; a kept journal entry is dated more than a day ahead, so that it would not
-    /// fade; the name is none.
+    /// As for [`ArchivedAgent::check`]; an active journal entry is dated more than a day ahead and would expire too
+    /// late; the name is invalid.
     pub fn adopt(
         self,
         id: AgentId,
@@ -116,7 +115,7 @@ impl ArchivedAgent {
         now: Timestamp,
     ) -> Result<Decision, AdoptRefusal> {
         self.check()?;
-        // The dates of discarded entries do not matter, since they are in no context from which they could fade.
+        // Discarded entries are in no context from which they could expire, so their dates do not matter.
         for memory in self.memories.iter().filter(|memory| memory.is_active()) {
             memory::check_date(memory.kind(), memory.created_at, now)?;
         }
@@ -126,7 +125,7 @@ impl ArchivedAgent {
             record.session = record.session.map(renamed);
             record.facts = std::mem::take(&mut record.facts).with_session_renamed(renamed);
         }
-        // At least 1: `check` has held it against the log, which begins with 1.
+        // At least 1: `check` has compared it with the log, which begins with 1.
         let last = self.agent.next_seq - 1;
         let agent = Agent { id, ..self.agent };
         let mut draft = Draft::new(agent, None, now);
@@ -141,7 +140,7 @@ impl ArchivedAgent {
             RecordBody::default(),
         );
         let mut decision = draft.finish();
-        // The new name is added as a change of settings, so that the log still tells what the agent was called before.
+        // The new name is added as a change of settings, so that the log still has the previous name.
         // Where the archive has that name already, no change is requested.
         let name = (decision.agent.name != name).then_some([(Field::Name, Some(name))]);
         let named = name.map(|name| manage::configure(decision.agent.clone(), &name, actor, now));
@@ -150,8 +149,8 @@ impl ArchivedAgent {
         }
         records.append(&mut decision.records);
         decision.records = records;
-        // As they are now, not replayed: `check` has shown that the log leads there, and a store is to
-        // write each row once.
+        // In their present state, not replayed: `check` has shown that the log leads there, and a store writes each row
+        // once.
         decision.changes = self.memories.into_iter().map(Change::Created).collect();
         decision.sessions = self
             .sessions

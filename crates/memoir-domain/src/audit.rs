@@ -15,12 +15,11 @@ use crate::{
     origin::SavedBy,
 };
 
-/// The fact of a record that lists the places in the log of those that it took back.
+/// The fact that lists the places in the log of the records that this one undid.
 pub(crate) const TAKEN_BACK: &str = "taken_back";
-/// The fact of an `agent_rewound` record: the place of the last record that stayed.
+/// The fact of an `agent_rewound` record: the place of the last record that stays effective.
 pub(crate) const TO_SEQ: &str = "to_seq";
-/// The fact of a `memory_shredded` record that holds the hashes of the bodies written in place of those
-/// that held the memory's words.
+/// The fact of a `memory_shredded` record: the hashes of the bodies that replaced those with the memory's text.
 pub const REPLACED: &str = "replaced";
 
 /// The fact of an edit's record: the memories that it names.
@@ -29,11 +28,11 @@ pub const MEMBERS: &str = "members";
 pub(crate) const GUARD: &str = "guard";
 /// The fact of a session's first record that says who began the session (SPEC 4.1).
 pub const STARTED_BY: &str = "started_by";
-/// The fact of every record that changes memories: the mass after it, in tokens.
+/// The fact of every record that changes memories: the core size after it, in tokens.
 pub const CORE_TOKENS: &str = "core_tokens";
 
 wire_names! {
-    /// What was done.
+    /// The action.
     #[expect(missing_docs, reason = "the names are the words of SPEC 4.1")]
     pub enum Action {
         MemoryRefinementConsolidate = "memory_refinement_consolidate",
@@ -93,7 +92,7 @@ wire_names! {
 }
 
 impl Action {
-    /// Whether it tells how a session ended.
+    /// Whether it ends a session.
     pub fn is_session_end(self) -> bool {
         matches!(
             self,
@@ -110,8 +109,7 @@ impl Action {
         self.is_session_edit() && self != Self::MemoryRefinementProtect
     }
 
-    /// Whether it puts memories back to what they were, and so decides which earlier records are in
-    /// force.
+    /// Whether it returns memories to earlier states, and so decides which earlier records are effective.
     pub fn takes_back(self) -> bool {
         matches!(
             self,
@@ -119,7 +117,7 @@ impl Action {
         )
     }
 
-    /// Whether an administrator's row is another one with it.
+    /// Whether it changes an administrator's row.
     pub fn changes_user(self) -> bool {
         matches!(
             self,
@@ -134,7 +132,7 @@ impl Action {
         )
     }
 
-    /// Whether it tells of a request for access (SPEC 5.2).
+    /// Whether it is about an access request (SPEC 5.2).
     pub fn is_of_access(self) -> bool {
         matches!(
             self,
@@ -147,7 +145,7 @@ impl Action {
         )
     }
 
-    /// Whether it is an edit or a protection of a session, which a rollback takes back (SPEC 3.19).
+    /// Whether it is an edit or a protection of a session, which a rollback undoes (SPEC 3.19).
     pub fn is_session_edit(self) -> bool {
         matches!(
             self,
@@ -160,11 +158,11 @@ impl Action {
 }
 
 wire_names! {
-    /// In what role somebody acts.
+    /// The role of an actor.
     pub enum ActorKind {
-        /// Somebody who runs agents.
+        /// A user who runs agents.
         Administrator = "administrator",
-        /// The agent whose memory it is.
+        /// The agent that owns the memory.
         Agent = "agent",
         /// Memoir itself.
         System = "system",
@@ -174,20 +172,19 @@ wire_names! {
 }
 
 impl ActorKind {
-    /// Whether it runs agents: an administrator, or the owner of a personal machine. What it does to a memory or a
-    /// setting is recorded even where nothing changes, and takes precedence over every later undo of earlier changes
-    /// (SPEC 4.3).
+    /// Whether it runs agents: an administrator, or the owner of a personal machine. Its acts on memories and settings
+    /// are recorded even without a difference, and take precedence over every later undo of earlier changes (SPEC 4.3).
     pub fn is_in_charge(self) -> bool {
         matches!(self, Self::Administrator | Self::Owner)
     }
 }
 
-/// Who did it.
+/// The actor.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Actor {
     /// The role.
     pub kind: ActorKind,
-    /// A name to show, never an agent's words.
+    /// A name to show, never an agent's text.
     pub name: String,
 }
 
@@ -208,7 +205,7 @@ impl Actor {
         }
     }
 
-    /// The owner of the machine that everything is on.
+    /// The owner of the machine.
     pub fn owner() -> Self {
         Self {
             kind: ActorKind::Owner,
@@ -216,7 +213,7 @@ impl Actor {
         }
     }
 
-    /// Somebody who runs agents.
+    /// A user who runs agents.
     pub fn administrator(name: impl Into<String>) -> Self {
         Self {
             kind: ActorKind::Administrator,
@@ -229,7 +226,7 @@ impl Actor {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Setting<T> {
-    /// It is taken away.
+    /// It is removed.
     Clear,
     /// It is set.
     Set(T),
@@ -248,7 +245,7 @@ impl<T: Clone + PartialEq> Setting<T> {
     }
 }
 
-/// What became different about a memory; `None` means that the property stayed.
+/// The changes of a memory; `None` means an unchanged property.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Patch {
@@ -294,7 +291,7 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// What makes `before` into `after`. The number never changes.
+    /// The difference between `before` and `after`. The number never changes.
     fn between(before: &Memory, after: &Memory) -> Self {
         fn changed<T: PartialEq + Clone>(before: &T, after: &T) -> Option<T> {
             (before != after).then(|| after.clone())
@@ -312,14 +309,14 @@ impl Patch {
             updated_at: changed(&before.updated_at, &after.updated_at),
             protected_seq: Setting::between(&before.protected_seq, &after.protected_seq),
             discarded_at: Setting::between(&before.discarded_at, &after.discarded_at),
-            // Never undone, so that there is no setting to nothing.
+            // Never undone, so that it is never cleared.
             shredded_at: after
                 .shredded_at
                 .filter(|_| before.shredded_at != after.shredded_at),
         }
     }
 
-    /// Sets the properties.
+    /// Applies the changes.
     fn apply(&self, memory: &mut Memory) {
         fn set<T: Clone>(property: &mut T, value: &Option<T>) {
             if let Some(value) = value {
@@ -346,10 +343,10 @@ impl Patch {
         memory.shredded_at = self.shredded_at.or(memory.shredded_at);
     }
 
-    /// The same properties set, without texts.
+    /// The same changes, without texts.
     fn without_text(&self) -> Self {
         Self {
-            // Set, but to nothing: without the property, replay would keep the text of the change before.
+            // Set to an empty text: without the property, replay would keep the earlier text.
             content: self.content.as_ref().map(|_| PrivateText::default()),
             tags: self.tags.as_ref().map(|_| Tags::default()),
             source: self.source.as_ref().map(|_| Setting::Clear),
@@ -358,7 +355,7 @@ impl Patch {
     }
 }
 
-/// One memory's part in a record: enough to replay it, and to undo it.
+/// One memory's part in a record: enough for replay and undo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(
@@ -368,11 +365,11 @@ impl Patch {
 pub enum Change {
     /// It is new.
     Created(Memory),
-    /// It existed and became different.
+    /// It existed and changed.
     Altered {
         /// In full, as it was.
         before: Memory,
-        /// What became different.
+        /// The changes.
         patch: Patch,
     },
 }
@@ -399,7 +396,7 @@ impl Change {
         }
     }
 
-    /// The memory's text as it is afterwards.
+    /// The memory's text afterwards.
     pub fn content(&self) -> &PrivateText {
         match self {
             Self::Created(memory) => &memory.content,
@@ -407,7 +404,7 @@ impl Change {
         }
     }
 
-    /// The memory as it is afterwards.
+    /// The memory's state afterwards.
     pub fn after(&self) -> Memory {
         match self {
             Self::Created(memory) => memory.clone(),
@@ -419,8 +416,7 @@ impl Change {
         }
     }
 
-    /// The same change without the memory's text. Which properties it sets stays, so that the log replays
-    /// (SPEC 4.4).
+    /// The same change without the memory's text. It sets the same properties, so that the log replays (SPEC 4.4).
     #[must_use]
     pub fn without_text(&self) -> Self {
         match self {
@@ -432,9 +428,9 @@ impl Change {
         }
     }
 
-    /// Undoes this change in `current`, property by property: what another change set since stays (SPEC 3.19). A
-    /// memory that was new is discarded at `now`, unless it is constitutional by now. A shredded one stays
-    /// shredded (SPEC 4.4).
+    /// Undoes this change in `current`, property by property: a property that another change set since stays (SPEC
+    /// 3.19). A new memory is discarded at `now`, unless it is constitutional by now. A shredded one stays shredded
+    /// (SPEC 4.4).
     pub fn undo(&self, current: &mut Memory, now: Timestamp) {
         fn revert<T: PartialEq + Clone>(is_set: bool, current: &mut T, set: &T, before: &T) {
             // Otherwise another change set the property since.
@@ -448,7 +444,7 @@ impl Change {
         let (before, patch) = match self {
             Self::Created(_) => {
                 if !current.is_constitutional() {
-                    // One that was discarded since keeps that date.
+                    // A memory that was discarded since keeps that date.
                     current.discarded_at.get_or_insert(now);
                 }
                 return;
@@ -495,13 +491,13 @@ pub struct SettingChange {
 }
 
 impl SettingChange {
-    /// Whether the value afterwards is another one. An administrator's act is recorded in any case (SPEC 4.3).
+    /// Whether the value changed. An administrator's act is recorded in any case (SPEC 4.3).
     pub fn is_different(&self) -> bool {
         self.before != self.after
     }
 }
 
-/// The part of a record that is an agent's words.
+/// The part of a record that is an agent's text.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecordBody {
@@ -519,8 +515,8 @@ pub struct RecordBody {
     pub reason: Option<PrivateText>,
 }
 
-/// The part of a record that is counts, codes and identifiers. There is no way to put a memory's
-/// words into it: texts must be static, but for the configured name of a session's model.
+/// The counts, codes and identifiers of a record. No memory's text can get into it: texts must be static, but for the
+/// configured name of a session's model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Facts(Map<String, Value>);
@@ -540,14 +536,14 @@ impl Facts {
         self
     }
 
-    /// A word of Memoir's own.
+    /// A code of Memoir's own.
     #[must_use]
     pub fn code(mut self, name: &'static str, value: &'static str) -> Self {
         self.0.insert(name.to_owned(), Value::from(value));
         self
     }
 
-    /// Words of Memoir's own.
+    /// Codes of Memoir's own.
     #[must_use]
     pub fn codes(
         mut self,
@@ -559,10 +555,10 @@ impl Facts {
         self
     }
 
-    /// The model that ran a session, by its configured name; nothing where the agent ran it itself.
+    /// The configured name of the model that ran a session; none where the agent ran it itself.
     #[must_use]
     pub fn model(mut self, session: &crate::session::Session) -> Self {
-        // Named by whoever configures the installation: no agent and no model gives this text.
+        // The configuration of the installation names it: no agent and no model gives this text.
         if let Some(model) = &session.model {
             self.0
                 .insert("model".to_owned(), Value::from(model.as_str()));
@@ -585,7 +581,7 @@ impl Facts {
         self
     }
 
-    /// Memories that were not replaced, each with the reason; nothing where there are none.
+    /// Memories that were not replaced, each with the reason; empty where there are none.
     #[must_use]
     pub fn unreplaced(
         mut self,
@@ -624,7 +620,7 @@ impl Facts {
         self
     }
 
-    /// Somebody who did something, by role and by the name that stands in the open of what they do.
+    /// An actor, by role and public name.
     #[must_use]
     pub fn actor(mut self, name: &'static str, actor: &Actor) -> Self {
         let value = serde_json::json!({"kind": actor.kind, "name": actor.name});
@@ -640,7 +636,7 @@ impl Facts {
         self
     }
 
-    /// The identifier of a request for access.
+    /// The identifier of an access request.
     #[must_use]
     pub fn request(mut self, id: AccessRequestId) -> Self {
         self.0
@@ -648,7 +644,7 @@ impl Facts {
         self
     }
 
-    /// The session whose changes somebody asks to see.
+    /// The session in the scope of an access request.
     #[must_use]
     pub fn session(mut self, id: SessionId) -> Self {
         self.0
@@ -671,14 +667,14 @@ impl Facts {
         self
     }
 
-    /// What a session did.
+    /// The edits of a session.
     #[must_use]
     pub fn stats(mut self, stats: crate::session::Stats) -> Self {
         self.0.insert("stats".to_owned(), stats_value(stats));
         self
     }
 
-    /// The same facts, where the session that somebody asks to see has another identifier.
+    /// The same facts, with another identifier for the session in the scope of an access request.
     #[must_use]
     pub(crate) fn with_session_renamed(self, rename: impl Fn(SessionId) -> SessionId) -> Self {
         match self.code_of("session").and_then(|id| id.parse().ok()) {
@@ -697,7 +693,7 @@ impl Facts {
         self.0.get(name)?.as_u64()
     }
 
-    /// The word of that name; `None` where there is none.
+    /// The code of that name; `None` where there is none.
     pub fn code_of(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.as_str()
     }
@@ -712,9 +708,8 @@ impl Facts {
         self.list(name).filter_map(Value::as_u64)
     }
 
-    /// What took the place of records' bodies when a memory was shredded: the hash of each new body, by
-    /// its record's place in the log. An entry of another form is passed over, so that nothing vouches
-    /// for its record.
+    /// The replacements for records' bodies after a shredding: the hash of each new body, by its record's place in the
+    /// log. A malformed entry is ignored, so that nothing confirms its record.
     pub fn replaced(&self) -> BTreeMap<u64, [u8; 32]> {
         self.list(REPLACED).filter_map(read_commitment).collect()
     }
@@ -735,7 +730,7 @@ fn read_commitment(pair: &Value) -> Option<(u64, [u8; 32])> {
     Some((seq.as_u64()?, read_hexadecimal(digits.as_str()?)?))
 }
 
-/// `None` where they are not 64 lower-case digits: each hash is written in one way.
+/// `None` where they are not 64 lower-case digits: each hash has one spelling.
 fn read_hexadecimal(digits: &str) -> Option<[u8; 32]> {
     let bytes = HEXLOWER.decode(digits.as_bytes()).ok()?;
     bytes.try_into().ok()
@@ -750,16 +745,16 @@ fn stats_value(stats: crate::session::Stats) -> Value {
     })
 }
 
-/// One entry of an agent's log. Written in the transaction of the change, never altered.
+/// One entry of an agent's log, written in the transaction of the change and never altered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Its place in the agent's log, from 1, without gaps.
     pub seq: u64,
     /// When it was written.
     pub recorded_at: Timestamp,
-    /// Who did it.
+    /// The actor.
     pub actor: Actor,
-    /// What was done.
+    /// The action.
     pub action: Action,
     /// The session that it belongs to.
     pub session: Option<SessionId>,
@@ -767,7 +762,7 @@ pub struct Record {
     pub memory: Option<Number>,
     /// Counts, codes and identifiers.
     pub facts: Facts,
-    /// The agent's words.
+    /// The agent's text.
     pub body: RecordBody,
 }
 

@@ -1,9 +1,8 @@
-//! An agent that sets its own prompts (SPEC 2.7), and the question that it is asked before a prompt of
-//! its own is lost by mistake.
+//! An agent that sets its own prompts (SPEC 2.7), and the question before it loses one by mistake.
 //!
-//! Models that are told to change a prompt pass on the wish instead of the prompt ("make it shorter"), or a
-//! stub of what was there. Where a value was set before, such a text is not written: the reason is told,
-//! and the same text within the hour confirms it. What was asked is on the record; nothing else keeps it.
+//! A model that is asked to change a prompt may pass on the request itself ("make it shorter"), or a stub of the old
+//! text. Where a value was set before, such a text is refused with the reason; the same text within the hour confirms
+//! it. Only the record keeps the question.
 
 use crate::{
     PrivateText, Timestamp, absorption,
@@ -15,14 +14,14 @@ use crate::{
     prompt, reflection,
 };
 
-/// For how many seconds the same text confirms what was asked.
+/// For how many seconds the same text confirms a question.
 pub const CONFIRM_SECONDS: i64 = 60 * 60;
-/// A new prompt of less than one part in so many of the old one's length is asked about.
+/// A new prompt shorter than this part of the old one is questioned.
 const SHORTER_TIMES: usize = 4;
-/// A command to change a prompt says what it is about in its first words.
+/// A command to change a prompt names its object within this many first words.
 const COMMAND_WORDS: usize = 12;
 
-/// Why a new prompt is asked about.
+/// Why a new prompt is questioned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Doubt {
     /// It is under a quarter of the old one's length.
@@ -30,18 +29,18 @@ pub enum Doubt {
         "the new text has {given} characters, under a quarter of the {before} that it replaces"
     )]
     MuchShorter {
-        /// Characters of the value in force.
+        /// Characters of the effective value.
         before: usize,
         /// Characters of the new one.
         given: usize,
     },
-    /// It says what is to be done to the prompt, instead of being one.
+    /// It is a request to change the prompt, not a prompt.
     #[error("the new text reads like a command to change the prompt, not like a prompt")]
     Command,
 }
 
 impl Doubt {
-    /// A word for it.
+    /// Its code.
     pub fn code(self) -> &'static str {
         match self {
             Self::MuchShorter { .. } => "much_shorter",
@@ -50,18 +49,18 @@ impl Doubt {
     }
 }
 
-/// What becomes of a setting that the agent gives itself.
+/// The outcome of a setting by the agent itself.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Authored {
-    /// The value is the one in force.
+    /// The value is the effective one.
     Unchanged,
     /// It is set.
     Set(Box<Decision>),
-    /// It is not set; that it was asked about is on the record.
+    /// It is not set; the question is on the record.
     Questioned(Doubt, Box<Decision>),
 }
 
-/// Sets one setting of the agent's own. `questions` are the records of what it was asked about lately.
+/// Sets one of the agent's own settings. `questions` are the records of recent questions.
 ///
 /// # Errors
 /// A value that is not of its setting's form or is over its limit.
@@ -73,8 +72,7 @@ pub fn author(
     now: Timestamp,
 ) -> Result<Authored, Invalid> {
     let actor = Actor::agent(agent.name.clone());
-    // The question is written on the agent as it was, so that nothing of the new value is stored with
-    // it but as the record's words.
+    // The question is written on the unchanged agent, so that only the record's body holds the new value.
     let before = agent.clone();
     let Some(decision) = manage::configure(agent, &[(field, value)], &actor, now)? else {
         return Ok(Authored::Unchanged);
@@ -131,13 +129,12 @@ fn question(
     draft.finish()
 }
 
-/// Whether the agent was asked about this very text within the hour.
+/// Whether the agent was questioned about exactly this text within the hour.
 fn is_confirmed(questions: &[Record], field: Field, given: &PrivateText, now: Timestamp) -> bool {
     questions.iter().any(|record| {
         let age = now.seconds_since(record.recorded_at);
         record.action == Action::AgentConfigureQuestioned
-            // From 0: a question dated ahead, since the clock was put back, would confirm for longer than an
-            // hour.
+            // From 0: a question dated ahead by a clock that was set back since would confirm for longer than an hour.
             && (0..CONFIRM_SECONDS).contains(&age)
             && record
                 .facts
@@ -149,8 +146,8 @@ fn is_confirmed(questions: &[Record], field: Field, given: &PrivateText, now: Ti
     })
 }
 
-/// Whether a text tells somebody to change a prompt. Goes by its first words: a verb of changing with the
-/// prompt as what is to be changed. Some real prompts begin so too; they are confirmed by being sent again.
+/// Whether a text is a command to change a prompt, by its first words: a verb of changing with the prompt as its
+/// object. Some real prompts begin so too; repeating them confirms them.
 fn is_command(text: &str) -> bool {
     const POLITE: [&str; 14] = [
         "please", "can", "could", "would", "you", "kindly", "now", "ok", "okay", "just", "i",
@@ -254,7 +251,7 @@ fn names_a_field(text: &str) -> bool {
         || (text.trim_start().starts_with('{') && (assigns("field") || assigns("value")))
 }
 
-/// The text that stands in for a prompt that is not set; `None` for a setting that is no prompt.
+/// The default of a prompt that is not set; `None` for a setting that is no prompt.
 pub fn default_prompt(name: &str, field: Field) -> Option<String> {
     let text = match field {
         Field::SystemPrompt => return Some(prompt::nameplate(name)),
@@ -266,14 +263,14 @@ pub fn default_prompt(name: &str, field: Field) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// One value that a setting had.
+/// One recorded value of a setting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedSetting {
     /// The place in the log of the record that set it.
     pub seq: u64,
     /// When.
     pub at: Timestamp,
-    /// Who.
+    /// The actor.
     pub actor: Actor,
     /// The value; null for the default.
     pub value: crate::PrivateJson,
@@ -281,7 +278,7 @@ pub struct RecordedSetting {
     pub before: crate::PrivateJson,
 }
 
-/// The values that a setting had, oldest first, from the agent's records.
+/// The values of a setting, oldest first, from the agent's records.
 pub fn versions(records: &[Record], field: Field) -> Vec<RecordedSetting> {
     let changes = records.iter().flat_map(|record| {
         let of_field = move |change: &&crate::audit::SettingChange| change.field == field.as_str();
@@ -297,12 +294,12 @@ pub fn versions(records: &[Record], field: Field) -> Vec<RecordedSetting> {
     changes.collect()
 }
 
-/// Gives a setting the value back that it had before its last change; `None` where it never changed since
-/// the agent was made, or that is the value in force. Doing so again takes that back. A prompt that the
-/// agent had written stays hidden from administrators, whoever brings it back (SPEC 5.1).
+/// Returns a setting to its value before the last change; `None` where it never changed since the agent was created, or
+/// that value is effective. A second call undoes the first. A prompt by the agent stays hidden from administrators,
+/// whichever actor restores it (SPEC 5.1).
 ///
 /// # Errors
-/// The value that it had is not allowed any more.
+/// The earlier value is no longer allowed.
 pub fn revert(
     agent: Agent,
     field: Field,
@@ -310,19 +307,18 @@ pub fn revert(
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Option<Decision>, Invalid> {
-    /// The place of the record that tells how the agent was made.
+    /// The place of the record of the agent's creation.
     const MADE: u64 = 1;
     let Some(place) = versions.iter().rposition(|version| version.seq > MADE) else {
         return Ok(None);
     };
     let before = &versions[place].before;
-    // Who brought it back meanwhile did not write it.
+    // An actor that restored it in between is not its author.
     let is_own = versions[..place]
         .iter()
         .any(|version| version.value == *before && version.actor.kind == ActorKind::Agent);
     let mut old = agent.clone();
-    // By way of settings: the log holds a value as JSON, `configure` takes it as text and holds it to
-    // today's limits.
+    // By way of settings: the log holds a value as JSON, `configure` takes it as text and applies the present limits.
     agent::set_field_value(&mut old.name, &mut old.settings, field, before.expose())?;
     let value = match agent::field_value(&old.name, &old.settings, field) {
         serde_json::Value::Null => None,
@@ -340,7 +336,7 @@ pub fn revert(
     };
     if field.is_text() && value.is_some() && is_own {
         let authored = &mut decision.agent.settings.authored;
-        // `configure` takes whoever acts for the author.
+        // `configure` treats the actor as the author.
         authored.insert(field.as_str().to_owned());
     }
     Ok(Some(decision))

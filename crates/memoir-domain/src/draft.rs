@@ -1,9 +1,9 @@
-//! How a decision is put together: every change of a memory passes through [`Draft`], which keeps
-//! the counts, the numbers and the log in step with it.
+//! How a decision is built: every change of a memory passes through [`Draft`], which keeps the counts, the numbers and
+//! the log consistent.
 //!
-//! A [`Decision`] holds the agent, its sessions, the memories' changes and the log's records as they are to
-//! be afterwards. [`Draft`] is the only way to make one that changes a memory. The mass is kept on the
-//! agent's row and not summed up when it is asked for; `memoir doctor` compares it with the sum.
+//! A [`Decision`] holds the intended state of the agent, its sessions, the memories' changes and the log's records.
+//! Only [`Draft`] makes one that changes a memory. The core size is stored in the agent's row, not summed on demand;
+//! `memoir doctor` compares it with the sum.
 
 use crate::{
     Timestamp,
@@ -14,46 +14,45 @@ use crate::{
     session::Session,
 };
 
-/// What a use case is to write, in one transaction: all of it or none.
+/// The writes of a use case, in one transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// The agent as it is afterwards, its counts included.
+    /// The agent's new state, counts included.
     pub agent: Agent,
-    /// The sessions concerned as they are afterwards.
+    /// The new states of the sessions concerned.
     pub sessions: Vec<Session>,
     /// The memories' changes, in order; a memory can be changed more than once.
     pub changes: Vec<Change>,
     /// The log's new records, in order.
     pub records: Vec<Record>,
-    /// Records of the log whose words are taken out (SPEC 4.4). Each is named in a `memory_shredded`
-    /// record among `records`.
+    /// Records of the log whose text is removed (SPEC 4.4). A `memory_shredded` record among `records` names each of
+    /// them.
     pub redactions: Vec<Redaction>,
-    /// The requests for access concerned as they are afterwards.
+    /// The new states of the access requests concerned.
     pub access: Vec<AccessRequest>,
 }
 
-/// A record of the log as it reads once words were taken out of it. What an administrator sees of it
-/// stays.
+/// A record of the log after its text was removed. Its open facts stay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redaction {
     /// The record's place in the log.
     pub seq: u64,
-    /// Its words from now on.
+    /// Its new body.
     pub body: RecordBody,
 }
 
-/// A decision in the making.
+/// A decision under construction.
 #[derive(Debug, Clone)]
 pub struct Draft {
     /// The agent with everything drafted so far.
     pub agent: Agent,
     /// The session with everything drafted so far; records are written in its name.
     pub session: Option<Session>,
-    /// Further sessions that become different.
+    /// Further sessions that change.
     pub other_sessions: Vec<Session>,
-    /// Earlier records whose words are taken out.
+    /// Earlier records whose text is removed.
     pub redactions: Vec<Redaction>,
-    /// Requests for access that become different.
+    /// Access requests that change.
     pub access: Vec<AccessRequest>,
     now: Timestamp,
     changes: Vec<Change>,
@@ -61,7 +60,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Begins with things as they are at `now`.
+    /// Begins with the state at `now`.
     pub fn new(agent: Agent, session: Option<Session>, now: Timestamp) -> Self {
         Self {
             agent,
@@ -80,12 +79,12 @@ impl Draft {
         self.now
     }
 
-    /// Adds a memory under the next number. The next record is to tell of it.
+    /// Adds a memory under the next number. The next record must name it.
     pub fn create(&mut self, memory: NewMemory) -> (Number, Change) {
         self.add(memory, None)
     }
 
-    /// As [`Draft::create`], of a memory that is discarded from the beginning, since a time of its own.
+    /// As [`Draft::create`], for a memory that is discarded from the beginning, since a time of its own.
     pub fn create_discarded(&mut self, memory: NewMemory, at: Timestamp) -> (Number, Change) {
         self.add(memory, Some(at))
     }
@@ -108,10 +107,9 @@ impl Draft {
         (number, change)
     }
 
-    /// Makes `before` into `after`; `None` where they are the same.
+    /// Changes `before` into `after`; `None` where they are the same.
     pub fn alter(&mut self, before: Memory, after: &Memory) -> Option<Change> {
-        // Counted out and in even where only the words change: the tally has the words and the
-        // tokens in it, and must come out the same as a recount.
+        // Subtracted and added even where only the text changes: the tally depends on it, and must equal a recount.
         self.agent.tally.remove(&before);
         self.agent.tally.add(after);
         let change = Change::between(before, after)?;
@@ -133,12 +131,11 @@ impl Draft {
             Some(session) if action.is_session_end() => facts.model(session),
             _ => facts,
         };
-        // What the mass was is asked long after, by those who may not read, and of memories whose words
-        // are gone.
+        // Readers without access need the core size long after, also when the text was shredded.
         let facts = if body.changes.is_empty() {
             facts
         } else {
-            // So every change of a record is drafted before the record is.
+            // So every change of a record is drafted before the record.
             facts.count(CORE_TOKENS, self.agent.tally.core_tokens)
         };
         let seq = self.agent.next_seq;
@@ -185,7 +182,7 @@ impl Draft {
         &self.changes
     }
 
-    /// What to write.
+    /// Returns the writes.
     pub fn finish(self) -> Decision {
         Decision {
             agent: self.agent,
@@ -203,7 +200,7 @@ impl Draft {
 }
 
 impl Decision {
-    /// One that writes the agent and its sessions as they are, and nothing to the log.
+    /// A decision that writes the agent and its sessions, and adds no record.
     pub fn of_sessions(agent: Agent, sessions: Vec<Session>) -> Self {
         Self {
             agent,
@@ -215,10 +212,10 @@ impl Decision {
         }
     }
 
-    /// This decision and then `next`, which was decided on top of it, as one.
+    /// This decision and then `next`, which builds on it, as one.
     #[must_use]
     pub fn then(mut self, next: Self) -> Self {
-        // A row is written once a decision: of a session or request in both, the later state counts.
+        // A row is written once a decision: the later state of a session or request counts.
         // Changes and records are a history, and stay in full.
         let renewed = |session: &Session| next.sessions.iter().any(|other| other.id == session.id);
         self.sessions.retain(|session| !renewed(session));

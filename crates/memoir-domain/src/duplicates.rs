@@ -59,7 +59,7 @@ pub fn candidates<'a>(
     how: DuplicateMatch,
 ) -> Vec<Candidate<'a>> {
     let hash = |memory: &Memory| {
-        // With keys that are fixed: two texts with one hash cost two digests, which tell them apart.
+        // With fixed keys: two texts with one hash cost two digests, which distinguish them.
         let mut hasher = DefaultHasher::new();
         duplicate_key(memory.content.expose(), how).hash(&mut hasher);
         hasher.finish()

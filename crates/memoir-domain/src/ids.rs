@@ -67,15 +67,15 @@ identifier!(
 );
 
 identifier!(
-    /// A token that opens a door of the service.
+    /// A token that gives access to an interface of the service.
     TokenId
 );
 identifier!(
-    /// Somebody with a name and a password.
+    /// A user with a name and a password.
     UserId
 );
 identifier!(
-    /// Somebody's request to be let in by an agent (SPEC 5.2).
+    /// An access request to an agent (SPEC 5.2).
     AccessRequestId
 );
 

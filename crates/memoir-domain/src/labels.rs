@@ -40,7 +40,7 @@ pub fn action(action: Action) -> &'static str {
         Action::ReflectionCompleted => "reflection completed",
         Action::ReflectionFailed => "reflection failed",
         Action::TranscriptAbsorbed => "conversation absorbed",
-        Action::TranscriptFailed => "conversation given up",
+        Action::TranscriptFailed => "conversation failed permanently",
         Action::AgentConfigured => "settings changed",
         Action::AgentConfigureQuestioned => "change of settings questioned",
         Action::TimesCorrected => "times corrected",
@@ -140,7 +140,7 @@ pub fn end_reason(reason: EndReason) -> &'static str {
         EndReason::Refused => "the agent did not consent",
         EndReason::BreakerMass => "the breaker tripped: too few tokens were left",
         EndReason::BreakerRemoved => "the breaker tripped: too much was removed",
-        EndReason::RolledBackOnRequest => "somebody asked for it to be rolled back",
+        EndReason::RolledBackOnRequest => "rolled back on request",
         EndReason::Stopped => "the model stopped without completing",
         EndReason::TurnLimit => "the limit of turns was reached",
         EndReason::TimeLimit => "the limit of time was reached",
@@ -153,7 +153,7 @@ pub fn end_reason(reason: EndReason) -> &'static str {
     }
 }
 
-/// Why the mass changed.
+/// Why the core size changed.
 pub fn cause(cause: Cause) -> &'static str {
     match cause {
         Cause::Saved => "saved",

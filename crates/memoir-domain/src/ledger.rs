@@ -14,13 +14,13 @@ use crate::{
     quote::{quote, quote_json},
 };
 
-/// The ledger's text and what it leaves out.
+/// The ledger's text and the omitted rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
-    /// One row a line, oldest first, then how many rows are left out.
+    /// One row a line, oldest first, then the number of omitted rows.
     pub text: PrivateText,
-    /// Pairs of memories that look alike, one a line (see [`crate::near_duplicates::ledger_lines`]); `None`
-    /// where there are none, or none were asked for.
+    /// Near duplicates, one pair a line (see [`crate::near_duplicates::ledger_lines`]); `None` where there are none, or
+    /// none were requested.
     pub near_duplicates: Option<PrivateText>,
     /// Rows listed.
     pub listed: usize,
@@ -34,15 +34,15 @@ pub struct Ledger {
     pub has_free: bool,
 }
 
-/// What a ledger may take and is to tell.
+/// The limits and the content of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LedgerRoom {
-    /// Tokens that it may take.
+    /// Its limit in tokens.
     pub tokens: u64,
-    /// Whether it names pairs of memories that look alike, and what differs.
+    /// Whether it names near duplicates, and how they differ.
     pub near_duplicates: bool,
-    /// Whether it leaves out what an administrator added. A model whose edits follow from which texts are
-    /// equal would tell administrators whether a text of theirs is one of the agent's (SPEC 3.4, 5.1).
+    /// Whether it omits text by administrators. A model whose edits depend on equal texts would reveal to
+    /// administrators which of their texts the agent has (SPEC 3.4, 5.1).
     pub leaves_out_administrators: bool,
 }
 
@@ -56,7 +56,7 @@ pub fn build(
     budget: u64,
 ) -> Ledger {
     memories.sort_by_key(|memory| (memory.created_at, memory.number));
-    // What was listed last may be gone and what follows may all be gone too: then it begins anew.
+    // The last listed row and those after it may all be gone: then it begins anew.
     let first = position.map_or(0, |position| {
         let is_listed = |memory: &&Memory| {
             (memory.created_at, memory.number) <= (position.created_at, position.number)
@@ -115,7 +115,7 @@ fn note_left_out(text: &mut String, (before, after): (usize, usize)) {
     note(after, "newer");
 }
 
-/// What the columns of a row are called.
+/// The labels of a row's columns.
 pub const COLUMNS: &str =
     "number | origin date | size | flags and tags, where there are any | text";
 
@@ -156,7 +156,7 @@ pub fn row(memory: &Memory, immutable_tags: &BTreeSet<String>, stays: bool) -> S
     columns.join(" | ")
 }
 
-/// A ledger's row as whoever reads the prompt sees it.
+/// A ledger's row as shown in the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedRow {
     /// The memory's number.
@@ -181,7 +181,7 @@ pub struct ParsedRow {
     pub content: PrivateText,
 }
 
-/// Reads the rows back out of a text; lines that are no rows are passed over.
+/// Reads the rows back from a text; other lines are skipped.
 pub fn parse_rows(text: &str) -> Vec<ParsedRow> {
     text.lines().filter_map(parse_row).collect()
 }

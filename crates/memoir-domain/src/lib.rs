@@ -1,8 +1,8 @@
 //! The rules of Memoir, as pure functions on plain data.
 //!
-//! No input or output, no clock, no randomness and no identifiers made inside: the caller brings the
-//! time and the identifiers, and gets back a decision to carry out. Every rule of a refinement session
-//! stands here once, whichever door a call comes through.
+//! Without input or output, clock, randomness or created identifiers: the caller passes the time and the identifiers,
+//! and receives a decision to carry out. Every rule of a refinement session is implemented here once, for all
+//! interfaces.
 
 #[macro_use]
 mod wire_names;

@@ -1,5 +1,5 @@
-//! What happens to an agent outside of its sessions: it is made, set, given memories, gets single
-//! memories back, and is erased (SPEC 2.2, 2.4, 4.3, 5.4).
+//! Changes to an agent outside of its sessions: creation, settings, saving and restoring memories, and erasure (SPEC
+//! 2.2, 2.4, 4.3, 5.4).
 
 use crate::{
     AgentId, PrivateJson, PrivateText, SessionId, Timestamp, TokenId,
@@ -14,7 +14,7 @@ use crate::{
 /// One setting and its new value as text; `None` returns to the default.
 pub type Assignment<'a> = (Field, Option<&'a str>);
 
-/// Makes an agent. Its settings are its first record.
+/// Creates an agent. Its settings are its first record.
 ///
 /// # Errors
 /// A value that is not of its setting's form or is over its limit.
@@ -25,7 +25,7 @@ pub fn create_agent(
     actor: &Actor,
     now: Timestamp,
 ) -> Result<Decision, Invalid> {
-    // The name first, and as a setting like others, so that the first record tells of it too.
+    // The name first, and as a setting like others, so that the first record includes it.
     let mut all = vec![(Field::Name, Some(name))];
     all.extend_from_slice(assignments);
     let (agent, mut changes) = assign(blank(id, now), &all, actor)?;
@@ -35,7 +35,7 @@ pub fn create_agent(
     Ok(draft.finish())
 }
 
-/// An agent of which nothing is known yet.
+/// An empty agent.
 pub(crate) fn blank(id: AgentId, now: Timestamp) -> Agent {
     Agent {
         id,
@@ -55,10 +55,10 @@ pub(crate) fn blank(id: AgentId, now: Timestamp) -> Agent {
     }
 }
 
-/// Changes settings. What an administrator or the owner sets is recorded even where nothing becomes different, and takes
-/// precedence then over an undo of what was set before (SPEC 4.3); `None` where the agent sets what is set, and where
-/// nothing is to be set. A change of the model, of a prompt or of what guards its memory, by another actor than the
-/// agent, is reported to it (SPEC 3.14, 5.5).
+/// Changes settings. An act of an administrator or the owner is recorded even without a difference, and then takes
+/// precedence over an undo of earlier changes (SPEC 4.3). `None` where the agent sets the present value, and where
+/// nothing is to be set. A change of the model, of a prompt or of a memory guard by another actor is reported to the
+/// agent (SPEC 3.14, 5.5).
 ///
 /// # Errors
 /// A value that is not of its setting's form or is over its limit; a laxer loss guard by the agent itself.
@@ -73,7 +73,7 @@ pub fn configure(
     if changes.is_empty() {
         return Ok(None);
     }
-    // Its own return to the default, and its own undoing, come by here as well.
+    // The agent's return to the default, and its own undo, pass here as well.
     let wanted = agent.settings.effective_loss_guard();
     if actor.kind == ActorKind::Agent && wanted < guard {
         return Err(Invalid::new(
@@ -85,8 +85,8 @@ pub fn configure(
             ),
         ));
     }
-    // A prompt of the agent's own counts as changed whether it is another one or not: the number of journal entries must
-    // not tell an administrator (SPEC 5.1).
+    // A prompt by the agent counts as changed even without a difference: the number of journal entries must reveal
+    // nothing to an administrator (SPEC 5.1).
     let is_unseen = |field: &Field| is_unseen(&agent, *field, actor);
     let notes: Vec<String> = changes
         .iter()
@@ -94,7 +94,7 @@ pub fn configure(
         .filter_map(|(field, change)| note_of_change(*field, change))
         .collect();
     let notes = notes.join(", ");
-    // Who wrote a text is noted: what the agent wrote is shown to nobody without its consent (SPEC 5.1).
+    // The author is recorded: text by the agent is shown only with its consent (SPEC 5.1).
     for (field, _) in changes.iter().filter(|(field, _)| field.is_text()) {
         let authored = &mut agent.settings.authored;
         if actor.kind == ActorKind::Agent {
@@ -115,9 +115,8 @@ pub fn configure(
     Ok(Some(draft.finish()))
 }
 
-/// Sets right, on the record, what a clock that has been put back since dated ahead of `now`: the agent's own times
-/// and the dates of its journal entries, among `memories`. `None` where nothing lies ahead. What records say stays
-/// as it was written.
+/// Corrects, on the record, times that a clock dated ahead of `now` before it was set back: the agent's own times and
+/// the dates of its journal entries, among `memories`. `None` where no time is ahead. Existing records stay unchanged.
 pub fn correct_times(
     mut agent: Agent,
     memories: Vec<Memory>,
@@ -148,7 +147,7 @@ pub fn correct_times(
     let mut changes = Vec::new();
     for memory in memories {
         let is_ahead = memory.kind() == Kind::Journal && !memory.created_at.is_believed_at(now);
-        // Nothing can follow a shredding on the record: verifying would refuse a change.
+        // No record may follow a shredding: verifying would refuse a change.
         if memory.shredded_at.is_some() || !is_ahead {
             continue;
         }
@@ -173,8 +172,8 @@ pub fn correct_times(
     Some(draft.finish())
 }
 
-/// How the agent is told that somebody else changed a setting; `None` where it is not. Prompts and the model are
-/// named; of what guards its memory it is told what it was and what it is (SPEC 3.14, 5.5).
+/// The report to the agent of a change of a setting by another actor; `None` where there is none. It names prompts and
+/// the model; for memory guards it gives the old and the new value (SPEC 3.14, 5.5).
 fn note_of_change(field: Field, change: &SettingChange) -> Option<String> {
     const GUARDS: [Field; 5] = [
         Field::CoreTokenBudget,
@@ -200,7 +199,7 @@ fn note_of_change(field: Field, change: &SettingChange) -> Option<String> {
     })
 }
 
-/// Who did something to the agent, as its journal tells it: never by name.
+/// The actor's role as the agent's journal names it: never by name.
 fn role_of(actor: &Actor) -> &'static str {
     match actor.kind {
         ActorKind::Owner => "The owner of this machine",
@@ -212,14 +211,14 @@ fn role_of(actor: &Actor) -> &'static str {
 
 type Changed = Vec<(Field, SettingChange)>;
 
-/// Whether the field is a prompt that the agent has authored and `actor` does not see (SPEC 5.1).
+/// Whether the field is a prompt that the agent has authored and `actor` cannot read (SPEC 5.1).
 pub(crate) fn is_unseen(agent: &Agent, field: Field, actor: &Actor) -> bool {
     actor.kind == ActorKind::Administrator
         && field.is_text()
         && agent.settings.authored.contains(field.as_str())
 }
 
-/// Sets them, and gives what was set: by the agent only what became different, by an actor in charge all (SPEC 4.3).
+/// Sets them, and returns the set values: by the agent only the different ones, by an actor in charge all (SPEC 4.3).
 fn assign(
     mut agent: Agent,
     assignments: &[Assignment<'_>],
@@ -228,7 +227,7 @@ fn assign(
     let is_recorded = |field: Field| {
         actor.kind.is_in_charge() && assignments.iter().any(|(set, _)| *set == field)
     };
-    // The old ones are kept whole: a later assignment of the list may set the same field again.
+    // The old values are kept whole: a later assignment of the list may set the same field again.
     let before = (agent.name.clone(), agent.settings.clone());
     for &(field, value) in assignments {
         agent::set_field(&mut agent.name, &mut agent.settings, field, value)?;
@@ -261,7 +260,7 @@ fn record_settings(draft: &mut Draft, actor: &Actor, changes: Changed) {
     draft.record(actor.clone(), Action::AgentConfigured, None, facts, body);
 }
 
-/// A memory to save, and the memories that it is to replace.
+/// A memory to save, and the memories to replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saving {
     /// The memory.
@@ -279,12 +278,12 @@ impl From<NewMemory> for Saving {
     }
 }
 
-/// A memory that was saved, and what became of those that it was to replace.
+/// A saved memory, and the outcome of its replacements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saved {
     /// Its number.
     pub number: Number,
-    /// The others.
+    /// The outcome for the others.
     pub replacements: Replacements,
 }
 
@@ -305,7 +304,7 @@ pub fn save(
     (draft.finish(), saved)
 }
 
-/// Saves one memory, and replaces others by it.
+/// Saves one memory, and replaces others with it.
 pub(crate) fn save_replacing(
     draft: &mut Draft,
     saving: Saving,
@@ -342,15 +341,15 @@ pub(crate) fn save_one(draft: &mut Draft, memory: NewMemory, actor: &Actor) -> C
     created
 }
 
-/// Why an agent or a memory cannot be changed in this way.
+/// Why an agent or a memory cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeRefusal {
-    /// A session is running, and what it does could not be told apart from this.
+    /// A session is running, whose edits could not be distinguished from this change.
     #[error(
         "a refinement session is running: {0}. Wait until it is over, cancel it, or roll it back"
     )]
     SessionRunning(SessionId),
-    /// The memory's words are gone for good.
+    /// The memory was shredded.
     #[error("{0} was shredded: its words are gone for good, and nothing can be done with it")]
     Shredded(Number),
     /// The memory is constitutional.
@@ -358,7 +357,7 @@ pub enum ChangeRefusal {
         "{0} is constitutional and cannot be discarded or edited. Take the protection away first"
     )]
     Constitutional(Number),
-    /// The memory is constitutional, and the agent alone wishes its words gone.
+    /// The memory is constitutional, and only the agent requests its shredding.
     #[error(
         "{0} is constitutional: its words go only where an administrator and the agent both wish it. An administrator asks for it, and the agent says yes"
     )]
@@ -396,7 +395,7 @@ impl ChangeRefusal {
     }
 }
 
-/// Whether the agent is there and has no session running.
+/// Checks that the agent is not erased and has no session running.
 pub(crate) fn check_idle(agent: &Agent, running: Option<SessionId>) -> Result<(), ChangeRefusal> {
     check_present(agent)?;
     running.map_or(Ok(()), |id| Err(ChangeRefusal::SessionRunning(id)))
@@ -461,7 +460,7 @@ pub fn discard(
         if !actor.kind.is_in_charge() {
             return Ok(None);
         }
-        // Another time than before, by which every undo knows that it was discarded once more.
+        // A later time than before, so that every undo detects the repeated discarding.
         let discarded = memory.discarded(now.max(discarded_at.plus_microseconds(1)));
         return Ok(alter_one(agent, memory, &discarded, action, actor, now));
     }
@@ -484,8 +483,8 @@ pub fn discard(
     Ok(Some(draft.finish()))
 }
 
-/// Brings an archival memory back into the prompt (SPEC 2.4). `bare_summary` is the summary that loses its last
-/// source by it, and is discarded in the same step.
+/// Returns an archival memory to the prompt (SPEC 2.4). `bare_summary` is the summary that loses its last source by it,
+/// and is discarded in the same step.
 ///
 /// # Errors
 /// It is discarded, shredded or not archival, or the agent was erased.
@@ -567,7 +566,7 @@ pub fn edit(
             Kind::Core,
             content.clone(),
             SavedBy {
-                // Otherwise an edit by the owner would raise what another source had said.
+                // Otherwise an edit by the owner would strengthen a text of another source.
                 origin: memory.weak_origin().unwrap_or(saved_by.origin),
                 ..saved_by
             },
@@ -762,8 +761,8 @@ fn record_changes(
     draft.record(actor.clone(), action, Some(number), facts, body);
 }
 
-/// Marks the agent as erased. Its memories and records stay as they are: whoever carries this out
-/// destroys the key that they are sealed with (SPEC 5.4). Nothing gives the agent back.
+/// Marks the agent as erased. Its memories and records stay; the caller destroys their key (SPEC 5.4). Nothing restores
+/// the agent.
 ///
 /// # Errors
 /// A session is running, or it was erased before.
@@ -776,7 +775,7 @@ pub fn erase(
     check_idle(&agent, running)?;
     agent.erased_at = Some(now);
     let tally = agent.tally;
-    // Counted in the open, since nothing sealed can be opened afterwards.
+    // Counted in the open, since sealed data cannot be opened afterwards.
     let facts = Facts::default()
         .count("core_tokens", tally.core_tokens)
         .count("core_count", tally.core_count)
@@ -797,7 +796,7 @@ pub fn erase(
     Ok(draft.finish())
 }
 
-/// Puts on the record that a token of the agent was made, or revoked.
+/// Records that a token of the agent was created, or revoked.
 pub fn token(
     agent: Agent,
     created: bool,

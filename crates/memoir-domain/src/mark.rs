@@ -1,5 +1,5 @@
-//! A memory without its words, by what two states of it are compared: in little room, so that a whole history
-//! can be followed without holding its texts.
+//! A memory without its text, for comparing two states of it: compact, so that a whole history can be followed without
+//! its texts.
 
 use std::fmt;
 
@@ -22,12 +22,12 @@ use crate::{
 pub struct TextMark([u8; 16]);
 
 impl TextMark {
-    /// Of one text.
+    /// The digest of one text.
     pub fn of_text(text: &str) -> Self {
         Self::of([text.as_bytes()])
     }
 
-    /// Of parts in their order.
+    /// The digest of parts in their order.
     fn of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut hash = Sha256::new();
         for part in parts {
@@ -36,12 +36,12 @@ impl TextMark {
             hash.update(part);
         }
         let mut mark = [0; 16];
-        // Half a digest: two texts of one mark take about 2^64 attempts, and one is kept for every wording.
+        // Half a digest: a collision takes about 2^64 attempts, and one digest is kept for every original.
         mark.copy_from_slice(&hash.finalize()[..16]);
         Self(mark)
     }
 
-    /// What [`TextMark::as_bytes`] gave.
+    /// From the output of [`TextMark::as_bytes`].
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
@@ -68,7 +68,7 @@ impl<'de> Deserialize<'de> for TextMark {
     }
 }
 
-/// Reads a mark where its digits lie: one comes with each wording that is opened.
+/// Reads a mark without copying its digits: every opened original has one.
 struct Digits;
 
 impl Visitor<'_> for Digits {
@@ -82,7 +82,7 @@ impl Visitor<'_> for Digits {
         let mut mark = [0; 16];
         let is_whole = digits.len() == 2 * mark.len()
             && HEXLOWER.decode_mut(digits.as_bytes(), &mut mark).is_ok();
-        // The digits themselves tell of words, and stand in no error.
+        // The digits reveal the text, so no error contains them.
         is_whole
             .then_some(TextMark(mark))
             .ok_or_else(|| E::custom("is no mark: 32 hexadecimal digits are expected"))
@@ -95,7 +95,7 @@ impl fmt::Debug for TextMark {
     }
 }
 
-/// A digest of one state of a memory: equal where the states are, but for the number.
+/// A digest of one state of a memory: equal for equal states, but for the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryMark {
     place: Place,
@@ -114,7 +114,7 @@ pub struct MemoryMark {
 }
 
 impl MemoryMark {
-    /// Of a memory as it is.
+    /// The mark of a memory's present state.
     pub fn of(memory: &Memory) -> Self {
         let tags = memory.tags.iter().map(str::as_bytes);
         let source = memory
@@ -138,9 +138,9 @@ impl MemoryMark {
         }
     }
 
-    /// All of it as one digest: equal where the states are.
+    /// All of it as one digest: equal for equal states.
     pub fn as_one(&self) -> TextMark {
-        // No time and no place of a record is negative like this, so that "none" is a value of its own.
+        // No time and no place of a record is negative like this, so that "none" is a distinct value.
         let time = |time: Option<Timestamp>| time.map_or(i64::MIN, Timestamp::microseconds);
         let seq = |seq: Option<u64>| seq.map_or(-1, |seq| seq as i64);
         let archived = self.place.archived();
@@ -171,7 +171,7 @@ impl MemoryMark {
         TextMark::of(names.chain(texts).chain([numbers.as_slice()]))
     }
 
-    /// Of its text.
+    /// The mark of its text.
     pub fn content(&self) -> TextMark {
         self.content
     }

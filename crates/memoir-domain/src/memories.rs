@@ -1,8 +1,8 @@
-//! All memories of an agent, as a decision needs them that takes something out of the prompt: by number, by the
-//! memory that they are under, and the originals in the order of their ages (SPEC 3.9 to 3.14, 2.4).
+//! All memories of an agent, for decisions that remove text from the prompt: by number, by the memory above, and the
+//! originals by age (SPEC 3.9 to 3.14, 2.4).
 //!
-//! It is built once and follows the changes that are written. Which copies are free (SPEC 3.14) is found by comparing
-//! texts; a hash of each text, in memory only, tells which ones are worth comparing.
+//! It is built once and follows the written changes. Free copies (SPEC 3.14) are found by comparing texts; a hash of
+//! each text, in memory only, selects the texts to compare.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -19,10 +19,10 @@ use crate::{
     memory::{Memory, Number, SharedMemory},
 };
 
-/// By which texts that are not the same are told apart; equal for the same text up to case.
+/// Distinguishes texts; equal for the same text up to case.
 type TextHash = u64;
 
-/// Which original, in the order of ages: the record that first made it core, then its number.
+/// Identifies an original in the order of ages: the record that first made it core, then its number.
 type Age = (u64, Number);
 
 /// All memories of an agent.

@@ -582,12 +582,12 @@ impl NewMemory {
     }
 }
 
-/// That a journal entry is not dated ahead of `now`, so that it would not fade for as long.
+/// Checks that a journal entry is not dated ahead of `now`: it would expire that much later.
 ///
 /// # Errors
 /// It is dated more than a day ahead.
 pub(crate) fn check_date(kind: Kind, at: Timestamp, now: Timestamp) -> Result<(), Invalid> {
-    // A core memory does not fade, so it may have any date.
+    // A core memory does not expire, so it may have any date.
     if kind == Kind::Journal && !at.is_believed_at(now) {
         return Err(Invalid::new(
             "created_at",

@@ -99,8 +99,7 @@ impl SavedBy {
     }
 }
 
-/// Texts of different sides are never put together by code: what becomes of a guess would tell whether it is
-/// right (SPEC 3.4, 5.1).
+/// Code never merges texts of different sides: the outcome would reveal whether a guess is right (SPEC 3.4, 5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
     /// Texts of the agent, of the owner of an open installation, and of Memoir.

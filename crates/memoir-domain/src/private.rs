@@ -1,15 +1,14 @@
 //! Text that must never be printed by accident: memories, tags, prompts, summaries, transcripts (SPEC 5.1).
 //!
-//! The types here own words. Their `Debug` and `Display` tell lengths, so that a log line, an error
-//! chain, a panic message or a test snapshot that formats one gives nothing away. Reading the words
-//! takes an explicit call of [`PrivateText::expose`] or [`PrivateJson::expose`].
+//! `Debug` and `Display` of these types print lengths only, so that no log line, error chain, panic message or test
+//! snapshot reveals the text. Reading it takes an explicit call of [`PrivateText::expose`] or [`PrivateJson::expose`].
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
 
-/// Words that belong to an agent. `Debug` and `Display` print the length in characters only.
+/// Text that belongs to an agent. `Debug` and `Display` print the length in characters only.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PrivateText(String);
@@ -20,12 +19,12 @@ impl PrivateText {
         Self(words.into())
     }
 
-    /// The words. Whoever calls this answers for where they go.
+    /// The text. The caller is responsible for its further use.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// The words, by value.
+    /// The text, by value.
     pub fn into_exposed(self) -> String {
         self.0
     }
@@ -42,7 +41,7 @@ impl PrivateText {
 }
 
 impl Zeroize for PrivateText {
-    /// Empties it, and overwrites the words where they were.
+    /// Empties it, and overwrites its memory.
     fn zeroize(&mut self) {
         self.0.zeroize();
     }
@@ -72,7 +71,7 @@ impl fmt::Display for PrivateText {
     }
 }
 
-/// JSON that may hold an agent's words, such as a model's message or a tool's arguments.
+/// JSON that may hold an agent's text, such as a model's message or a tool's arguments.
 /// `Debug` prints the size of its compact form in bytes only.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -84,7 +83,7 @@ impl PrivateJson {
         Self(value)
     }
 
-    /// The value. Whoever calls this answers for where it goes.
+    /// The value. The caller is responsible for its further use.
     pub fn expose(&self) -> &serde_json::Value {
         &self.0
     }

@@ -17,8 +17,8 @@ pub fn quote_json(value: &impl Serialize) -> String {
 
 /// Escapes, in JSON, what JSON itself lets through. Outside of strings JSON has none of these.
 fn defuse(json: &str) -> String {
-    // The usual case, without a look at each character. JSON itself has escaped line breaks and the
-    // first set of control characters.
+    // The usual case, without a check of each character. JSON itself has escaped line breaks and the first set of
+    // control characters.
     if json
         .bytes()
         .all(|byte| byte.is_ascii() && byte != b'<' && byte != 0x7F)

@@ -1,13 +1,11 @@
 //! When an agent is due for a session (SPEC 3.1).
 //!
-//! When an agent will be due depends on the agent alone, so it is worked out with every decision
-//! ([`prospect`]) and stands on its row: `weekly_after`, a time after which any weekly slot makes it due, and
-//! `due_at`, a time from which on it is due whatever the slot: for budget pressure, in a slot of its own, or
-//! for another attempt at a session that failed ([`Attempt`]). Both are empty where
-//! the schedule leaves it alone, and [`left_alone`] says why.
+//! The next session of an agent depends on the agent alone, so it is computed with every decision ([`prospect`]) and
+//! stored in its row. After `weekly_after`, any weekly slot makes it due. From `due_at` on it is due whatever the slot:
+//! for budget pressure, in a slot of its own, or for a retry ([`Attempt`]). Both are empty where the schedule skips the
+//! agent; [`left_alone`] returns the reason.
 //!
-//! What lies ahead of now was noted by a clock that has been put back since, and decides nothing
-//! ([`Timestamp::is_believed_at`]): such an agent is judged as one that was never asked.
+//! A time ahead of now comes from a clock that was set back since, and is ignored ([`Timestamp::is_believed_at`]).
 
 use std::{fmt, str::FromStr};
 
@@ -21,12 +19,12 @@ use crate::{
     session::Trigger,
 };
 
-/// Growth since the last attempt that budget pressure takes, in percent.
+/// The growth since the last attempt that makes budget pressure due, in percent.
 pub const GROWTH_PERCENT: u64 = 5;
 /// Seconds between two sessions for budget pressure.
 pub const BUDGET_INTERVAL_SECONDS: i64 = 24 * 60 * 60;
-/// After how many hours a scheduled session that failed without an edit is tried again: after the first
-/// failure, the second, and the third. After the fourth the schedule waits for its next reason (SPEC 3.16).
+/// Hours until a scheduled session that failed without an edit is retried: after the first, second and third failure.
+/// After the fourth the schedule waits for its next reason (SPEC 3.16).
 pub const RETRY_HOURS: [i64; 3] = [1, 4, 12];
 
 /// The weekly slot: a weekday and a time of day in a time zone.
@@ -52,12 +50,12 @@ impl Default for WeeklySlot {
 }
 
 impl WeeklySlot {
-    /// The latest slot at or before `now`. A slot that a change of clocks skips is taken after the gap,
-    /// one that it doubles is taken once, at the first.
+    /// The latest slot at or before `now`. A slot within the gap of a clock change is taken after the gap; a repeated
+    /// one is taken once, at the first.
     pub fn latest(&self, now: Timestamp) -> Option<Timestamp> {
         let local = now.to_jiff().to_zoned(self.time_zone.clone());
         let back = i64::from(local.weekday().since(self.weekday));
-        // A change of clocks around midnight can put a slot on the day after the one that it is named for.
+        // A clock change around midnight can move a slot to the day after its name.
         [back - 7, back, back + 7]
             .into_iter()
             .filter_map(|days| self.slot_on(local.date().checked_sub(days.days()).ok()?))
@@ -90,7 +88,7 @@ pub enum RefinementSchedule {
     /// In the installation's weekly slot, and for budget pressure.
     #[default]
     Weekly,
-    /// Never. The agent reflects and reads conversations all the same, as it does not where it is paused.
+    /// Never. Unlike a paused agent, it still reflects and absorbs conversations.
     Off,
     /// In a weekly slot of its own, in the installation's time zone, and for budget pressure.
     Own {
@@ -215,11 +213,11 @@ impl Default for DailySlot {
 }
 
 impl DailySlot {
-    /// The latest slot at or before `now`. A slot that a change of clocks skips is taken after the gap,
-    /// one that it doubles is taken once, at the first.
+    /// The latest slot at or before `now`. A slot within the gap of a clock change is taken after the gap; a repeated
+    /// one is taken once, at the first.
     pub fn latest(&self, now: Timestamp) -> Option<Timestamp> {
         let today = now.to_jiff().to_zoned(self.time_zone.clone()).date();
-        // A change of clocks around midnight can put a slot on the day after the one that it is named for.
+        // A clock change around midnight can move a slot to the day after its name.
         [1_i64, 0, -1, -2]
             .into_iter()
             .filter_map(|days| {
@@ -231,33 +229,31 @@ impl DailySlot {
     }
 }
 
-/// Whether a reflection is due at `now` (SPEC 2.5): entries have come that none has seen, and a daily slot
-/// has passed since.
+/// Whether a reflection is due at `now` (SPEC 2.5): there are unreflected entries, and a daily slot has passed since.
 pub fn reflection_due(agent: &Agent, slot: &DailySlot, now: Timestamp) -> bool {
     reflect_after(agent, now)
         .zip(slot.latest(now))
         .is_some_and(|(after, slot)| after < slot)
 }
 
-/// What the schedule has in view for an agent; it changes with the agent only, not with time.
+/// The schedule of one agent; it changes with the agent only, not with time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NextDue {
-    /// The installation's weekly slot after this time makes it due; `None` where the schedule leaves it
-    /// alone, or it has a slot of its own.
+    /// The installation's weekly slot after this time makes it due; `None` where the schedule skips it, or it has a
+    /// slot of its own.
     pub weekly_after: Option<Timestamp>,
-    /// From this time on it is due whatever the weekly slot: for budget pressure, in a slot of its own, or
-    /// for another attempt. `None` where there is nothing of the kind, or the schedule leaves it alone.
+    /// From this time on it is due whatever the weekly slot: for budget pressure, in a slot of its own, or for a retry.
+    /// `None` where there is no such reason, or the schedule skips it.
     pub due_at: Option<Timestamp>,
-    /// A daily slot after this time brings a reflection (SPEC 2.5); `None` where there is nothing to
-    /// reflect on, or the schedule leaves it alone.
+    /// A daily slot after this time brings a reflection (SPEC 2.5); `None` where there is nothing to reflect on, or the
+    /// schedule skips it.
     pub reflect_after: Option<Timestamp>,
 }
 
-/// What the schedule has in view for `agent`, as long as nothing of it changes. Slots of agents' own are in
-/// `time_zone`: where the installation gets another one, they are found by the old one until the agent
-/// changes.
+/// The schedule for `agent`, while it does not change. Agents' own slots are in `time_zone`: after a change of the
+/// installation's zone, the old one applies until the agent changes.
 pub fn prospect(agent: &Agent, time_zone: &TimeZone) -> NextDue {
-    // What stands on the row is judged again when the time has come: here nothing lies ahead.
+    // The row is judged again when the time has come: here no time is ahead.
     let now = Timestamp::MAX;
     let reflect_after = reflect_after(agent, now);
     if left_alone(agent).is_some() {
@@ -279,8 +275,7 @@ pub fn prospect(agent: &Agent, time_zone: &TimeZone) -> NextDue {
             (None, slot.next(attempted_at))
         }
     };
-    // The earliest: whichever comes first makes the store propose the agent, and `due` judges for
-    // which reason.
+    // The earliest makes the store propose the agent, and `due` judges the reason.
     let times = [own_slot, pressure_at(agent, now), retry_at(agent, now)];
     NextDue {
         weekly_after,
@@ -290,7 +285,7 @@ pub fn prospect(agent: &Agent, time_zone: &TimeZone) -> NextDue {
 }
 
 wire_names! {
-    /// Why the schedule never begins a session of an agent, as long as nothing of it changes.
+    /// Why the schedule never begins a session of an agent, while it does not change.
     pub enum LeftAlone {
         /// It is out of service, or erased.
         Inactive = "inactive",
@@ -300,13 +295,13 @@ wire_names! {
         ScheduleOff = "schedule_off",
         /// A session could do nothing (SPEC 3.5).
         NothingToRefine = "nothing_to_refine",
-        /// It has no model that could be asked. An agent that opens its sessions itself needs none.
+        /// It has no model. An agent that opens its sessions itself needs none.
         NoModel = "no_model",
     }
 }
 
 impl LeftAlone {
-    /// What it means, for people.
+    /// The reason in words.
     pub fn explanation(self) -> &'static str {
         match self {
             Self::Inactive => "it is not active",
@@ -318,8 +313,8 @@ impl LeftAlone {
     }
 }
 
-/// Why the schedule leaves `agent` alone; `None` where it does not. Whether there is a model is for those to
-/// say who know of an installation's default.
+/// Why the schedule skips `agent`; `None` where it does not. Only callers that know the installation's default can
+/// judge whether there is a model.
 pub fn left_alone(agent: &Agent) -> Option<LeftAlone> {
     let settings = &agent.settings;
     let schedule = settings.effective_refinement_schedule();
@@ -337,8 +332,7 @@ pub fn left_alone(agent: &Agent) -> Option<LeftAlone> {
 }
 
 /// Whether a session could do nothing, as far as the agent's row shows it (SPEC 3.5): it has no core memories; it was
-/// found so, and nothing was recorded since; or all its core memories are constitutional, which does not count under
-/// `off`.
+/// found so, and nothing was recorded since; or all core memories are constitutional, unless under `off`.
 fn has_nothing_to_refine(agent: &Agent) -> bool {
     let tally = &agent.tally;
     let is_found = agent.nothing_to_refine_seq == Some(agent.next_seq);
@@ -353,8 +347,7 @@ pub fn due(agent: &Agent, slot: &WeeklySlot, now: Timestamp) -> Option<Trigger> 
         return None;
     }
     let has_come = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
-    // Pressure before the slot: where both have come one session answers both, and its record names
-    // the one that does not come by itself.
+    // Pressure before the slot: one session serves both, and its record names the less regular reason.
     if has_come(pressure_at(agent, now)) {
         return Some(Trigger::Budget);
     }
@@ -365,14 +358,14 @@ pub fn due(agent: &Agent, slot: &WeeklySlot, now: Timestamp) -> Option<Trigger> 
     {
         return Some(Trigger::Weekly);
     }
-    // Another attempt at what failed is begun for the reason that there still is.
+    // A retry is begun for the reason that still exists.
     has_come(retry_at(agent, now)).then(|| match agent.needs_refinement() {
         true => Trigger::Budget,
         false => Trigger::Weekly,
     })
 }
 
-/// When a session is due next: `now` where one is; `None` where the schedule leaves the agent alone.
+/// When the next session is due: `now` where one is; `None` where the schedule skips the agent.
 pub fn next(agent: &Agent, slot: &WeeklySlot, now: Timestamp) -> Option<Timestamp> {
     if due(agent, slot, now).is_some() {
         return Some(now);
@@ -389,26 +382,26 @@ pub fn next(agent: &Agent, slot: &WeeklySlot, now: Timestamp) -> Option<Timestam
     times.into_iter().flatten().min()
 }
 
-/// After how many seconds another attempt is made after so many that failed; `None` where none is.
+/// Seconds until the retry after so many failures; `None` where there is none.
 pub fn retry_seconds(failures: u32) -> Option<i64> {
     let place = usize::try_from(failures.checked_sub(1)?).ok()?;
-    // Behind the last one there is none, so that the schedule gives up by itself.
+    // There is none after the last one, so that the schedule stops retrying.
     RETRY_HOURS.get(place).map(|hours| hours * 60 * 60)
 }
 
-/// The last attempt, where it can be believed at `now`.
+/// The last attempt, where its time is plausible at `now`.
 fn last_attempt(agent: &Agent, now: Timestamp) -> Option<Attempt> {
     agent
         .last_attempt
         .filter(|attempt| attempt.at.is_believed_at(now))
 }
 
-/// When the last attempt was made, before which no slot counts.
+/// When the last attempt was made; no slot before it counts.
 fn attempted_at(agent: &Agent, now: Timestamp) -> Timestamp {
     last_attempt(agent, now).map_or_else(|| made_at(agent, now), |attempt| attempt.at)
 }
 
-/// When the agent was made; long ago, where that lies ahead.
+/// When the agent was created; long ago, where that is ahead.
 fn made_at(agent: &Agent, now: Timestamp) -> Timestamp {
     let made = Some(agent.created_at).filter(|at| at.is_believed_at(now));
     made.unwrap_or(Timestamp::MIN)
@@ -437,7 +430,7 @@ fn pressure_at(agent: &Agent, now: Timestamp) -> Option<Timestamp> {
     let Some(attempt) = last_attempt(agent, now) else {
         return Some(made_at(agent, now));
     };
-    // In whole numbers: 5% of a small mass would be lost in a share.
+    // In whole numbers: a share would lose 5% of a small core size.
     let needed = attempt.core_tokens.saturating_mul(100 + GROWTH_PERCENT);
     let has_grown = agent.tally.core_tokens.saturating_mul(100) >= needed;
     has_grown.then(|| attempt.at.plus_seconds(BUDGET_INTERVAL_SECONDS))

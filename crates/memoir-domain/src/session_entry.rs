@@ -1,12 +1,12 @@
-//! What an agent's journal reports of its sessions. The first line is what the context shows (SPEC 2.3): what was
-//! measured, and why a session ended as it did (SPEC 3.13, 3.15, 3.16).
+//! Journal entries about an agent's sessions. The context shows the first line (SPEC 2.3): the measures, and why a
+//! session ended (SPEC 3.13, 3.15, 3.16).
 
 use crate::{
     breaker::Gauge,
     session::{EndReason, Session, Stats},
 };
 
-/// What a session came to, as in `31 memories archived under 2 summaries, 4 alone; 8,012 → 6,120 tokens`.
+/// The result of a session, as in `31 memories archived under 2 summaries, 4 alone; 8,012 → 6,120 tokens`.
 pub fn measured(session: &Session, before: u64, after: u64) -> String {
     format!(
         "{}; {} → {} tokens",
@@ -16,7 +16,7 @@ pub fn measured(session: &Session, before: u64, after: u64) -> String {
     )
 }
 
-/// What a session did, in the words of the archive where it archived memories.
+/// The edits of a session, in terms of the archive where it archived memories.
 fn outcome(session: &Session) -> String {
     let under = session.archived_under_summaries;
     let alone = session.archived.saturating_sub(under);
@@ -54,8 +54,7 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// The entry about a session that was completed. Its first line ends where the agent's report has its first line
-/// break.
+/// The entry about a completed session. Its first line ends at the first line break of the agent's report.
 pub(crate) fn completed(session: &Session, gauge: &Gauge, report: &str) -> String {
     let measured = measured(session, gauge.pre_session_tokens, gauge.core_tokens);
     format!("Refinement session: {measured}: {report}")
@@ -68,10 +67,10 @@ fn change(before: u64, after: u64) -> Option<String> {
         std::cmp::Ordering::Greater => (before - after, "less"),
         std::cmp::Ordering::Less => (after - before, "more"),
     };
-    // Of nothing there is no share.
+    // A core size of 0 has no share.
     let percent = difference
         .saturating_mul(100)
-        // Half of the divisor, so that the quotient is rounded and not cut.
+        // Half of the divisor, so that the quotient is rounded and not truncated.
         .saturating_add(before / 2)
         .checked_div(before)?;
     Some(match percent {
@@ -114,8 +113,8 @@ fn because(why: EndReason) -> &'static str {
     }
 }
 
-/// The entry about a session that was undone while it ran. `gauge` is what was measured before it was,
-/// `core_tokens` the mass afterwards.
+/// The entry about a session that was undone while it ran. `gauge` was measured before, `core_tokens` is the core size
+/// afterwards.
 pub(crate) fn undone(gauge: &Gauge, limit: EndReason, stats: Stats, core_tokens: u64) -> String {
     let pre = gauge.pre_session_tokens;
     let must_be_left = format!("at least {} of {pre} must be left", gauge.least_allowed());
@@ -125,11 +124,11 @@ pub(crate) fn undone(gauge: &Gauge, limit: EndReason, stats: Stats, core_tokens:
     );
     let (why, limit) = match limit {
         EndReason::BreakerMass => {
-            let mass = gauge.core_tokens;
+            let size = gauge.core_tokens;
             (
                 format!(
-                    "your core memories went from {pre} to {mass} tokens{}, and {must_be_left}",
-                    change(pre, mass).map_or_else(String::new, |change| format!(", {change}"))
+                    "your core memories went from {pre} to {size} tokens{}, and {must_be_left}",
+                    change(pre, size).map_or_else(String::new, |change| format!(", {change}"))
                 ),
                 yours,
             )
@@ -158,7 +157,7 @@ pub(crate) fn undone(gauge: &Gauge, limit: EndReason, stats: Stats, core_tokens:
     )
 }
 
-/// Where the memory stands once all that a session did is undone. What is missing then went outside of it.
+/// The state after all of a session's edits are undone. What is still missing was removed outside of it.
 fn now(pre_session_tokens: u64, core_tokens: u64) -> String {
     match pre_session_tokens.cmp(&core_tokens) {
         std::cmp::Ordering::Equal => {

@@ -1,4 +1,4 @@
-//! How texts are compared: for doubles, and for searching.
+//! How texts are compared: for duplicates, and for searching.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -9,7 +9,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfc_quick};
 
 use crate::agent::DuplicateMatch;
 
-/// `text` in a form in which upper and lower case are equal, in every script that has them.
+/// `text` in a form that ignores case, in every script that has it.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -25,8 +25,8 @@ pub fn fold(text: &str) -> String {
         .collect()
 }
 
-/// `text` with upper case letters made lower case, and no two letters made equal that differ otherwise:
-/// unlike [`fold`] it keeps `ß` from `ss` and the dotless `ı` from `i`, which tell words apart.
+/// `text` in lower case, without further folding: unlike [`fold`] it keeps `ß` distinct from `ss` and the dotless `ı`
+/// from `i`, which differ between words.
 fn lower(text: &str) -> String {
     text.nfc()
         .flat_map(char::to_lowercase)
@@ -53,8 +53,8 @@ pub(crate) fn duplicate_key(text: &str, how: DuplicateMatch) -> Cow<'_, str> {
     }
 }
 
-/// Makes digests with one agent's key, so that equal texts of two agents cannot be matched and a
-/// digest tells nothing to whoever lacks the key (SPEC 3.4, 5.3).
+/// Makes digests with one agent's key. Equal texts of two agents cannot be matched, and without the key a digest
+/// reveals nothing (SPEC 3.4, 5.3).
 #[derive(Clone)]
 pub struct Digester(Hmac<Sha256>);
 
@@ -76,16 +76,15 @@ impl Digester {
     }
 
     fn digest(&self, domain: u8, text: &str) -> [u8; 32] {
-        // Cloned with its key taken in already, which is half of the work for a short text.
+        // Cloned with the key processed already, which is half of the work for a short text.
         let mut mac = self.0.clone();
-        // One byte in front, so that a text that is a double and the same text as an identifier
-        // have nothing in common.
+        // One byte in front, so that a text's duplicate digest and its identifier digest have nothing in common.
         mac.update(&[domain]);
         mac.update(text.as_bytes());
         mac.finalize().into_bytes().into()
     }
 
-    /// Equal for two texts that are doubles of each other under `how`.
+    /// Equal for two texts that are duplicates under `how`.
     pub fn duplicate(&self, text: &str, how: DuplicateMatch) -> [u8; 32] {
         let domain = match how {
             DuplicateMatch::Exact => 1,
@@ -94,7 +93,7 @@ impl Digester {
         self.digest(domain, &duplicate_key(text, how))
     }
 
-    /// Of a request that was made: its plain digest would let words be guessed that were in it.
+    /// The digest of a request: its plain digest would allow guessing its text.
     pub fn request(&self, plain: &[u8; 32]) -> [u8; 32] {
         let mut mac = self.0.clone();
         mac.update(&[4]);
@@ -102,12 +101,12 @@ impl Digester {
         mac.finalize().into_bytes().into()
     }
 
-    /// Of a message's identifier (SPEC 2.6).
+    /// The digest of a message's identifier (SPEC 2.6).
     pub fn message(&self, id: &str) -> [u8; 32] {
         self.digest(5, id)
     }
 
-    /// Of a text that a program beside the store knows again by this alone, which it keeps in the open.
+    /// The digest by which a program beside the store recognizes a text; it is stored in the open.
     pub fn known_again(&self, text: &str) -> u64 {
         let mut first = [0; 8];
         first.copy_from_slice(&self.digest(6, text)[..8]);
@@ -123,7 +122,7 @@ pub(crate) fn is_unspaced(character: char) -> bool {
         && character.is_alphanumeric()
 }
 
-/// The words of a text, with every other character by itself; nothing is left out.
+/// The words of a text, with every other character by itself; nothing is omitted.
 pub fn pieces(text: &str) -> Vec<&str> {
     let is_part = |character: char| character.is_alphanumeric() && !is_unspaced(character);
     let mut pieces = Vec::new();
@@ -140,11 +139,11 @@ pub fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Where two sequences go apart: the places of what only the left one and only the right one has there, in their
-/// order. At most one of the two is empty.
+/// Where two sequences differ: the places of the parts that only the left or only the right one has, in their order. At
+/// most one of the two is empty.
 pub fn gaps(left: &[&str], right: &[&str]) -> Vec<[Range<usize>; 2]> {
-    // Of the library this one algorithm for this one type is compiled: all of them, for each type that is compared,
-    // were a megabyte of the binary.
+    // Only this algorithm is compiled for this type: all of them, for each compared type, would take a megabyte of the
+    // binary.
     let mut steps = Compact::new(Replace::new(Capture::new()), left, right);
     let Ok(()) = myers::diff(&mut steps, left, 0..left.len(), right, 0..right.len());
     let steps = steps.into_inner().into_inner().into_ops().into_iter();

@@ -23,28 +23,28 @@ const RULES: &str = include_str!("rules.md");
 pub(crate) const DEFAULT_STYLE: &str = include_str!("style.md");
 const CLOSING: &str = include_str!("closing.md");
 
-/// The name of the answer's form.
+/// The name of the response format.
 pub const ANSWER: &str = "notes";
-/// About so many tokens of a conversation are read at once (SPEC 2.6).
+/// The tokens of a conversation that are read in one part, about (SPEC 2.6).
 pub const CHUNK_TOKENS: u64 = 100_000;
-/// Most entries that one answer may hold.
-// They are saved in one transaction; an answer of more is a model that copies instead of noting.
+/// Most entries of one response.
+// They are saved in one transaction; a model that gives more copies instead of noting.
 pub const NOTES_LIMIT: usize = 200;
 /// A conversation is read once nothing was added to it for so many seconds (SPEC 2.6).
 pub const IDLE_SECONDS: i64 = 6 * 60 * 60;
 /// For so many days the words of what was absorbed stay sealed, so that a bad reading can be repeated (SPEC 2.6).
 pub const KEPT_DAYS: i64 = 7;
-/// The source of what was noted in this way.
+/// The source of absorbed entries.
 pub const SOURCE: &str = "conversation";
 
 wire_names! {
-    /// What became of a message that was handed over.
+    /// The state of a message.
     pub enum MessageState {
         /// It waits to be read.
         Pending = "pending",
         /// It was read. Its words are kept for [`KEPT_DAYS`], within which it can be read once more by hand.
         Absorbed = "absorbed",
-        /// It was given up after many attempts; it can be tried again by hand.
+        /// It failed permanently after many attempts; it can be retried by hand.
         Failed = "failed",
     }
 }
@@ -52,13 +52,13 @@ wire_names! {
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConversationMessage {
-    /// When it was said; `None` where the transcript does not tell.
+    /// When it was sent; `None` where the transcript does not say.
     pub at: Option<Timestamp>,
-    /// Who said it.
+    /// The author.
     pub speaker: PrivateText,
-    /// What was said.
+    /// The text.
     pub text: PrivateText,
-    /// In what role somebody handed it over.
+    /// The role of the client that delivered it.
     pub handed_over_by: ActorKind,
 }
 
@@ -73,14 +73,14 @@ impl ConversationMessage {
         )
     }
 
-    /// Its size in the question, in tokens.
+    /// Its size in the prompt, in tokens.
     pub fn tokens(&self) -> u64 {
         tokens(&self.line())
     }
 }
 
-/// How many of the first messages are read at once: as many as fit into `budget` tokens, and at least one,
-/// since a message is never split.
+/// How many of the first messages are read together: as many as fit into `budget` tokens, and at least one, since a
+/// message is never split.
 pub fn chunk(sizes: impl IntoIterator<Item = u64>, budget: u64) -> usize {
     let mut used = 0_u64;
     let fits = |size: u64| {
@@ -95,8 +95,8 @@ pub fn chunk(sizes: impl IntoIterator<Item = u64>, budget: u64) -> usize {
         .max(1)
 }
 
-/// What the agent remembers already, as a question shows it: its core memories, and what it noted of the
-/// chunks before. Within the room given; what was noted last is shown first of all.
+/// The agent's present memories, as the prompt shows them: its core memories, and its notes of the chunks before.
+/// Within the given room; the latest notes come first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
     /// The rows of its core memories.
@@ -113,8 +113,8 @@ impl Known {
         noted: &[Saving],
         budget: u64,
     ) -> Self {
-        // At most a third for notes: a long conversation makes many, and the core memories must not be
-        // crowded out by them. What notes leave over is core's.
+        // At most a third for notes: a long conversation makes many, which must not displace the core memories. Core
+        // gets the rest.
         let notes = notes(noted, budget / 3);
         let immutable = agent.settings.immutable_tag_set();
         let core = memories
@@ -128,7 +128,7 @@ impl Known {
         }
     }
 
-    /// Its size in the question, in tokens.
+    /// Its size in the prompt, in tokens.
     pub fn tokens(&self) -> u64 {
         tokens(&self.core_section()) + tokens(self.notes.expose())
     }
@@ -145,8 +145,7 @@ impl Known {
     }
 }
 
-/// The last of the journal entries that were noted, in the order in which they were. Core memories are among
-/// the others.
+/// The latest of the noted journal entries, in their order. Core memories are among the others.
 fn notes(noted: &[Saving], budget: u64) -> String {
     let entries = noted.iter().map(|note| &note.memory);
     let entries = entries.filter(|note| note.kind == Kind::Journal);
@@ -168,10 +167,10 @@ fn notes(noted: &[Saving], budget: u64) -> String {
     format!("## What you noted in your journal of the parts before this one\n\n{left_out}{lines}\n")
 }
 
-/// What the agent is asked about one chunk.
+/// The prompt about one chunk.
 pub fn ask(agent: &Agent, known: &Known, messages: &[ConversationMessage]) -> Prompt {
     let lines: String = messages.iter().map(ConversationMessage::line).collect();
-    // What stands in the agent's own prompt is not repeated: the room is for one.
+    // Text that the agent's own prompt contains is not repeated: the room is for one copy.
     let core = match has_own_placeholder(agent, "core_memories") {
         true => String::new(),
         false => known.core_section(),
@@ -194,8 +193,8 @@ pub fn ask(agent: &Agent, known: &Known, messages: &[ConversationMessage]) -> Pr
     }
 }
 
-/// One part as it is put before an agent that reads it itself, on whatever model it lives. What the agent remembers
-/// already is shown only where its own prompt has a place for it: its client has it in the agent's context.
+/// One part for an agent that reads it itself, on its own model. Its present memories are shown only where its own
+/// prompt has a placeholder for them: its client has them in the agent's context.
 pub fn show(agent: &Agent, known: &Known, messages: &[ConversationMessage]) -> PrivateText {
     let lines: String = messages.iter().map(ConversationMessage::line).collect();
     let text = format!(
@@ -207,7 +206,7 @@ pub fn show(agent: &Agent, known: &Known, messages: &[ConversationMessage]) -> P
     PrivateText::new(format!("{}\n", text.trim_end()))
 }
 
-/// What the agent looks for, with its placeholders filled where it wrote that itself.
+/// The agent's instruction for absorption, with its placeholders filled where it wrote that itself.
 fn style(agent: &Agent, known: &Known, lines: &str) -> String {
     let Some(own) = &agent.settings.reflection_prompt else {
         return DEFAULT_STYLE.trim().to_owned();
@@ -223,7 +222,7 @@ fn style(agent: &Agent, known: &Known, lines: &str) -> String {
     fill_placeholders(own.expose(), &values).trim().to_owned()
 }
 
-/// The section of the conversation; nothing where it stands in the agent's own prompt.
+/// The section of the conversation; empty where the agent's own prompt contains it.
 fn conversation(agent: &Agent, lines: &str) -> String {
     match has_own_placeholder(agent, "conversation") {
         true => String::new(),
@@ -279,15 +278,15 @@ impl CoreNote {
     }
 }
 
-/// Who what is noted of these messages counts as added by: where an administrator handed one of them over, an
-/// administrator, who may have put words in to guess with (SPEC 3.4).
+/// The adding role for notes of these messages: an administrator where one delivered any of them, who may have added
+/// text for guessing (SPEC 3.4).
 pub fn added_by(messages: &[ConversationMessage]) -> ActorKind {
     let by = |kind| {
         messages
             .iter()
             .any(|message| message.handed_over_by == kind)
     };
-    // One message is enough: the notes do not tell which of the messages they are from.
+    // One message is enough: the notes do not say which message they are from.
     let strictest = [ActorKind::Administrator, ActorKind::Owner];
     strictest
         .into_iter()
@@ -295,11 +294,10 @@ pub fn added_by(messages: &[ConversationMessage]) -> ActorKind {
         .unwrap_or(ActorKind::Agent)
 }
 
-/// What a response notes, as memories dated `at` and added by `added_by`.
+/// The entries of a response, as memories dated `at` and added by `added_by`.
 ///
 /// # Errors
-/// It cannot be read, has too many entries, or one that is no memory's text. Then nothing of it counts:
-/// it is saved whole or not at all.
+/// It cannot be read, has too many entries, or one that is no memory's text. It is saved whole or not at all.
 pub fn read(answer: &str, at: Timestamp, added_by: ActorKind) -> Result<Vec<Saving>, Unreadable> {
     #[derive(Deserialize)]
     struct NotedAnswer {
@@ -313,7 +311,7 @@ pub fn read(answer: &str, at: Timestamp, added_by: ActorKind) -> Result<Vec<Savi
     noted(&journal, &core, at, added_by)
 }
 
-/// What was noted, as memories dated `at` and added by `added_by`.
+/// The noted entries, as memories dated `at` and added by `added_by`.
 ///
 /// # Errors
 /// As for [`read`].
@@ -334,7 +332,7 @@ pub fn noted(
         let content = parse_text("content", text.expose(), CONTENT_LIMIT).map_err(|invalid| {
             Unreadable::new("bad_entry", format!("an entry {}", invalid.problem))
         })?;
-        // What a model noted of a conversation is weaker than what the agent saved itself.
+        // A model's notes of a conversation are weaker than the agent's own saves.
         let saved_by = SavedBy {
             origin: Origin::Conversation,
             added_by,
@@ -367,7 +365,7 @@ pub fn noted(
     journal.chain(core).collect()
 }
 
-/// Saves what was noted of `messages` messages, replaces what it names, and puts it on the record.
+/// Saves the entries noted of `messages` messages, replaces the memories that they name, and records it.
 pub fn absorb(
     agent: Agent,
     notes: Vec<Saving>,
@@ -379,7 +377,7 @@ pub fn absorb(
     let mut draft = Draft::new(agent, None, now);
     let mut saved = Vec::new();
     for mut note in notes {
-        // The client that handed the conversation over dated its messages.
+        // The client that delivered the conversation dated its messages.
         note.memory.created_at = note.memory.created_at.map(|at| at.min(now));
         saved.push(manage::save_replacing(&mut draft, note, replacing, &actor));
     }
@@ -401,7 +399,7 @@ pub fn absorb(
     (draft.finish(), saved)
 }
 
-/// Puts on the record that nothing of `messages` messages was saved, and why. They are tried again later.
+/// Records that nothing of `messages` messages was saved, and why. They are retried later.
 pub fn fail(agent: Agent, messages: usize, why: &'static str, now: Timestamp) -> Decision {
     let mut draft = Draft::new(agent, None, now);
     let facts = Facts::default()

@@ -1,4 +1,4 @@
-//! The words in which two texts that look alike differ.
+//! The words in which two near duplicates differ.
 
 use serde::Serialize;
 
@@ -10,8 +10,8 @@ use crate::{
 
 /// Characters of a value; the memories themselves have the rest.
 pub const VALUE_LIMIT: usize = 200;
-/// Differences that are named of one pair.
-// Texts with more differences look alike by chance, and the rest of them tells nothing more.
+/// The most differences named of one pair.
+// Texts with more differences are similar by chance, and further ones add nothing.
 const NAMED: usize = 12;
 
 /// One difference between two texts.

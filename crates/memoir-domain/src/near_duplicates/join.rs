@@ -6,12 +6,12 @@
 
 use super::looks;
 
-/// Sets that one set is found alike with before the search for it ends.
-// Far more than are listed of one memory (`PAIRS_A_MEMORY`); without it, thousands of texts that
-// all look alike are compared each with each.
+/// The matches of one set after which its search ends.
+// Far more than are listed of one memory (`PAIRS_A_MEMORY`); otherwise thousands of near duplicates would be compared
+// pairwise.
 const PARTNERS: usize = 64;
 
-/// What a join came to.
+/// The result of a join.
 pub(super) struct Joined {
     /// The pairs, by place; the smaller set first.
     pub(super) pairs: Vec<(usize, usize)>,

@@ -1,4 +1,4 @@
-//! How a text looks from afar: its words without case, accents, numbers, negations and endings.
+//! The coarse form of a text: its words without case, accents, numbers, negations and endings.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -10,9 +10,9 @@ use crate::text::{fold, is_unspaced};
 /// A word of a text. In scripts that put no spaces between words every character is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word<'t> {
-    /// As it stands in the text.
+    /// As written in the text.
     pub(super) surface: &'t str,
-    /// The same for all ways of writing the word.
+    /// The same for all spellings of the word.
     pub(super) key: Cow<'t, str>,
 }
 
@@ -85,8 +85,8 @@ fn key(word: &str) -> Cow<'_, str> {
     Cow::Owned(bare.nfc().collect())
 }
 
-/// How a word looks from afar: numbers are alike, and so are a word with and without a final `s`. `None` for a word
-/// that negates, or that only helps to.
+/// The coarse form of a word: numbers are equal, and a final `s` is ignored. `None` for a negation or an auxiliary
+/// word.
 fn look(key: &str) -> Option<Cow<'_, str>> {
     const NEGATING: [&str; 20] = [
         "not", "no", "never", "cannot", "nor", "do", "does", "did", "nicht", "nie", "kein",

@@ -1,11 +1,11 @@
-//! Pairs of memories that look alike, and what differs between them.
+//! Near duplicates: pairs of similar memories, and how they differ.
 //!
-//! These are proposals to look at, and nothing is ever done with them: of the pairs with a word overlap
-//! of 0.7 and more in public data, all were *different* facts (SPEC 3.4). Owns which pairs look alike,
-//! which of them are listed, and the limits of both. What differs is found in `differences`.
+//! These are proposals, on which no code acts: of the pairs with a word overlap of 0.7 and more in public data, all
+//! were *different* facts (SPEC 3.4). This module decides which pairs are near duplicates, which ones are listed, and
+//! their limits; `differences` finds how they differ.
 //!
-//! Numbers count as alike and negations are passed over, so that the pairs which matter are found: two texts
-//! that differ in nothing else. Where thousands look alike, the search ends early and says so.
+//! Numbers count as equal and negations are ignored, so that the important pairs are found: texts that differ in
+//! nothing else. Among thousands of near duplicates the search ends early and reports that.
 
 mod differences;
 mod join;
@@ -25,44 +25,44 @@ use crate::{
     text,
 };
 
-/// Pairs that are listed where nobody says how many.
+/// Pairs that are listed by default.
 pub const DEFAULT_PAIRS: usize = 20;
-/// Pairs in which one memory is listed: of many that all look alike, a few tell enough.
+/// Pairs in which one memory is listed: of many near duplicates, a few suffice.
 pub const PAIRS_A_MEMORY: usize = 5;
 /// Pairs that a ledger lists.
 const LEDGER_PAIRS: usize = 10;
 /// Differences that a ledger names of one pair.
 const LEDGER_DIFFERENCES: usize = 4;
 /// Characters of a value in a ledger.
-// Enough to see what is meant: both texts stand in the ledger.
+// Enough to recognize it: both texts are in the ledger.
 const LEDGER_VALUE: usize = 60;
-/// Steps of the search, which a few hundred thousand memories' worth of common texts do not use up.
+/// Steps of the search; common texts of a few hundred thousand memories need fewer.
 const STEPS: u64 = 300_000_000;
 
-/// What was found.
+/// The result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NearDuplicates {
-    /// The pairs listed, the most alike first.
+    /// The listed pairs, the most similar first.
     pub pairs: Vec<NearDuplicate>,
     /// Pairs that were found beyond those listed.
     pub more: u64,
-    /// Whether all pairs were looked for; where not, there are more than `more`.
+    /// Whether all pairs were searched; if not, there are more than `more`.
     pub is_complete: bool,
 }
 
-/// Two kept core memories that look alike.
+/// Two active core memories that are near duplicates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NearDuplicate {
     /// The one with the lower number.
     pub left: Number,
     /// The other one.
     pub right: Number,
-    /// The share of all their words that both have, over 0, up to 1, whatever the case, the accents, the order, the
-    /// numbers and the negations.
+    /// The share of common words among all their words, over 0, up to 1, ignoring case, accents, order, numbers and
+    /// negations.
     pub similarity: f64,
-    /// Whether the cleanup of a session joins them by itself (SPEC 3.4).
+    /// Whether the cleanup of a session merges them by itself (SPEC 3.4).
     pub exact: bool,
-    /// What differs, in the order of the texts; none where they are exact duplicates, or only the white space differs.
+    /// The differences, in the order of the texts; none for exact duplicates, and where only the white space differs.
     pub differences: Vec<Difference>,
     /// Differences beyond those named.
     pub more_differences: usize,
@@ -75,9 +75,8 @@ struct ComparedText<'a> {
     exact_form: String,
 }
 
-/// Looks for pairs among those of `memories` that are kept core ones. At most `limit` are listed, and
-/// each memory in at most [`PAIRS_A_MEMORY`] of them. The answer depends on the memories only, and not on
-/// their order.
+/// Searches for pairs among the active core memories of `memories`. At most `limit` are listed, and each memory in at
+/// most [`PAIRS_A_MEMORY`] of them. The result depends on the memories only, not on their order.
 pub fn near_duplicates<'a>(
     memories: impl IntoIterator<Item = &'a Memory>,
     how: DuplicateMatch,
@@ -102,11 +101,11 @@ pub fn near_duplicates<'a>(
     list(&entries, alike, limit)
 }
 
-/// The pairs that look alike.
+/// The near duplicates.
 struct Alike {
     /// Those that may be listed, by place.
     pairs: Vec<(usize, usize)>,
-    /// All that were found, those that are left out of `pairs` included.
+    /// All that were found, including those omitted from `pairs`.
     found: u64,
     is_complete: bool,
 }
@@ -116,7 +115,7 @@ impl Alike {
         let classes = classes(entries);
         let sets: Vec<&[u32]> = classes
             .iter()
-            // One member for all: a class is of one look, and so is joined once, however many look so.
+            // One member for all: a class has one coarse form, and is joined once.
             .filter_map(|members| Some(entries[*members.first()?].look.as_slice()))
             .collect();
         let joined = join::join(&sets, STEPS);
@@ -148,7 +147,7 @@ impl Alike {
     }
 }
 
-/// The places of the texts by how they look: each class has one look. Within one, equal texts stand beside each other.
+/// The places of the texts by their coarse form, one class each. Within a class, equal texts are adjacent.
 fn classes(entries: &[ComparedText<'_>]) -> Vec<Vec<usize>> {
     let mut classes: BTreeMap<(usize, &[u32]), Vec<usize>> = BTreeMap::new();
     for (place, entry) in entries.iter().enumerate() {
@@ -165,7 +164,7 @@ fn classes(entries: &[ComparedText<'_>]) -> Vec<Vec<usize>> {
     classes
 }
 
-/// The pairs that are told, the most alike first.
+/// The listed pairs, the most similar first.
 fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplicates {
     let mut ranked: Vec<(bool, f64, usize, usize)> = alike
         .pairs
@@ -210,7 +209,7 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplica
     }
 }
 
-/// The share of all entries of both that both have.
+/// The share of common entries among all entries of both.
 fn similarity(one: &[u32], other: &[u32]) -> f64 {
     let shared = looks::shared(one, other);
     let all = one.len() + other.len() - shared;
@@ -242,8 +241,8 @@ fn near_duplicate_of(
     }
 }
 
-/// What a ledger says of pairs that look alike, one a line, the values quoted as all memory text is
-/// (SPEC 3.6); `None` where there are none. `memories` are as for [`near_duplicates`].
+/// The ledger's lines on near duplicates, one a pair, with values quoted as all memory text (SPEC 3.6); `None` where
+/// there are none. `memories` are as for [`near_duplicates`].
 pub fn ledger_lines<'a>(
     memories: impl IntoIterator<Item = &'a Memory>,
     how: DuplicateMatch,

@@ -27,19 +27,19 @@ const CONSENT_FULL: &str = include_str!("consent_full.md");
 const CONSENT_DEDUP_ONLY: &str = include_str!("consent_dedup_only.md");
 const CONSENT_REHEARSAL: &str = include_str!("consent_rehearsal.md");
 const ACCESS: &str = include_str!("access.md");
-/// The start of the status line that states from what loss on everything is undone.
+/// The start of the status line that states the loss at which everything is undone.
 const LIMIT: &str = "- Limit: if more than ";
 
-/// What of a session its prompts tell.
+/// The properties of a session that its prompts state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PromptSession {
     /// Which tools it has.
     pub mode: Mode,
     /// Whether it works on a copy.
     pub rehearsal: bool,
-    /// Edits that are done already: whoever goes on with a session has not all ten.
+    /// Edits that are done already, when a session is resumed.
     pub edits: u32,
-    /// The guard that it began with; `None` before it begins.
+    /// The guard at its beginning; `None` before.
     pub loss_guard: Option<LossGuard>,
 }
 
@@ -75,7 +75,7 @@ impl SessionKind {
         }
     }
 
-    /// What the session is, for its prompt.
+    /// The kind of a session, for its prompt.
     fn what(self) -> &'static str {
         match self {
             Self::WithinBudget => include_str!("what_within.md"),
@@ -86,7 +86,7 @@ impl SessionKind {
         }
     }
 
-    /// What the agent may do in it, for the request for consent.
+    /// The allowed edits, for the request for consent.
     fn may(self) -> &'static str {
         match self {
             Self::WithinBudget => include_str!("consent_within.md"),
@@ -112,12 +112,12 @@ impl SessionKind {
     }
 }
 
-/// A prompt in the two parts in which models take it.
+/// A prompt in the two parts that models take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
-    /// Who the agent is, and the rules.
+    /// The agent's identity, and the rules.
     pub system: PrivateText,
-    /// What it is to look at.
+    /// The request and its data.
     pub user: PrivateText,
 }
 
@@ -187,7 +187,7 @@ pub fn session(
     }
 }
 
-/// Who the agent is, in its own words where it has any.
+/// The agent's identity, in its own text where it has any.
 pub(crate) fn identity(agent: &Agent) -> String {
     match &agent.settings.system_prompt {
         Some(prompt) => prompt.expose().trim().to_owned(),
@@ -195,7 +195,7 @@ pub(crate) fn identity(agent: &Agent) -> String {
     }
 }
 
-/// Who an agent is whose system prompt is not set.
+/// The identity of an agent whose system prompt is not set.
 pub(crate) fn nameplate(name: &str) -> String {
     format!("You are {name}.")
 }
@@ -279,11 +279,11 @@ fn is_over(agent: &Agent) -> bool {
 }
 
 fn over_or_within(agent: &Agent) -> String {
-    let (mass, budget) = (
+    let (size, budget) = (
         agent.tally.core_tokens,
         agent.settings.effective_core_token_budget(),
     );
-    match mass.checked_sub(budget) {
+    match size.checked_sub(budget) {
         Some(over) if over > 0 => format!("over by {}", counted(over)),
         _ => "within budget".to_owned(),
     }
@@ -325,8 +325,8 @@ pub fn consent(agent: &Agent, session: PromptSession, context: &ContextText) -> 
     }
 }
 
-/// The request to let somebody in (SPEC 5.2): the agent's own system prompt with its context, then who
-/// asks for what, for how long and why. `memory` is the one that is to be shredded.
+/// The prompt of an access request (SPEC 5.2): the agent's own system prompt with its context, then requester, scope,
+/// duration and purpose. `memory` is the one to be shredded.
 pub fn access(
     agent: &Agent,
     context: &ContextText,
@@ -351,12 +351,11 @@ pub fn access(
     }
 }
 
-/// The form with its places filled, each once and in this order: what is filled in has no places.
+/// The form with its placeholders filled, each once and in this order; filled text has no placeholders.
 fn fill(form: &str, places: &[(&str, String)]) -> String {
     let (mut text, mut rest) = (String::new(), form);
     for (place, words) in places {
-        // Only what follows the last place is looked at, so that a purpose that holds `{consequence}` fills
-        // nothing.
+        // Only the text after the last placeholder is searched, so that `{consequence}` in a purpose is not filled.
         if let Some((before, after)) = rest.split_once(place) {
             text.push_str(before);
             text.push_str(words);
@@ -405,17 +404,17 @@ fn how_long(kind: AccessKind) -> String {
         AccessKind::Connection { .. } => {
             "it can be connected once, within an hour from your answer on, and then stays so until it is revoked, or was not used for thirty days".to_owned()
         }
-        AccessKind::Shred { .. } => "it is done at once".to_owned(),
+        AccessKind::Shred { .. } => "it is done immediately".to_owned(),
         AccessKind::Embeddings { .. } => "until you, or an administrator, take it back".to_owned(),
     }
 }
 
 fn consequence(kind: AccessKind, memory: Option<&Memory>) -> String {
     match kind {
-        AccessKind::Read { .. } => "If you agree, every look is put on your record before anything is shown, you can take your agreement back at any moment, and when it has ended an entry in your journal tells you how much was read.".to_owned(),
-        AccessKind::Token { .. } => "Whoever holds a token of yours can read all that you can read, and act as you. Until it is made you can take your agreement back; afterwards the token can be revoked. An entry in your journal will tell you about it.".to_owned(),
-        AccessKind::Connection { .. } => "Whoever runs that program, or uses it, can read all that you can read, and act as you. Until it is connected you can take your agreement back; afterwards its tokens can be revoked. An entry in your journal will tell you about it.".to_owned(),
-        AccessKind::Embeddings { .. } => "Whoever runs that server can read what is sent there, and what they keep of it is not in Memoir's hands. The vectors are kept sealed, as your memories are, and go with them. If you do not agree, your memories are found by their words, as before, and nothing is sent. An entry in your journal tells you when it has ended.".to_owned(),
+        AccessKind::Read { .. } => "If you agree, every read is put on your record before anything is shown, you can revoke your agreement at any moment, and when it has ended an entry in your journal states how much was read.".to_owned(),
+        AccessKind::Token { .. } => "A client with a token of yours can read all that you can read, and act as you. Until it is made you can revoke your agreement; afterwards the token can be revoked. An entry in your journal will report it.".to_owned(),
+        AccessKind::Connection { .. } => "The operator and the users of that program can read all that you can read, and act as you. Until it is connected you can revoke your agreement; afterwards its tokens can be revoked. An entry in your journal will report it.".to_owned(),
+        AccessKind::Embeddings { .. } => "The operator of that server can read what is sent there, and what they keep of it is outside of Memoir. The vectors are kept sealed, as your memories are, and go with them. If you do not agree, your memories are found by their words, as before, and nothing is sent. An entry in your journal reports when it has ended.".to_owned(),
         AccessKind::Shred { .. } => {
             let words = memory.map_or_else(String::new, |memory| {
                 format!(" It says: {}", quote(memory.content.expose()))
@@ -425,14 +424,13 @@ fn consequence(kind: AccessKind, memory: Option<&Memory>) -> String {
     }
 }
 
-/// What an answer says after its first word of yes or no; all of it where it begins otherwise. A block of
-/// thinking before the answer is left out.
+/// The part of an answer after its first word of yes or no; all of it where it begins otherwise. A leading block of
+/// thinking is removed.
 pub fn reason_of(answer: &str) -> String {
     let said = without_reasoning(answer);
     let start = opening(&said);
     let word = first_word(start);
-    // A dash or a quotation mark behind the word joins it to nothing: "yes-" and "'yes'" are a yes,
-    // "yes-but" is not.
+    // A trailing dash or quotation mark joins the word to nothing: "yes-" and "'yes'" agree, "yes-but" does not.
     let bare = word.trim_end_matches(['-', '\'', '’']);
     let is_answer = bare.eq_ignore_ascii_case("yes") || bare.eq_ignore_ascii_case("no");
     let rest = if is_answer {
@@ -449,15 +447,15 @@ pub fn reason_of(answer: &str) -> String {
     }
 }
 
-/// Whether an answer to the request is consent: its first word is YES, in any case, with Markdown
-/// around it (SPEC 3.3). A block of thinking before the answer is not the answer.
+/// Whether an answer to the request is consent: its first word is YES, in any case, with Markdown around it (SPEC 3.3).
+/// A block of thinking before it is ignored.
 pub fn is_consent(answer: &str) -> bool {
     first_word(opening(&without_reasoning(answer)))
         .trim_end_matches(['-', '\'', '’'])
         .eq_ignore_ascii_case("yes")
 }
 
-/// What is said from its first word on.
+/// The text from its first word on.
 fn opening(said: &str) -> &str {
     // A word that is struck out, `~~YES~~`, was not said.
     said.trim_start_matches(|character: char| {
@@ -472,10 +470,9 @@ fn first_word(text: &str) -> &str {
     text[..end.unwrap_or(text.len())].trim_end_matches('_')
 }
 
-/// Reads from a session's prompt how many tokens may be removed; `None` where it does not say.
+/// Reads from a session's prompt how many tokens may be removed; `None` where it does not state that.
 pub fn parse_removable_tokens(prompt: &str) -> Option<u64> {
-    // The last such line is Memoir's own: what an agent wrote into its prompts stands before it, and
-    // no line of the ledger begins so.
+    // The last such line is Memoir's own: an agent's prompts come before it, and no line of the ledger begins so.
     let line = prompt
         .lines()
         .rev()
@@ -591,7 +588,7 @@ mod tests {
         for kind in KINDS {
             let text = fixed(kind);
             assert!(text.contains("**finishing with zero edits is a good outcome.**"));
-            // That everything can be brought back is no reason for an edit.
+            // That every edit can be undone is no reason for an edit.
             check_absent(
                 kind,
                 &[

@@ -25,22 +25,22 @@ const RULES: &str = include_str!("rules.md");
 pub(crate) const DEFAULT_STYLE: &str = include_str!("style.md");
 const CLOSING: &str = include_str!("closing.md");
 
-/// The name of the answer's form.
+/// The name of the response format.
 pub const ANSWER: &str = "promotions";
 
-/// What the agent is asked.
+/// The prompt of a reflection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReflectionQuestion {
     /// The whole text.
     pub prompt: Prompt,
     /// The journal entries that it may name.
     pub entries: std::collections::BTreeSet<Number>,
-    /// Entries left out for want of room; they are the newest, and are in the list on another day.
+    /// Entries omitted for want of room; they are the newest, and are listed on another day.
     pub left_out: usize,
 }
 
-/// The question over `memories`, the kept ones in any order, within `budget` tokens; `None` where no
-/// journal entry is of the last week.
+/// The prompt over `memories`, the active ones in any order, within `budget` tokens; `None` where no journal entry is
+/// of the last week.
 pub fn ask<'a>(
     agent: &Agent,
     memories: impl IntoIterator<Item = &'a Memory>,
@@ -61,7 +61,7 @@ pub fn ask<'a>(
     let core = memories
         .into_iter()
         .filter(|memory| memory.is_active_core());
-    // Half for core: what is to be chosen from must not be crowded out by what is there already.
+    // Half for core: the choices must not be displaced by existing memories.
     let core = ledger::build(
         core.collect(),
         &immutable,
@@ -75,8 +75,7 @@ pub fn ask<'a>(
     for memory in &journal {
         let row = ledger::row(memory, &immutable, false);
         used += tokens(&row) + 1;
-        // At least one, however long: an entry larger than the room would keep all later ones out for a
-        // week.
+        // At least one, however long: an entry larger than the room would block all later ones for a week.
         if used > budget && !entries.is_empty() {
             break;
         }
@@ -118,7 +117,7 @@ fn prompt(agent: &Agent, core: &str, journal: &str, left_out: usize) -> Prompt {
             fill_placeholders(own, &values)
         },
     );
-    // A list that stands in the agent's own prompt is not repeated: the room is for one.
+    // A list that the agent's own prompt contains is not repeated: the room is for one copy.
     let section = |name: &str, heading: &str, list: &str| match own {
         Some(own) if has_placeholder(own, name) => String::new(),
         _ => format!("## {heading}\n\n{COLUMNS}\n\n{list}\n"),
@@ -161,7 +160,7 @@ pub fn answer_schema() -> Value {
 /// The entries that a response names, each once, by number, with the core memories that each replaces.
 pub type Promotions = BTreeMap<Number, Vec<Number>>;
 
-/// What a response names.
+/// Reads the entries that a response names.
 ///
 /// # Errors
 /// It cannot be read, or names an entry that was not in the list.
@@ -169,7 +168,7 @@ pub fn read(
     answer: &str,
     entries: &std::collections::BTreeSet<Number>,
 ) -> Result<Promotions, Unreadable> {
-    /// A number alone, or with what it replaces.
+    /// A number alone, or with the numbers that it replaces.
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Promoted {
@@ -202,7 +201,7 @@ pub fn read(
                 replaces.iter().map(number_of).collect::<Result<_, _>>()?,
             ),
         };
-        // Not passed over: a model that names what it was not shown has not read the list.
+        // An error: a model that names entries outside of the list has not read it.
         if !entries.contains(&number) {
             return Err(Unreadable::new(
                 "unknown_entry",
@@ -216,15 +215,14 @@ pub fn read(
     Ok(promotions)
 }
 
-/// Notes that a reflection begins, so that nobody else begins one. It is tried again on the next day where
-/// it comes to no end.
+/// Records that a reflection begins, so that no other one does. It is retried on the next day where it does not end.
 pub fn begin(mut agent: Agent, now: Timestamp) -> Decision {
     agent.last_reflection_at = Some(now);
     Draft::new(agent, None, now).finish()
 }
 
-/// Notes that a reflection was interrupted before it came to anything, so that it is due as before; `None`
-/// where another one has begun since.
+/// Records that a reflection was interrupted without a result, so that it is due as before; `None` where another one
+/// has begun since.
 pub fn put_off(mut agent: Agent, seen: &ReflectionSeen, now: Timestamp) -> Option<Decision> {
     if agent.last_reflection_at != Some(seen.at) {
         return None;
@@ -233,16 +231,16 @@ pub fn put_off(mut agent: Agent, seen: &ReflectionSeen, now: Timestamp) -> Optio
     Some(Draft::new(agent, None, now).finish())
 }
 
-/// Notes that there is nothing to reflect on: what was new is gone, or has faded.
+/// Records that there is nothing to reflect on: the new entries are discarded or expired.
 pub fn pass(mut agent: Agent, now: Timestamp) -> Decision {
     agent.last_reflection_at = Some(now);
     agent.unreflected_since = None;
     Draft::new(agent, None, now).finish()
 }
 
-/// Makes entries core memories, replaces what they name, and puts it on the record. `replacing` has the entries as
-/// they are now: ones that are no longer active journal entries are passed over. `seen` says which entries the model
-/// was shown: what came after them waits for the next reflection.
+/// Makes entries core memories, replaces the memories that they name, and records it. `replacing` has the entries'
+/// present states: those that are not active journal entries are skipped. `seen` says which entries the model was
+/// shown: later ones wait for the next reflection.
 pub fn promote(
     agent: Agent,
     promotions: &Promotions,
@@ -256,10 +254,10 @@ pub fn promote(
         .agent
         .unreflected_since
         .is_some_and(|since| since <= seen.at)
-        // Where some did not fit, the rest waits for the next day as if nothing had been seen.
+        // Where some did not fit, the rest waits for the next day as if nothing had been shown.
         && !seen.is_partial
     {
-        // Entries saved while the model was thinking are seen tomorrow.
+        // Entries saved while the model was running are shown tomorrow.
         let is_newer = draft.agent.next_number > seen.next_number;
         draft.agent.unreflected_since = is_newer.then_some(now);
     }
@@ -306,22 +304,22 @@ pub fn promote(
     draft.finish()
 }
 
-/// What a reflection saw.
+/// The input of a reflection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReflectionSeen {
     /// How many entries.
     pub entries: usize,
     /// Whether some were left out for want of room.
     pub is_partial: bool,
-    /// When it looked.
+    /// When it was read.
     pub at: Timestamp,
-    /// The number that the next memory was to get then.
+    /// The next memory's number at that time.
     pub next_number: Number,
-    /// When one had begun before; `None` where none had.
+    /// When the previous one had begun; `None` where there was none.
     pub last_at: Option<Timestamp>,
 }
 
-/// Puts on the record that a reflection promoted nothing, and why.
+/// Records that a reflection promoted nothing, and why.
 pub fn fail(agent: Agent, why: &'static str, now: Timestamp) -> Decision {
     let mut draft = Draft::new(agent, None, now);
     let facts = Facts::default().code("why", why);

@@ -80,7 +80,7 @@ pub struct ToolRequest {
 }
 
 impl ToolRequest {
-    /// Reads a call. `None` for `arguments` stands for something that was no JSON at all.
+    /// Reads a call. `None` for `arguments` means that they were no JSON.
     pub fn read(tool: &str, arguments: Option<&Value>) -> Self {
         let Some(tool) = Tool::from_name(tool) else {
             let call = Err(Refusal::UnknownTool {

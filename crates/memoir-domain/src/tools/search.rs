@@ -36,7 +36,7 @@ pub fn search(
     });
     ToolResult::SearchResults {
         query: query.cloned(),
-        // All that were found: the note alone would not tell how many are missing.
+        // All matches: the note alone would not say how many are missing.
         count: found.len(),
         results: found
             .into_iter()
