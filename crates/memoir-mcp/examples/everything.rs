@@ -1,8 +1,8 @@
-//! What the official suite of the Model Context Protocol asks of a server, on the transport of `memoir serve`: its own
-//! tools, prompts and resources. For `tests/integrations/conformance.py`, which prints what is left out and why; it is
-//! in no binary that is given to anybody.
+//! The server that the official test suite of the Model Context Protocol requires, on the transport of `memoir serve`:
+//! with its own tools, prompts and resources. `tests/integrations/conformance.py` uses it, and prints what is left out
+//! and why; no distributed binary contains it.
 //!
-//! Listens on a free port of this machine, prints it, and ends when it is ended.
+//! Listens on a free port of this machine, prints it, and runs until it is stopped.
 #![expect(
     deprecated,
     reason = "logging goes with a later version of the protocol; the suite still asks for it"

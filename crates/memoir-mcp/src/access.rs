@@ -43,7 +43,7 @@ const ANSWER: &str = "answer";
 
 /// Adds the open access requests and grants to the result of a tool that lists them; nothing where there are none.
 /// The tool's result is given all the same where they cannot be read: the next result lists them.
-pub(crate) async fn tell(agent: &OwnAgent, tool: &str, result: &mut Value) {
+pub(crate) async fn list(agent: &OwnAgent, tool: &str, result: &mut Value) {
     let Value::Object(fields) = result else {
         return;
     };
@@ -162,7 +162,7 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
         let reason = arguments.text("reason")?.map(PrivateText::from);
         return written(agent, id, Some((is_granted, reason))).await;
     }
-    // Before the request is looked at: a repeated call is the answer to a question that was put already.
+    // Before the request is checked: a repeated call answers a question that was asked before.
     if let Some(said) = call.said {
         return written(agent, id, said_in(said)).await;
     }
@@ -173,7 +173,7 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
         _ => None,
     };
     let request = agent.lens().access_request(id).await?;
-    // Nobody is asked about what is answered, or is over, by now.
+    // No question for a request that is answered or over by now.
     if request.state != AccessState::Asked {
         return Ok(Answered::Result(result_of(&request)?));
     }
@@ -205,7 +205,7 @@ async fn written(
     let request = agent.lens().access_request(id).await?;
     let request = match said {
         None => request,
-        // A no after a yes revokes it.
+        // A refusal after a grant revokes it.
         Some((false, _)) if request.state == AccessState::Granted => {
             agent.revoke_access(id, &me).await?;
             agent.lens().access_request(id).await?
@@ -245,8 +245,8 @@ impl AskedRequests {
                 if !asked_ids.insert(request.id) {
                     continue;
                 }
-                // The agent may have answered meanwhile; what cannot be written stays as it was, and the
-                // next results tell of it again.
+                // The agent may have answered meanwhile; what cannot be written stays as it was, and the next results
+                // list it again.
                 let said = ask(&peer, &request).await;
                 let _ = written(&agent, request.id, said).await;
             }
@@ -275,11 +275,11 @@ fn answer_of(result: ElicitResult) -> Option<(bool, Option<PrivateText>)> {
     let content = result.content?;
     let reason = content["reason"].as_str().map(str::trim);
     let reason = reason.filter(|reason| !reason.is_empty());
-    // Accepted without a yes or no says neither.
+    // Accepted without a decision counts as none.
     Some((content["granted"].as_bool()?, reason.map(PrivateText::from)))
 }
 
-/// The question to the person, with a yes or no and a reason to fill in.
+/// The question to the person, with a decision and a reason to fill in.
 fn form(request: &AccessRequestFacts) -> ElicitRequestParams {
     let granted = BooleanSchema::new()
         .title("Grant access")

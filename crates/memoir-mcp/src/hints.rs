@@ -64,7 +64,7 @@ mod tests {
         assert!(hints > 10, "{hints}");
     }
 
-    /// What of these files is neither a comment nor a test; the doctor speaks to nobody but whoever runs the command line.
+    /// The code of these files without comments and tests; only command line users read the doctor's texts.
     fn spoken(folder: &Path) -> String {
         let entries = fs::read_dir(folder).unwrap();
         let paths = entries.map(|entry| entry.unwrap().path());

@@ -35,7 +35,7 @@ use tokio::{
     sync::mpsc,
 };
 
-/// What a client is told about the server.
+/// The instructions of the server for its clients.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 /// What stands beside a text and is for its reader.
 const BESIDE: [&str; 10] = [
@@ -63,7 +63,7 @@ pub struct AgentTools(ToolsOf);
 enum ToolsOf {
     /// Of one, over a connection that lasts.
     One(Box<OwnAgent>, AskedRequests),
-    /// Of the one that each HTTP request carries, once its token was looked at.
+    /// Of the one that each HTTP request carries, once its token was checked.
     Carried,
 }
 
@@ -113,7 +113,7 @@ impl AgentTools {
 
     async fn call(agent: &OwnAgent, name: &str, arguments: &Value) -> Result<Value> {
         let mut result = tools::call(agent, name, arguments).await?;
-        access::tell(agent, name, &mut result).await;
+        access::list(agent, name, &mut result).await;
         Ok(result)
     }
 }
@@ -216,7 +216,7 @@ impl ServerHandler for AgentTools {
             });
         }
         let result = Self::call(&agent, &request.name, &arguments).await;
-        // After the call and beside it: nobody waits for a person to get a result.
+        // After the call and concurrently: no result waits for a person.
         self.ask_person(&agent, &context);
         Ok(complete(&request.name, result))
     }
@@ -312,8 +312,8 @@ pub async fn serve_lines(
 /// The protocol over HTTP, as a service for requests that carry an [`OwnAgent`] among their extensions.
 pub type HttpDoor = StreamableHttpService<AgentTools, NeverSessionManager>;
 
-/// Serves each request for the agent that it carries: whoever mounts this looks at the token first and
-/// puts the agent there.
+/// Serves each request for the agent that it carries: the caller that mounts this checks the token first and puts the
+/// agent there.
 pub fn http_door() -> HttpDoor {
     over_http(|| AgentTools(ToolsOf::Carried))
 }
@@ -322,7 +322,7 @@ pub fn http_door() -> HttpDoor {
 pub fn over_http<H: ServerHandler>(
     handler: impl Fn() -> H + Send + Sync + 'static,
 ) -> StreamableHttpService<H, NeverSessionManager> {
-    // Whoever mounts this knows by which names it is called, and has looked at them.
+    // The caller that mounts this knows by which names it is called, and has checked them.
     let config = StreamableHttpServerConfig::default()
         // Nothing is kept between requests, so that any process of the service can answer any of them.
         .with_legacy_session_mode(false)

@@ -41,22 +41,22 @@ enum ToolEffect {
     /// Changes what is there; doing it again changes nothing more.
     Replaces,
     /// Adds; doing it again adds nothing more.
-    Settles,
+    AddsOnce,
 }
 
 impl ToolEffect {
     fn annotations(self) -> ToolAnnotations {
-        let (reads, destroys, settles) = match self {
+        let (reads, destroys, idempotent) = match self {
             Self::Reads => (true, false, true),
             Self::Adds => (false, false, false),
             Self::Changes => (false, true, false),
             Self::Replaces => (false, true, true),
-            Self::Settles => (false, false, true),
+            Self::AddsOnce => (false, false, true),
         };
         ToolAnnotations::new()
             .read_only(reads)
             .destructive(destroys)
-            .idempotent(settles)
+            .idempotent(idempotent)
             // All tools end in the agent's own memory.
             .open_world(false)
     }
@@ -166,7 +166,7 @@ fn made() -> Vec<Tool> {
         tool(
             "absorb_transcript",
             include_str!("tools/absorb_transcript.md"),
-            ToolEffect::Settles,
+            ToolEffect::AddsOnce,
             json!({
                 "messages": life::messages_schema(),
                 "now": {"type": "boolean", "description": "without waiting"},
@@ -193,7 +193,7 @@ fn made() -> Vec<Tool> {
     tools.extend(tool_definitions(Mode::Full).into_iter().map(|definition| {
         let effect = match SessionTool::from_name(&definition.name) {
             Some(SessionTool::Search) => ToolEffect::Reads,
-            Some(SessionTool::Protect) => ToolEffect::Settles,
+            Some(SessionTool::Protect) => ToolEffect::AddsOnce,
             // A second delete of the same memories is refused: they are not core any more.
             Some(SessionTool::Delete) => ToolEffect::Replaces,
             _ => ToolEffect::Changes,

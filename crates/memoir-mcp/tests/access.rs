@@ -66,7 +66,7 @@ struct Person {
     heard: mpsc::UnboundedSender<String>,
     /// How long they think about it.
     thinks: Duration,
-    /// How many forms are before the person now, and how many were at once at most.
+    /// How many forms are before the person now, and the maximum at the same time.
     forms: Arc<[AtomicUsize; 2]>,
 }
 
@@ -144,7 +144,7 @@ fn yes() -> Value {
     json!({"granted": true, "reason": "  Look all you like. "})
 }
 
-/// Waits until the answer of somebody who is asked beside the calls is written.
+/// Waits until the answer of a person who is asked beside the calls is written.
 async fn until(agent: &OwnAgent, request: &AccessRequestFacts, wanted: AccessState) {
     for _ in 0..1_000 {
         if state(agent, request).await == wanted {

@@ -29,7 +29,7 @@ pub(crate) fn is_object_text(text: &str) -> bool {
     serde_json::from_str::<Map<String, Value>>(&mend::json(text.as_bytes())).is_ok()
 }
 
-/// The text of an object that stands for `arguments` when the call is echoed.
+/// The text of an object that replaces `arguments` when the call is echoed.
 pub(crate) fn as_text(arguments: &Arguments) -> String {
     match arguments {
         Arguments::Json(object) => object.expose().to_string(),

@@ -9,10 +9,9 @@ use crate::ModelName;
 ///
 /// Sources, read in November 2026:
 /// - Anthropic: docs.anthropic.com, "Context windows". Larger ones exist for some models, on request.
-/// - OpenAI: platform.openai.com/docs/models, model by model. Of the 400,000 of GPT-5, 128,000 are for
-///   the answer.
-/// - Ollama: docs/context-length.mdx in its repository. 4k below 24 GiB of graphics memory, and it cuts
-///   without a word: whoever gives it more with `OLLAMA_CONTEXT_LENGTH` says so in `context_tokens`.
+/// - OpenAI: platform.openai.com/docs/models, model by model. Of the 400,000 of GPT-5, 128,000 are for the answer.
+/// - Ollama: docs/context-length.mdx in its repository. 4k below 24 GiB of graphics memory, and it cuts silently: an
+///   installation that raises it with `OLLAMA_CONTEXT_LENGTH` sets `context_tokens` too.
 const SIZES: [(&str, &str, u32); 13] = [
     ("anthropic", "", 200_000),
     ("openai", "gpt-5", 272_000),
@@ -31,7 +30,7 @@ const SIZES: [(&str, &str, u32); 13] = [
 /// OpenAI's models made for chats read less than others of their family.
 const OPENAI_CHAT_TOKENS: u32 = 128_000;
 
-/// The context of a model in tokens; `None` where nobody knows.
+/// The context of a model in tokens; `None` if unknown.
 pub(crate) fn of(model: &ModelName) -> Option<u32> {
     let (provider, name) = match (model.provider(), model.model().split_once('/')) {
         // OpenRouter's names begin with that of the company: `anthropic/claude-…`, `openai/gpt-…`.

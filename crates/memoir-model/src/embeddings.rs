@@ -31,10 +31,9 @@ pub trait Embedder: Send + Sync {
     async fn embed(&self, before: &str, texts: &[PrivateText]) -> Result<Embeddings, ModelError>;
 }
 
-/// What vectors are made with: a model, and what it wants to stand before a text, which tells it what that is for.
-/// Vectors that were made with different ones are never compared. Its text, by which vectors are kept, is
-/// `provider:name`, and where anything stands before a text two more lines, of what that is: before questions, and
-/// before memories.
+/// What vectors are made with: a model, and the prefixes by which it distinguishes the purpose of a text. Vectors that
+/// were made with different ones are never compared. Its text, by which vectors are kept, is `provider:name`, and with
+/// any prefix two more lines: the prefix of questions, and that of memories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbeddingModel {
     /// The model.
@@ -69,7 +68,7 @@ const WANTED: [(&str, [&str; 2]); 8] = [
 impl EmbeddingModel {
     /// The model of that name, with what its makers say that it wants.
     pub fn of(name: ModelName) -> Self {
-        // Whoever made or serves it may stand before its own name. Those that take instructions want others.
+        // Its maker or server may precede its own name. Those that take instructions want other prefixes.
         let own = name.model().rsplit('/').next().unwrap_or_default();
         let own = own.to_lowercase();
         let own = own.strip_prefix("text-embedding-").unwrap_or(&own);
@@ -177,7 +176,7 @@ fn decode(answer: &Value, texts: usize) -> Result<Vec<Vector>, ModelError> {
     let mut vectors: Vec<Option<Vector>> = Vec::new();
     vectors.resize_with(texts, || None);
     for (at, one) in data.iter().enumerate() {
-        // A server may answer in another order; one that tells none keeps it.
+        // A server may return another order; one without an index keeps the order.
         let place = match one.get("index") {
             None | Some(Value::Null) => Some(at),
             Some(index) => index.as_u64().and_then(|index| usize::try_from(index).ok()),
@@ -198,7 +197,7 @@ fn decode(answer: &Value, texts: usize) -> Result<Vec<Vector>, ModelError> {
     let vectors: Vec<Vector> = vectors.into_iter().flatten().collect();
     let mut lengths = vectors.iter().map(Vector::dimensions);
     let first = lengths.next();
-    // Vectors of different lengths cannot be compared, and which of them is wrong nobody can tell.
+    // Vectors of different lengths cannot be compared, and which of them is wrong is unknown.
     if lengths.any(|length| Some(length) != first) {
         return Err(retryable("vectors of different lengths"));
     }
@@ -209,7 +208,7 @@ fn vector(one: &Value) -> Option<Vector> {
     let values = one.get("embedding")?.as_array()?;
     // What is too large becomes infinite, which is no direction.
     let values = values.iter().map(|value| Some(value.as_f64()? as f32));
-    // Numbers tell much of the text that they were made of.
+    // Numbers reveal much of the text that they were made of.
     let values = zeroize::Zeroizing::new(values.collect::<Option<Vec<f32>>>()?);
     Vector::of(&values)
 }

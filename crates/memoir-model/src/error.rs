@@ -1,9 +1,8 @@
-//! What can go wrong with a model, classified for whoever decides about retrying (SPEC 3.16).
+//! Errors of a model, classified for the decision about retrying (SPEC 3.16).
 //!
-//! An error never holds a word of a prompt, a memory or an answer, and never a key (SPEC 5.1): of
-//! what a provider says about a failure only the status and a short machine-readable code are kept,
-//! since its message in words may echo the prompt. For the same reason no error of the HTTP client
-//! is kept as a source.
+//! An error never holds a word of a prompt, a memory or an answer, and never a key (SPEC 5.1). Of a provider's report
+//! of a failure only the status and a short machine-readable code are kept, since its message may echo the prompt. For
+//! the same reason no error of the HTTP client is kept as a source.
 
 use std::fmt;
 use std::time::Duration;

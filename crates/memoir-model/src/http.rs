@@ -1,7 +1,7 @@
-//! One request to a provider over HTTP, and the classification of what comes back.
+//! One request to a provider over HTTP, and the classification of the response.
 //!
-//! Knows nothing of any wire format beyond the shape that providers share for errors. Words that a
-//! provider sends about a failure are looked at here, to choose a hint, and dropped here.
+//! Knows nothing of any wire format beyond the shape that providers share for errors. A provider's message about a
+//! failure is only used here, to choose a hint, and dropped.
 
 use std::time::Duration;
 
@@ -375,7 +375,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         let text = text(&reqwest::header::RETRY_AFTER)?.trim();
         text.parse::<f64>().ok().or_else(|| {
             let until = rfc2822::parse(text).ok()?.timestamp();
-            // Without the answer's own date there is nothing sure to compare with, and no wait is told.
+            // Without the response's own date there is nothing reliable to compare with, and no wait is returned.
             let now = rfc2822::parse(text_of_date(headers)?).ok()?.timestamp();
             Some(until.duration_since(now).as_secs_f64().max(0.0))
         })

@@ -5,8 +5,8 @@ use std::fmt;
 use reqwest::header::HeaderValue;
 use zeroize::Zeroizing;
 
-/// A provider's key. It has no `Display`, its `Debug` tells nothing, and its memory is cleared when
-/// it is dropped. It leaves only as a request header marked sensitive.
+/// A provider's key. It has no `Display`, its `Debug` shows nothing, and its memory is cleared when it is dropped. It
+/// leaves only as a request header marked sensitive.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(Zeroizing<String>);
 
@@ -38,7 +38,7 @@ impl ApiKey {
         if text.len() > 4096 {
             return Err(BadKey::TooLong(text.chars().count()));
         }
-        // Here and not where the header is made, so that it is told as a mistake in the settings and not at the
+        // Here and not where the header is made, so that it is reported as a mistake in the settings and not at the
         // first request.
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(BadKey::Unprintable);

@@ -42,13 +42,13 @@ pub trait Model: Send + Sync {
     /// `provider:name`, as configured.
     fn name(&self) -> &ModelName;
 
-    /// How many tokens the model can read and write in one turn; `u32::MAX` when there is no limit,
-    /// `None` when nobody said. SPEC 3.7 cuts the ledger to it.
+    /// How many tokens the model can read and write in one turn; `u32::MAX` when there is no limit, `None` if unknown.
+    /// SPEC 3.7 cuts the ledger to it.
     fn context_tokens(&self) -> Option<u32> {
         None
     }
 
-    /// The most tokens of one answer, where whoever uses it has said so (SPEC 2.2).
+    /// The most tokens of one answer, if configured (SPEC 2.2).
     fn answer_tokens(&self) -> Option<u32> {
         None
     }

@@ -1,8 +1,8 @@
-//! What is said to a model and what it answers, whatever the provider's wire format.
+//! The messages to and from a model, whatever the provider's wire format.
 //!
-//! Everything that may hold an agent's words is a [`PrivateText`] or [`PrivateJson`], so that
-//! formatting a request or a reply tells lengths only (SPEC 5.1). Names and ids of tool calls are
-//! plain text, and their formatting too tells lengths only: a model may write anything there.
+//! Everything that may hold an agent's words is a [`PrivateText`] or [`PrivateJson`], so that formatting a request or a
+//! reply shows lengths only (SPEC 5.1). Names and ids of tool calls are plain text, and their formatting too shows
+//! lengths only: a model may write anything there.
 
 use std::fmt;
 

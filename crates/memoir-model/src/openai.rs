@@ -31,7 +31,7 @@ pub(crate) struct OpenAi {
 /// Whether a model is one of Anthropic's behind OpenRouter, which hands marks for the cache on in the parts of
 /// a message.
 pub(crate) fn takes_cache_marks(provider: &Provider, model: &str) -> bool {
-    // By name or by host: somebody may have configured it under a name of their own.
+    // By name or by host: an administrator may have configured it under another name.
     let is_openrouter = provider.name == "openrouter"
         || provider
             .base_url

@@ -51,12 +51,11 @@ pub struct ProviderSettings {
     /// The context window of the provider's models in tokens, at least 1. Default: what is known of the
     /// model, if anything is.
     pub context_tokens: Option<u32>,
-    /// How many sessions with its models a process runs at once, 1 to 10,000; default: any number.
+    /// How many sessions with its models a process runs concurrently, 1 to 10,000; default: any number.
     pub concurrency: Option<u32>,
     /// Time limit of one request, 1 to 3,600 seconds; default 120.
     pub request_timeout_seconds: Option<u32>,
-    /// Sends the key over plain `http` to another host. Default: refused, since everybody on the
-    /// way could read it.
+    /// Sends the key over plain `http` to another host. Default: refused, since it could be read on the way.
     pub allow_insecure: bool,
     /// Default: `max_completion_tokens` for `openai`, else `max_tokens`.
     pub output_limit_field: Option<OutputLimitField>,
@@ -89,9 +88,9 @@ pub struct Provider {
     pub base_url: Option<Url>,
     /// Where its key is read.
     pub key: KeySource,
-    /// The context window of its models in tokens, where somebody said.
+    /// The context window of its models in tokens, if configured.
     pub context_tokens: Option<u32>,
-    /// How many sessions with its models a process runs at once; `None` for any number.
+    /// How many sessions with its models a process runs concurrently; `None` for any number.
     pub concurrency: Option<usize>,
     /// Time limit of one request.
     pub request_timeout: Duration,

@@ -26,14 +26,14 @@ type Environment = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 /// All providers of an installation, and the HTTP clients that their models share.
 ///
-/// Requests to `https` servers go through the proxy named by `HTTPS_PROXY` (or `ALL_PROXY`, each
-/// also in lower case), unless `NO_PROXY` lists the host; such a proxy sees the host's name only.
-/// Requests over plain `http` never go through a proxy, which could read them.
+/// Requests to `https` servers go through the proxy named by `HTTPS_PROXY` (or `ALL_PROXY`, each also in lower case),
+/// unless `NO_PROXY` lists the host; such a proxy learns the host's name only. Requests over plain `http` never go
+/// through a proxy, which could read them.
 pub struct Providers {
     providers: BTreeMap<String, Provider>,
     environment: Box<Environment>,
-    /// Made when first needed: reading the system's certificates takes a while, and a machine with
-    /// `builtin:careful` or a local server only may have none.
+    /// Made when first needed: reading the system's certificates is slow, and a machine with `builtin:careful` or a
+    /// local server only may have none.
     encrypted: OnceLock<Result<Client, String>>,
     plain: OnceLock<Result<Client, String>>,
 }
@@ -103,7 +103,7 @@ pub enum ConnectError {
         /// What is wrong.
         problem: BadKey,
     },
-    /// Everybody on the way could read the key.
+    /// The key could be read on the way.
     #[error(
         "the provider `{provider}` would send its key unencrypted to `{host}`; use `https`, or set \
          `allow_insecure = true` in `[providers.{provider}]`"
@@ -299,7 +299,7 @@ impl Providers {
         let text = match &provider.key {
             KeySource::None => return Ok(None),
             KeySource::Environment { variable, required } => {
-                // Set and empty is what shells and units leave of a variable that is not there.
+                // Shells and units leave a missing variable set and empty.
                 let found = (self.environment)(variable).filter(|text| !text.trim().is_empty());
                 match (found, required) {
                     (Some(text), _) => text,
@@ -335,7 +335,7 @@ impl Providers {
 
     fn client(&self, provider: &Provider, url: &Url) -> Result<Client, ConnectError> {
         let client = if url.scheme() == "https" {
-            // A failure is kept too: whoever installs certificates starts the process again.
+            // A failure is kept too: after certificates are installed, the process is restarted.
             self.encrypted.get_or_init(|| self.encrypted_client())
         } else {
             self.plain.get_or_init(plain_client)
@@ -391,8 +391,8 @@ fn plain_client() -> Result<Client, String> {
         .map_err(|error| chain(&error))
 }
 
-/// What the clients have in common. Redirects are not followed: they would carry the prompt, and on
-/// the same host the key, to an address that nobody configured.
+/// The clients' common settings. Redirects are not followed: they would carry the prompt, and on the same host the key,
+/// to an address that is not configured.
 fn builder() -> reqwest::ClientBuilder {
     // An error means that a provider of cryptography is installed already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -402,7 +402,7 @@ fn builder() -> reqwest::ClientBuilder {
         .referer(false)
         // The client would read proxies from the environment by itself, for plain `http` too.
         .no_proxy()
-        // A host that is off is told after this, and not only after the time that an answer may take.
+        // A host that is off is reported after this, and not only after the time that an answer may take.
         .connect_timeout(Duration::from_secs(20))
 }
 

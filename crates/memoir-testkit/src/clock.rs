@@ -8,14 +8,14 @@ use std::{
 use memoir_app::Clock;
 use memoir_domain::Timestamp;
 
-/// What each look at a clock that ticks moves it by, in microseconds.
+/// How far each reading moves a ticking clock, in microseconds.
 const TICK: i64 = 1_000;
 
 /// When tests begin that do not care when: a Wednesday, at noon.
 const BEGINNING: &str = "2026-03-04T12:00:00Z";
 
-/// The time of day and the clock that nobody sets, both moved by the test alone, or by a millisecond with each
-/// look at the time of day.
+/// The time of day and the monotonic clock, both moved by the test alone, or by a millisecond with each reading of the
+/// time of day.
 pub struct TestClock {
     /// The time of day, in microseconds, before anything has passed.
     beginning: i64,
@@ -76,7 +76,7 @@ impl TestClock {
 
     /// Lets time pass that the time of day does not show.
     pub fn pass(&self, by: Duration) {
-        // The clock is put back first: a reader between the two calls sees an earlier time and never a later one.
+        // The clock is set back first: a reader between the two calls reads an earlier time and never a later one.
         self.put_back(by);
         self.advance(by);
     }
@@ -91,7 +91,7 @@ impl TestClock {
         self.behind.fetch_add(microseconds(by), Ordering::SeqCst);
     }
 
-    /// Sets the time of day to so much before where it would be had nobody set it.
+    /// Sets the time of day to so much before its unset value.
     pub fn set_back(&self, by: Duration) {
         self.behind.store(microseconds(by), Ordering::SeqCst);
     }

@@ -50,8 +50,8 @@ pub fn keys_in_memory() -> Arc<KeyStore> {
 }
 
 impl TestInstallation {
-    /// On that store, with keys in memory, a clock that stands, a model that nobody may ask anything, the settings
-    /// that hold where nobody set any, and the machine's random numbers.
+    /// On that store, with keys in memory, a stopped clock, a model that refuses every request, the default settings,
+    /// and the machine's random numbers.
     ///
     /// # Panics
     /// The machine has no random numbers.
@@ -140,13 +140,13 @@ impl TestInstallation {
     }
 }
 
-/// An installation that lies in a folder, which goes with it: each time it is opened, the embedded store is opened
-/// anew, and is closed once nobody has it any more.
+/// An installation in a temporary folder: each time it is opened, the embedded store is opened anew, and is closed
+/// after its last use.
 pub struct InstallationFolder {
     folder: TempDir,
     /// The keys, which stay open.
     pub keys: Arc<KeyStore>,
-    /// The time, to everybody who opens it.
+    /// The time, for all that open it.
     pub clock: Arc<TestClock>,
     /// The model of every agent.
     pub model: SetModel,
@@ -256,7 +256,7 @@ impl InstallationFolder {
             .with_settings(self.settings.clone())
     }
 
-    /// Copies the database, which nobody has open.
+    /// Copies the database, which must not be open.
     ///
     /// # Panics
     /// It is open, or cannot be copied.

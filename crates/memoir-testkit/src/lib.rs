@@ -1,4 +1,4 @@
-//! What the tests of Memoir share: an installation, on any store, with a clock that they move; whoever serves it, and a
+//! Shared by the tests of Memoir: an installation, on any store, with a clock that they move; a server for it, and a
 //! client; agents with their tokens; scripted models, in process and behind HTTP; and a PostgreSQL of their own.
 //!
 //! For tests only. Records everything it is sent, prompts included, so that a test can compare exactly

@@ -12,14 +12,14 @@ use crate::{ModelScript, Turn};
 pub struct SetModel(Arc<Mutex<Arc<dyn Model>>>);
 
 impl Default for SetModel {
-    /// A model that nobody may ask anything.
+    /// A model that refuses every request.
     fn default() -> Self {
         Self(Arc::new(Mutex::new(Arc::new(ModelScript::new([])))))
     }
 }
 
 impl SetModel {
-    /// Sets another one, for whoever connects from now on.
+    /// Sets another one, for later connections.
     pub fn set(&self, model: Arc<dyn Model>) {
         *self.model() = model;
     }

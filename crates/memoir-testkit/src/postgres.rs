@@ -59,9 +59,8 @@ kill "$keeper"
 wait
 "#;
 
-/// What a later version might add to a table. The names of its columns are those that stand in the way of statements
-/// which do not say whose column they mean: each table gets those of all others, and those that statements give to
-/// what they work out.
+/// What a later version might add to a table. The names of its columns conflict with statements that do not qualify
+/// theirs: each table gets those of all others, and the names that statements give to computed values.
 const NEXT_COLUMNS: &str = r#"
 DO $$
 BEGIN
@@ -81,9 +80,9 @@ ALTER TABLE moods ENABLE ROW LEVEL SECURITY;
 ALTER TABLE moods FORCE ROW LEVEL SECURITY;
 CREATE POLICY reach ON moods USING (current_setting('memoir.agent', true) = encode(agent_id, 'hex'))"#;
 
-/// The migrations that there are, and after them what a later version might add to these tables of the data; `make`
-/// puts one together from its number, name and SQL. Each changes one table that is there, so that whoever uses several
-/// of them is never waited for in a circle.
+/// The present migrations, and after them what a later version might add to these tables of the data; `make` builds one
+/// from its number, name and SQL. Each changes one existing table, so that it cannot deadlock with transactions that
+/// use several of them.
 pub fn next_migrations<'name, M: Copy>(
     present: &[M],
     tables: impl IntoIterator<Item = &'name str>,
@@ -134,7 +133,7 @@ impl Postgres {
         let folder = std::env::temp_dir().join(name);
         // `create_dir` fails where the folder exists, so that two servers never share one.
         fs::create_dir(&folder)?;
-        // PostgreSQL refuses to run as root, which the folder's owner tells.
+        // PostgreSQL refuses to run as root, which the folder's owner shows.
         let user = unprivileged(&folder)?;
         if let Some((user, group)) = user {
             chown(&folder, Some(user), Some(group))?;

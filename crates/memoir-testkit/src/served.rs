@@ -1,6 +1,6 @@
 //! An installation that a service serves on this machine, and its client.
 //!
-//! The kit knows no service: whoever has one says how it is run ([`TestInstallation::serve`]).
+//! The kit knows no service: the test passes a function that runs one ([`TestInstallation::serve`]).
 
 #![expect(
     clippy::unwrap_used,
@@ -65,7 +65,7 @@ impl TestInstallation {
         }
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async {
-            // Whoever lets go of it without stopping it leaves it running.
+            // Dropped without a stop, it is left running.
             if stopped.await.is_err() {
                 std::future::pending().await
             }
@@ -159,7 +159,7 @@ impl HttpAnswer {
         self.json()
     }
 
-    /// The problem that it tells.
+    /// The problem in the response.
     ///
     /// # Panics
     /// It is no problem of that status and code.
@@ -267,7 +267,7 @@ impl Served {
         self.post(&path, token, arguments).await.expect(200)
     }
 
-    /// Tells it to stop, and waits until it has: every test that ends with this shows that nothing holds that up.
+    /// Stops it, and waits until it has: every test that ends with this shows that nothing holds that up.
     ///
     /// # Panics
     /// It does not stop within a minute.

@@ -161,7 +161,7 @@ fn attend(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     let (number, step) = {
         let mut all = lock(&shared.received);
         all.push(received.clone());
-        // Both locks are held at once, so that simultaneous requests get numbers in the order of their steps.
+        // Both locks are held together, so that simultaneous requests get numbers in the order of their steps.
         (all.len(), lock(&shared.script).pop_front())
     };
     let step = step

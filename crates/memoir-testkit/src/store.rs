@@ -50,7 +50,7 @@ async fn postgres() -> memoir_store_postgres::PostgresStore {
         server.query("postgres", made).unwrap();
         let store = PostgresStore::at(&server.url("memoir", "model")).unwrap();
         store.migrate().await.unwrap();
-        // Nobody may be connected to what is copied.
+        // What is copied must not have connections.
         let end = "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = 'model'";
         server.query("postgres", end).unwrap();
     };

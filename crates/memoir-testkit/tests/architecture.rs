@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 
 use serde_json::Value;
 
-/// What each crate may depend on, tests aside.
+/// What each crate may depend on, except in tests.
 const MAY_USE: [(&str, &[&str]); 15] = [
     ("memoir-text", &[]),
     ("memoir-domain", &["memoir-text"]),

@@ -1,6 +1,6 @@
 //! The dates that a text mentions and the origin dates of texts.
 //!
-//! Owns which figures stand for a day, a month or a year, and whether a known date has them.
+//! Owns which figures mean a day, a month or a year, and whether a known date has them.
 
 use std::sync::LazyLock;
 
@@ -126,7 +126,7 @@ impl Mention {
         found || token.entry.is_some_and(|entry| entry.evidence != 0) || token.end - token.start < 3
     }
 
-    /// The dates that it may stand for.
+    /// The dates that it may mean.
     pub(crate) fn dates(&self) -> impl Iterator<Item = KnownDate> {
         let some = |values: &[(usize, u16)]| {
             let mut some: Vec<Option<u16>> = values.iter().map(|(_, value)| Some(*value)).collect();
@@ -166,7 +166,7 @@ impl Mention {
     }
 }
 
-/// The dates that a figure may stand for by itself: "2026-03-14", "14.3.2026", "3/2026". `next`: what follows it.
+/// The dates that a figure may mean by itself: "2026-03-14", "14.3.2026", "3/2026". `next`: what follows it.
 pub(crate) fn numeric(figure: &Figure, next: Option<char>) -> Vec<KnownDate> {
     let date = |year: Option<&Run>, month: Option<&Run>, day: Option<&Run>| {
         let part = |run: Option<&Run>| run.map(|run| run.small().unwrap_or(u16::MAX));

@@ -48,7 +48,7 @@ fn push_lower(c: char, out: &mut String) {
             'ß' => out.push_str("ss"),
             // One letter in Turkish writing of any case; elsewhere there is no ı.
             'ı' => out.push('i'),
-            // Only the end of a word has this form, and capitals do not tell it.
+            // Only the end of a word has this form, and capitals do not show it.
             'ς' => out.push('σ'),
             '\u{2019}' | '\u{2018}' | '\u{02BC}' | '\u{FF07}' => out.push('\''),
             '\u{2010}' | '\u{2011}' | '\u{2013}' | '\u{2212}' => out.push('-'),

@@ -1,4 +1,4 @@
-//! The words of a text in fifteen languages, and what is told by them.
+//! The words of a text in fifteen languages, and what follows from them.
 //!
 //! Owns cutting a text into words in every script, the tables of the languages, and four answers: the terms by
 //! which a text is found ([`Cut`]), whether it has a word of relative time ([`has_relative_time`]), whether two

@@ -108,7 +108,7 @@ fn is_no_name(word: &str, language: Option<Language>) -> bool {
         || POLITE.split(' ').any(|polite| polite == plain(word))
 }
 
-/// Words by which somebody is addressed, written with a capital.
+/// Polite forms of address, written with a capital.
 const POLITE: &str =
     "usted ustedes ud uds lei u uw pan pani pana panu panstwo вы вас вам вами ваш ваша ваше ваши";
 

@@ -83,7 +83,7 @@ pub(crate) fn scan(text: &str) -> Vec<Token> {
 /// Whether words of the character's script are written without spaces between them.
 pub(crate) fn is_unspaced(c: char) -> bool {
     let code = c as u32;
-    // First, since most characters of most texts are told by it.
+    // First, since it decides most characters of most texts.
     code >= 0xE00
         && (matches!(code, 0xE00..=0xEFF | 0x1000..=0x109F | 0x1780..=0x17FF)
             || matches!(Script::of(c), Script::Han | Script::Kana))
@@ -504,7 +504,7 @@ impl Scanner<'_> {
             || is_of_word && token.entry.is_some_and(|entry| entry.abbreviation)
     }
 
-    /// Whether a word of some table follows: "of lab B. The door" ends a sentence, "John F. Kennedy"
+    /// Whether a word of some table follows: "of lab B. The lamp" ends a sentence, "John F. Kennedy"
     /// does not.
     fn known_word_ahead(&self) -> bool {
         let rest = self.text.get(self.at..).unwrap_or("").trim_start().chars();

@@ -237,7 +237,7 @@ fn english(word: &str, out: &mut String) {
     }
 }
 
-/// English forms that no ending tells: the first of each group is the word, the others are its forms.
+/// English forms without a regular ending: the first of each group is the word, the others are its forms.
 const IRREGULAR: &str = "
 beat/beaten become/became begin/began/begun bend/bent bind/bound bite/bit/bitten bleed/bled blow/blew/blown
 break/broke/broken breed/bred bring/brought build/built burn/burnt buy/bought catch/caught

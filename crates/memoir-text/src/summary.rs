@@ -1,7 +1,7 @@
-//! The check that a summary brings in nothing that its sources lack (SPEC 3.9 a).
+//! The check that a summary adds nothing that its sources lack (SPEC 3.9 a).
 //!
-//! Owns what is looked for in a summary and when a source supports it. It never compares meaning: what no rule
-//! names passes. Where numbers, quotations, names and dates stand is told by the modules of these names.
+//! Owns what is checked in a summary and when a source supports it. It never compares meaning: what no rule names
+//! passes. The modules of these names find numbers, quotations, names and dates.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::quotes::{has_quotation, quotable, quotations};
 use crate::reading::{Reading, Tongues};
 use crate::relative::relative_times;
 
-/// One of the texts that a summary stands for.
+/// One of the texts that a summary replaces.
 #[derive(Clone, Copy)]
 pub struct SummarySource<'a> {
     /// The text, whole.

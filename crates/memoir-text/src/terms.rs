@@ -1,9 +1,9 @@
-//! A text cut up for finding it: its words as they are looked for, in their order.
+//! A text cut into search terms: its words as they are looked for, in their order.
 //!
-//! The words are those of the one scanner; what is done with them here only widens what finds what. Case,
-//! width, accents and forms make no difference. A name (an address, a path, an identifier) is cut at its signs
-//! and where capitals begin a word. A script without spaces goes by its characters, Korean too, whose words
-//! carry their particles: whoever indexes them pairs them.
+//! The words are those of the one scanner; what is done with them here only widens the results. Case, width, accents
+//! and forms make no difference. A name (an address, a path, an identifier) is cut at its signs and where capitals
+//! begin a word. A script without spaces is cut into characters, Korean too, whose words carry their particles: the
+//! index pairs them.
 
 use std::sync::LazyLock;
 
@@ -30,7 +30,7 @@ pub enum TermKind {
     },
     /// A sign that is looked for: "%", "€", an emoji.
     Sign,
-    /// A sign inside of a name, which tells "a_b" from "a b" and is not looked for by itself.
+    /// A sign inside of a name, which distinguishes "a_b" from "a b" and is not looked for by itself.
     Mark,
     /// A name of several words as a whole, beside its parts: it has no place of its own.
     Whole,
@@ -127,8 +127,8 @@ pub fn is_stemmed(word: &str) -> bool {
     })
 }
 
-/// Whether a term's word says nothing of what is asked for in that language: articles, pronouns, plain
-/// prepositions, and what questions are put together with.
+/// Whether a term's word has no meaning for a question in that language: articles, pronouns, plain prepositions, and
+/// question words.
 pub fn is_function_word(word: &str, language: Language) -> bool {
     let languages = FUNCTION_WORDS.get(&hash(word)).copied().unwrap_or(0);
     languages & language.bit() != 0

@@ -82,7 +82,7 @@ fn removable(rows: &[LedgerRow]) -> Vec<&LedgerRow> {
 }
 
 /// The positions of texts that are the same up to case, two or more each, in the order of their first. A text with a
-/// word of relative time is another text on another day (SPEC 3.4); `None` stands for a day that is not known.
+/// word of relative time is another text on another day (SPEC 3.4); `None` is an unknown day.
 pub(super) fn groups<'a>(
     texts: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
 ) -> Vec<Vec<usize>> {

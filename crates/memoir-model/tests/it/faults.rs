@@ -1,4 +1,4 @@
-//! What goes wrong between Memoir and a model, how it is classified, and that it tells no secrets.
+//! Failures between Memoir and a model, their classification, and that they reveal no secrets.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{KEY, WORDS, delete_tool, model, providers, request, settings, user};
 
-/// Asks once, with [`WORDS`] in the prompt, and checks that the error tells neither them nor the key.
+/// Asks once, with [`WORDS`] in the prompt, and checks that the error reveals neither them nor the key.
 async fn failure_of(kind: ProviderKind, server: &ScriptedServer) -> ModelError {
     let prompt = format!("Begin. {WORDS}");
     let request = request(vec![user(&prompt)], vec![delete_tool()]);
@@ -431,7 +431,7 @@ async fn spec_3_16_broken_connections_and_slow_servers_are_retryable() {
 async fn spec_3_16_a_server_that_drips_is_given_up_like_one_that_is_silent() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    // A byte at a time, each long before anybody would call the connection idle.
+    // A byte at a time, each long before the connection would count as idle.
     let dripping = tokio::task::spawn_blocking(move || {
         let (mut stream, _) = listener.accept().unwrap();
         // An answer that comes before the question is no answer: the client would drop it.
@@ -493,8 +493,7 @@ async fn spec_5_1_requests_and_replies_print_lengths_only() {
     assert!(!text.contains(WORDS), "{text}");
 }
 
-/// A server whose certificate nobody signed. `untrusted-key.der` is the key of that certificate and
-/// of nothing else.
+/// A server with an unsigned certificate. `untrusted-key.der` is the key of that certificate and of nothing else.
 fn untrusted_server() -> String {
     use rustls::pki_types::PrivatePkcs8KeyDer;
     let certificate = include_bytes!("untrusted-certificate.der").to_vec().into();

@@ -1,5 +1,5 @@
-//! A real model behind a real server, for whoever has one:
-//! `MEMOIR_TEST_BASE_URL=http://127.0.0.1:8080/v1 MEMOIR_TEST_MODEL=any cargo test -p memoir-model -- --ignored --nocapture`
+//! A real model behind a real server, if there is one: `MEMOIR_TEST_BASE_URL=http://127.0.0.1:8080/v1
+//! MEMOIR_TEST_MODEL=any cargo test -p memoir-model -- --ignored --nocapture`
 
 use std::collections::BTreeMap;
 
