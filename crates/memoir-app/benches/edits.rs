@@ -98,8 +98,8 @@ fn open_with_store(path: &Path) -> (Memoir, SqliteStore) {
     (memoir, embedded)
 }
 
-/// How long this process has been on a processor, all of its threads that run together; `None` where the system
-/// does not tell. However busy the machine is, this grows by what is done alone.
+/// The processor time of this process, over all threads; `None` where the system does not report it. The load of the
+/// machine does not change it.
 fn processor_time() -> Option<Duration> {
     let tasks = std::fs::read_dir("/proc/self/task").ok()?;
     let mut nanoseconds = 0;
@@ -178,7 +178,7 @@ async fn with_session(handle: OwnAgent) -> Agent {
     panic!("the session was not opened");
 }
 
-/// The edit: eight in ten tighten a wording, two delete.
+/// The edit: eight in ten shorten a text, two delete.
 fn call(turn: usize) -> (&'static str, serde_json::Value) {
     let number = turn + 1;
     if turn % 5 == 4 {
@@ -188,7 +188,7 @@ fn call(turn: usize) -> (&'static str, serde_json::Value) {
     ("update_memory", json!({"id": number, "content": content}))
 }
 
-/// Makes the edit, and tells how long it took.
+/// Makes the edit, and returns its duration.
 async fn edit(agent: &Agent, turn: usize) -> Duration {
     let (tool, arguments) = call(turn);
     let began = Instant::now();

@@ -113,7 +113,7 @@ async fn edits(agent: OwnAgent, session: SessionId, round: usize) -> Vec<Duratio
     times
 }
 
-/// Governed edits a second of that many callers at once, each on an agent of its own.
+/// Governed edits a second of that many simultaneous callers, each on an agent of its own.
 async fn governed(
     agents: &[OwnAgent],
     round: usize,

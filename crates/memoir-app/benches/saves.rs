@@ -1,9 +1,9 @@
-//! What a save costs without an index, with the agent's index warm, and with a server of embeddings that makes vectors
-//! behind it, each on a disk of its own, in turns: `cargo bench -p memoir-app --bench saves`.
+//! The cost of a save without an index, with a warm index, and with an embedding server that makes vectors in the
+//! background, each on a disk of its own, in turns: `cargo bench -p memoir-app --bench saves`.
 //!
-//! A save is told from its call until it is on the disk. The floor is a transaction with one row of the same length in
-//! raw SQLite on the same disk, with `synchronous=FULL`, in the same turns. The server stands on loopback in this
-//! process and answers after some milliseconds, as a model on a processor does.
+//! A save is measured from its call until it is on the disk. The floor is a transaction with one row of the same length
+//! in raw SQLite on the same disk, with `synchronous=FULL`, in the same turns. The server listens on loopback in this
+//! process and responds after some milliseconds, like a model on a processor.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,

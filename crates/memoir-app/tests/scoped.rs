@@ -1,8 +1,8 @@
-//! SPEC 5.6: what is private is asked for by one agent, or it does not compile. SPEC 5.1: nor does what shows words
-//! to whoever has no right to them.
+//! SPEC 5.6: private data is requested for one agent, or it does not compile. SPEC 5.1: nor does code that shows text
+//! to viewers without access to it.
 //!
-//! The cases are compiled against the library with a target folder of their own, `target/tests`: the first
-//! run takes a minute, every other one seconds. `TRYBUILD=overwrite` writes what the compiler says anew.
+//! The cases are compiled against the library with a target folder of their own, `target/tests`: the first run takes a
+//! minute, every other one seconds. `TRYBUILD=overwrite` rewrites the expected compiler output.
 
 #[path = "ui/scoped.rs"]
 mod scoped;

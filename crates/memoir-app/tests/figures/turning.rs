@@ -21,7 +21,7 @@ const WEEKS: u64 = 20;
 async fn memories(figure: &Figure) -> Vec<Value> {
     let all = figure.all().await.into_iter();
     all.filter(|memory| memory.kind != Kind::Journal)
-        // A memory that is made and taken back stays as a discarded one, as it must.
+        // A memory that is made and discarded stays as a discarded one, as it must.
         .filter(|memory| memory.discarded_at.is_none())
         .map(|memory| {
             let mut shown = serde_json::to_value(memory).unwrap();

@@ -31,7 +31,7 @@ use crate::{
 const BUDGET: &str = "5000";
 const WEEKS: usize = 156;
 /// From this week on each session ends within the budget.
-const SETTLED: usize = 12;
+const STEADY: usize = 12;
 /// The weeks whose words are new.
 const NEW: usize = 12;
 
@@ -218,14 +218,14 @@ fn table(outcomes: &[Outcome]) -> String {
     table.push_str(&"|---".repeat(8));
     table.push_str("|\n");
     for outcome in outcomes {
-        let settled = &outcome.sizes[SETTLED - 1..];
+        let steady = &outcome.sizes[STEADY - 1..];
         let tenths = |thousandths: u64| format!("{}.{} %", thousandths / 10, thousandths % 10);
         writeln!(
             table,
             "| {} | {} to {} | {} | {} | {} | {} | {} | {} |",
             page::grouped(outcome.weekly),
-            page::grouped(*settled.iter().min().unwrap()),
-            page::grouped(*settled.iter().max().unwrap()),
+            page::grouped(*steady.iter().min().unwrap()),
+            page::grouped(*steady.iter().max().unwrap()),
             tenths(outcome.average_new()),
             tenths(*outcome.new.iter().min().unwrap()),
             page::percent(outcome.first.0, outcome.first.1),
@@ -249,10 +249,10 @@ pub fn made() -> String {
     let made = table(&outcomes);
     for (outcome, least) in outcomes.iter().zip(least) {
         let budget: u64 = BUDGET.parse().unwrap();
-        let settled = &outcome.sizes[SETTLED - 1..];
+        let steady = &outcome.sizes[STEADY - 1..];
         assert!(
-            settled.iter().all(|size| *size <= budget),
-            "{settled:?}\n{made}"
+            steady.iter().all(|size| *size <= budget),
+            "{steady:?}\n{made}"
         );
         assert!(outcome.average_new() >= least, "{:?}\n{made}", outcome.new);
     }

@@ -9,14 +9,14 @@ use memoir_vault::password::Password;
 
 use crate::installation::{agent_of, input, new_folder, person};
 
-struct Door {
+struct Site {
     folder: InstallationFolder,
     memoir: Memoir,
     account: Account,
     agent: memoir_app::OwnAgent,
 }
 
-impl Door {
+impl Site {
     async fn new() -> Self {
         let folder = new_folder();
         let memoir = folder.open().memoir;
@@ -71,64 +71,64 @@ impl Door {
 #[tokio::test]
 async fn spec_5_5_an_administrator_makes_the_first_token_and_replaces_it_while_it_was_not_used() {
     use memoir_domain::{agent::Field, audit::Actor};
-    let refused = async |door: &Door| {
-        let made = door
+    let refused = async |site: &Site| {
+        let made = site
             .agent
             .create_token(Provision::First, None, &person())
             .await;
         matches!(made, Err(Error::ConsentNeeded(_)))
     };
-    let revoke = async |door: &Door, token: &TokenWithSecret| {
-        door.agent
+    let revoke = async |site: &Site, token: &TokenWithSecret| {
+        site.agent
             .revoke_token(token.view.id, &person())
             .await
             .unwrap();
     };
     // A second one beside it is the agent's to make.
-    let door = Door::new().await;
-    let first = door.first().await;
-    assert!(refused(&door).await);
-    revoke(&door, &first).await;
-    let second = door.first().await;
-    revoke(&door, &second).await;
+    let site = Site::new().await;
+    let first = site.first().await;
+    assert!(refused(&site).await);
+    revoke(&site, &first).await;
+    let second = site.first().await;
+    revoke(&site, &second).await;
     // What an administrator sets is none of the agent's.
-    let agent = &door.agent;
+    let agent = &site.agent;
     let configure = async |prompt, actor: Actor| {
         let prompt = [(Field::SystemPrompt, Some(prompt))];
         agent.configure(&prompt, &actor).await.unwrap();
     };
     configure("Be brief.", person()).await;
-    let third = door.first().await;
-    revoke(&door, &third).await;
-    // Once the agent has written a prompt, whoever got a token could read it: on the record too, where an
+    let third = site.first().await;
+    revoke(&site, &third).await;
+    // Once the agent has written a prompt, the holder of a new token could read it: in the record too, where an
     // administrator has set another one since.
     configure("I keep secrets.", Actor::agent("wren")).await;
-    assert!(refused(&door).await);
+    assert!(refused(&site).await);
     configure("Be brief.", person()).await;
-    assert!(refused(&door).await);
-    let door = Door::new().await;
-    door.agent.save(&[input("One.")], &person()).await.unwrap();
-    assert!(refused(&door).await);
+    assert!(refused(&site).await);
+    let site = Site::new().await;
+    site.agent.save(&[input("One.")], &person()).await.unwrap();
+    assert!(refused(&site).await);
 }
 
 #[tokio::test]
 async fn spec_5_5_an_administrator_makes_tokens_only_while_there_were_never_memories() {
-    let door = Door::new().await;
-    let first = door.first().await;
-    let second = door.another().await;
+    let site = Site::new().await;
+    let first = site.first().await;
+    let second = site.another().await;
     for token in [&first, &second] {
-        let principal = door.enters(token).await.unwrap();
-        assert_eq!(principal.agent, Some(door.agent.scope().agent));
-        assert_eq!(principal.account, door.agent.scope().account);
+        let principal = site.enters(token).await.unwrap();
+        assert_eq!(principal.agent, Some(site.agent.scope().agent));
+        assert_eq!(principal.account, site.agent.scope().account);
     }
-    door.agent.save(&[input("One.")], &person()).await.unwrap();
+    site.agent.save(&[input("One.")], &person()).await.unwrap();
     let refused = async |provision| {
-        let made = door.agent.create_token(provision, None, &person()).await;
+        let made = site.agent.create_token(provision, None, &person()).await;
         matches!(made, Err(Error::ConsentNeeded(_)))
     };
     assert!(refused(Provision::First).await);
     // One that is gone from sight was a memory too, and is kept.
-    door.agent
+    site.agent
         .handle(
             memoir_domain::memory::Number(1),
             Handling::Discard,
@@ -145,50 +145,50 @@ async fn spec_5_5_an_administrator_makes_tokens_only_while_there_were_never_memo
 
 #[tokio::test]
 async fn spec_5_5_a_refused_token_is_nowhere() {
-    let door = Door::new().await;
-    door.agent.save(&[input("One.")], &person()).await.unwrap();
-    let made = door
+    let site = Site::new().await;
+    site.agent.save(&[input("One.")], &person()).await.unwrap();
+    let made = site
         .agent
         .create_token(Provision::First, None, &person())
         .await;
     assert!(made.is_err());
-    assert_eq!(door.account.tokens().await.unwrap(), []);
-    assert_eq!(door.actions().await, ["agent_configured", "memory_saved"]);
+    assert_eq!(site.account.tokens().await.unwrap(), []);
+    assert_eq!(site.actions().await, ["agent_configured", "memory_saved"]);
 }
 
 #[tokio::test]
 async fn spec_5_5_a_token_opens_nothing_from_its_end_on() {
-    let door = Door::new().await;
-    let end = Some(door.in_hours(1));
-    let of_agent = door
+    let site = Site::new().await;
+    let end = Some(site.in_hours(1));
+    let of_agent = site
         .agent
         .create_token(Provision::Any, end, &person())
         .await
         .unwrap();
-    let of_administrator = door
+    let of_administrator = site
         .account
         .create_token(end, &crate::installation::OWNER)
         .await
         .unwrap();
-    door.folder.clock.advance(Duration::from_secs(3_599));
-    assert!(door.enters(&of_agent).await.is_some());
-    assert!(door.enters(&of_administrator).await.is_some());
-    door.folder.clock.advance(Duration::from_secs(1));
-    assert!(door.enters(&of_agent).await.is_none());
-    assert!(door.enters(&of_administrator).await.is_none());
+    site.folder.clock.advance(Duration::from_secs(3_599));
+    assert!(site.enters(&of_agent).await.is_some());
+    assert!(site.enters(&of_administrator).await.is_some());
+    site.folder.clock.advance(Duration::from_secs(1));
+    assert!(site.enters(&of_agent).await.is_none());
+    assert!(site.enters(&of_administrator).await.is_none());
 }
 
 #[tokio::test]
 async fn spec_5_5_a_token_that_ends_in_the_past_is_not_made() {
-    let door = Door::new().await;
-    let past = Some(door.in_hours(0));
+    let site = Site::new().await;
+    let past = Some(site.in_hours(0));
     assert!(matches!(
-        door.account
+        site.account
             .create_token(past, &crate::installation::OWNER)
             .await,
         Err(Error::Invalid(_))
     ));
-    let made = door
+    let made = site
         .agent
         .create_token(Provision::Any, past, &person())
         .await;
@@ -197,10 +197,10 @@ async fn spec_5_5_a_token_that_ends_in_the_past_is_not_made() {
 
 #[tokio::test]
 async fn spec_5_5_a_revoked_token_opens_nothing_at_once_in_every_process() {
-    let door = Door::new().await;
-    let other = door.folder.open().memoir;
-    let of_agent = door.first().await;
-    let of_administrator = door
+    let site = Site::new().await;
+    let other = site.folder.open().memoir;
+    let of_agent = site.first().await;
+    let of_administrator = site
         .account
         .create_token(None, &crate::installation::OWNER)
         .await
@@ -208,16 +208,16 @@ async fn spec_5_5_a_revoked_token_opens_nothing_at_once_in_every_process() {
     for token in [&of_agent, &of_administrator] {
         let secret = token.secret.expose();
         assert!(other.authenticate(secret).await.unwrap().is_some());
-        let revoked = door
+        let revoked = site
             .account
             .revoke_token(token.view.id, &person())
             .await
             .unwrap();
-        assert_eq!(revoked.revoked_at, Some(door.folder.now()));
-        assert!(door.enters(token).await.is_none());
+        assert_eq!(revoked.revoked_at, Some(site.folder.now()));
+        assert!(site.enters(token).await.is_none());
         assert!(other.authenticate(secret).await.unwrap().is_none());
-        door.folder.pass_a_minute();
-        let again = door
+        site.folder.pass_a_minute();
+        let again = site
             .account
             .revoke_token(token.view.id, &person())
             .await
@@ -227,7 +227,7 @@ async fn spec_5_5_a_revoked_token_opens_nothing_at_once_in_every_process() {
             "it is no error, and changes nothing"
         );
     }
-    let actions = door.actions().await;
+    let actions = site.actions().await;
     assert_eq!(
         actions
             .iter()
@@ -239,19 +239,19 @@ async fn spec_5_5_a_revoked_token_opens_nothing_at_once_in_every_process() {
 
 #[tokio::test]
 async fn spec_5_5_tokens_are_on_the_record_of_their_agent_and_the_log_verifies() {
-    let door = Door::new().await;
-    let token = door.first().await;
+    let site = Site::new().await;
+    let token = site.first().await;
     let own = Actor::agent("wren");
-    door.agent
+    site.agent
         .create_token(Provision::Any, None, &own)
         .await
         .unwrap();
-    door.account
+    site.account
         .revoke_token(token.view.id, &own)
         .await
         .unwrap();
     assert_eq!(
-        door.actions().await,
+        site.actions().await,
         [
             "agent_configured",
             "token_created",
@@ -259,7 +259,7 @@ async fn spec_5_5_tokens_are_on_the_record_of_their_agent_and_the_log_verifies()
             "token_revoked"
         ]
     );
-    let records = door
+    let records = site
         .agent
         .lens()
         .records(&memoir_app::RecordFilter::default())
@@ -268,43 +268,43 @@ async fn spec_5_5_tokens_are_on_the_record_of_their_agent_and_the_log_verifies()
     let text = serde_json::to_string(&records).unwrap();
     assert!(text.contains(&token.view.id.to_string()));
     assert!(!text.contains(token.secret.expose()));
-    let verified = door.agent.verify().await.unwrap();
+    let verified = site.agent.verify().await.unwrap();
     assert!(verified.valid, "{verified:?}");
 }
 
 #[tokio::test]
 async fn spec_5_5_uses_are_written_together_and_never_go_back() {
-    let door = Door::new().await;
-    let (one, other) = (door.first().await, door.another().await);
+    let site = Site::new().await;
+    let (one, other) = (site.first().await, site.another().await);
     let used = async || {
-        let tokens = door.account.tokens().await.unwrap();
+        let tokens = site.account.tokens().await.unwrap();
         let of = |token: &TokenWithSecret| {
             let found = tokens.iter().find(|view| view.id == token.view.id);
             found.unwrap().last_used_at
         };
         (of(&one), of(&other))
     };
-    door.enters(&one).await.unwrap();
-    door.enters(&other).await.unwrap();
+    site.enters(&one).await.unwrap();
+    site.enters(&other).await.unwrap();
     assert_eq!(used().await, (None, None), "a request does not wait for it");
-    let early = door.folder.now();
-    door.memoir.write_uses().await.unwrap();
+    let early = site.folder.now();
+    site.memoir.write_uses().await.unwrap();
     assert_eq!(used().await, (Some(early), Some(early)));
 
     // A process that is late with what it has seen.
-    let late = door.folder.open().memoir;
+    let late = site.folder.open().memoir;
     late.authenticate(one.secret.expose())
         .await
         .unwrap()
         .unwrap();
-    door.folder.pass_a_minute();
-    door.enters(&one).await.unwrap();
-    let now = door.folder.now();
-    door.memoir.write_uses().await.unwrap();
+    site.folder.pass_a_minute();
+    site.enters(&one).await.unwrap();
+    let now = site.folder.now();
+    site.memoir.write_uses().await.unwrap();
     late.write_uses().await.unwrap();
     assert_eq!(used().await, (Some(now), Some(early)));
     // Ending it takes no use back either.
-    door.account
+    site.account
         .revoke_token(one.view.id, &person())
         .await
         .unwrap();
@@ -313,8 +313,8 @@ async fn spec_5_5_uses_are_written_together_and_never_go_back() {
 
 #[tokio::test]
 async fn spec_5_5_what_is_no_token_opens_nothing_and_leaves_no_trace() {
-    let door = Door::new().await;
-    let token = door.first().await;
+    let site = Site::new().await;
+    let token = site.first().await;
     let secret = token.secret.expose();
     let cut = &secret[..secret.len() - 1];
     let longer = format!("{secret}A");
@@ -329,34 +329,34 @@ async fn spec_5_5_what_is_no_token_opens_nothing_and_leaves_no_trace() {
         "memoir_\0",
         " ",
     ] {
-        assert!(door.memoir.authenticate(wrong).await.unwrap().is_none());
+        assert!(site.memoir.authenticate(wrong).await.unwrap().is_none());
     }
-    door.memoir.write_uses().await.unwrap();
-    assert_eq!(door.account.tokens().await.unwrap()[0].last_used_at, None);
+    site.memoir.write_uses().await.unwrap();
+    assert_eq!(site.account.tokens().await.unwrap()[0].last_used_at, None);
 }
 
 #[tokio::test]
 async fn spec_5_5_the_files_hold_digests_of_tokens_and_no_password() {
     const PASSWORD: &str = "a goldfinch at the window";
-    let door = Door::new().await;
+    let site = Site::new().await;
     let mut secrets = vec![PASSWORD.to_owned()];
     for token in [
-        door.first().await,
-        door.account
+        site.first().await,
+        site.account
             .create_token(None, &crate::installation::OWNER)
             .await
             .unwrap(),
     ] {
-        door.enters(&token).await.unwrap();
+        site.enters(&token).await.unwrap();
         secrets.push(token.secret.expose().to_owned());
     }
-    door.memoir.write_uses().await.unwrap();
+    site.memoir.write_uses().await.unwrap();
     let password = Password::from_text(PASSWORD).unwrap();
-    door.account
+    site.account
         .create_user("Ada", password, &crate::installation::OWNER)
         .await
         .unwrap();
-    for file in std::fs::read_dir(door.folder.path()).unwrap() {
+    for file in std::fs::read_dir(site.folder.path()).unwrap() {
         let path = file.unwrap().path();
         let bytes = std::fs::read(&path).unwrap();
         for secret in &secrets {
@@ -370,53 +370,53 @@ async fn spec_5_5_the_files_hold_digests_of_tokens_and_no_password() {
 
 #[tokio::test]
 async fn spec_5_5_tokens_of_one_account_are_not_those_of_another() {
-    let door = Door::new().await;
-    door.memoir
+    let site = Site::new().await;
+    site.memoir
         .create_account("lab", &crate::installation::OWNER)
         .await
         .unwrap();
-    let theirs = door.memoir.account("lab").await.unwrap();
-    let token = door.first().await;
+    let theirs = site.memoir.account("lab").await.unwrap();
+    let token = site.first().await;
     assert_eq!(theirs.tokens().await.unwrap(), []);
     let revoked = theirs.revoke_token(token.view.id, &person()).await;
     assert!(matches!(revoked, Err(Error::NoToken(_))));
-    assert!(door.enters(&token).await.is_some());
+    assert!(site.enters(&token).await.is_some());
 }
 
 #[tokio::test]
 async fn spec_5_6_tokens_of_one_agent_are_not_those_of_another() {
-    let door = Door::new().await;
-    let other = agent_of(&door.memoir, "owl").await;
-    let token = door.first().await;
-    door.account
+    let site = Site::new().await;
+    let other = agent_of(&site.memoir, "owl").await;
+    let token = site.first().await;
+    site.account
         .create_token(None, &crate::installation::OWNER)
         .await
         .unwrap();
-    let own = door.agent.tokens().await.unwrap();
+    let own = site.agent.tokens().await.unwrap();
     assert_eq!(own, std::slice::from_ref(&token.view));
     assert_eq!(other.tokens().await.unwrap(), []);
     let revoked = other.revoke_token(token.view.id, &person()).await;
     assert!(matches!(revoked, Err(Error::NoToken(_))));
-    assert!(door.enters(&token).await.is_some());
+    assert!(site.enters(&token).await.is_some());
     let revoke = async || {
-        let revoked = door.agent.revoke_token(token.view.id, &person()).await;
+        let revoked = site.agent.revoke_token(token.view.id, &person()).await;
         revoked.unwrap().revoked_at
     };
     let at = revoke().await;
     assert!(at.is_some());
-    assert!(door.enters(&token).await.is_none());
+    assert!(site.enters(&token).await.is_none());
     // Once more is no error, and no other end.
     assert_eq!(revoke().await, at);
-    assert!(door.agent.verify().await.unwrap().valid);
+    assert!(site.agent.verify().await.unwrap().valid);
 }
 
 #[tokio::test]
 async fn spec_5_4_the_tokens_of_an_erased_agent_open_nothing() {
-    let door = Door::new().await;
-    let token = door.first().await;
-    door.agent.erase(&person()).await.unwrap();
-    assert!(door.enters(&token).await.is_none());
-    let revoked = door
+    let site = Site::new().await;
+    let token = site.first().await;
+    site.agent.erase(&person()).await.unwrap();
+    assert!(site.enters(&token).await.is_none());
+    let revoked = site
         .account
         .revoke_token(token.view.id, &person())
         .await
@@ -426,19 +426,19 @@ async fn spec_5_4_the_tokens_of_an_erased_agent_open_nothing() {
 
 #[tokio::test]
 async fn spec_5_5_an_administrator_has_a_name_of_its_own_and_a_password() {
-    let door = Door::new().await;
+    let site = Site::new().await;
     let right = || Password::from_text("correct horse battery").unwrap();
     let wrong = || Password::from_text("correct horse batterx").unwrap();
-    assert!(!door.memoir.has_users().await.unwrap());
-    let ada = door
+    assert!(!site.memoir.has_users().await.unwrap());
+    let ada = site
         .account
         .create_user(" Ada ", right(), &crate::installation::OWNER)
         .await
         .unwrap();
     assert_eq!(ada.name, "Ada");
-    assert!(door.memoir.has_users().await.unwrap());
+    assert!(site.memoir.has_users().await.unwrap());
     for taken in ["Ada", "ADA", "ada "] {
-        let made = door
+        let made = site
             .account
             .create_user(taken, wrong(), &crate::installation::OWNER)
             .await;
@@ -446,14 +446,14 @@ async fn spec_5_5_an_administrator_has_a_name_of_its_own_and_a_password() {
     }
     for name in ["Ada", " ada ", "ADA"] {
         assert!(
-            door.account
+            site.account
                 .with_password(name, right())
                 .await
                 .unwrap()
                 .is_some()
         );
         assert!(
-            door.account
+            site.account
                 .with_password(name, wrong())
                 .await
                 .unwrap()
@@ -461,18 +461,18 @@ async fn spec_5_5_an_administrator_has_a_name_of_its_own_and_a_password() {
         );
     }
     assert!(
-        door.account
+        site.account
             .with_password("Grace", right())
             .await
             .unwrap()
             .is_none()
     );
-    // Elsewhere nobody has that name, and it is free.
-    door.memoir
+    // In another account no user has that name, and it is free.
+    site.memoir
         .create_account("lab", &crate::installation::OWNER)
         .await
         .unwrap();
-    let theirs = door.memoir.account("lab").await.unwrap();
+    let theirs = site.memoir.account("lab").await.unwrap();
     assert!(
         theirs
             .with_password("Ada", right())
@@ -488,13 +488,13 @@ async fn spec_5_5_an_administrator_has_a_name_of_its_own_and_a_password() {
 
 #[tokio::test]
 async fn spec_5_5_the_hash_of_a_password_is_sealed() {
-    let door = Door::new().await;
+    let site = Site::new().await;
     let password = Password::from_text("correct horse battery").unwrap();
-    door.account
+    site.account
         .create_user("Ada", password, &crate::installation::OWNER)
         .await
         .unwrap();
-    for file in std::fs::read_dir(door.folder.path()).unwrap() {
+    for file in std::fs::read_dir(site.folder.path()).unwrap() {
         let path = file.unwrap().path();
         let bytes = std::fs::read(&path).unwrap();
         let is_found = bytes.windows(8).any(|window| window == b"argon2id");

@@ -131,7 +131,7 @@ async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
     let ended = now(&wren, request.id).await;
     assert_eq!(ended.state, AccessState::Expired);
     assert_eq!(ended.reads, 3);
-    // One entry tells who read how much and why.
+    // One entry states who read how much and why.
     let journal = wren.journal().await;
     let [entry] = journal.as_slice() else {
         panic!("{} entries", journal.len());
@@ -212,7 +212,7 @@ async fn spec_5_2_access_ends_by_itself_and_so_does_a_request_without_an_answer(
     wren.clock.advance(7 * 24 * 60 * MINUTE - MINUTE);
     assert_eq!(wren.memoir.expire_access().await.unwrap(), 1);
     assert_eq!(now(&wren, unanswered.id).await.state, AccessState::Expired);
-    // Nobody was let in, and there is nothing to tell.
+    // No access was granted, and there is nothing to report.
     assert_eq!(wren.journal().await.len(), 1);
     let answer = answer(&wren, unanswered.id, true).await;
     assert!(matches!(
@@ -241,9 +241,9 @@ async fn spec_5_2_an_answer_that_comes_too_late_ends_the_request_instead() {
 async fn spec_5_2_only_the_agent_answers_and_only_an_administrator_asks() {
     let wren = TestAgent::new(&MEMORIES).await;
     let request = asked(&wren, &reading(AccessScope::Core, 30)).await;
-    for nobody in [person(), other_administrator(), Actor::system()] {
+    for other in [person(), other_administrator(), Actor::system()] {
         let agent = &wren.agent;
-        let answer = agent.answer_access(request.id, true, None, &nobody).await;
+        let answer = agent.answer_access(request.id, true, None, &other).await;
         assert_eq!(refusal(answer), "forbidden");
     }
     assert_eq!(now(&wren, request.id).await.state, AccessState::Asked);
@@ -324,7 +324,7 @@ async fn spec_5_2_access_is_revoked_by_the_agent_or_any_administrator_at_once_in
         assert!(entry.contains("2 reads"), "{entry}");
     }
     assert_eq!(wren.journal().await.len(), 3);
-    // One that was not answered yet can be taken back, too, and is then answered no more.
+    // A waiting request can be revoked, too, and is then decided no more.
     let request = asked(&wren, &reading(AccessScope::All, 60)).await;
     wren.agent
         .revoke_access(request.id, &person())
@@ -584,7 +584,7 @@ async fn spec_5_2_a_clock_that_stands_still_does_not_extend_access() {
     assert_eq!(now(&wren, request.id).await.state, AccessState::Expired);
     assert_eq!(wren.memoir.expire_access().await.unwrap(), 0);
 
-    // Nor where nobody looks.
+    // Nor without any read.
     let (wren, request) = clock_trick(20, |wren| wren.clock.pass(40 * MINUTE)).await;
     assert_eq!(wren.memoir.expire_access().await.unwrap(), 1);
     assert_eq!(now(&wren, request.id).await.state, AccessState::Expired);
@@ -621,10 +621,7 @@ async fn spec_5_2_clocks_that_differ_by_a_breath_end_nothing() {
     let (wren, _) = clock_trick(59, |wren| wren.clock.put_back(breath)).await;
     assert!(sees(&wren, 1).await);
     wren.clock.advance(MINUTE);
-    assert!(
-        !sees(&wren, 1).await,
-        "by the clock that nobody sets it is over"
-    );
+    assert!(!sees(&wren, 1).await, "by the monotonic clock it is over");
 }
 
 #[tokio::test]
@@ -781,7 +778,7 @@ async fn spec_5_5_a_later_token_is_asked_of_the_agent_and_made_once() {
         ["access_used", "memory_saved", "token_created"]
     );
 
-    // A grant that nobody used in time is none.
+    // A grant that was not used in time is void.
     granted(&wren, &draft(AccessKind::Token { expires_at: None })).await;
     wren.clock.advance(60 * MINUTE);
     assert_eq!(refusal(make(person(), None).await), "consent_required");
@@ -823,7 +820,7 @@ async fn spec_4_4_an_administrators_shredding_is_done_with_the_agents_yes() {
     answer(&wren, refused.id, false).await.unwrap();
     let done = answer(&wren, request.id, true).await.unwrap();
     assert_eq!(done.state, AccessState::Done);
-    // As one: the answer and the shredding, in the name of whoever asked.
+    // Both in one step: the consent and the shredding, in the name of the administrator who requested it.
     let actions = wren.actions().await;
     assert_eq!(
         &actions[actions.len() - 2..],
@@ -924,7 +921,7 @@ async fn spec_5_2_a_model_that_fails_is_asked_again_later() {
     let script = wren.script([broken(), broken(), Turn::text("YES")]);
     assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
     assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
-    assert_eq!(script.requests().len(), 1, "not at once");
+    assert_eq!(script.requests().len(), 1, "not immediately");
     wren.clock.advance(4 * MINUTE);
     assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
     wren.clock.advance(4 * MINUTE);
@@ -981,7 +978,7 @@ async fn spec_5_2_what_questions_used_that_came_to_nothing_stands_with_the_answe
     assert_eq!(model_calls(&wren).await, 3);
 }
 
-/// The calls that the record of the agent's answer tells of.
+/// The calls in the record of the agent's decision.
 async fn model_calls(wren: &TestAgent) -> u64 {
     let filter = RecordFilter {
         actions: vec![Action::AccessGranted],
@@ -1151,18 +1148,18 @@ async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
     let request = granted(&wren, &reading(AccessScope::Core, 60)).await;
     let intruder = rusqlite::Connection::open(folder.database()).unwrap();
     // In a file of the intruder's own: the form of the database is as it was.
-    let aside = format!(
-        "ATTACH '{}' AS aside;",
-        folder.path().join("aside").display()
+    let attach = format!(
+        "ATTACH '{}' AS outside;",
+        folder.path().join("outside").display()
     );
-    let keep = "CREATE TABLE aside.kept AS SELECT * FROM access_requests";
-    intruder.execute_batch(&format!("{aside} {keep}")).unwrap();
+    let keep = "CREATE TABLE outside.kept AS SELECT * FROM access_requests";
+    intruder.execute_batch(&format!("{attach} {keep}")).unwrap();
     wren.agent.revoke_access(request.id, &me()).await.unwrap();
     drop(wren);
     crate::installation::intrude(&folder.database(), |connection| {
         connection
             .execute_batch(&format!(
-                "{aside} REPLACE INTO access_requests SELECT * FROM aside.kept"
+                "{attach} REPLACE INTO access_requests SELECT * FROM outside.kept"
             ))
             .unwrap();
     });
@@ -1180,7 +1177,7 @@ async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
     );
 }
 
-/// Whoever asks for something else and takes it back, as often as they like, makes no no forgotten.
+/// Requesting something else and revoking it, however often, resets no count of refusals.
 #[tokio::test]
 async fn spec_5_2_a_no_counts_behind_any_number_of_requests_that_were_taken_back() {
     let wren = TestAgent::new(&MEMORIES).await;
@@ -1229,7 +1226,7 @@ async fn spec_5_2_after_a_no_the_same_or_more_waits_and_longer_with_each_no() {
         assert_eq!(refusal(again(&core, &person()).await), "refused_before");
         wren.clock.advance(Duration::from_secs(1));
     }
-    // A yes to as much ends the count, and a no is none to what is less.
+    // Consent to as much ends the count, and a refusal does not count against a request for less.
     let request = asked(&wren, &core).await;
     answer(&wren, request.id, true).await.unwrap();
     wren.agent.revoke_access(request.id, &me()).await.unwrap();
@@ -1238,7 +1235,7 @@ async fn spec_5_2_after_a_no_the_same_or_more_waits_and_longer_with_each_no() {
     asked(&wren, &core).await;
     wren.clock.advance(DAY);
     asked(&wren, &read(AccessScope::All)).await;
-    // What a clock said that has been put back keeps nobody waiting for years.
+    // A time from before a clock was set back blocks no request for years.
     wren.clock.put_forward(DAY * 10_000);
     let request = asked(&wren, &core).await;
     answer(&wren, request.id, false).await.unwrap();

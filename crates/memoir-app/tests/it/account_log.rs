@@ -1,4 +1,4 @@
-//! The log of an account: what it tells, what it does not, and what it names (SPEC 4.2, 5.5).
+//! The log of an account: what it records, what it omits, and what it names (SPEC 4.2, 5.5).
 
 use std::sync::Arc;
 
@@ -202,7 +202,7 @@ async fn spec_5_5_a_removed_user_who_was_put_back_is_named_and_one_who_is_gone_t
     });
     log.is_named("is missing").await;
     assert!(log.memoir.is_closed().await.unwrap());
-    // Nobody is made the first one again.
+    // A second first user is refused.
     let first = log.account.create_first_user("Eve", password(OTHER)).await;
     assert!(first.unwrap().is_none());
 }
@@ -338,7 +338,7 @@ async fn spec_5_5_closing_or_opening_that_breaks_off_in_the_middle_leaves_it_clo
     keys.execute_batch("DROP TRIGGER broken").unwrap();
     assert!(log.memoir.is_closed().await.unwrap());
     assert_eq!(last().await, Some(Action::InstallationOpened));
-    // Whoever opens it may be about to write it there.
+    // A process that opens it may be about to write it there.
     log.memoir.finish().await.unwrap();
     assert_eq!(last().await, Some(Action::InstallationOpened));
     for _ in 0..2 {

@@ -82,7 +82,7 @@ async fn spec_2_5_a_reflection_of_a_clock_far_ahead_keeps_none_back() {
     wren.clock.advance(DAY);
     let account = wren.memoir.account("default").await.unwrap();
     assert_eq!(account.due_jobs().await.unwrap().len(), 1);
-    // What is dated ahead is in no context, where it would never fade.
+    // A memory dated in the future is in no context, where it would never expire.
     let context = wren.agent.context(None).await.unwrap();
     let text = context.text.expose();
     assert!(

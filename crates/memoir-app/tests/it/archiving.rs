@@ -53,7 +53,7 @@ pub async fn archivist() -> TestAgent {
         (Field::CoreTokenBudget, Some("1000")),
         (Field::RefinementThreshold, Some("0.5")),
     ];
-    // By the agent itself, so that no journal entry tells it.
+    // By the agent itself, so that no journal entry reports it.
     wren.agent.configure(&settings, &me()).await.unwrap();
     wren.clock.advance(Duration::from_secs(60));
     wren
@@ -509,7 +509,7 @@ async fn spec_4_3_a_rewind_that_takes_a_constitutional_memory_out_of_core_is_on_
     assert_eq!(
         record.words.data.expose()["unprotected"],
         1,
-        "the record tells it"
+        "the record states it"
     );
     verify(&wren, 8, 6).await;
 }

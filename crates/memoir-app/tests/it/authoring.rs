@@ -90,7 +90,7 @@ async fn spec_5_1_what_an_agent_wrote_stays_hidden_when_an_administrator_brings_
     assert_eq!(prompt(&wren).await.as_deref(), Some(LONG));
     let seen = serde_json::to_string(&agent.show().await.unwrap()).unwrap();
     assert!(!seen.contains("garden"), "{seen}");
-    // However often: whoever brings it back has not written it.
+    // However often: restoring a value is not writing it.
     for _ in 0..2 {
         agent
             .undo_setting(Field::SystemPrompt, &person())

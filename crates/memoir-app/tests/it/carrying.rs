@@ -183,7 +183,7 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
         "where it came from nothing changed"
     );
 
-    // It can travel on, under two names at once.
+    // It can be moved on, under two names simultaneously.
     let sealed = agent.archive(passphrase()).await.unwrap();
     for name in ["first", "second"] {
         account

@@ -206,7 +206,7 @@ async fn an_access(wren: &TestAgent) {
     wren.remember("The end of it.").await;
 }
 
-/// What a conversation tells, which is to be noted once.
+/// The content of a conversation, which is to be noted once.
 const TOLD: &str = "Ann's sister is called Mira.";
 
 async fn hand_over(wren: &TestAgent) {

@@ -19,7 +19,7 @@ use serde_json::json;
 
 use crate::installation::{TestAgent, complete, delete, person, settings, state, sweep};
 
-const DOUBLES: [&str; 6] = [
+const DUPLICATES: [&str; 6] = [
     "Marta prefers linen thread for the spine of every book.",
     "marta prefers linen thread for the spine of every book",
     "The workshop opens at nine, and Joaquín is always there first.",
@@ -30,7 +30,7 @@ const DOUBLES: [&str; 6] = [
 
 #[tokio::test]
 async fn spec_3_15_a_session_ends_with_what_was_measured() {
-    let wren = TestAgent::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DUPLICATES).await;
     let (driven, seen) = wren.refine([delete(2), complete()]).await;
     assert_eq!(state(&driven), State::Completed);
     let session = driven;
@@ -79,7 +79,7 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
 
 #[tokio::test]
 async fn spec_3_3_a_refusal_is_recorded_and_not_asked_again() {
-    let wren = TestAgent::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DUPLICATES).await;
     wren.script([Turn::text("No. I want to rest.")]);
     let driven = wren
         .seen()
@@ -91,7 +91,7 @@ async fn spec_3_3_a_refusal_is_recorded_and_not_asked_again() {
     assert_eq!(
         wren.kept().await.len(),
         6,
-        "doubles are put together only after consent"
+        "duplicates are merged only after consent"
     );
     assert_eq!(
         wren.actions().await.last().unwrap(),
@@ -108,7 +108,7 @@ async fn spec_3_3_a_refusal_is_recorded_and_not_asked_again() {
 
 #[tokio::test]
 async fn spec_3_16_a_model_that_stops_is_reminded_once() {
-    let wren = TestAgent::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DUPLICATES).await;
     let (driven, seen) = wren
         .refine([delete(2), Turn::text("That was it."), complete()])
         .await;
@@ -120,7 +120,7 @@ async fn spec_3_16_a_model_that_stops_is_reminded_once() {
         1
     );
 
-    let wren = TestAgent::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DUPLICATES).await;
     let (driven, _) = wren
         .refine([delete(2), Turn::text("Done."), delete(99), Turn::text("")])
         .await;
@@ -137,7 +137,7 @@ async fn spec_3_16_a_model_that_stops_is_reminded_once() {
 
 #[tokio::test]
 async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
-    let wren = TestAgent::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DUPLICATES).await;
     let script = wren.script([
         Turn::text("<thinking>Should I? Let me see").cut(),
         Turn::text("YES"),
@@ -171,7 +171,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
     );
 
     // A clear yes is one, whatever would have followed.
-    let wren = TestAgent::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DUPLICATES).await;
     wren.script([Turn::text("YES, since I").cut(), complete()]);
     let driven = wren
         .seen()
@@ -180,7 +180,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
         .unwrap();
     assert_eq!(state(&driven), State::Completed);
 
-    let wren = TestAgent::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DUPLICATES).await;
     let cut = || Turn::text("Let me think about").cut();
     let (driven, _) = wren
         .refine([delete(2), cut(), cut(), cut(), complete()])
@@ -201,7 +201,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
 
 #[tokio::test]
 async fn spec_3_16_a_call_that_was_typed_as_text_is_named_in_the_reminder() {
-    let wren = TestAgent::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DUPLICATES).await;
     let script = wren.script([
         Turn::text("YES"),
         Turn::text("```json\n{\"name\": \"delete_memory\", \"arguments\": {\"id\": 2}}\n```"),
@@ -250,7 +250,7 @@ async fn spec_3_16_the_limit_of_tokens_grows_with_the_ledger() {
 
 #[tokio::test]
 async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
-    let wren = TestAgent::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DUPLICATES).await;
     let (driven, _) = wren
         .refine([
             delete(99),
@@ -265,7 +265,7 @@ async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
     let read = wren.agent.session(id).await.unwrap();
     assert_eq!(read.refused_calls, 4);
 
-    // The agent that drives itself sees them at once; the store has them with the next thing written.
+    // The agent that drives itself reads them immediately; the store gets them with the next write.
     wren.clock.advance(std::time::Duration::from_secs(1));
     let (session, _) = wren.agent.open_own(Mode::Full).await.unwrap();
     let stored = || async {
@@ -295,7 +295,7 @@ async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
 
 #[tokio::test]
 async fn spec_3_8_oddities_of_models_are_ordinary() {
-    let wren = TestAgent::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DUPLICATES).await;
     let (driven, seen) = wren
         .refine([
             Turn::malformed_call("delete_memory", "{\"id\": 2"),
@@ -329,7 +329,7 @@ async fn spec_3_8_oddities_of_models_are_ordinary() {
 
 #[tokio::test]
 async fn spec_3_16_every_call_of_a_flood_is_answered_and_few_are_carried_out() {
-    let wren = TestAgent::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DUPLICATES).await;
     let flood = (0..500).map(|_| ("search_memories", json!({"query": "cat"})));
     let script = {
         let (driven, _) = wren.refine([Turn::calls(flood), complete()]).await;
@@ -341,7 +341,7 @@ async fn spec_3_16_every_call_of_a_flood_is_answered_and_few_are_carried_out() {
 
 #[tokio::test]
 async fn spec_3_13_the_breaker_undoes_the_whole_session() {
-    let wren = TestAgent::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DUPLICATES).await;
     wren.agent
         .configure(
             &[(
@@ -353,7 +353,7 @@ async fn spec_3_13_the_breaker_undoes_the_whole_session() {
         .await
         .unwrap();
     let before = {
-        // The double is put together before the session's mass is fixed, and stays so.
+        // The duplicate is merged before the session's core size is fixed, and stays merged.
         let (driven, _) = wren.refine([complete()]).await;
         assert_eq!(state(&driven), State::Completed);
         wren.memories().await
@@ -400,7 +400,7 @@ async fn spec_3_13_the_breaker_undoes_the_whole_session() {
 
 #[tokio::test(start_paused = true)]
 async fn spec_3_16_failing_providers_are_asked_again_with_growing_waits() {
-    let wren = TestAgent::with(&DOUBLES, InstallationSettings::default()).await;
+    let wren = TestAgent::with(&DUPLICATES, InstallationSettings::default()).await;
     let unavailable = || {
         Turn::Error(ModelError::Unavailable {
             outage: Outage::Status(500),
@@ -434,7 +434,7 @@ async fn spec_3_16_failing_providers_are_asked_again_with_growing_waits() {
 
 #[tokio::test(start_paused = true)]
 async fn spec_3_16_a_provider_that_stays_away_fails_the_session_and_the_edits_stay() {
-    let wren = TestAgent::with(&DOUBLES, InstallationSettings::default()).await;
+    let wren = TestAgent::with(&DUPLICATES, InstallationSettings::default()).await;
     let outage = || {
         Turn::Error(ModelError::Unavailable {
             outage: Outage::Connect,
@@ -500,7 +500,7 @@ async fn spec_3_16_each_limit_abandons_the_session() {
             "cost_limit",
         ),
     ] {
-        let wren = TestAgent::with(&DOUBLES, with(limits)).await;
+        let wren = TestAgent::with(&DUPLICATES, with(limits)).await;
         let turns: Vec<Turn> = std::iter::once(delete(2))
             .chain((0..9).map(|_| search()))
             .collect();
@@ -511,7 +511,7 @@ async fn spec_3_16_each_limit_abandons_the_session() {
         );
         wren.check().await;
     }
-    let wren = TestAgent::with(&DOUBLES, InstallationSettings::default()).await;
+    let wren = TestAgent::with(&DUPLICATES, InstallationSettings::default()).await;
     let slow = search().after(Duration::from_secs(16 * 60));
     let (driven, _) = wren.refine([slow]).await;
     assert_eq!(driven.end_reason, Some("time_limit"));
@@ -519,7 +519,7 @@ async fn spec_3_16_each_limit_abandons_the_session() {
 
 #[tokio::test]
 async fn spec_3_17_a_session_for_duplicates_has_four_tools() {
-    let wren = TestAgent::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DUPLICATES).await;
     let options = RefineOptions {
         mode: Mode::DedupOnly,
         ..RefineOptions::default()
@@ -558,7 +558,7 @@ async fn spec_3_1_without_core_memories_there_is_nothing_to_refine() {
 
 #[tokio::test]
 async fn spec_2_2_without_a_model_a_session_is_refused() {
-    let wren = TestAgent::with(&DOUBLES, settings()).await;
+    let wren = TestAgent::with(&DUPLICATES, settings()).await;
     wren.agent
         .configure(
             &[(memoir_domain::agent::Field::Model, None)],
@@ -576,7 +576,7 @@ async fn spec_2_2_without_a_model_a_session_is_refused() {
 
 #[tokio::test]
 async fn spec_3_16_a_usage_beyond_all_measure_ends_the_session_and_breaks_nothing() {
-    let wren = TestAgent::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DUPLICATES).await;
     wren.script([
         Turn::text("YES").with_usage(u64::MAX, u64::MAX),
         delete(2).with_usage(u64::MAX, u64::MAX),
@@ -593,7 +593,7 @@ async fn spec_3_16_a_usage_beyond_all_measure_ends_the_session_and_breaks_nothin
 
 #[tokio::test]
 async fn spec_3_3_an_agent_is_asked_once_by_two_sweeps_at_once() {
-    let wren = TestAgent::new(&DOUBLES).await;
+    let wren = TestAgent::new(&DUPLICATES).await;
     wren.clock.advance(Duration::from_secs(7 * 86_400));
     let account = wren.memoir.account("default").await.unwrap();
     // This sweep is busy with another agent while that one comes to ours.
@@ -613,7 +613,7 @@ async fn spec_3_3_an_agent_is_asked_once_by_two_sweeps_at_once() {
     assert_eq!(wren.seen().session_page(None, 10).await.unwrap().len(), 1);
 }
 
-/// Far more than a context of so many tokens holds; the last two are doubles.
+/// Far more than a context of so many tokens holds; the last two are duplicates.
 const SMALL_CONTEXT_TOKENS: u32 = 8_000;
 
 async fn outgrown(settings: InstallationSettings) -> TestAgent {
@@ -666,7 +666,7 @@ async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
         let ModelMessage::User(question) = &asked.messages[0] else {
             panic!("the first message is the question")
         };
-        assert!(question.expose().contains("41"), "the counts are told");
+        assert!(question.expose().contains("41"), "the counts are stated");
     }
 }
 
@@ -685,12 +685,12 @@ async fn spec_3_3_the_built_in_refiner_is_shown_every_memory() {
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
         .unwrap();
-    // It consents only to what it sees, and the doubles are the newest of all.
+    // It consents only to what it can read, and the duplicates are the newest of all.
     assert_eq!(state(&driven), State::Completed);
     assert_eq!(wren.kept().await.len(), 40);
 }
 
-/// SPEC 3.4, 5.1: what follows from which texts are equal tells an administrator nothing of the agent's.
+/// SPEC 3.4, 5.1: effects of equal texts reveal nothing of the agent's to an administrator.
 #[tokio::test]
 async fn spec_5_1_code_in_place_of_a_model_does_not_tell_whether_a_guess_is_right() {
     const SECRET: &str = "The PIN of the safe is 4821, as Marta told me.";
@@ -707,8 +707,8 @@ async fn spec_5_1_code_in_place_of_a_model_does_not_tell_whether_a_guess_is_righ
             wren.agent.configure(&guard, &person()).await.unwrap();
             for (text, actor) in [
                 (SECRET, Actor::agent("wren")),
-                (DOUBLES[2], Actor::agent("wren")),
-                (DOUBLES[3], Actor::agent("wren")),
+                (DUPLICATES[2], Actor::agent("wren")),
+                (DUPLICATES[3], Actor::agent("wren")),
                 (guess, Actor::administrator("curious")),
             ] {
                 let input = MemoryInput {

@@ -640,7 +640,7 @@ async fn spec_5_3_no_vector_stands_unsealed_on_the_disk_and_none_opens_in_anothe
     assert_eq!(anew.agent.make_vectors().await.unwrap().made, 2);
     change("UPDATE memory_vectors SET model = 'lab:large'");
     refused().await;
-    // What it made of an earlier wording serves nobody.
+    // The vector of an earlier text is useless.
     change("UPDATE memory_vectors SET model = 'lab:small', version = version + 1");
     assert_eq!(process().await.ask("honey").await, (vec![], SOME));
 }
@@ -671,7 +671,7 @@ async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_
         "{told}"
     );
     is_silent(&wren).await;
-    // Nobody answers in its place.
+    // No other model answers in its place.
     let (them, me) = (person(), me());
     let answer = wren.agent.answer_access(request.id, true, None, &them);
     assert_eq!(answer.await.unwrap_err().code(), "forbidden");
@@ -685,14 +685,14 @@ async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_
     wren.clock.advance(Duration::from_secs(400 * 86_400));
     wren.memoir.expire_access().await.unwrap();
     assert_eq!(wren.ask("honey").await.1, ALL);
-    // A yes to one server or model is none to another.
-    let aside = format!("{elsewhere}/aside");
-    let other = Embedding::on(&installation, &aside, settings("lab:small")).await;
+    // Consent to one server or model does not cover another.
+    let other_path = format!("{elsewhere}/elsewhere");
+    let other = Embedding::on(&installation, &other_path, settings("lab:small")).await;
     is_silent(&other).await;
     let other = Embedding::on(&installation, &elsewhere, settings("lab:large")).await;
     let made = other.agent.make_vectors().await.unwrap();
     assert_eq!(made.made, 0);
-    // Taken back, it counts at once.
+    // A revocation is effective immediately.
     wren.agent.revoke_access(request.id, &me).await.unwrap();
     is_silent(&wren).await;
     let memories = wren.agent.seen_by(Viewer::Agent).memories(false).await;
@@ -751,7 +751,7 @@ async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
     };
     let forbidden = Some(Meaning::NotAllowed);
     let wren = at(&elsewhere, "lab:small").await;
-    // Each time an entry of the journal tells the agent that it is over, and gets its vector the next time.
+    // Each time a journal entry reports the end to the agent, and gets its vector the next time.
     for (memories, who) in [(2, me()), (3, person())] {
         let id = wren.agree().await;
         assert_eq!(wren.agent.make_vectors().await.unwrap().made, memories);
@@ -762,7 +762,7 @@ async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
         assert_eq!(wren.ask("honey").await, (vec![], forbidden));
         assert_eq!(wren.agent.make_vectors().await.unwrap().made, 0);
     }
-    // Taken back while the server answers: what it made comes too late.
+    // Revoked while the server responds: its vectors come too late.
     let id = wren.agree().await;
     let asked = Arc::new(tokio::sync::Notify::new());
     let (go_on, waits) = std::sync::mpsc::channel::<()>();
@@ -784,13 +784,13 @@ async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
     // what the other one made.
     wren.agree().await;
     assert_eq!(wren.agent.make_vectors().await.unwrap().made, 5);
-    let moved = at(&format!("{elsewhere}/aside"), "lab:small").await;
+    let moved = at(&format!("{elsewhere}/elsewhere"), "lab:small").await;
     assert_eq!(moved.ask("honey").await, (vec![], forbidden));
     assert_eq!(moved.agent.make_vectors().await.unwrap().made, 0);
     assert_eq!(moved.vectors("lab:small").await, NONE);
 }
 
-/// A step that says when it is asked, and answers when it is told to.
+/// A step that signals its request, and responds on a signal.
 fn held() -> (
     ServerStep,
     Arc<tokio::sync::Notify>,
@@ -1023,7 +1023,7 @@ async fn spec_6_4_a_no_is_not_worn_out_by_asking() {
     let again = wren.agent.request_embeddings(&purpose, &person()).await;
     assert_eq!(again.unwrap_err().code(), "refused_before");
     assert_eq!(wren.ask("hot").await.1, Some(Meaning::NotAllowed));
-    // On this machine nobody need be asked.
+    // On this machine no consent is needed.
     let server = ScriptedServer::always(model());
     let local = Embedding::new(&server).await;
     let needless = local.agent.request_embeddings(&purpose, &person()).await;

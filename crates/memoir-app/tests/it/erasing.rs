@@ -320,8 +320,8 @@ async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
     assert_eq!(code(wren.agent.erase(&person()).await), "erased");
 }
 
-/// Keeps everybody from destroying keys, and nobody from using them: another program has given the key store a
-/// log, in which they would stay.
+/// Prevents the destruction of keys, but not their use: another program has given the key store a log, in which they
+/// would stay.
 fn hold_up(folder: &InstallationFolder) -> Connection {
     let program = Connection::open(folder.key_file()).unwrap();
     let log = program.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0));
@@ -360,7 +360,7 @@ async fn spec_6_2_an_erasing_that_was_interrupted_is_found_and_finished_by_whoev
         format!("{name} is erased on the record, and its key is there")
     );
 
-    // What stands in the way is told, and stops nothing else.
+    // The obstacle is reported, and stops nothing else.
     let held_up = hold_up(&folder);
     let tried = wren.memoir.finish().await.unwrap();
     assert_eq!((tried.erased, tried.left.len()), (0, 1));
@@ -457,7 +457,7 @@ async fn spec_5_4_no_new_agent_of_the_name_hides_one_whose_key_is_there() {
     account.create_agent("WREN", &[], &person()).await.unwrap();
     assert!(folder.keys.key(wren.agent.scope()).unwrap().is_none());
 
-    // A row that somebody changed keeps its key, and its name.
+    // A row that was tampered with keeps its key, and its name.
     let magpie = account
         .create_agent("magpie", &[], &person())
         .await
@@ -494,7 +494,7 @@ async fn spec_5_4_an_agent_with_a_running_session_is_not_erased() {
         // A thread of its own: this one is in the middle of the session.
         let runtime = runtime.clone();
         let thread = std::thread::spawn(move || {
-            let tell = runtime.block_on(async {
+            let refused = runtime.block_on(async {
                 let now = other.memoir.now();
                 [
                     code(other.agent.erase(&person()).await),
@@ -508,7 +508,7 @@ async fn spec_5_4_an_agent_with_a_running_session_is_not_erased() {
                     code(other.agent.archive(passphrase()).await),
                 ]
             });
-            tried.send(tell).unwrap();
+            tried.send(refused).unwrap();
         });
         thread.join().unwrap();
         complete()
@@ -700,7 +700,7 @@ async fn spec_4_4_two_memories_and_what_they_were_merged_into_are_each_shredded(
         assert!(verified.valid, "{number}: {verified:?}");
     }
     assert_eq!(left, 0);
-    // The undo finds what it can give back, and that is none of these.
+    // The undo finds what it can restore, and none of these.
     folder.pass_a_minute();
     let undone = agent.roll_back(merged.id, true, &person()).await;
     assert!(undone.is_ok(), "{undone:?}");
@@ -796,7 +796,7 @@ async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_with_the_next_start() {
     assert!(wren.agent.verify().await.unwrap().valid);
 }
 
-/// A process that goes on running, and to which nobody writes, takes them out all the same.
+/// A process that continues without writes removes them all the same.
 #[tokio::test]
 async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_once_the_reader_has_gone() {
     let folder = new_folder();
@@ -848,15 +848,15 @@ async fn a_row_that_only_says_that_it_was_erased_is_found() {
     assert_eq!(code(reached.lens().memories(true).await), "erased");
 }
 
-/// What is sealed under a key that is in no file any more could be read by nobody once this process has ended.
+/// Data sealed under a key that is in no file would be unreadable once this process has ended.
 #[tokio::test]
 async fn spec_6_2_nothing_is_acknowledged_once_the_key_store_was_taken_away() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     wren.remember("Marta prefers linen thread.").await;
     let account = wren.memoir.account("default").await.unwrap();
-    let (path, aside) = (folder.key_file(), folder.path().join("aside"));
-    fs::rename(&path, &aside).unwrap();
+    let (path, moved) = (folder.key_file(), folder.path().join("moved"));
+    fs::rename(&path, &moved).unwrap();
     let agent = &wren.agent;
     let message = HandedMessage {
         id: "1".into(),
@@ -887,7 +887,7 @@ async fn spec_6_2_nothing_is_acknowledged_once_the_key_store_was_taken_away() {
         1,
         "reading goes on"
     );
-    fs::rename(&aside, &path).unwrap();
+    fs::rename(&moved, &path).unwrap();
     assert_eq!(agent.show().await.unwrap().name, "wren");
     assert_eq!(account.users().await.unwrap().len(), 0);
     assert_eq!(account.tokens().await.unwrap().len(), 0);

@@ -1,4 +1,4 @@
-//! An agent in an installation of its own, what tests do with it, and what somebody does to its files who is not Memoir.
+//! An agent in an installation of its own, helpers for tests, and tampering with its files.
 
 use std::{
     ops::Deref,
@@ -27,7 +27,7 @@ use memoir_vault::KeyStore;
 use rusqlite::Connection;
 use serde_json::json;
 
-/// Whoever types commands on a machine of their own.
+/// A user who types commands on their own machine.
 pub static OWNER: LazyLock<Actor> = LazyLock::new(Actor::owner);
 
 /// Counts instead of drawing, so that runs can be repeated.
@@ -56,7 +56,7 @@ impl Deref for TestAgent {
     }
 }
 
-/// Those of an installation that tries again at once.
+/// The settings of an installation that retries immediately.
 pub fn settings() -> InstallationSettings {
     InstallationSettings {
         limits: SessionLimits {
@@ -263,7 +263,7 @@ pub fn state(session: &SessionFacts) -> State {
     session.state
 }
 
-/// Runs every due session of the account, and tells how many there were.
+/// Runs every due session of the account, and returns their number.
 pub async fn sweep(account: &memoir_app::Account) -> usize {
     let due = account.due_agents().await.unwrap();
     let count = due.len();
@@ -281,7 +281,7 @@ pub async fn sweep(account: &memoir_app::Account) -> usize {
     count
 }
 
-/// Opens the database as somebody would who is not Memoir: nothing is checked, and no trigger fires.
+/// Opens the database like an intruder: nothing is checked, and no trigger fires.
 pub fn intrude(path: &Path, tamper: impl FnOnce(&Connection)) {
     let connection = Connection::open(path).unwrap();
     connection

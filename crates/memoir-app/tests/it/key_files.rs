@@ -30,10 +30,10 @@ async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
     let old = second.keys.key_id();
     let writer = first.agent.clone();
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
-    let (tell, mut told) = tokio::sync::watch::channel(0);
+    let (sent, mut told) = tokio::sync::watch::channel(0);
     let writing = tokio::spawn(async move {
         let mut saved = 0;
-        // Bounded, should nobody stop it.
+        // Bounded, in case the test does not stop it.
         while saved < 5_000 && stopped.try_recv().is_err() {
             writer
                 .save(&[input("Meanwhile.")], &person())
@@ -49,7 +49,7 @@ async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
                     .len(),
                 saved + 1
             );
-            tell.send_replace(saved);
+            sent.send_replace(saved);
             tokio::task::yield_now().await;
         }
         saved

@@ -88,8 +88,7 @@ async fn spec_3_2_a_session_left_behind_is_closed_by_the_next_start() {
     wren.check().await;
 }
 
-/// SPEC 3.2: what is refused while a session runs is done where nobody holds that session any more; and nothing else
-/// closes it.
+/// SPEC 3.2: what is refused while a session runs succeeds once its lease has lapsed; and nothing else closes it.
 #[tokio::test]
 async fn spec_3_2_a_session_left_behind_is_in_the_way_of_nothing() {
     for what in ["check", "edit", "replace", "undo", "preview", "rewind"] {
@@ -273,7 +272,8 @@ async fn what_one_process_knows_never_outlives_what_another_wrote() {
         call("update_memory", rewrite.clone()).await["type"],
         "updated"
     );
-    // A stricter threshold of another process counts at once (SPEC 2.7), for an edit that would hold before.
+    // A stricter threshold of another process is effective immediately (SPEC 2.7), for an edit that the old one
+    // allowed.
     let strict = [(
         memoir_domain::agent::Field::RefinementThreshold,
         Some("0.99"),

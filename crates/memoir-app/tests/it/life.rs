@@ -297,7 +297,7 @@ async fn handed_over_by(kind: ActorKind, told: &str) -> TestAgent {
 #[tokio::test(start_paused = true)]
 async fn spec_3_4_what_an_administrator_handed_over_is_put_together_with_nothing_of_the_agents() {
     let told = "Ann's sister is called Mira.";
-    for (kind, doubles) in [
+    for (kind, copies) in [
         (ActorKind::Administrator, 2),
         (ActorKind::Owner, 1),
         (ActorKind::Agent, 1),
@@ -308,7 +308,7 @@ async fn spec_3_4_what_an_administrator_handed_over_is_put_together_with_nothing
         let noted = noted.iter().find(|one| one.number.0 == 2).unwrap();
         assert_eq!(noted.origin, Origin::Conversation);
         wren.refine([complete()]).await;
-        assert_eq!(wren.kept().await.len(), doubles, "{kind:?}");
+        assert_eq!(wren.kept().await.len(), copies, "{kind:?}");
         assert!(wren.agent.verify().await.unwrap().valid);
     }
 }
@@ -462,13 +462,13 @@ async fn spec_2_6_of_the_agent_and_its_model_one_saves() {
 #[tokio::test(start_paused = true)]
 async fn spec_3_4_what_an_administrator_handed_over_stays_theirs_where_the_agent_reads_it_itself() {
     let told = "Ann's sister is called Mira.";
-    for (kind, doubles) in [(ActorKind::Administrator, 2), (ActorKind::Agent, 1)] {
+    for (kind, copies) in [(ActorKind::Administrator, 2), (ActorKind::Agent, 1)] {
         let wren = handed_over_by(kind, told).await;
         let part = wren.agent.read_part().await.unwrap().part.unwrap();
         let core = [CoreNote::Text(told.into())];
         wren.agent.note_part(&part, &[], &core).await.unwrap();
         wren.refine([complete()]).await;
-        assert_eq!(wren.kept().await.len(), doubles, "{kind:?}");
+        assert_eq!(wren.kept().await.len(), copies, "{kind:?}");
     }
 }
 
@@ -773,7 +773,7 @@ async fn spec_5_4_what_waits_goes_with_the_agent() {
         wren.agent.erase(&person()).await.unwrap();
     };
     let (read, ()) = tokio::join!(reading, erasing);
-    assert!(read.is_err(), "there is nobody left to remember it");
+    assert!(read.is_err(), "no agent is left to remember it");
     assert_eq!(script.requests().len(), 1);
     let mut schedule = LifeSchedule::default();
     assert_eq!(schedule.due(&wren.memoir, 4).await.unwrap(), []);

@@ -3,7 +3,7 @@
     clippy::unwrap_used,
     clippy::print_stdout,
     unreachable_pub,
-    reason = "helpers of tests fail the test, and a child that is killed tells how far it came"
+    reason = "helpers of tests fail the test, and a killed child reports how far it came"
 )]
 
 mod access;

@@ -46,7 +46,7 @@ async fn spec_3_18_an_agent_opens_edits_and_completes_its_own_session() {
         (session.state, session.driver, session.model.as_deref()),
         (State::Open, Driver::Agent, None)
     );
-    assert_eq!(opened.duplicates_removed, 1, "the knife finds no doubles");
+    assert_eq!(opened.duplicates_removed, 1, "no duplicate is found");
     assert_eq!(session.pre_session_tokens, Some(opened.pre_session_tokens));
     let prompt = opened.prompt.text();
     assert!(prompt.expose().contains(MEMORIES[5]));
@@ -357,7 +357,7 @@ async fn spec_3_18_the_breaker_takes_all_of_the_agents_own_session_back() {
     assert_eq!(wren.memories().await.len(), before.len());
     let ended = wren.agent.session(session).await.unwrap();
     assert_eq!(ended.state, State::RolledBack);
-    assert_eq!(wren.journal().await.len(), 1, "the agent is told");
+    assert_eq!(wren.journal().await.len(), 1, "the agent is notified");
     assert!(wren.agent.verify().await.unwrap().valid);
 }
 
@@ -396,7 +396,7 @@ async fn spec_3_18_the_mode_holds_for_the_agents_own_session() {
     let update = json!({"id": 1, "content": "The press needs oil."});
     let refused = call(&wren.agent, session.id, "update_memory", update).await;
     assert_eq!(refused["code"], "mode");
-    // Nobody else says what it says, so that it is no duplicate.
+    // No other memory says the same, so it is no duplicate.
     let refused = call(&wren.agent, session.id, "delete_memory", json!({"id": 6})).await;
     assert_eq!(refused["code"], "mode");
 }

@@ -184,7 +184,7 @@ async fn spec_3_2_another_worker_goes_on_with_the_edits_and_the_measure_that_are
     assert_eq!(
         wren.memoir.close_lapsed_sessions().await.unwrap(),
         0,
-        "nobody died"
+        "no worker died"
     );
 
     // Another process, which knows nothing of the first one's calls.
@@ -226,7 +226,7 @@ async fn spec_3_17_another_worker_goes_on_with_a_rehearsal_on_its_copy() {
     let script = again.script([delete(1), complete()]);
     let driven = drive(&take(&again).await.unwrap()).await;
     assert_eq!((driven.id, driven.state), (id, State::Completed));
-    assert_eq!(driven.edits, 1, "what is deleted on the copy is not there");
+    assert_eq!(driven.edits, 1, "it is missing on the copy");
     assert_eq!(script.requests().len(), 2, "it is not asked again");
     assert_eq!(again.kept().await, [1, 2, 3, 4, 5, 6]);
     again.agent.apply_rehearsal(id, &person()).await.unwrap();
@@ -248,7 +248,7 @@ async fn spec_3_13_the_breaker_measures_from_before_the_first_worker() {
     assert_eq!(
         wren.kept().await,
         [1, 2, 3, 4, 5, 6],
-        "both workers' edits are taken back"
+        "both workers' edits are rolled back"
     );
     wren.check().await;
 }
@@ -373,8 +373,8 @@ async fn spec_3_17_a_queued_rehearsal_changes_nothing_and_is_active() {
 async fn spec_3_16_a_model_that_cannot_be_used_ends_the_session_as_failed_on_the_record() {
     let wren = TestAgent::new(&MEMORIES).await;
     let id = queued(&wren).await;
-    let nobody = memoir_model::Providers::new(std::collections::BTreeMap::new()).unwrap();
-    let other = wren.another_process().with_models(Arc::new(nobody)).memoir;
+    let none = memoir_model::Providers::new(std::collections::BTreeMap::new()).unwrap();
+    let other = wren.another_process().with_models(Arc::new(none)).memoir;
     let taken = other.take_up(wren.agent.scope(), id).await.unwrap();
     assert!(taken.is_none());
     let ended = wren.agent.session(id).await.unwrap();

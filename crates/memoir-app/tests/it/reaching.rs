@@ -1,4 +1,4 @@
-//! Finding an agent, its sessions and its memories, and nobody else's (SPEC 5.3, 5.6).
+//! Finding an agent, its sessions and its memories, and none of another agent (SPEC 5.3, 5.6).
 
 use memoir_app::{Error, Handling, OwnAgent};
 use memoir_domain::{

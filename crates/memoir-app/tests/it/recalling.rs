@@ -226,7 +226,7 @@ async fn spec_5_3_indexes_stay_under_their_limit_and_the_longest_unused_goes_fir
         built + 1,
         "the first is not"
     );
-    assert_eq!(again().await, 1, "and it is told that it was wanted still");
+    assert_eq!(again().await, 1, "and it is marked as still wanted");
 }
 
 #[tokio::test]

@@ -143,15 +143,15 @@ async fn spec_5_1_what_applying_would_do_is_told_without_words() {
         .await;
     assert!(matches!(stale, Err(Error::Changed)), "{stale:?}");
     let seen = look().await;
-    let mass = *seen.outcome.as_ref().unwrap();
+    let size = *seen.outcome.as_ref().unwrap();
     let now = async || agent.show().await.unwrap().counts.core_tokens;
-    assert_eq!(mass.core_tokens_before, now().await);
+    assert_eq!(size.core_tokens_before, now().await);
     let applied = agent
         .as_seen(seen.newest_seq)
         .apply_rehearsal(id, &person())
         .await
         .unwrap();
-    assert_eq!(mass.core_tokens_after, now().await);
+    assert_eq!(size.core_tokens_after, now().await);
     let seen = look().await;
     assert_eq!(seen.applied_by, Some(applied.session.id));
     assert!(seen.outcome.is_err());

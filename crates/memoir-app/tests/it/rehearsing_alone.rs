@@ -120,7 +120,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
         "as it is"
     );
     assert_eq!(wren.memories().await[..6], before[..]);
-    // Nothing but its end is on the record (SPEC 3.16), and the agent is told nothing of what did not happen.
+    // Only its end is recorded (SPEC 3.16), and the agent gets no report of what did not happen.
     let mut expected = log;
     expected.extend(["memory_saved", "memory_refinement_complete"].map(str::to_owned));
     assert_eq!(wren.actions().await, expected);
@@ -177,7 +177,7 @@ async fn furnished() -> TestAgent {
         (Field::CoreTokenBudget, Some("1000")),
         (Field::RefinementThreshold, Some("0.6")),
     ];
-    // One journal entry tells the agent: #16.
+    // One journal entry reports it to the agent: #16.
     wren.agent.configure(&settings, &person()).await.unwrap();
     wren
 }
@@ -236,7 +236,7 @@ async fn spec_3_17_a_rehearsal_answers_every_call_as_the_session_would() {
     let before = rehearsed.memories().await;
     let (own, opened) = real.agent.open_own(Mode::Full).await.unwrap();
     let (copy, copied) = rehearsed.agent.rehearse_own(Mode::Full).await.unwrap();
-    // It is told that it rehearses, and nothing else is different.
+    // Its prompt says that it rehearses, and nothing else is different.
     assert_eq!(opened.prompt.user, copied.prompt.user);
     let without = |text: &str| {
         let (before, rest) = text.split_once("## A rehearsal").unwrap();
@@ -402,7 +402,7 @@ async fn spec_3_17_edits_that_do_not_hold_any_more_are_named_with_those_that_dep
     let now = facts().await;
     assert_eq!(named(&now.not_applied), expected);
     assert_eq!(now.edits, 5);
-    let mass = now.outcome.unwrap();
+    let size = now.outcome.unwrap();
     let applied = wren.agent.apply_rehearsal(id, &person()).await.unwrap();
     assert_eq!(named(&applied.not_applied), expected);
     let session = &applied.session;
@@ -414,7 +414,7 @@ async fn spec_3_17_edits_that_do_not_hold_any_more_are_named_with_those_that_dep
         ),
         (1, 1, 1)
     );
-    assert_eq!(session.post_session_tokens, Some(mass.core_tokens_after));
+    assert_eq!(session.post_session_tokens, Some(size.core_tokens_after));
     // #5 is no duplicate any more, since #4 is discarded.
     assert_eq!(wren.kept().await, [1, 2, 3, 5, 6, 7]);
     let untouched = wren.seen().memory(Number(7)).await.unwrap();

@@ -65,7 +65,7 @@ async fn is_valid(wren: &TestAgent) {
 async fn keeper(memories: &[&str]) -> TestAgent {
     let wren = TestAgent::new(&[]).await;
     let guard = [(Field::LossGuard, None)];
-    // By the agent itself, so that no journal entry tells it.
+    // By the agent itself, so that no journal entry reports it.
     wren.agent.configure(&guard, &me()).await.unwrap();
     for memory in memories {
         wren.clock.advance(Duration::from_secs(60));

@@ -153,7 +153,7 @@ impl Month {
         agent.save(&[input], &person()).await.unwrap();
     }
 
-    /// Looks at the schedule every half hour up to that time, and runs what is queued at once.
+    /// Runs the schedule every half hour up to that time, and each queued session immediately.
     async fn until(&mut self, time: &str) {
         let time: Timestamp = time.parse().unwrap();
         while self.clock.now() < time {
@@ -195,7 +195,7 @@ impl Month {
         self.schedulers = [0; 2].map(|_| Scheduler::new(self.memoir.clone(), 4));
     }
 
-    /// When the agent was asked, why, and how it ended. Nobody is asked but in a session.
+    /// When the agent was asked, why, and how it ended. Agents are asked only in sessions.
     async fn of(&self, name: &str) -> Vec<String> {
         let agent = self.account.agent(name).await.unwrap();
         let mut sessions = agent
@@ -260,7 +260,7 @@ async fn spec_3_1_each_agent_is_asked_as_often_as_it_should_be_over_a_month() {
     let empty = month.account.agent("empty").await.unwrap();
     empty.save(&[journal], &person()).await.unwrap();
 
-    // `no-growing` is over its trigger from the start, and was never asked: at once, at 12:30.
+    // `no-growing` is over its trigger from the start, and was never asked: immediately, at 12:30.
     month.until("2026-09-30T18:00:00Z").await;
     // From 1200 to 1300 tokens: asked again, but not within 24 hours.
     month.remember("no-growing", 100).await;

@@ -62,7 +62,7 @@ const CANARIES: [(&str, &str); 32] = [
     ("the name of an unknown tool", "brachvogel22q"),
     ("a purpose", "regenpfeifer31q"),
     ("a reason for an answer", "wasserralle32q"),
-    ("what somebody said", "ziegenmelker41q"),
+    ("what a person said", "ziegenmelker41q"),
     ("who said it", "rotschwanz42q"),
     ("a message's identifier", "braunkehl43q"),
     ("what was noted of it", "dorngras44q"),
@@ -213,7 +213,7 @@ fn with(content: String) -> MemoryInput {
 }
 
 /// Puts every word where it belongs.
-async fn tell(wren: &TestAgent, said: &mut Said) {
+async fn fill(wren: &TestAgent, said: &mut Said) {
     let agent = &wren.agent;
     let prompt = |field, what| (field, text_with(what, "a prompt that nobody else may read"));
     let prompts = [
@@ -454,14 +454,14 @@ async fn archive(wren: &TestAgent, said: &mut Said) {
         .unwrap();
 }
 
-/// One message that was read, one that waits, one that was given up, and answers of no use.
+/// One message that was read, one that waits, one that failed permanently, and useless responses.
 async fn talk(wren: &TestAgent, said: &mut Said) {
     let agent = &wren.agent;
     let message = |id: &str| HandedMessage {
         id: format!("{} {id}", canary("a message's identifier")).into(),
         at: None,
         speaker: text_with("who said it", "the neighbours").into(),
-        text: text_with("what somebody said", "the weather").into(),
+        text: text_with("what a person said", "the weather").into(),
     };
     said.value(&message("a"));
     said.value(
@@ -632,7 +632,7 @@ async fn provoke(
     said.value(&answer);
 }
 
-/// Everything that whoever has the key may read, and everything that was written, as one text.
+/// Everything that the holder of the key may read, and everything that was written, as one text.
 async fn plain(wren: &TestAgent) -> String {
     let agent = &wren.agent;
     let mut all: Vec<Value> = Vec::new();
@@ -657,11 +657,11 @@ async fn plain(wren: &TestAgent) -> String {
     Value::from(all).to_string()
 }
 
-/// These are told to nobody, and kept nowhere but for conversations that wait: the words of what was
-/// shredded, and what a model or a person said that came to nothing.
+/// Reported nowhere, and kept only in waiting conversations: shredded text, and text of a model or a person that had no
+/// effect.
 const KEPT_NOWHERE: [&str; 8] = [
     "a query",
-    "what somebody said",
+    "what a person said",
     "who said it",
     "a message's identifier",
     "a refused argument",
@@ -676,7 +676,7 @@ async fn spec_5_3_no_word_of_an_agents_stands_in_any_file() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     let mut said = Said::default();
-    tell(&wren, &mut said).await;
+    fill(&wren, &mut said).await;
     wren.memoir.checkpoint().await.unwrap();
     rotate_key_file(&folder.master_key_file(), &wren.keys).unwrap();
 
@@ -730,7 +730,7 @@ async fn spec_5_1_no_word_of_an_agents_is_traced() {
     let folder = crate::installation::new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     let mut said = Said::default();
-    tell(&wren, &mut said).await;
+    fill(&wren, &mut said).await;
     let account = wren.memoir.account("default").await.unwrap();
     drop(wren);
     crate::installation::intrude(&folder.database(), |connection| {
@@ -764,13 +764,13 @@ async fn spec_5_1_no_word_of_an_agents_is_traced() {
     assert_eq!(found(traced.as_bytes()), [] as [&str; 0], "{traced}");
 }
 
-/// What is wrong with a row is told by its place, and never by what stands in it.
+/// A faulty row is named by its place, and never by its contents.
 #[tokio::test]
 async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
     let folder = crate::installation::new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     let mut said = Said::default();
-    tell(&wren, &mut said).await;
+    fill(&wren, &mut said).await;
     drop(wren);
     let word = canary("a refused argument");
     // Words in the open where none belong, as from a broken import by hand.

@@ -34,7 +34,7 @@ async fn wren_on(server: &ScriptedServer) -> TestAgent {
         ..memoir_app::MemoryInput::default()
     };
     wren.agent.save(&[entry], &person()).await.unwrap();
-    // The default guard, chosen by the agent itself, so that no journal entry tells it.
+    // The default guard, chosen by the agent itself, so that no journal entry reports it.
     let guard = [(Field::LossGuard, None)];
     let me = Actor::agent("wren");
     wren.agent.configure(&guard, &me).await.unwrap();

@@ -1,5 +1,4 @@
-//! What an administrator is told of how a memory has fared (SPEC 5.1), on a story whose figures are
-//! counted by hand.
+//! The history of a memory as an administrator reads it (SPEC 5.1), on a story whose figures are counted by hand.
 
 use std::time::Duration;
 
@@ -40,8 +39,8 @@ async fn refine(wren: &TestAgent, turns: impl IntoIterator<Item = Turn>) -> (Ses
     (driven.id, state(&driven))
 }
 
-/// Saves, a session, one that the breaker undoes, a discarding and restoring, a rewind, a session that is
-/// undone, a refusal, a shredding, and doubles. Its beginning and end, and how the days began.
+/// Saves, a session, one that the breaker undoes, a discarding and restoring, a rewind, a session that is undone, a
+/// refusal, a shredding, and duplicates. Returns its beginning and end, and how the days began.
 async fn live(wren: &TestAgent) -> Vec<Timestamp> {
     let first = "2026-03-04T12:00:00Z".parse().unwrap();
     let mut days = vec![first, day(wren)];
@@ -246,7 +245,7 @@ async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
         .await
         .unwrap();
     assert_eq!(part.points[0].core_tokens, 1_000);
-    // The mass before a time is found behind records that tell none.
+    // The core size before a time is found behind records without one.
     let quiet = day(&wren);
     for minutes in 0..600 {
         let budget = (5_000 + minutes).to_string();

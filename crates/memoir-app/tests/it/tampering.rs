@@ -1,4 +1,4 @@
-//! Whatever is changed in the database by somebody else than Memoir is found and named (SPEC 4.2, 5.3).
+//! Every modification of the database outside Memoir is found and named (SPEC 4.2, 5.3).
 //!
 //! One agent with a long story, another one beside it, and a copy of the database for each way of tampering
 //! with it. "Yesterday" is the database as it was after the first half of the story.
@@ -41,9 +41,9 @@ const TABLES: [&str; 7] = [
     "log_leaves",
 ];
 
-/// Tables that hold an agent's identifier and nothing of what it is: who may come in, and what waits to be
-/// read. Of the latter see below. Of what is kept of a long log, see `verifying.rs`; of vectors, which can be made
-/// again and of which no record tells, `embedding.rs`.
+/// Tables that hold an agent's identifier and nothing of its state: tokens, and messages that wait to be read, for
+/// which see below. For the summaries of a long log see `verifying.rs`; for vectors, which can be made again and are in
+/// no record, `embedding.rs`.
 const LEFT_OUT: [&str; 5] = [
     "log_summaries",
     "memory_vectors",
@@ -200,7 +200,7 @@ async fn spec_4_2_what_was_not_tampered_with_is_valid() {
         "a copy of the whole database fits itself: {}",
         verdict.text()
     );
-    assert!(!verdict.grew(), "only what is kept outside tells");
+    assert!(!verdict.grew(), "only an outside copy shows it");
     let growth = verdict.growth.unwrap();
     assert!(growth.problem.unwrap().contains("cut off"));
 }
@@ -702,11 +702,11 @@ async fn spec_5_3_nothing_is_moved_or_copied_from_one_agent_to_another() {
 
 /// An update of the keys of all rows of a table: by way of a copy, since it meets itself on the way.
 fn exchange_agents(connection: &Connection, table: &str, sql: &str) {
-    let aside = sql.replace(table, "aside");
+    let moved = sql.replace(table, "moved");
     connection
         .execute_batch(&format!(
-            "CREATE TEMP TABLE aside AS SELECT * FROM {table}; {aside}; DELETE FROM {table};
-             INSERT INTO {table} SELECT * FROM aside; DROP TABLE aside;"
+            "CREATE TEMP TABLE moved AS SELECT * FROM {table}; {moved}; DELETE FROM {table};
+             INSERT INTO {table} SELECT * FROM moved; DROP TABLE moved;"
         ))
         .unwrap();
 }
@@ -812,7 +812,7 @@ async fn spec_4_2_records_cannot_be_cut_off_left_out_or_put_in() {
             "record {forged}: it was changed: its hash does not fit"
         )]);
     }
-    // One that is forged as well as anybody can who has no key: its hash fits the one before it.
+    // The best forgery without a key: its hash fits the one before it.
     let verdict = evidence
         .judge(|connection| forge_record(connection, evidence))
         .await;
@@ -926,7 +926,7 @@ async fn spec_4_2_what_is_put_back_as_it_was_is_found() {
         verdict.names(&[named]);
         assert!(verdict.grew(), "the log over all heads is as it was");
     }
-    // All of one agent, and the log over all heads: it fits itself, and only the checkpoint tells.
+    // All of one agent, and the log over all heads: it is consistent, and only the checkpoint shows it.
     let verdict = evidence
         .judge(|connection| put_back(evidence, connection, PutBack::AgentAndLeaves))
         .await;
@@ -949,7 +949,7 @@ fn put_rows_back(path: &Path, from: &Path, table: &str, rows: &str) {
     });
 }
 
-/// The chain cannot tell of an old row; what the log tells of can.
+/// The chain cannot show an old row; the contents of the log can.
 #[tokio::test]
 async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
     let folder = new_folder();
@@ -1031,7 +1031,7 @@ async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
     assert!(folder.open_at(&today).memoir.verify_all().await.unwrap()[0].valid);
 }
 
-/// Of an erased agent nobody has the key: what is left to verify is its log, and that it ends as it must.
+/// The key of an erased agent is gone: only its log remains to be verified, and its end.
 #[tokio::test]
 async fn spec_5_4_a_change_in_the_log_of_an_erased_agent_is_found_and_named() {
     /// Columns of the agent's row that its log vouches for.
@@ -1162,7 +1162,7 @@ async fn spec_4_2_a_forged_log_over_all_heads_is_found() {
         .await;
     verdict.names(&["the log over all heads has another hash for this record"]);
     assert!(verdict.grew(), "added to at its end");
-    // One more, of nobody.
+    // One more, of no agent.
     let verdict = evidence
         .judge(|connection| {
             let next = leaves(connection);
@@ -1203,20 +1203,20 @@ async fn spec_4_2_an_agent_that_was_taken_away_is_missed() {
         .judge(|connection| take_away(connection, true))
         .await;
     assert!(verdict.is_valid(), "{}", verdict.text());
-    assert!(!verdict.grew(), "only what is kept outside tells");
+    assert!(!verdict.grew(), "only an outside copy shows it");
 }
 
 fn renumber_leaves(connection: &Connection) {
     connection
         .execute_batch(
-            "CREATE TEMP TABLE aside AS SELECT * FROM log_leaves ORDER BY position; DELETE FROM log_leaves;
-             INSERT INTO log_leaves SELECT rowid - 1, agent_id, seq, head, recorded_at FROM aside;
-             DROP TABLE aside;",
+            "CREATE TEMP TABLE moved AS SELECT * FROM log_leaves ORDER BY position; DELETE FROM log_leaves;
+             INSERT INTO log_leaves SELECT rowid - 1, agent_id, seq, head, recorded_at FROM moved;
+             DROP TABLE moved;",
         )
         .unwrap();
 }
 
-/// SPEC 5.5: whoever can write to the database cannot let anybody in.
+/// SPEC 5.5: write access to the database gives no access to Memoir.
 #[tokio::test]
 async fn spec_5_5_a_token_that_memoir_did_not_write_opens_nothing() {
     let folder = new_folder();
@@ -1312,7 +1312,7 @@ async fn spec_5_3_a_message_that_was_changed_is_not_read() {
                 .unwrap()
                 .is_empty()
         );
-        // Whoever mends the row is not kept waiting by a claim.
+        // A repair of the row is not delayed by a lease.
         assert_eq!(
             agent.transcript().await.unwrap().absorbed,
             u64::from(!sql.contains("'pending'"))
@@ -1363,7 +1363,7 @@ async fn spec_5_5_a_browsers_row_given_to_another_user_lets_nobody_in() {
     assert!(entered.unwrap().is_none());
 }
 
-/// What only looks at rows would not see it: nothing that is stored is another.
+/// A check of the rows alone would not find it: nothing stored differs.
 #[tokio::test]
 async fn spec_4_2_a_changed_form_of_the_database_is_named_by_verifying_and_by_the_doctor() {
     let folder = new_folder();
@@ -1608,8 +1608,8 @@ async fn spec_3_12_a_row_that_was_removed_changed_or_swapped_is_named_at_every_r
         ),
         // Two texts exchanged.
         (
-            "CREATE TEMP TABLE aside AS SELECT number, body FROM memories; \
-             UPDATE memories SET body = (SELECT body FROM aside WHERE aside.number = 3 - memories.number) \
+            "CREATE TEMP TABLE moved AS SELECT number, body FROM memories; \
+             UPDATE memories SET body = (SELECT body FROM moved WHERE moved.number = 3 - memories.number) \
              WHERE number IN (1, 2)"
                 .to_owned(),
             &[],

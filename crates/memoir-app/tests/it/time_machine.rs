@@ -145,7 +145,7 @@ async fn undone(wren: &TestAgent) -> BTreeSet<SessionId> {
     undone.map(|session| session.id).collect()
 }
 
-/// Goes to a moment, looks, and where it is told to goes back to where it was.
+/// Goes to a moment, checks the state, and returns to the previous one on request.
 async fn rewind(wren: &TestAgent, moment: &Moment, shredded: &[u64], stay: bool, done: &mut Done) {
     let before = kept(wren, shredded).await;
     let just_before = wren.memoir.now();
@@ -162,7 +162,7 @@ async fn rewind(wren: &TestAgent, moment: &Moment, shredded: &[u64], stay: bool,
     );
     let point = Some(memoir_app::Point::Time(moment.at));
     let seen = wren.agent.look_back(point).await.unwrap();
-    // What is shredded since is stood for by nobody, at any time.
+    // A memory shredded since has no replacement, at any time.
     assert_eq!(
         MemoryCounts::from(seen.then),
         moment.tally,
@@ -520,7 +520,7 @@ async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
     assert!(matches!(again, Error::NotUndoable { .. }), "{again}");
     folder.pass_a_minute();
     agent.rewind(before_rewind, &person()).await.unwrap();
-    assert_eq!(undone(id).await, None, "it is in force again");
+    assert_eq!(undone(id).await, None, "it is effective again");
 
     folder.pass_a_minute();
     let at = folder.now();
@@ -528,7 +528,7 @@ async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
     assert_eq!(undone(id).await, Some(at));
     folder.pass_a_minute();
     agent.rewind(done, &person()).await.unwrap();
-    assert_eq!(undone(id).await, None, "the undo was taken back");
+    assert_eq!(undone(id).await, None, "the undo was undone");
     let shown = agent.session(id).await.unwrap();
     assert_eq!(
         (shown.state, shown.ended_at),

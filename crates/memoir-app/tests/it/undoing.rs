@@ -30,7 +30,7 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
     let before = wren.memories().await;
     let (driven, _) = wren.refine([merge([4, 5]), complete()]).await;
     assert_eq!(wren.kept().await, [1, 2, 3, 7, 6]);
-    let mass = async || wren.agent.show().await.unwrap().counts.core_tokens;
+    let size = async || wren.agent.show().await.unwrap().counts.core_tokens;
     let preview = wren
         .agent
         .preview_roll_back(driven.id, &person())
@@ -42,14 +42,14 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
         (changes.changed, changes.returning, changes.discarded),
         (3, 2, 1)
     );
-    assert_eq!(changes.core_tokens_before, mass().await);
+    assert_eq!(changes.core_tokens_before, size().await);
     let undone = wren
         .agent
         .roll_back(driven.id, false, &person())
         .await
         .unwrap();
     assert!(undone.undone_at.is_some());
-    assert_eq!(changes.core_tokens_after, mass().await);
+    assert_eq!(changes.core_tokens_after, size().await);
     assert_eq!(
         undone.state,
         memoir_domain::session::State::Completed,
@@ -85,8 +85,8 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
 async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
     let wren = TestAgent::new(&MEMORIES).await;
     let before = wren.memories().await;
-    let mass = async || wren.agent.show().await.unwrap().counts.core_tokens;
-    let whole = mass().await;
+    let size = async || wren.agent.show().await.unwrap().counts.core_tokens;
+    let whole = size().await;
     let (first, _) = wren.refine([merge([4, 5]), complete()]).await;
     let (second, _) = wren.refine([delete(7), complete()]).await;
     let preview = wren
@@ -100,7 +100,7 @@ async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
             preview.changes.core_tokens_before,
             preview.changes.core_tokens_after
         ),
-        (mass().await, whole),
+        (size().await, whole),
         "with the later change undone too"
     );
     let refused = wren
@@ -282,12 +282,12 @@ async fn spec_4_3_an_agent_undoes_its_last_session_and_no_earlier_one() {
     let wren = TestAgent::new(&MEMORIES).await;
     let (first, _) = wren.refine([merge([4, 5]), complete()]).await;
     wren.clock.advance(std::time::Duration::from_secs(60));
-    // The second session has the knife, but has written no record yet.
+    // The second session has session tools, but has written no record yet.
     let (second, _) = wren.agent.open_own(Mode::Full).await.unwrap();
     let refused = wren.agent.roll_back_last(first.id, false, &me).await;
     assert!(matches!(refused, Err(Error::NotLastSession)), "{refused:?}");
     assert_eq!(wren.kept().await, [1, 2, 3, 7, 6]);
-    // The first session stays refused after the second one has ended, since the second one had the knife.
+    // The first session stays refused after the second one has ended, since the second one had session tools.
     wren.agent.cancel(second.id, &me).await.unwrap();
     let refused = wren.agent.roll_back_last(first.id, false, &me).await;
     assert!(matches!(refused, Err(Error::NotLastSession)), "{refused:?}");

@@ -1,5 +1,4 @@
-//! Administrators: their second factor, their sign-ins, and rows of theirs that somebody else wrote
-//! (SPEC 5.5).
+//! Administrators: their second factor, their sign-ins, and rows that were tampered with (SPEC 5.5).
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +18,7 @@ fn password(text: &str) -> Password {
     Password::from_text(text).unwrap()
 }
 
-struct Door {
+struct Site {
     folder: InstallationFolder,
     memoir: Memoir,
     account: Account,
@@ -55,23 +54,23 @@ fn typed(text: &str) -> FactorSecret {
     FactorSecret::from_bytes(&bytes).unwrap()
 }
 
-impl Door {
+impl Site {
     async fn new() -> Self {
         let folder = new_folder();
         let memoir = folder.open().memoir;
         let account = memoir.account("default").await.unwrap();
-        let door = Self {
+        let site = Self {
             folder,
             memoir,
             account,
         };
         for name in ["Ada", "Grace"] {
             let made =
-                door.account
+                site.account
                     .create_user(name, password(PASSWORD), &crate::installation::OWNER);
             made.await.unwrap();
         }
-        door
+        site
     }
 
     fn ends(&self) -> Timestamp {
@@ -111,7 +110,7 @@ impl Door {
         self.enters(&made).await.unwrap()
     }
 
-    /// Sets a second factor up for whoever is signed in, who is signed in anew by it.
+    /// Sets a second factor up for the signed-in user, which signs the user in anew.
     async fn set_up(&self, visitor: &SignedInUser) -> (Device, SignedInUser) {
         let offer = visitor.offer_second_factor().await.unwrap();
         let secret = typed(&offer.typed);
@@ -142,34 +141,34 @@ fn is_refused(came_to: &SignIn) -> bool {
 
 #[tokio::test]
 async fn with_a_second_factor_a_password_alone_lets_nobody_in_by_any_door() {
-    let door = Door::new().await;
-    let (device, _) = door.set_up(&door.ada().await).await;
-    door.wait();
-    let code = device.code(door.folder.now());
+    let site = Site::new().await;
+    let (device, _) = site.set_up(&site.ada().await).await;
+    site.wait();
+    let code = device.code(site.folder.now());
     assert!(matches!(
-        door.by_rest("Ada", PASSWORD, None).await,
+        site.by_rest("Ada", PASSWORD, None).await,
         SignIn::CodeNeeded(_)
     ));
     assert!(matches!(
-        door.by_browser("ada", PASSWORD).await,
+        site.by_browser("ada", PASSWORD).await,
         SignIn::CodeNeeded(_)
     ));
-    // Whoever does not know the password learns nothing of the code.
-    assert!(is_refused(&door.by_rest("Ada", OTHER, Some(&code)).await));
+    // Without the password, the response reveals nothing of the code.
+    assert!(is_refused(&site.by_rest("Ada", OTHER, Some(&code)).await));
     assert!(is_refused(
-        &door.by_rest("Ada", PASSWORD, Some(&"000000".into())).await
+        &site.by_rest("Ada", PASSWORD, Some(&"000000".into())).await
     ));
-    assert!(is_in(&door.by_rest("Ada", PASSWORD, Some(&code)).await));
+    assert!(is_in(&site.by_rest("Ada", PASSWORD, Some(&code)).await));
     // Others are as they were, and a code is no hindrance.
-    assert!(is_in(&door.by_rest("Grace", PASSWORD, None).await));
-    assert!(is_in(&door.by_rest("Grace", PASSWORD, Some(&code)).await));
+    assert!(is_in(&site.by_rest("Grace", PASSWORD, None).await));
+    assert!(is_in(&site.by_rest("Grace", PASSWORD, Some(&code)).await));
 }
 
 /// How many of four who send the same code at the same time are let in, by two processes.
-async fn let_in_at_once(door: &Door, code: &PrivateText) -> u32 {
-    let other = door.folder.open().memoir;
-    let attempts = [&door.memoir, &other, &door.memoir, &other].map(|memoir| {
-        let (memoir, code, ends) = (memoir.clone(), code.clone(), door.ends());
+async fn let_in_at_once(site: &Site, code: &PrivateText) -> u32 {
+    let other = site.folder.open().memoir;
+    let attempts = [&site.memoir, &other, &site.memoir, &other].map(|memoir| {
+        let (memoir, code, ends) = (memoir.clone(), code.clone(), site.ends());
         tokio::spawn(async move {
             let attempt = memoir.sign_in(None, "Ada", password(PASSWORD), Some(&code), ends);
             is_in(&attempt.await.unwrap())
@@ -184,99 +183,99 @@ async fn let_in_at_once(door: &Door, code: &PrivateText) -> u32 {
 
 #[tokio::test]
 async fn a_code_counts_once_in_all_processes_and_at_the_same_time() {
-    let door = Door::new().await;
-    let (device, _) = door.set_up(&door.ada().await).await;
+    let site = Site::new().await;
+    let (device, _) = site.set_up(&site.ada().await).await;
     // The one that set it up.
-    let code = device.code(door.folder.now());
+    let code = device.code(site.folder.now());
     assert!(is_refused(
-        &door.by_rest("Ada", PASSWORD, Some(&code)).await
+        &site.by_rest("Ada", PASSWORD, Some(&code)).await
     ));
-    door.wait();
-    let code = device.code(door.folder.now());
-    assert_eq!(let_in_at_once(&door, &code).await, 1);
+    site.wait();
+    let code = device.code(site.folder.now());
+    assert_eq!(let_in_at_once(&site, &code).await, 1);
     // Nor the one before it.
-    let older = device.code(door.folder.now().plus_seconds(-30));
+    let older = device.code(site.folder.now().plus_seconds(-30));
     assert!(is_refused(
-        &door.by_rest("Ada", PASSWORD, Some(&older)).await
+        &site.by_rest("Ada", PASSWORD, Some(&older)).await
     ));
 }
 
 #[tokio::test]
 async fn each_recovery_code_lets_in_once() {
-    let door = Door::new().await;
-    let (device, visitor) = door.set_up(&door.ada().await).await;
+    let site = Site::new().await;
+    let (device, visitor) = site.set_up(&site.ada().await).await;
     let code: PrivateText = device.recovery[0].as_str().into();
-    assert_eq!(let_in_at_once(&door, &code).await, 1);
+    assert_eq!(let_in_at_once(&site, &code).await, 1);
     assert!(is_refused(
-        &door.by_rest("Ada", PASSWORD, Some(&code)).await
+        &site.by_rest("Ada", PASSWORD, Some(&code)).await
     ));
     assert_eq!(visitor.second_factor().await.unwrap(), Some((9, 4)));
     let proven = proven(&visitor, &device.recovery[1]).await;
     let fresh = visitor.renew_recovery_codes(proven).await.unwrap().unwrap();
     let old: PrivateText = device.recovery[2].as_str().into();
-    assert!(is_refused(&door.by_rest("Ada", PASSWORD, Some(&old)).await));
+    assert!(is_refused(&site.by_rest("Ada", PASSWORD, Some(&old)).await));
     let fresh: PrivateText = fresh.expose().next().unwrap().as_str().into();
-    assert!(is_in(&door.by_rest("Ada", PASSWORD, Some(&fresh)).await));
+    assert!(is_in(&site.by_rest("Ada", PASSWORD, Some(&fresh)).await));
 }
 
 #[tokio::test]
 async fn guessing_codes_is_slowed_down_for_good_and_a_recovery_code_helps() {
-    let door = Door::new().await;
-    let (device, _) = door.set_up(&door.ada().await).await;
+    let site = Site::new().await;
+    let (device, _) = site.set_up(&site.ada().await).await;
     let wrong: PrivateText = "000000".into();
     for _ in 0..10 {
         assert!(is_refused(
-            &door.by_rest("Ada", PASSWORD, Some(&wrong)).await
+            &site.by_rest("Ada", PASSWORD, Some(&wrong)).await
         ));
     }
-    door.wait();
+    site.wait();
     // In another process, which counted nothing itself.
-    let other = door.folder.open().memoir;
-    let right = device.code(door.folder.now());
-    let attempt = other.sign_in(None, "Ada", password(PASSWORD), Some(&right), door.ends());
+    let other = site.folder.open().memoir;
+    let right = device.code(site.folder.now());
+    let attempt = other.sign_in(None, "Ada", password(PASSWORD), Some(&right), site.ends());
     let waits = attempt.await.unwrap();
     assert!(matches!(waits, SignIn::Wait { seconds: 870 }), "{waits:?}");
     let code: PrivateText = device.recovery[0].as_str().into();
-    assert!(is_in(&door.by_rest("Ada", PASSWORD, Some(&code)).await));
-    assert!(is_in(&door.by_rest("Ada", PASSWORD, Some(&right)).await));
+    assert!(is_in(&site.by_rest("Ada", PASSWORD, Some(&code)).await));
+    assert!(is_in(&site.by_rest("Ada", PASSWORD, Some(&right)).await));
 }
 
 #[tokio::test]
 async fn what_a_password_alone_gives_opens_nothing_and_ends_soon() {
-    let door = Door::new().await;
-    let (device, _) = door.set_up(&door.ada().await).await;
-    let half = async || match door.by_browser("Ada", PASSWORD).await {
+    let site = Site::new().await;
+    let (device, _) = site.set_up(&site.ada().await).await;
+    let half = async || match site.by_browser("Ada", PASSWORD).await {
         SignIn::CodeNeeded(passage) => passage.expose().to_owned(),
         other => panic!("{other:?}"),
     };
     let passage = half().await;
-    let entered = door.memoir.enter_with_browser(&passage, IDLE_SECONDS);
+    let entered = site.memoir.enter_with_browser(&passage, IDLE_SECONDS);
     assert!(entered.await.unwrap().is_none());
-    assert!(door.memoir.authenticate(&passage).await.unwrap().is_none());
-    let resumed = door.memoir.half_signed_in(&passage).await.unwrap().unwrap();
+    assert!(site.memoir.authenticate(&passage).await.unwrap().is_none());
+    let resumed = site.memoir.half_signed_in(&passage).await.unwrap().unwrap();
     assert_eq!(
         (resumed.account_name(), resumed.name.as_str()),
         ("default", "Ada")
     );
-    door.wait();
-    let code = device.code(door.folder.now());
-    let attempt = door.memoir.sign_in_with_code(&resumed, &code, door.ends());
+    site.wait();
+    let code = device.code(site.folder.now());
+    let attempt = site.memoir.sign_in_with_code(&resumed, &code, site.ends());
     let SignIn::In(made) = attempt.await.unwrap() else {
         panic!("the code is right");
     };
-    assert_eq!(door.enters(&made).await.unwrap().user.name, "Ada");
+    assert_eq!(site.enters(&made).await.unwrap().user.name, "Ada");
     // Changed in any place, or cut off.
     for place in 0..passage.len() {
         let mut other = passage.clone().into_bytes();
         other[place] = if other[place] == b'A' { b'B' } else { b'A' };
         let other = String::from_utf8(other).unwrap();
-        assert!(door.memoir.half_signed_in(&other).await.unwrap().is_none());
+        assert!(site.memoir.half_signed_in(&other).await.unwrap().is_none());
         let cut = &passage[..place];
-        assert!(door.memoir.half_signed_in(cut).await.unwrap().is_none());
+        assert!(site.memoir.half_signed_in(cut).await.unwrap().is_none());
     }
-    door.folder.clock.advance(Duration::from_secs(300));
+    site.folder.clock.advance(Duration::from_secs(300));
     assert!(
-        door.memoir
+        site.memoir
             .half_signed_in(&passage)
             .await
             .unwrap()
@@ -286,30 +285,30 @@ async fn what_a_password_alone_gives_opens_nothing_and_ends_soon() {
 
 #[tokio::test]
 async fn whatever_ends_all_sign_ins_ends_those_by_half_too() {
-    let door = Door::new().await;
-    let (device, _) = door.set_up(&door.ada().await).await;
-    let half = async |with: &str| match door.by_browser("Ada", with).await {
+    let site = Site::new().await;
+    let (device, _) = site.set_up(&site.ada().await).await;
+    let half = async |with: &str| match site.by_browser("Ada", with).await {
         SignIn::CodeNeeded(passage) => passage.expose().to_owned(),
         other => panic!("{other:?}"),
     };
     let enter = async |with: &str| {
-        door.wait();
-        let code = device.code(door.folder.now());
+        site.wait();
+        let code = device.code(site.folder.now());
         let passage = half(with).await;
-        let resumed = door.memoir.half_signed_in(&passage).await.unwrap().unwrap();
-        let attempt = door.memoir.sign_in_with_code(&resumed, &code, door.ends());
+        let resumed = site.memoir.half_signed_in(&passage).await.unwrap().unwrap();
+        let attempt = site.memoir.sign_in_with_code(&resumed, &code, site.ends());
         let SignIn::In(made) = attempt.await.unwrap() else {
             panic!("the code is right");
         };
-        (door.enters(&made).await.unwrap(), made)
+        (site.enters(&made).await.unwrap(), made)
     };
     for what in ["everywhere", "password", "owner", "off"] {
         let with = if what == "off" { OTHER } else { PASSWORD };
         let (visitor, made) = enter(with).await;
         let waiting = half(with).await;
-        let resumed = door.memoir.half_signed_in(&waiting).await.unwrap().unwrap();
-        door.wait();
-        let code = device.code(door.folder.now());
+        let resumed = site.memoir.half_signed_in(&waiting).await.unwrap().unwrap();
+        site.wait();
+        let code = device.code(site.folder.now());
         match what {
             "everywhere" => {
                 visitor.sign_out_everywhere().await.unwrap();
@@ -321,55 +320,55 @@ async fn whatever_ends_all_sign_ins_ends_those_by_half_too() {
             }
             "owner" => {
                 let set =
-                    door.account
+                    site.account
                         .set_password("ada", password(OTHER), &crate::installation::OWNER);
                 set.await.unwrap();
             }
             _ => {
-                door.account
+                site.account
                     .reset_second_factor("ada", &crate::installation::OWNER)
                     .await
                     .unwrap();
             }
         }
-        assert!(door.enters(&made).await.is_none(), "{what}");
-        let after = door.memoir.half_signed_in(&waiting).await.unwrap();
+        assert!(site.enters(&made).await.is_none(), "{what}");
+        let after = site.memoir.half_signed_in(&waiting).await.unwrap();
         assert!(after.is_none(), "{what}");
-        // Nor for whoever looked a moment before.
-        door.wait();
-        let code = device.code(door.folder.now());
-        let late = door.memoir.sign_in_with_code(&resumed, &code, door.ends());
+        // Nor for a proof that was read a moment before.
+        site.wait();
+        let code = device.code(site.folder.now());
+        let late = site.memoir.sign_in_with_code(&resumed, &code, site.ends());
         assert!(is_refused(&late.await.unwrap()), "{what}");
     }
     // It was reset: the password is enough.
-    assert!(is_in(&door.by_browser("Ada", OTHER).await));
+    assert!(is_in(&site.by_browser("Ada", OTHER).await));
 }
 
 #[tokio::test]
 async fn a_token_that_was_signed_in_for_ends_with_the_generation() {
-    let Door { folder, .. } = Door::new().await;
+    let Site { folder, .. } = Site::new().await;
     let store = Arc::new(SqliteStore::open(&folder.database()).unwrap());
     let memoir = folder.open_store(store.clone()).memoir;
     let account = memoir.account("default").await.unwrap();
-    let door = Door {
+    let site = Site {
         folder,
         memoir,
         account,
     };
-    let SignIn::In(token) = door.by_rest("Ada", PASSWORD, None).await else {
+    let SignIn::In(token) = site.by_rest("Ada", PASSWORD, None).await else {
         panic!("no code is needed");
     };
-    let theirs = door.by_rest("Grace", PASSWORD, None).await;
+    let theirs = site.by_rest("Grace", PASSWORD, None).await;
     let SignIn::In(theirs) = theirs else {
         panic!("no code is needed");
     };
     let enters = async |token: &TokenWithSecret| {
-        let entered = door.memoir.authenticate(token.secret.expose()).await;
+        let entered = site.memoir.authenticate(token.secret.expose()).await;
         entered.unwrap().is_some()
     };
     assert!(enters(&token).await);
     // What made it end is one write; that its row says so too comes after it, and may not come at all.
-    let visitor = door.ada().await;
+    let visitor = site.ada().await;
     let refuse = "CREATE TEMP TRIGGER no_revoking BEFORE UPDATE OF revoked_at ON main.tokens \
          BEGIN SELECT RAISE(ABORT, 'no'); END";
     store.put_between(refuse).await.unwrap();
@@ -379,8 +378,8 @@ async fn a_token_that_was_signed_in_for_ends_with_the_generation() {
 
 #[tokio::test]
 async fn a_new_password_goes_with_this_browser_alone() {
-    let door = Door::new().await;
-    let (one, other) = (door.ada().await, door.ada().await);
+    let site = Site::new().await;
+    let (one, other) = (site.ada().await, site.ada().await);
     assert!(matches!(
         one.prove(password(OTHER), &"".into()).await.unwrap(),
         Proof::Wrong
@@ -393,13 +392,13 @@ async fn a_new_password_goes_with_this_browser_alone() {
         .change_password(proven(&one, "").await, &OTHER.into())
         .await
         .unwrap();
-    let again = door.enters(&made).await.unwrap();
+    let again = site.enters(&made).await.unwrap();
     assert_eq!(again.sign_ins().await.unwrap().len(), 1);
     assert!(!one.is_still_let_in().await.unwrap() && !other.is_still_let_in().await.unwrap());
     // It ends when it would have ended.
     assert_eq!(again.ends_at, one.ends_at);
-    assert!(is_refused(&door.by_browser("Ada", PASSWORD).await));
-    assert!(is_in(&door.by_browser("Ada", OTHER).await));
+    assert!(is_refused(&site.by_browser("Ada", PASSWORD).await));
+    assert!(is_in(&site.by_browser("Ada", OTHER).await));
     // A proof counts for the state that it was given in.
     let (early, late) = (
         proven_with(&again, OTHER).await,
@@ -422,13 +421,13 @@ async fn proven_with(visitor: &SignedInUser, with: &str) -> Proven {
 
 #[tokio::test]
 async fn somebody_sees_and_ends_its_own_sign_ins_only() {
-    let door = Door::new().await;
-    let visitor = door.ada().await;
-    door.folder.pass_a_minute();
-    let SignIn::In(theirs) = door.by_browser("Grace", PASSWORD).await else {
+    let site = Site::new().await;
+    let visitor = site.ada().await;
+    site.folder.pass_a_minute();
+    let SignIn::In(theirs) = site.by_browser("Grace", PASSWORD).await else {
         panic!("no code is needed");
     };
-    let SignIn::In(token) = door.by_rest("Ada", PASSWORD, None).await else {
+    let SignIn::In(token) = site.by_rest("Ada", PASSWORD, None).await else {
         panic!("no code is needed");
     };
     let seen = visitor.sign_ins().await.unwrap();
@@ -440,22 +439,22 @@ async fn somebody_sees_and_ends_its_own_sign_ins_only() {
     let refused = visitor.end_sign_in(theirs.view.id).await;
     assert!(matches!(refused, Err(Error::NoToken(_))));
     visitor.end_sign_in(token.view.id).await.unwrap();
-    let entered = door.memoir.authenticate(token.secret.expose()).await;
+    let entered = site.memoir.authenticate(token.secret.expose()).await;
     assert!(entered.unwrap().is_none());
     assert_eq!(visitor.sign_ins().await.unwrap().len(), 1);
-    assert!(door.enters(&theirs).await.is_some());
+    assert!(site.enters(&theirs).await.is_some());
 }
 
 #[tokio::test]
 async fn an_offer_is_for_one_user_and_a_while() {
-    let door = Door::new().await;
-    let visitor = door.ada().await;
-    let SignIn::In(theirs) = door.by_browser("Grace", PASSWORD).await else {
+    let site = Site::new().await;
+    let visitor = site.ada().await;
+    let SignIn::In(theirs) = site.by_browser("Grace", PASSWORD).await else {
         panic!("no code is needed");
     };
-    let grace = door.enters(&theirs).await.unwrap();
+    let grace = site.enters(&theirs).await.unwrap();
     let offer = visitor.offer_second_factor().await.unwrap();
-    let code = typed(&offer.typed).code_at(door.folder.now().microseconds() / 1_000_000);
+    let code = typed(&offer.typed).code_at(site.folder.now().microseconds() / 1_000_000);
     let code: PrivateText = code.as_str().into();
     assert!(visitor.fits_offer(&offer.sealed, &code).await.unwrap());
     assert!(
@@ -470,55 +469,55 @@ async fn an_offer_is_for_one_user_and_a_while() {
     // What shows that a password was right is no offer.
     let turned = visitor.turn_on_second_factor(proven(&visitor, "").await, "AAAA", &code);
     assert!(turned.await.unwrap().is_none());
-    door.folder.clock.advance(Duration::from_secs(900));
+    site.folder.clock.advance(Duration::from_secs(900));
     assert!(visitor.offered(&offer.sealed).await.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn the_last_administrator_stays_and_whoever_is_removed_is_out() {
-    let door = Door::new().await;
-    let visitor = door.ada().await;
-    let SignIn::In(token) = door.by_rest("Ada", PASSWORD, None).await else {
+    let site = Site::new().await;
+    let visitor = site.ada().await;
+    let SignIn::In(token) = site.by_rest("Ada", PASSWORD, None).await else {
         panic!("no code is needed");
     };
-    let nobody = door
+    let unknown = site
         .account
         .remove_user("nobody", &crate::installation::OWNER)
         .await;
-    assert!(matches!(nobody, Err(Error::NoUser(_))));
-    door.account
+    assert!(matches!(unknown, Err(Error::NoUser(_))));
+    site.account
         .remove_user(" ADA ", &crate::installation::OWNER)
         .await
         .unwrap();
     assert!(!visitor.is_still_let_in().await.unwrap());
-    let entered = door.memoir.authenticate(token.secret.expose()).await;
+    let entered = site.memoir.authenticate(token.secret.expose()).await;
     assert!(entered.unwrap().is_none());
-    assert!(is_refused(&door.by_browser("Ada", PASSWORD).await));
-    let last = door
+    assert!(is_refused(&site.by_browser("Ada", PASSWORD).await));
+    let last = site
         .account
         .remove_user("Grace", &crate::installation::OWNER)
         .await;
     assert!(matches!(last, Err(Error::LastUser(_))));
-    assert!(door.memoir.has_users().await.unwrap());
+    assert!(site.memoir.has_users().await.unwrap());
     let names = async || {
-        let users = door.account.users().await.unwrap();
+        let users = site.account.users().await.unwrap();
         users.into_iter().map(|user| user.name).collect::<Vec<_>>()
     };
     assert_eq!(names().await, ["Grace"]);
-    // Somebody else of the name is somebody else.
-    door.folder.pass_a_minute();
-    let made = door
+    // Another user of that name is another person.
+    site.folder.pass_a_minute();
+    let made = site
         .account
         .create_user("Ada", password(OTHER), &crate::installation::OWNER);
     made.await.unwrap();
     assert_eq!(names().await, ["Grace", "Ada"]);
     assert!(!visitor.is_still_let_in().await.unwrap());
     // In another account too, as long as one stays anywhere.
-    door.memoir
+    site.memoir
         .create_account("lab", &crate::installation::OWNER)
         .await
         .unwrap();
-    let theirs = door.memoir.account("lab").await.unwrap();
+    let theirs = site.memoir.account("lab").await.unwrap();
     theirs
         .create_user("Ivo", password(OTHER), &crate::installation::OWNER)
         .await
@@ -555,7 +554,7 @@ async fn spec_5_5_of_first_administrators_at_once_one_is_made() {
         .unwrap();
 }
 
-/// What somebody who can write to the database tries, and what nobody is let in by.
+/// Attempts with write access to the database, none of which signs in.
 #[tokio::test]
 async fn spec_5_3_a_users_row_that_was_changed_lets_nobody_in() {
     for change in [
@@ -564,7 +563,7 @@ async fn spec_5_3_a_users_row_that_was_changed_lets_nobody_in() {
         "UPDATE users SET sealed = substr(sealed, 1, 41) WHERE folded_name = 'ada'",
         "UPDATE users SET sealed = (SELECT sealed FROM users WHERE folded_name = 'grace') \
              WHERE folded_name = 'ada'",
-        // Somebody else's row as one's own.
+        // Another user's row as one's own.
         "UPDATE users SET sealed = (SELECT sealed FROM users WHERE folded_name = 'grace'), \
              open = (SELECT open FROM users WHERE folded_name = 'grace'), \
              version = (SELECT version FROM users WHERE folded_name = 'grace') \
@@ -578,30 +577,30 @@ async fn spec_5_3_a_users_row_that_was_changed_lets_nobody_in() {
         "UPDATE users SET created_at = created_at + 1 WHERE folded_name = 'ada'",
         "UPDATE users SET removed_at = created_at WHERE folded_name = 'ada'",
     ] {
-        let door = Door::new().await;
-        let (device, visitor) = door.set_up(&door.ada().await).await;
-        door.wait();
-        intrude(&door.folder.database(), |connection| {
+        let site = Site::new().await;
+        let (device, visitor) = site.set_up(&site.ada().await).await;
+        site.wait();
+        intrude(&site.folder.database(), |connection| {
             connection.execute_batch(change).unwrap();
         });
-        let code = device.code(door.folder.now());
+        let code = device.code(site.folder.now());
         assert!(
-            is_refused(&door.by_rest("Ada", PASSWORD, None).await),
+            is_refused(&site.by_rest("Ada", PASSWORD, None).await),
             "{change}"
         );
-        let with = door.by_rest("Ada", PASSWORD, Some(&code)).await;
+        let with = site.by_rest("Ada", PASSWORD, Some(&code)).await;
         assert!(is_refused(&with), "{change}");
         assert!(
-            is_refused(&door.by_browser("Ada", PASSWORD).await),
+            is_refused(&site.by_browser("Ada", PASSWORD).await),
             "{change}"
         );
         assert!(!visitor.is_still_let_in().await.unwrap(), "{change}");
         // The list says which it is; the one that is untouched is as it was.
-        let users = door.account.users().await.unwrap();
+        let users = site.account.users().await.unwrap();
         let ada = users.iter().find(|user| user.name == "Ada");
         assert_eq!(ada.and_then(|user| user.second_factor), None, "{change}");
-        assert!(is_in(&door.by_browser("Grace", PASSWORD).await), "{change}");
-        let reset = door
+        assert!(is_in(&site.by_browser("Grace", PASSWORD).await), "{change}");
+        let reset = site
             .account
             .reset_second_factor("Ada", &crate::installation::OWNER)
             .await;
@@ -609,21 +608,21 @@ async fn spec_5_3_a_users_row_that_was_changed_lets_nobody_in() {
             matches!(reset, Err(Error::Sealed(_) | Error::NoUser(_))),
             "{change}"
         );
-        // Whoever owns the machine is rid of it, and makes another one.
+        // The owner of the machine can remove it, and makes another one.
         if !change.contains("removed_at") {
-            door.account
+            site.account
                 .remove_user("Ada", &crate::installation::OWNER)
                 .await
                 .unwrap();
         }
-        let made = door
+        let made = site
             .account
             .create_user("Ada", password(OTHER), &crate::installation::OWNER)
             .await;
         assert_eq!(made.unwrap().second_factor, Some(false), "{change}");
-        assert!(is_in(&door.by_browser("Ada", OTHER).await), "{change}");
+        assert!(is_in(&site.by_browser("Ada", OTHER).await), "{change}");
         assert!(
-            is_refused(&door.by_browser("Ada", PASSWORD).await),
+            is_refused(&site.by_browser("Ada", PASSWORD).await),
             "{change}"
         );
     }
@@ -631,14 +630,14 @@ async fn spec_5_3_a_users_row_that_was_changed_lets_nobody_in() {
 
 #[tokio::test]
 async fn spec_5_3_the_files_hold_no_secret_of_a_second_factor() {
-    let door = Door::new().await;
-    let (device, _) = door.set_up(&door.ada().await).await;
+    let site = Site::new().await;
+    let (device, _) = site.set_up(&site.ada().await).await;
     let typed = device.secret.base32().to_string();
     let mut secrets = vec![device.secret.expose().to_vec(), typed.into_bytes()];
     secrets.extend(device.recovery.iter().map(|code| code.clone().into_bytes()));
     let plain = device.recovery.iter().map(|code| code.replace('-', ""));
     secrets.extend(plain.map(String::into_bytes));
-    for file in std::fs::read_dir(door.folder.path()).unwrap() {
+    for file in std::fs::read_dir(site.folder.path()).unwrap() {
         let path = file.unwrap().path();
         let bytes = std::fs::read(&path).unwrap();
         for secret in &secrets {

@@ -63,7 +63,7 @@ async fn spec_4_2_a_log_of_many_pages_is_followed_to_its_end() {
     assert_eq!(originals.lost, 0);
 }
 
-/// A look back keeps summaries of a long log: they tell what the records tell, and none of them can be changed.
+/// The history keeps summaries of a long log: they agree with the records, and a change of any is found.
 #[tokio::test]
 async fn spec_4_3_what_is_kept_of_a_log_is_what_its_records_tell() {
     let folder = new_folder();

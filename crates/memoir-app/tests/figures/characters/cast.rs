@@ -111,7 +111,7 @@ impl Character {
                 rows.flat_map(framed).collect()
             }
             DoubleTalker => {
-                let doubles = |row: &Row| {
+                let similar = |row: &Row| {
                     let text = &row.text;
                     let less = drop_word(text, words(text).len().saturating_sub(1) / 2);
                     vec![
@@ -122,7 +122,7 @@ impl Character {
                     ]
                 };
                 let rows = mind.some(1);
-                rows.iter().flat_map(doubles).collect()
+                rows.iter().flat_map(similar).collect()
             }
             _ => Vec::new(),
         }
@@ -510,10 +510,10 @@ fn talk_double(mind: &mut Mind) -> Vec<Attempt> {
     let mut wants = Vec::new();
     for (place, one) in rows.iter().enumerate() {
         let start = first_words(&one.text, 3);
-        let doubles = rows[place + 1..]
+        let similar = rows[place + 1..]
             .iter()
             .filter(|other| other.text.contains(&start));
-        for other in doubles.take(2) {
+        for other in similar.take(2) {
             let less = if one.text.len() < other.text.len() {
                 one
             } else {
@@ -837,7 +837,7 @@ fn lie(mind: &mut Mind) -> Vec<Attempt> {
     let movable: Vec<&Row> = rows.iter().filter(|row| !row.stays).collect();
     for group in movable.chunks(4).filter(|group| group.len() > 1).take(8) {
         let half = |text: &str| first_words(text, words(text).len() / 2);
-        // What the first one did is told of the second, and so on.
+        // The text of the first is repeated in the second, and so on.
         let shifted = group
             .iter()
             .zip(group.iter().cycle().skip(1))

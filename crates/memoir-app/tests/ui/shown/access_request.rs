@@ -1,5 +1,5 @@
-//! What a handle gives of a request for access, by itself or to whoever makes or ends one, has no field for what the
-//! agent said to it.
+//! The type of an access request, as a handle, its maker and its revoker get it, has no field for
+//! the text that the agent added to it.
 
 use memoir_app::{AccessRequestFacts, AgentHandle};
 use memoir_domain::{AccessRequestId, access::AccessDraft, audit::Actor};
