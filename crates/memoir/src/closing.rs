@@ -1,5 +1,5 @@
-//! Closing an installation without taking the memory of the programs that are set up on this machine: each of their
-//! agents has a token by then, which hooks and tools use (SPEC 5.5).
+//! Closing of an installation that keeps the memory of the programs set up on this machine: each of their agents gets a
+//! token, which hooks and tools use (SPEC 5.5).
 
 use std::collections::BTreeSet;
 
@@ -17,9 +17,8 @@ use crate::{
     tokens,
 };
 
-/// Before an open installation is closed: makes and stores a token of every agent, in all accounts, that a program on
-/// this machine is set up with or has called for. The names of these agents; none where the installation is closed
-/// already.
+/// Must run before an open installation is closed. Creates and stores a token of every agent, in all accounts, that a
+/// program on this machine uses. Returns the names of these agents; none where the installation is closed already.
 ///
 /// # Errors
 /// The store fails; the tokens cannot be stored. Then the installation must not be closed.
@@ -46,7 +45,7 @@ pub(crate) async fn keep_programs(
             .collect();
         for name in named {
             match installation.account.agent(&name).await {
-                // It was erased since.
+                // It was erased meanwhile.
                 Err(memoir_app::Error::NoAgent(_)) => {}
                 agent => {
                     let agent = agent?;
@@ -59,7 +58,7 @@ pub(crate) async fn keep_programs(
     Ok(kept.into_iter().collect())
 }
 
-/// Reports what was done for the programs, once the installation is closed.
+/// Reports the stored tokens, once the installation is closed.
 ///
 /// # Errors
 /// The user's configuration directory is not known.

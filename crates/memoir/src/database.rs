@@ -218,7 +218,7 @@ mod tests {
         std::os::unix::net::UnixListener::bind(&device).unwrap();
         let failure = open_file(device.to_str()).err().unwrap();
         let Failure::ShownFailure(shown_failure) = failure else {
-            panic!("it is told")
+            panic!("the failure is shown")
         };
         assert!(
             shown_failure.to_string().contains("it is not a file"),

@@ -1,4 +1,4 @@
-//! Files for their owner only, which are there whole or as they were.
+//! Files for their owner only, replaced atomically.
 
 use std::{
     fs, io,
@@ -8,10 +8,10 @@ use std::{
 
 use crate::database;
 
-/// Writes a file in one step, with the rights of the one in its place, or else for its owner only.
+/// Writes a file in one step, with the permissions of the file that it replaces, or else for its owner only.
 ///
 /// # Errors
-/// Its folder cannot be made, or it cannot be written.
+/// Its folder cannot be created, or the file cannot be written.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = &behind_links(path);
     let folder = database::folder_of(path);
@@ -19,19 +19,19 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A temporary file is its owner's only from the beginning.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
-    // The old file's rights are kept, since others may be meant to read it.
+    // The old file's permissions are kept, since others may be meant to read it.
     if let Ok(found) = fs::metadata(path) {
         file.as_file().set_permissions(found.permissions())?;
     }
     file.as_file().sync_all()?;
-    // Its folder is not synced: after a power cut the old file may stand there again, whole.
+    // Its folder is not synced: a power cut may restore the old file, complete.
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// Waits until no other process holds the lock beside a file, and holds it until what is returned is dropped.
+/// Waits for the lock beside a file, and holds it until the result is dropped.
 ///
 /// # Errors
-/// The folder or the lock's file cannot be made.
+/// The folder or the lock's file cannot be created.
 pub(crate) fn lock_beside(path: &Path) -> io::Result<fs::File> {
     database::make_private_folder(database::folder_of(path))?;
     let mut options = fs::OpenOptions::new();
@@ -43,7 +43,7 @@ pub(crate) fn lock_beside(path: &Path) -> io::Result<fs::File> {
     Ok(file)
 }
 
-/// The file that is written instead of `path`: the target of a link, even of a link to nothing, so that the link stays.
+/// The file to write for `path`: the final target of its links, even a missing one, so that the links remain.
 pub(crate) fn behind_links(path: &Path) -> PathBuf {
     /// As many links as Linux follows, one after the other.
     const LINKS: usize = 40;

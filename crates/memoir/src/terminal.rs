@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(pager(&text, Some(24), None), named("less"));
         assert_eq!(pager(&text, Some(24), named("most")), named("most"));
         assert_eq!(pager(&text, Some(25), None), None, "it fits");
-        assert_eq!(pager(&text, None, None), None, "nobody looks");
+        assert_eq!(pager(&text, None, None), None, "no terminal");
         for none in ["", " ", "cat"] {
             assert_eq!(pager(&text, Some(24), named(none)), None);
         }

@@ -1,5 +1,5 @@
 //! The agents' tokens that hooks and tools of programs on this machine use: a file in the user's configuration
-//! directory, readable by its owner only. Other commands take no token from it (SPEC 5.5).
+//! directory, readable by its owner only. Other commands read no token from it (SPEC 5.5).
 
 use std::{collections::BTreeMap, fs, io, path::PathBuf};
 
@@ -8,7 +8,7 @@ use crate::{config, failure::Failure, private_file};
 /// Tokens by service or installation, and by agent.
 type StoredTokens = BTreeMap<String, BTreeMap<String, String>>;
 
-/// Where they are.
+/// The path of the file.
 ///
 /// # Errors
 /// The user's configuration directory is not known.
@@ -32,14 +32,14 @@ fn read() -> Result<StoredTokens, Failure> {
     }
 }
 
-/// The token of an agent; `None` where none is stored. `place` is the address of the service, and `agent` a name there;
-/// or else the installation on this machine (`database::place`) and the agent's identifier.
+/// The token of an agent; `None` where none is stored. `place` and `agent` are the address of the service and a name
+/// there, or the installation on this machine (`database::place`) and the agent's identifier.
 ///
 /// # Errors
 /// The file cannot be read.
 pub(crate) fn stored(place: &str, agent: &str) -> Result<Option<String>, Failure> {
     let mut tokens = read()?;
-    // Names are the same whatever the case (SPEC 2.2).
+    // Names ignore case (SPEC 2.2).
     let agents = tokens.remove(place);
     Ok(agents.and_then(|mut agents| agents.remove(&agent.to_lowercase())))
 }

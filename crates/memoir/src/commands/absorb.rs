@@ -1,4 +1,4 @@
-//! `memoir absorb`: a conversation from a file, read by the agent's model.
+//! `memoir absorb`: the agent's model reads a conversation from a file.
 
 use std::{
     fs::File,
@@ -24,13 +24,13 @@ use crate::{
     terminal,
 };
 
-/// Messages that are handed over in one transaction.
+/// Messages per transaction.
 const BATCH: usize = 500;
 /// Most characters of a batch's texts, so that a file of any size needs little memory.
 const BATCH_CHARACTERS: usize = 4_000_000;
-/// Most characters of a speaker's name; longer ones are cut, since exports hold what they like there.
+/// Most characters of a speaker's name; longer ones are truncated, since exports may contain anything there.
 const SPEAKER_LIMIT: usize = 200;
-/// Who said it, where the file does not tell.
+/// The speaker, where the file names none.
 const UNKNOWN: &str = "unknown";
 
 /// Let the agent's model read a conversation from a file and note what it wants to remember
@@ -54,21 +54,21 @@ pub(crate) struct Arguments {
     again: bool,
 }
 
-/// Where messages are handed over to.
+/// The receiver of messages.
 pub(crate) trait MessageReceiver {
-    /// Hands these over; those that were before are passed over.
+    /// Passes the messages on; those that were passed before are skipped.
     ///
     /// # Errors
-    /// They are not taken.
+    /// The receiver refuses them.
     async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure>;
 }
 
-/// An agent of this installation, and whoever hands over.
+/// An agent of this installation, and the actor who passes the messages.
 struct LocalAgent<'a>(&'a AgentHandle, &'a Actor);
 
 impl MessageReceiver for LocalAgent<'_> {
     async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure> {
-        // They are read once all of them are there; a service beside this would begin in the middle.
+        // They are read once all of them are saved; otherwise a concurrent service would begin in the middle.
         Ok(self.0.hand_over(messages, false, self.1.kind).await?)
     }
 }
@@ -85,7 +85,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         None => None,
     };
     if let Some(taken) = taken.as_ref().filter(|_| !global.json) {
-        tell_taken(taken);
+        report_taken(taken);
     }
     if arguments.again && agent.absorb_again().await? == 0 {
         return Err(Failure::new("there is no conversation to read once more")
@@ -109,7 +109,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         terminal::json(&json!({"file": taken, "absorbed": absorbed}))?;
         return Ok(ending);
     }
-    tell_absorbed(&absorbed)?;
+    report_absorbed(&absorbed)?;
     Ok(ending)
 }
 
@@ -123,7 +123,7 @@ fn handed_file_json(taken: &HandedFile) -> serde_json::Value {
     })
 }
 
-/// Where something was lost, and why.
+/// The places and reasons of lost messages.
 fn losses(report: &TranscriptReport) -> Vec<serde_json::Value> {
     let losses = report.losses.iter();
     losses
@@ -131,7 +131,7 @@ fn losses(report: &TranscriptReport) -> Vec<serde_json::Value> {
         .collect()
 }
 
-/// What a file held.
+/// The messages of a file.
 pub(crate) struct HandedFile {
     pub(crate) handed: HandedOver,
     report: TranscriptReport,
@@ -149,17 +149,17 @@ fn opened(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     Ok(Box::new(file))
 }
 
-/// Reads a file, called by that name, on a thread of its own, and hands its messages over batch by batch.
+/// Reads a file of that name on a thread of its own, and passes its messages on batch by batch.
 ///
 /// # Errors
-/// It cannot be read to its end, or its messages are not taken.
+/// It cannot be read to its end, or its messages are refused.
 pub(crate) async fn take(
     reader: impl Read + Send + 'static,
     format: Option<TranscriptFormat>,
     name: &Path,
     to: &impl MessageReceiver,
 ) -> Result<HandedFile, Failure> {
-    // The file is read on once one of two is taken: more of them never wait in memory.
+    // At most two batches wait in memory.
     let (sender, mut batches) = mpsc::channel(2);
     let name = name.to_owned();
     let reading =
@@ -169,7 +169,7 @@ pub(crate) async fn take(
         known: 0,
     };
     while let Some(batch) = batches.recv().await {
-        // A failure drops the receiver, at which the reading ends.
+        // A failure drops the receiver, which ends the reading.
         let part = to.hand_over(batch).await?;
         handed.received += part.received;
         handed.known += part.known;
@@ -219,12 +219,12 @@ fn stream(
         if batch.len() >= BATCH || characters >= BATCH_CHARACTERS {
             characters = 0;
             if batches.blocking_send(std::mem::take(&mut batch)).is_err() {
-                // Whoever takes them has failed, and tells why.
+                // The receiver has failed, and reports the cause.
                 return Ok(report);
             }
         }
     }
-    // Where the file broke off too: what came before that place is taken.
+    // Where the file is cut off, the messages before that place are sent too.
     if !batch.is_empty() {
         // Sending fails only where the receiver is gone, which then reports its own failure.
         let _ = batches.blocking_send(batch);
@@ -259,7 +259,7 @@ fn identifier(message: &TranscriptMessage) -> PrivateText {
     }
 }
 
-fn tell_taken(taken: &HandedFile) {
+fn report_taken(taken: &HandedFile) {
     let handed = &taken.handed;
     let mut line = format!(
         "took {} to be read",
@@ -276,7 +276,7 @@ fn tell_taken(taken: &HandedFile) {
     }
 }
 
-/// Reads all that waits, and moves a bar along.
+/// Reads all pending messages, and updates a bar.
 async fn read(agent: &AgentHandle) -> Result<Absorbed, Failure> {
     let waiting = agent.transcript().await?;
     let template = "{bar:32} {human_pos} of {human_len} messages, {msg} saved, {elapsed}";
@@ -284,7 +284,7 @@ async fn read(agent: &AgentHandle) -> Result<Absorbed, Failure> {
     let bar = &progress.bar;
     bar.set_message(counted(0, "memory", "memories"));
     let mut observer = |progress: AbsorbProgress| {
-        // Others may add messages or read some meanwhile, so the length is set anew each time.
+        // Others may add messages or read some meanwhile, so the length is set each time.
         bar.set_length(progress.messages + progress.pending);
         bar.set_position(progress.messages);
         bar.set_message(counted(progress.saved, "memory", "memories"));
@@ -293,7 +293,7 @@ async fn read(agent: &AgentHandle) -> Result<Absorbed, Failure> {
     Ok(agent.absorb(stop, &mut observer).await?)
 }
 
-fn tell_absorbed(absorbed: &Absorbed) -> Result<(), Failure> {
+fn report_absorbed(absorbed: &Absorbed) -> Result<(), Failure> {
     let messages = counted(absorbed.messages, "message", "messages");
     let saved = counted(absorbed.saved, "memory", "memories");
     terminal::print(&match absorbed.messages {

@@ -148,10 +148,10 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
             terminal::note(&format!("the agent's model has given no answer: {problem}"));
         }
     }
-    // The request is read as the administrator who asked, since the agent's reason is for that one alone.
+    // The request is read as its requester, since the agent's reason is for that administrator alone.
     let lens = agent.seen_by(Viewer::administrator(actor));
     let request = lens.access_request(id).await?;
-    tell(global, &request)
+    print(global, &request)
 }
 
 async fn list(global: &Global, agent: &str, limit: u32) -> Outcome {
@@ -184,7 +184,7 @@ async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {
     let request = agent
         .answer_access(id, is_granted, arguments.reason, &me)
         .await?;
-    tell(global, &request)
+    print(global, &request)
 }
 
 async fn revoke(global: &Global, request: &str) -> Outcome {
@@ -193,10 +193,10 @@ async fn revoke(global: &Global, request: &str) -> Outcome {
     let actor = installation.actor(&agent).await?;
     agent.revoke_access(id, &actor).await?;
     let lens = agent.seen_by(installation.viewer(&agent).await?);
-    tell(global, &lens.access_request(id).await?)
+    print(global, &lens.access_request(id).await?)
 }
 
-fn tell(global: &Global, request: &ShownAccessRequest) -> Outcome {
+fn print(global: &Global, request: &ShownAccessRequest) -> Outcome {
     if global.json {
         terminal::json(request)?;
         return Ok(Ending::Done);

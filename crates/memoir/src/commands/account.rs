@@ -21,7 +21,7 @@ pub(crate) enum Command {
 }
 
 pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
-    // No account is opened, since the one that `--account` names need not exist yet.
+    // No account is opened, since the one of `--account` need not exist yet.
     let (memoir, closed) = installation::opened(global).await?;
     installation::finish(&memoir).await?;
     match command {

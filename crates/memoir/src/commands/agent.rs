@@ -1,4 +1,4 @@
-//! `memoir agent`: creating, listing, showing and setting agents.
+//! `memoir agent`: creates, lists, shows and configures agents.
 
 mod create;
 mod erase;

@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     agent: Option<String>,
 }
 
-/// An archival memory, and the core memory that stands in the prompt for it.
+/// An archival memory, and the core memory that took its place.
 #[derive(Debug, Serialize)]
 pub(crate) struct ArchivedMemory {
     #[serde(flatten)]

@@ -100,7 +100,7 @@ async fn checkpoint(global: &Global) -> Outcome {
     if global.json {
         terminal::json(&signed)?;
     } else {
-        // Only the note goes to stdout, byte for byte, since a file with just this note is what is verified later.
+        // Only the note goes to stdout, byte for byte, since the later verification needs exactly this note.
         terminal::data(signed.checkpoint.as_bytes())?;
         terminal::note(&format!(
             "keep this note outside of this machine, and with it the public key that checks it:\n{}",
@@ -110,7 +110,7 @@ async fn checkpoint(global: &Global) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// Everything that was asked to be verified.
+/// The result of all requested verifications.
 #[derive(serde::Serialize)]
 struct VerifyOutput {
     valid: bool,
@@ -157,11 +157,11 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
     if verified.valid {
         return Ok(Ending::Done);
     }
-    // A log that does not fit is a failure, so that a script sees it by the exit status.
+    // A log with a mismatch is a failure, so that scripts detect it by the exit status.
     Err(misfit(&verified))
 }
 
-/// How much does not fit.
+/// The number of mismatches.
 fn misfit(verified: &VerifyOutput) -> Failure {
     let checked = verified.agents.len() as u64;
     let bad = verified.agents.iter().filter(|agent| !agent.valid).count() as u64;
@@ -188,7 +188,7 @@ async fn list(global: &Global, arguments: ListArguments) -> Outcome {
     let session = match &arguments.session {
         Some(text) => {
             let (_, id) = installation.session(text).await?;
-            // A session of another agent has no records here, and saying so beats an empty list.
+            // A session of another agent has no records here, and an error is clearer than an empty list.
             if let Some(agent) = &agent {
                 agent.session(id).await?;
             }

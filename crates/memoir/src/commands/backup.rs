@@ -1,4 +1,4 @@
-//! `memoir backup`: a copy of the database and one of the key store, and whether such copies can be used.
+//! `memoir backup`: copies of the database and of the key store, and their verification.
 
 use std::{
     fs,
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     keys: Option<PathBuf>,
 }
 
-/// What else there is to do with a copy.
+/// Other operations on a copy.
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Open a copy, check every chain in it, and open one memory of each agent; the copy stays as it is
@@ -68,12 +68,12 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             let keys = of(&file, arguments.keys);
             write(global, &file, &keys).await
         }
-        // The arguments are read in such a way that there is one of the two.
+        // The parser guarantees one of the two.
         (None, None) => Err(Failure::new("no file was given")),
     }
 }
 
-/// Two files that were written.
+/// The two written files.
 #[derive(serde::Serialize)]
 struct BackupOutput<'a> {
     database: &'a Path,
@@ -84,7 +84,7 @@ struct BackupOutput<'a> {
 
 async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     let database = database::file(global.database.as_deref())?;
-    // Opening a database that does not exist would create it.
+    // Opening a missing database would create it.
     if !database.exists() {
         return Err(
             Failure::new(format!("there is no database `{}` yet", database.display()))
@@ -92,7 +92,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         );
     }
     for path in [file, keys_file] {
-        // `exists` would overlook a link to nothing, so the link itself is looked at.
+        // `exists` would overlook a link to nothing, so the link itself is checked.
         if path.symlink_metadata().is_ok() {
             return Err(
                 Failure::new(format!("`{}` is there already", path.display()))
@@ -104,7 +104,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         return Err(Failure::new("the two copies cannot be one file")
             .hint("give another name with `--keys FILE`"));
     }
-    // What was left half-done is finished first.
+    // Interrupted work is finished first.
     let installation = Installation::open(global).await?;
     let mut findings = Vec::new();
     open_one_of_each(&installation.memoir, &mut findings).await?;
@@ -112,7 +112,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     let config = Config::read(global.config.as_deref())?;
     let keys = keys::open(global, &config).await?;
     let store = database::open_file(global.database.as_deref())?;
-    // The database first: of every agent in its copy there is a key then in that of the key store.
+    // The database first: then the copy of the key store has the key of every agent in it.
     let database_draft = draft(file)?;
     store.back_up(database_draft.path()).await?;
     let keys_draft = draft(keys_file)?;
@@ -120,7 +120,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         .map_err(memoir_app::Error::from)?;
     let keys_bytes = place(keys_draft, keys_file)?;
     let database_bytes = place(database_draft, file).inspect_err(|_| {
-        // Half a backup is none. Where it cannot be taken away, it is still a whole key store.
+        // Half a backup is none. If this removal fails, the file is still a whole key store.
         let _ = fs::remove_file(keys_file);
     })?;
     let written = BackupOutput {
@@ -153,7 +153,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     sound(&findings)
 }
 
-/// A copy of a database that was modified outside Memoir is kept, since it may be all that is left, and is no success.
+/// A copy of a database that was modified outside Memoir is kept, since it may be the only one, but it is no success.
 fn sound(findings: &[String]) -> Outcome {
     let Some(first) = findings.first() else {
         return Ok(Ending::Done);
@@ -167,18 +167,18 @@ fn sound(findings: &[String]) -> Outcome {
     ))
 }
 
-/// An empty file beside the one that is to be, which only its owner can read.
+/// An empty temporary file beside the final path, readable by its owner only.
 fn draft(path: &Path) -> Result<NamedTempFile, Failure> {
     let folder = database::folder_of(path);
     NamedTempFile::new_in(folder).map_err(|error| Failure::file("write", path, &error))
 }
 
-/// Puts the draft in its place, on the disk; how long it is.
+/// Moves the draft to its path, synced to the disk. Returns its length in bytes.
 fn place(draft: NamedTempFile, path: &Path) -> Result<u64, Failure> {
     let failed = |error| Failure::file("write", path, &error);
     draft.as_file().sync_all().map_err(failed)?;
     let bytes = draft.as_file().metadata().map_err(failed)?.len();
-    // A file that somebody else made there meanwhile is not overwritten.
+    // A file that another process created meanwhile is not overwritten.
     draft
         .persist_noclobber(path)
         .map_err(|error| failed(error.error))?;
@@ -186,13 +186,13 @@ fn place(draft: NamedTempFile, path: &Path) -> Result<u64, Failure> {
     Ok(bytes)
 }
 
-/// What came of looking at two copies.
+/// The result of the verification of two copies.
 #[derive(serde::Serialize)]
 struct Checked {
     valid: bool,
     /// Agents of which a memory was opened.
     opened: u64,
-    /// What is wrong beside the agents' logs.
+    /// The problems besides the agents' logs.
     findings: Vec<String>,
     agents: Vec<Verification>,
 }
@@ -210,7 +210,7 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         let mut from = fs::File::open(from).map_err(failed)?;
         std::io::copy(&mut from, &mut to).map_err(failed)?;
     }
-    // SQLite takes an empty file for a new database, in which nothing is wrong.
+    // SQLite opens an empty file as a new database without any error.
     let is_empty = fs::metadata(&copy).is_ok_and(|found| found.len() == 0);
     if is_empty || SqliteStore::is_foreign(&copy) {
         return Err(memoir_store::Error::NotADatabase(file.display().to_string()).into());
@@ -249,11 +249,11 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         .hint("make another one; where that does not fit either, see `memoir doctor`"))
 }
 
-/// Opens one memory of each agent that has any, and says nothing of it: of how many agents that was.
+/// Opens one memory of each agent that has any, without showing it. Returns the number of agents.
 async fn open_one_of_each(memoir: &Memoir, findings: &mut Vec<String>) -> Result<u64, Failure> {
     let one = MemoryPage {
         limit: 1,
-        // An agent may have no memories but discarded ones.
+        // An agent may have discarded memories only.
         with_discarded: true,
         ..MemoryPage::default()
     };
@@ -262,7 +262,7 @@ async fn open_one_of_each(memoir: &Memoir, findings: &mut Vec<String>) -> Result
         let account = memoir.account(&account.name).await?;
         let agents = match account.agents().await {
             Ok(agents) => agents,
-            // A failure in one account does not keep the others from being checked.
+            // A failure in one account does not stop the check of the others.
             Err(error) => {
                 findings.push(format!(
                     "the agents of account `{}`: {error}",

@@ -20,7 +20,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
     let session = match agent.cancel(id, &administrator()).await {
-        // The session had ended before, so the message says how it ended.
+        // The session had ended before, so the message names its end.
         Err(Error::SessionLost(_)) => return Err(ended(&agent.session(id).await?)),
         cancelled => ShownSession::from(cancelled?),
     };

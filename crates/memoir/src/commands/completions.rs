@@ -1,4 +1,4 @@
-//! `memoir completions`: what a shell needs to complete commands.
+//! `memoir completions`: the completion script of a shell.
 
 use clap::CommandFactory;
 use clap_complete::Shell;

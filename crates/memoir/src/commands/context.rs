@@ -30,7 +30,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     } else if terminal::stdout_is_watched() {
         terminal::print(&terminal::safe_lines(context.text.expose()))?;
     } else {
-        // A program reads it: the text as it is.
+        // A program reads it, so the text is printed unchanged.
         terminal::data(context.text.expose().as_bytes())?;
     }
     Ok(Ending::Done)

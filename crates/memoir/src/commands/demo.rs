@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     full: bool,
 }
 
-/// What the demonstration shows.
+/// The result of the demonstration.
 #[derive(Debug, Serialize)]
 struct DemoOutput {
     agent: String,
@@ -55,7 +55,7 @@ impl DemoOutput {
     }
 }
 
-/// One number, from four places.
+/// The core size, from four sources.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct FourSums {
     /// The sum over the active core memories.
@@ -64,7 +64,7 @@ struct FourSums {
     agent_tokens: u64,
     /// The core size at the session's end.
     session_tokens: Option<u64>,
-    /// Whether the database's own check finds nothing.
+    /// Whether the database's own check finds no error.
     database_is_sound: bool,
 }
 
@@ -100,7 +100,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         let ending = unless_interrupted(in_few_lines(folder.path())).await;
         return Ok(removed(folder, ending)?.unwrap_or(Ending::Interrupted));
     }
-    // The store is closed by the time that this returns, so nothing holds the folder.
+    // The store is closed when this returns, so the folder can be removed.
     let shown = unless_interrupted(in_folder(global, folder.path())).await;
     let Some(shown) = removed(folder, shown)?.flatten() else {
         return Ok(Ending::Interrupted);
@@ -118,7 +118,7 @@ async fn in_few_lines(folder: &Path) -> Outcome {
     short::run(&account).await
 }
 
-/// An installation in the folder. The user's own configuration and database have no part in it.
+/// An installation in the folder. It does not use the user's own configuration and database.
 async fn installation(folder: &Path) -> Result<(memoir_app::Memoir, Account), Failure> {
     let store = SqliteStore::open(&folder.join("memoir.db"))?;
     let keys = demo_keys(folder).map_err(memoir_app::Error::from)?;
@@ -127,7 +127,7 @@ async fn installation(folder: &Path) -> Result<(memoir_app::Memoir, Account), Fa
     Ok((memoir, account))
 }
 
-/// Everything but the last words; `None` where somebody interrupts it.
+/// The demonstration without its last lines; `None` where it is interrupted.
 async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>, Failure> {
     let (memoir, account) = installation(folder).await?;
     let agent = sample::make(&memoir, &account).await?;
@@ -136,7 +136,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
     if !global.json {
         terminal::print(&report::before(agent.name(), &before))?;
     }
-    // Progress goes to stderr in words even with `--json`, since stdout holds one document.
+    // Progress goes to stderr as text even with `--json`, since stdout holds one document.
     let mut watcher = ProgressPrinter::new(false);
     let session = match drive(&lens, &RefineOptions::default(), &mut watcher).await? {
         Ran::Driven(session) | Ran::Cancelled(session) => *session,
@@ -160,13 +160,13 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
     }))
 }
 
-/// Keys that are thrown away with the folder.
+/// Keys that are deleted with the folder.
 fn demo_keys(folder: &Path) -> memoir_vault::Result<KeyStore> {
     let source = MasterSource::File(folder.join("master.key"));
     memoir_vault::unlock(&source, &folder.join("memoir.db.keys"), false)
 }
 
-/// The journal entry about the session: the memory that the last record is about.
+/// The journal entry about the session: the memory of the last record.
 fn journal(memories: &[ShownMemory], records: &[ShownRecord]) -> Option<ShownMemory> {
     let number = records.iter().rev().find_map(|record| record.memory)?;
     memories

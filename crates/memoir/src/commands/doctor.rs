@@ -1,4 +1,4 @@
-//! `memoir doctor`: looks the installation over and says what to do about what it finds.
+//! `memoir doctor`: examines the installation, and gives a hint for each finding.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::{
     webhooks,
 };
 
-/// What to do about a role that could do something to the walls.
+/// The hint for a role that could change the row policies.
 pub(super) const SEPARATE_ROLE: &str = "give the service a role that owns nothing: docs/fleet.md has the SQL; commands that migrate keep the owner's";
 
 /// Check the configuration, the database, the models, the schedule, the clock and the programs that are set up
@@ -58,7 +58,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     })
 }
 
-/// What stops other commands is a finding here, and what can still be looked at is.
+/// Failures that stop other commands are findings here, and the remaining checks still run.
 async fn examine(global: &Global, call: bool) -> Vec<Examination> {
     let mut found = Vec::new();
     let config = match Config::read(global.config.as_deref()) {
@@ -99,11 +99,11 @@ async fn examine(global: &Global, call: bool) -> Vec<Examination> {
 async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examination>, Failure> {
     let mut found = Vec::new();
     database::prepare(global.database.as_deref())?;
-    // A database that cannot be reached says so by itself, before the keys that go with it.
+    // An unreachable database is reported first, before its keys.
     database::is_in_use(global.database.as_deref()).await?;
     let keys = match keys::open(global, &config).await {
         Ok(keys) => keys,
-        // Everything after this needs the keys.
+        // All later checks need the keys.
         Err(failure) => return Ok(vec![problem("key", failure)]),
     };
     found.push(key(global, &config, &keys)?);
@@ -128,7 +128,7 @@ async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examina
     Ok(found)
 }
 
-/// Which master key is in use, and where it comes from.
+/// Which master key is in use, and its source.
 fn key(global: &Global, config: &Config, keys: &KeyStore) -> Result<Examination, Failure> {
     let origin = match keys::source(global, config)? {
         MasterSource::Given(_) => keys::GIVEN.to_owned(),
@@ -149,7 +149,7 @@ fn key(global: &Global, config: &Config, keys: &KeyStore) -> Result<Examination,
     })
 }
 
-/// Who sees agents' words on this machine.
+/// Who can read agents' texts on this machine.
 fn access(is_closed: bool) -> Examination {
     Examination {
         area: "access",
@@ -165,7 +165,7 @@ fn access(is_closed: bool) -> Examination {
     }
 }
 
-/// Whether the role that is connected can do nothing to the walls between accounts.
+/// Whether the connected role is unable to change the row policies that separate accounts.
 fn role(role: &DatabaseRole) -> Examination {
     let danger = role.danger();
     Examination {
@@ -184,7 +184,7 @@ fn role(role: &DatabaseRole) -> Examination {
     }
 }
 
-/// What is wrong where a statement of the role could run without end.
+/// The problem where a statement of the role could run without end.
 fn limit(role: &DatabaseRole) -> Option<Examination> {
     let name = safe(&role.name);
     (!role.limits_statements).then(|| Examination {
@@ -233,7 +233,7 @@ fn is_open_to_others(_: &Path) -> bool {
 pub(super) fn problem(area: &'static str, failure: Failure) -> Examination {
     let (finding, advice) = match failure {
         Failure::ShownFailure(shown_failure) => shown_failure.into_parts(),
-        Failure::PipeClosed => ("nobody reads the answer".to_owned(), None),
+        Failure::PipeClosed => ("stdout is closed".to_owned(), None),
     };
     Examination {
         area,

@@ -1,4 +1,4 @@
-//! `memoir doubles`: near duplicates, and what differs.
+//! `memoir doubles`: near duplicates, and their differences.
 
 use memoir_app::NearDuplicatesView;
 use memoir_domain::near_duplicates::DEFAULT_PAIRS;
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     limit: u64,
 }
 
-/// A list as every interface returns it, and how much it leaves out.
+/// A list as every interface returns it, and the number of omitted pairs.
 #[derive(Serialize)]
 struct ListedNearDuplicates<'f> {
     #[serde(flatten)]
@@ -54,14 +54,14 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         terminal::note("there are no near duplicates");
         return Ok(Ending::Done);
     }
-    terminal::print(&show::doubles::list(&found.items))?;
+    terminal::print(&show::near_duplicates::list(&found.items))?;
     if let Some(rest) = rest(&found) {
         terminal::note(&rest);
     }
     Ok(Ending::Done)
 }
 
-/// How many more pairs there are.
+/// The number of omitted pairs.
 fn rest(found: &NearDuplicatesView) -> Option<String> {
     let more = thousands(found.more);
     match (found.more, found.is_complete) {

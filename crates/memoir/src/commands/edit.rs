@@ -1,7 +1,7 @@
 //! `memoir edit`: the owner of an open installation replaces the text of a memory, in an editor.
 //!
-//! The text is in the open for as long as the editor has it: in a file for its owner only, in a folder of its own for
-//! its owner only, so that what editors leave beside a file goes with it.
+//! While the editor runs, the text is unsealed: in a private file in a private folder of its own. An editor's backup
+//! files are removed with the folder.
 
 use std::{fs, io::Write, path::Path, process::Command};
 
@@ -44,12 +44,12 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let agent = installation.own(&agent).await?;
     let number = arguments.number;
     let memory = agent.lens().memory(number).await?;
-    // Before anything is typed in vain.
+    // Before the user types in vain.
     agent.check_edit(number).await?;
     let seen = PrivateText::from(memory.content());
     let edited = edited(&seen).await?;
     let memory = match edited {
-        // `seen` is sent along, so that nothing is overwritten where the text has changed meanwhile.
+        // `seen` is sent along, so that a concurrent change of the text is not overwritten.
         Some(text) => agent.edit(number, &seen, &text, &owner).await?,
         None => None,
     };
@@ -74,9 +74,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// The text as it comes out of the editor; `None` where it is as before.
+/// The edited text; `None` where it is unchanged.
 async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
-    // Other programs look at these variables in the same order.
+    // Other programs read these variables in the same order.
     let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| {
         let editor = std::env::var(name).ok()?;
         (!editor.trim().is_empty()).then_some(editor)
@@ -85,7 +85,7 @@ async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
         Failure::new("no editor is named")
             .hint("name one in VISUAL or EDITOR: `EDITOR=nano memoir edit AGENT NUMBER`")
     })?;
-    // The text is not put into the system's folder of temporary files, which everybody can open.
+    // Not in the system's folder of temporary files, which every user can open.
     let parent =
         hook::state_folder().ok_or_else(|| Failure::new("the state directory is not known"))?;
     let problem = |error| Failure::file("write", &parent, &error);
@@ -94,13 +94,13 @@ async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
     builder.prefix("edit-");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    // Removed when it is dropped, whatever came of it.
+    // Removed when it is dropped, also after an error.
     let folder = builder.tempdir_in(&parent).map_err(problem)?;
     let path = folder.path().join("memory.txt");
     write(&path, text.expose()).map_err(problem)?;
-    // Ctrl-C is the editor's: whoever presses it must not leave the text behind.
+    // Ctrl-C belongs to the editor; the file must still be removed.
     let interruption = interrupt::listening().await;
-    // Nor must whoever closes the terminal: both are told of it, and the editor ends.
+    // Closing the terminal signals both processes, and the editor ends; the file must still be removed.
     #[cfg(unix)]
     let leaving = [SignalKind::hangup(), SignalKind::quit()].map(signal);
     let mut command = command(&editor, &path);
@@ -138,7 +138,7 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(b"\n")
 }
 
-/// What is named may have arguments of its own.
+/// The editor's command may have arguments of its own.
 #[cfg(unix)]
 fn command(editor: &str, path: &Path) -> Command {
     let mut command = Command::new("sh");

@@ -1,4 +1,4 @@
-//! `memoir export`: an agent's kept memories, in a form that `memoir import` takes.
+//! `memoir export`: an agent's active memories, in a format that `memoir import` reads.
 
 mod pages;
 
@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     passphrase_file: Option<PathBuf>,
 }
 
-/// A form of memories in a file.
+/// A format of memories in a file.
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
 pub(crate) enum ExportFormat {
     /// One JSON object a line
@@ -128,13 +128,13 @@ async fn lines(global: &Global, agent: &str, path: Option<&Path>) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// What was written to a file, for programs.
+/// The written file, as JSON.
 #[derive(serde::Serialize)]
 struct ExportOutput<'a> {
     file: &'a Path,
     #[serde(skip_serializing_if = "Option::is_none")]
     memories: Option<usize>,
-    /// One that was made, and is kept nowhere.
+    /// A generated passphrase, which is stored nowhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     passphrase: Option<&'a str>,
 }
@@ -157,7 +157,7 @@ async fn archive(
     let given = passphrase::given(passphrase_file)?;
     let is_made = given.is_none();
     if is_made {
-        somebody_listens(global.json)?;
+        check_is_shown(global.json)?;
     }
     let passphrase = match given {
         Some(passphrase) => passphrase,
@@ -171,7 +171,7 @@ async fn archive(
     let agent = installation.own(&agent).await?;
     let sealed = agent.archive(passphrase).await?;
     let Some(path) = path else {
-        // The passphrase is shown before the archive is written, since nobody can open the archive without it.
+        // The passphrase is shown before the archive is written, since the archive cannot be opened without it.
         made.map_or(Ok(()), show)?;
         terminal::data(&sealed)?;
         return Ok(Ending::Done);
@@ -199,8 +199,8 @@ async fn archive(
     Ok(Ending::Done)
 }
 
-/// Refuses to make a passphrase that nobody would see: nobody could open the archive then.
-fn somebody_listens(in_json: bool) -> Result<(), Failure> {
+/// Refuses to generate a passphrase that would not be shown: the archive could never be opened.
+fn check_is_shown(in_json: bool) -> Result<(), Failure> {
     let (stream, is_nowhere) = if in_json {
         ("stdout", goes_nowhere(&io::stdout()))
     } else {
@@ -212,8 +212,8 @@ fn somebody_listens(in_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether what is written there is thrown away. A stream that was closed when the program started is such
-/// a one too: it is opened on the null device then, and takes everything without an error.
+/// Whether the stream discards its output. That includes a stream that was closed when the program started: it is
+/// opened on the null device then, and accepts everything without an error.
 #[cfg(unix)]
 fn goes_nowhere(stream: &impl std::os::fd::AsFd) -> bool {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -237,7 +237,7 @@ fn goes_nowhere<T>(_stream: &T) -> bool {
     false
 }
 
-/// Shows a passphrase that was made. Unlike a note, it must arrive.
+/// Shows a generated passphrase. Unlike a note, an error of printing is returned.
 fn show(passphrase: &str) -> Result<(), Failure> {
     let text = Zeroizing::new(format!(
         "the archive's passphrase, shown once and kept nowhere; without it nobody can open the archive:\n{passphrase}\n"
@@ -252,8 +252,8 @@ fn show(passphrase: &str) -> Result<(), Failure> {
 /// As [`show`], for programs.
 fn show_as_json(written: &ExportOutput<'_>) -> Result<(), Failure> {
     terminal::json(written).map_err(|failure| match failure {
-        // Elsewhere nothing is missing when nobody reads on; here it is the passphrase.
-        Failure::PipeClosed => not_shown("nobody reads stdout"),
+        // A closed stdout is no failure elsewhere; here the passphrase would be lost.
+        Failure::PipeClosed => not_shown("stdout is closed"),
         other => other,
     })
 }
@@ -265,8 +265,8 @@ fn not_shown(problem: &str) -> Failure {
     .hint("give a passphrase of your own in MEMOIR_ARCHIVE_PASSPHRASE or with `--passphrase-file`")
 }
 
-/// Writes a new file and then puts it in place of the old one, so that there is never half a file.
-/// `announce` comes before anything is in its place, and can stop it.
+/// Writes a new file and then moves it over the old one, so that the file is never incomplete. `announce` runs before
+/// that, and its error stops it.
 fn write(
     path: &Path,
     fill: impl FnOnce(&fs::File) -> io::Result<()>,
@@ -275,7 +275,7 @@ fn write(
     let failed = |error| Failure::file("write", path, &error);
     let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file());
     if is_special {
-        // A device or a pipe has nothing to be replaced; a folder is refused here.
+        // A device or a pipe cannot be replaced; a folder is refused here.
         let file = fs::OpenOptions::new().write(true).open(path);
         let file = file.map_err(failed)?;
         // The passphrase is shown only once the file is open, since an archive that cannot be written needs none.
@@ -289,7 +289,7 @@ fn write(
     sync_folder(folder_of(path)).map_err(failed)
 }
 
-/// The whole file, on the disk, under a name of its own.
+/// The whole file, synced to the disk, under a temporary name.
 fn draft(
     folder: &Path,
     fill: impl FnOnce(&fs::File) -> io::Result<()>,
@@ -301,7 +301,7 @@ fn draft(
     Ok(file)
 }
 
-/// Makes sure that a file that was put in place is still there after a power cut.
+/// Syncs a folder, so that a renamed file survives a power cut.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     fs::File::open(folder)?.sync_all()?;

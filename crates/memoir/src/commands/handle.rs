@@ -1,5 +1,5 @@
-//! `memoir protect`, `unprotect`, `discard`, `promote` and `restore`: what is done with memories by their numbers,
-//! without showing their text.
+//! `memoir protect`, `unprotect`, `discard`, `promote` and `restore`: operations on memories by their numbers, without
+//! showing their text.
 
 use memoir_app::{AgentHandle, Handling, ShownMemory};
 use memoir_domain::memory::{Kind, Number};
@@ -50,7 +50,7 @@ async fn handle(global: &Global, agent: &str, numbers: &[Number], handling: Hand
     let agent = installation.agent(agent).await?;
     let mut done: Vec<ShownMemory> = Vec::with_capacity(numbers.len());
     for &number in numbers {
-        // Each is a step of its own, as over REST: what was done before a refusal stays done.
+        // Each is a step of its own, as over REST: steps before a refusal are kept.
         match one(&installation, &agent, number, handling).await {
             Ok(memory) => done.push(memory),
             Err(failure) if done.is_empty() => return Err(failure),
@@ -101,7 +101,7 @@ fn report(global: &Global, done: &[ShownMemory], handling: Handling) -> Result<(
         return terminal::json(&List::whole(done.to_vec()));
     }
     terminal::print(&format!("{verb} {}", show::numbers(&numbers)))?;
-    // A discarded memory that replaced others does not bring them back (SPEC 2.4).
+    // A discarded memory that replaced others does not restore them (SPEC 2.4).
     let left: Vec<Number> = done
         .iter()
         .filter(|memory| matches!(handling, Handling::Discard) && !memory.sources.is_empty())

@@ -1,7 +1,6 @@
 //! `memoir import`: memories from a file or a folder, all of them or none.
 //!
-//! This file imports what Memoir itself writes: lines of JSON, and archives. Formats of other programs are in
-//! `foreign.rs`.
+//! This file imports Memoir's own formats: lines of JSON, and archives. Formats of other programs are in `foreign.rs`.
 
 mod foreign;
 mod returning;
@@ -114,7 +113,7 @@ enum FileForm {
 }
 
 impl Arguments {
-    /// Refuses options that have no meaning for what Memoir itself wrote.
+    /// Refuses options that have no meaning for Memoir's own formats.
     fn check_own(&self, form: &str) -> Result<(), Failure> {
         let given = [
             ("--live-only", self.live_only),
@@ -135,7 +134,7 @@ impl Arguments {
 }
 
 impl FileForm {
-    /// One of another program.
+    /// The format of another program; `None` for Memoir's own.
     fn foreign(self) -> Option<memoir_import::ImportFormat> {
         use memoir_import::ImportFormat;
         Some(match self {
@@ -291,7 +290,7 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// What was imported, for programs.
+/// The result of the import, as JSON.
 #[derive(serde::Serialize)]
 struct LinesOutput<'a> {
     #[serde(flatten)]
@@ -300,7 +299,7 @@ struct LinesOutput<'a> {
     skipped: usize,
 }
 
-/// What is to be known beside the count.
+/// Prints notes on the import besides the count.
 fn note_outcome(global: &Global, imported: &Imported, is_preview: bool) {
     if global.json {
         return;
@@ -314,7 +313,7 @@ fn note_outcome(global: &Global, imported: &Imported, is_preview: bool) {
     note_budget(&imported.core, is_preview);
 }
 
-/// By how much core is over the budget then.
+/// The excess of the core size over the budget after the import.
 fn note_budget(core: &CoreAfter, is_preview: bool) {
     if core.over_budget == 0 {
         return;
@@ -329,7 +328,7 @@ fn note_budget(core: &CoreAfter, is_preview: bool) {
     ));
 }
 
-/// Imports, and moves a bar along while that takes place.
+/// Imports, and updates a bar.
 async fn watched(
     agent: &AgentHandle,
     actor: Actor,
@@ -343,7 +342,7 @@ async fn watched(
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let outcome = loop {
         tokio::select! {
-            // The work is polled first, so that nothing is drawn after it is done.
+            // The work is polled first, so that the bar is not drawn after it is done.
             biased;
             done = &mut work => break done,
             _ = tick.tick() => bar.set_position(written.load(Ordering::Relaxed)),
@@ -353,7 +352,7 @@ async fn watched(
     Ok(outcome?)
 }
 
-/// A bar on stderr, which shows itself on a terminal only.
+/// A bar on stderr, shown on a terminal only.
 fn bar(length: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(length), terminal::bars());
     if let Ok(style) =

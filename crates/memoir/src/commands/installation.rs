@@ -1,4 +1,4 @@
-//! `memoir installation`: whether agents' words are shown on this machine to the agents only.
+//! `memoir installation`: whether agents' texts are shown on this machine to the agents only.
 
 use std::path::PathBuf;
 
@@ -70,7 +70,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// Whoever opens it.
+/// The actor who opens the installation.
 async fn opener(installation: &Installation, arguments: &OpenArguments) -> Result<Actor, Failure> {
     let Some(name) = &arguments.user else {
         return Ok(installation.author());

@@ -1,4 +1,4 @@
-//! `memoir kept`: where an agent's originals are, in counts.
+//! `memoir kept`: the locations of an agent's originals, in counts.
 
 use crate::{
     cli::Global,

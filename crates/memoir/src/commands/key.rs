@@ -51,7 +51,7 @@ async fn move_to_database(global: &Global, config: Config) -> Outcome {
     };
     let path = keys::store_path(&database::prepare(global.database.as_deref())?);
     let source = keys::source(global, &config)?;
-    // The file must exist, since a key store that is made here would have no keys to move.
+    // The file must exist, since a new key store would have no keys to move.
     let file = unlock(&source, &path, true).map_err(memoir_app::Error::from)?;
     let copied = file.copy_to(&place).map_err(memoir_app::Error::from)?;
     let (from, to) = (path.display().to_string(), place.name());
@@ -72,7 +72,7 @@ async fn move_to_database(global: &Global, config: Config) -> Outcome {
 async fn rotate(global: &Global, config: Config) -> Outcome {
     let database = database::prepare(global.database.as_deref())?;
     let is_file = keys::is_file(&config)?;
-    // Where neither file exists, opening the key store would make keys that nobody asked for.
+    // Where neither file exists, opening the key store would create unneeded keys.
     if is_file && !keys::store_path(&database).exists() && !database.exists() {
         return Err(
             Failure::new(format!("there is no database `{}` yet", database.display()))
@@ -95,7 +95,7 @@ async fn rotate(global: &Global, config: Config) -> Outcome {
         }
         MasterSource::Given(_) => {
             let next = keys::from_environment(keys::NEXT)?.ok_or_else(no_next)?;
-            // With the same key, nothing would change although a rotation was asked for.
+            // With the same key, the requested rotation would change nothing.
             if next.key_id() == old {
                 return Err(Failure::new(format!(
                     "{} is the master key {old}, which is in use already",

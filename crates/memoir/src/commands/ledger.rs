@@ -31,7 +31,7 @@ impl Arguments {
     fn page(&self, agent: &AgentHandle) -> MemoryPage {
         MemoryPage {
             limit: u32::MAX,
-            // What has expired is in the journal.
+            // Expired memories are journal entries.
             kind: (!self.all && self.expired.is_none()).then_some(Kind::Core),
             with_discarded: self.all,
             protected: self.protected,

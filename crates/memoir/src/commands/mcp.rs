@@ -18,7 +18,7 @@ use crate::{
     terminal,
 };
 
-/// As JSON-RPC has it.
+/// The JSON-RPC code.
 const INTERNAL_ERROR: i32 = -32603;
 
 /// Serve one agent's tools to a client of the Model Context Protocol, over standard input and output
@@ -62,17 +62,17 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     tokio::pin!(serving);
     let served = tokio::select! {
         served = &mut serving => served,
-        // Ends at once where there is nothing of that to do.
+        // Ends immediately where no model of embeddings is configured.
         () = memoir.keep_making_vectors() => serving.await,
     };
     served.map_err(|error| Failure::new(format!("the connection ended: {error}")))?;
     Ok(Ending::Done)
 }
 
-/// Passes each message on to the service, one after the other, and what it answers back. A request that gets no
-/// answer is told so, and the next one is passed on all the same.
+/// Passes each message on to the service, one after the other, and prints the response. A request that gets none is
+/// answered with an error, and the next one is still passed on.
 async fn pass_on(remote: &Remote) -> Outcome {
-    // Nothing else is to be done meanwhile, and so reading may block.
+    // No other work runs meanwhile, and so reading may block.
     for line in std::io::stdin().lock().split(b'\n') {
         let line = line.map_err(|error| Failure::new(format!("cannot read stdin: {error}")))?;
         for received in memoir_mcp::read_line(&line) {
@@ -88,7 +88,7 @@ async fn pass_on(remote: &Remote) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// The answer to one message; `None` to a notification.
+/// The response to one message; `None` to a notification.
 async fn pass_one(remote: &Remote, message: String) -> Option<String> {
     let id = serde_json::from_str::<Value>(&message).ok();
     let id = id.and_then(|message| message.get("id").cloned());
@@ -99,7 +99,7 @@ async fn pass_one(remote: &Remote, message: String) -> Option<String> {
         Err(Failure::ShownFailure(failure)) => {
             let problem = failure.one_line();
             terminal::note(&problem);
-            // A notification is answered by nothing.
+            // A notification gets no response.
             id.map(|id| {
                 let error = json!({"code": INTERNAL_ERROR, "message": problem});
                 json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()

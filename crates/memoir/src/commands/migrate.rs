@@ -56,7 +56,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// Runs what is pending, and says so. Their names.
+/// Runs and reports the pending migrations. Returns their names.
 ///
 /// # Errors
 /// The database cannot be reached, or refuses.
@@ -76,8 +76,7 @@ pub(crate) async fn bring_up(global: &Global) -> Result<Vec<&'static str>, Failu
     Ok(run)
 }
 
-/// What there is of the installation in PostgreSQL. A key store that lies where the data lie is refused before
-/// anything is made there.
+/// The installation's stores in PostgreSQL. A key store in the data's own database is refused before it is created.
 async fn places(global: &Global) -> Result<(Option<PostgresStore>, Option<PostgresKeys>), Failure> {
     let data = database::postgres(global.database.as_deref());
     let data = data.map(PostgresStore::at).transpose()?;

@@ -54,7 +54,7 @@ use crate::{
     failure::Outcome,
 };
 
-/// Carries out what was typed.
+/// Runs the command.
 pub(crate) async fn run(arguments: Arguments) -> Outcome {
     let Arguments { global, command } = arguments;
     match command {

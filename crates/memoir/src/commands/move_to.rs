@@ -27,7 +27,7 @@ use crate::{
     terminal::{self, safe},
 };
 
-/// Rows that are moved at a time.
+/// Rows per batch.
 const ROWS: u32 = 1_000;
 
 /// Move the whole installation into another database, with its keys
@@ -69,7 +69,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         database: Some(arguments.to),
         ..global.clone()
     };
-    // The source is only read, while the target's folder may have to be made.
+    // The source is only read, while the target's folder may have to be created.
     let (from_path, to_path) = (
         database::path(global.database.as_deref())?,
         database::prepare(to.database.as_deref())?,
@@ -86,7 +86,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         );
     }
     let config = Config::read(global.config.as_deref())?;
-    // Databases are opened and not installations: rows are copied as they are, still sealed.
+    // Databases are opened and not installations: rows are copied sealed.
     let from = match database::postgres(global.database.as_deref()) {
         Some(url) => Database::Postgres(PostgresStore::open(url).await?),
         None => Database::File(SqliteStore::open(&from_path)?),
@@ -115,7 +115,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     for table in TABLES {
         fill(table, &from, &there, &bar).await?;
     }
-    // Comparing begins once all tables are filled, so that it finds what was written to the source meanwhile.
+    // Comparing begins once all tables are filled, so that it finds concurrent writes to the source.
     for table in TABLES {
         moved.push((table.name, compare(table, &from, &there, &bar).await?));
     }
@@ -134,9 +134,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     report_moved(&to, &moved, here_closed).await
 }
 
-/// Says what was moved, once all of it is verified in its new place.
+/// Reports the moved rows, once all of them are verified in the target.
 async fn report_moved(to: &Global, moved: &[(&str, u64)], here_closed: bool) -> Outcome {
-    // The target is opened as every other command opens it, with the keys that were copied.
+    // The target is opened as every other command opens it, with the copied keys.
     let (memoir, _) = installation::opened(to).await?;
     let verified = memoir.verify_all().await?;
     if let Some(bad) = verified.iter().find(|one| !one.valid) {
@@ -184,7 +184,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     place(one) == place(other)
 }
 
-/// Makes sure that no model is being driven through a session here; whether the installation is closed.
+/// Checks that no session is driven by a model here. Returns whether the installation is closed.
 async fn at_rest(global: &Global, from: &Database) -> Result<bool, Failure> {
     let (memoir, closed) = installation::opened(global).await?;
     let load = from.store().load().await?;
@@ -199,7 +199,7 @@ async fn at_rest(global: &Global, from: &Database) -> Result<bool, Failure> {
     Ok(closed || memoir.is_closed().await?)
 }
 
-/// The database to move into, and whether that was begun before.
+/// The target database, and whether an earlier attempt began there.
 async fn target(to: &Global, path: &Path) -> Result<(Database, bool), Failure> {
     let taken = || {
         Failure::new("the database to move into is not empty")
@@ -231,23 +231,23 @@ async fn is_empty(tables: &dyn Tables) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Where a file is until it is whole.
+/// The temporary path of an incomplete file.
 fn draft(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".moving");
     name.into()
 }
 
-/// Tables by which installations are told apart: a copy of this one that went on by itself has the same accounts, and
+/// The tables that identify an installation: an independently continued copy of this one has the same accounts, and
 /// another log over all heads.
 const TELLING: [&str; 2] = ["accounts", "log_leaves"];
 
-/// That what is there already came from here.
+/// Checks that existing rows of the target came from here.
 async fn same_installation(from: &Database, there: &Database) -> Result<(), Failure> {
     for table in TABLES.iter().filter(|table| TELLING.contains(&table.name)) {
         let mut after = None;
         loop {
-            // Tables are filled by their keys, so that what is there is the beginning of what is here.
+            // Tables are filled in the order of their keys, so that the target's rows are the first ones of the source.
             let found = there
                 .tables()
                 .rows_after(table, after.clone(), ROWS)
@@ -268,7 +268,7 @@ async fn same_installation(from: &Database, there: &Database) -> Result<(), Fail
     Ok(())
 }
 
-/// Puts the key store, and the master key where that is a file, where the other database has them.
+/// Copies the key store, and a master key in a file, to their paths beside the target.
 async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Failure> {
     let keys = keys::open(from, config).await?;
     if let MasterSource::File(file) = keys::source(from, config)? {
@@ -279,7 +279,7 @@ async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Fa
                 .map_err(|error| Failure::file("read", path, &error))
         };
         let master = read(&file)?;
-        // The file may be there already from an earlier attempt.
+        // The file may exist already from an earlier attempt.
         if !place.exists() {
             private_file::write(&place, &master)
                 .map_err(|error| Failure::file("write", &place, &error))?;
@@ -293,7 +293,7 @@ async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Fa
     let place = keys::store_path(&database::path(to.database.as_deref())?);
     let folder = database::folder_of(&place);
     let failed = |error| Failure::file("write", &place, &error);
-    // Each attempt copies the key store again, since keys may have been made or destroyed meanwhile.
+    // Each attempt copies the key store again, since keys may have been created or destroyed meanwhile.
     let copy = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     keys.back_up(copy.path()).map_err(memoir_app::Error::from)?;
     copy.as_file().sync_all().map_err(failed)?;
@@ -302,7 +302,7 @@ async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Fa
     Ok(())
 }
 
-/// Moves the rows of a table that are not there yet.
+/// Moves the missing rows of a table.
 async fn fill(
     table: &'static Table,
     from: &Database,
@@ -323,7 +323,7 @@ async fn fill(
     }
 }
 
-/// Compares all rows of a table with those that are there; how many they are.
+/// Compares all rows of a table in both databases. Returns their number.
 async fn compare(
     table: &'static Table,
     from: &Database,
@@ -361,7 +361,7 @@ fn key(table: &Table, row: &Cells) -> Cells {
     row[..table.key].to_vec()
 }
 
-/// What is being done on stderr, which shows itself on a terminal only.
+/// The current step on stderr, shown on a terminal only.
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, terminal::bars());
     if let Ok(style) = ProgressStyle::with_template("{msg}: {human_pos} rows, {per_sec}") {

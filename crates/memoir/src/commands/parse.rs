@@ -1,4 +1,4 @@
-//! Reading arguments that several commands have.
+//! Parsers of arguments that several commands have.
 
 use std::{
     ffi::OsString,
@@ -76,7 +76,7 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// An action of the audit, by its wire name or as the lists name it.
+/// An action of the audit, by its wire name or its name in lists.
 pub(crate) fn action(text: &str) -> Result<Action, String> {
     let mut known = Action::ALL.into_iter();
     let found = known.find(|action| [action.as_str(), labels::action(*action)].contains(&text));
@@ -88,22 +88,22 @@ pub(crate) fn action(text: &str) -> Result<Action, String> {
     })
 }
 
-/// A text from stdin, mended where part of it is none (SPEC 2.1).
+/// A text from stdin; invalid parts are replaced (SPEC 2.1).
 pub(crate) fn text_of_stdin(most_bytes: u64) -> Result<String, Failure> {
     let bytes = file(Path::new("-"), most_bytes)?;
     Ok(mend::text(&bytes).into_owned())
 }
 
-/// A text among the arguments, mended where part of it is none (SPEC 2.1).
+/// A text among the arguments; invalid parts are replaced (SPEC 2.1).
 pub(crate) fn text() -> impl TypedValueParser<Value = PrivateText> {
     OsStringValueParser::new()
         .map(|text: OsString| PrivateText::from(text.to_string_lossy().into_owned()))
 }
 
-/// A file of text in whole; `-` is stdin.
+/// A whole text file; `-` is stdin.
 pub(crate) fn text_file(path: &Path, most_bytes: u64) -> Result<String, Failure> {
     String::from_utf8(file(path, most_bytes)?).map_err(|error| {
-        // The message names the place and not the bytes there, since they may be somebody's words.
+        // The message gives the position and not the bytes, since they may be private text.
         let at = error.utf8_error().valid_up_to();
         Failure::new(format!(
             "`{}` is not UTF-8 text: byte {} is wrong",
@@ -113,13 +113,13 @@ pub(crate) fn text_file(path: &Path, most_bytes: u64) -> Result<String, Failure>
     })
 }
 
-/// A file in whole; `-` is stdin.
+/// A whole file; `-` is stdin.
 pub(crate) fn file(path: &Path, most_bytes: u64) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
         io::stdin()
             .lock()
-            // One more than may be, which shows that there is too much.
+            // One byte over the limit, which detects a longer file.
             .take(most_bytes + 1)
             .read_to_end(&mut bytes)
     } else {

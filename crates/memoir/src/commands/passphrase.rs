@@ -1,4 +1,4 @@
-//! The passphrase of an archive: from the environment, from a file, from a terminal, or made.
+//! The passphrase of an archive: from the environment, from a file, from a terminal, or generated.
 
 use std::{
     io::{self, BufRead, IsTerminal},
@@ -12,10 +12,10 @@ use crate::{commands::parse, failure::Failure, terminal};
 
 /// Holds an archive's passphrase.
 const VARIABLE: &str = "MEMOIR_ARCHIVE_PASSPHRASE";
-/// More is no passphrase that anybody could mean.
+/// A longer file is no passphrase.
 const MOST_BYTES: u64 = 4_096;
 
-/// The one that was given in a file or in the environment; `None` where none was.
+/// The passphrase of the file or the environment; `None` where neither is given.
 pub(crate) fn given(file: Option<&Path>) -> Result<Option<Passphrase>, Failure> {
     if let Some(path) = file {
         let text = Zeroizing::new(parse::text_file(path, MOST_BYTES)?);
@@ -23,7 +23,7 @@ pub(crate) fn given(file: Option<&Path>) -> Result<Option<Passphrase>, Failure> 
     }
     match std::env::var_os(VARIABLE).filter(|text| !text.is_empty()) {
         Some(text) => {
-            // What is no UTF-8 is no passphrase, and is refused as an empty one without being shown.
+            // A value that is not UTF-8 is refused as an empty passphrase, without being shown.
             let text = Zeroizing::new(text.into_string().unwrap_or_default());
             read(&text, VARIABLE).map(Some)
         }
@@ -31,7 +31,7 @@ pub(crate) fn given(file: Option<&Path>) -> Result<Option<Passphrase>, Failure> 
     }
 }
 
-/// The one that was given, or that somebody types.
+/// The given passphrase, or one that the user types.
 pub(crate) fn given_or_typed(file: Option<&Path>) -> Result<Passphrase, Failure> {
     if let Some(passphrase) = given(file)? {
         return Ok(passphrase);

@@ -1,4 +1,4 @@
-//! `memoir project`: which agent each project has, for programs that are set up with `--per-project`.
+//! `memoir project`: the agent of each project, for programs that are set up with `--per-project`.
 
 use std::path::PathBuf;
 

@@ -87,7 +87,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         return evaluate(global, &installation, &lens, query, file).await;
     }
     let RecallPage { found, meaning } = match lens.recall_page(&query, None, false).await {
-        // On the command line the agent's token lets somebody in, and not a request for access.
+        // On the command line the agent's token gives access, and not an access request.
         Err(Error::NoAccess(_)) => return installation.refuse(&agent),
         answer => answer?,
     };
@@ -120,7 +120,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// The agent and the query. One text alone is the agent's name where there is such an agent, else the query.
+/// The agent and the query. One text alone is the agent's name where such an agent exists, else the query.
 async fn asked(
     installation: &Installation,
     first: Option<PrivateText>,
@@ -140,7 +140,7 @@ async fn asked(
     }
 }
 
-/// What was found, as every interface returns it.
+/// The result, as every interface returns it.
 #[derive(Serialize)]
 struct RecallOutput {
     #[serde(flatten)]
@@ -149,7 +149,7 @@ struct RecallOutput {
     meaning: Option<Meaning>,
 }
 
-/// A note on how memories were found; `None` where it is as it should be.
+/// A note on how memories were found; `None` where nothing is degraded.
 fn in_words(meaning: Meaning) -> Option<&'static str> {
     match meaning {
         Meaning::Merged => None,
@@ -168,7 +168,7 @@ fn in_words(meaning: Meaning) -> Option<&'static str> {
     }
 }
 
-/// Makes the vectors that are missing, and tells how many.
+/// Creates the missing vectors, and prints their number.
 async fn index(global: &Global, agent: &AgentHandle) -> Outcome {
     let made = agent.make_vectors().await?;
     if global.json {
@@ -197,7 +197,7 @@ struct LabelledQuestion {
     numbers: Vec<u64>,
 }
 
-/// How well recall does on questions whose answers are known.
+/// The quality of recall on questions whose answers are known.
 #[derive(Default, Serialize)]
 struct Evaluation {
     questions: usize,
@@ -212,7 +212,7 @@ struct Evaluation {
 }
 
 impl Evaluation {
-    /// Of the rank of the first memory that each question should find, from 1.
+    /// From the rank of the first expected memory of each question, from 1.
     fn of(ranks: &[Option<usize>]) -> Self {
         let share = |most: usize| {
             let within = ranks.iter().flatten().filter(|rank| **rank <= most).count();

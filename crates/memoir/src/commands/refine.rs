@@ -1,4 +1,4 @@
-//! `memoir refine`: one session, now, watched while it runs.
+//! `memoir refine`: runs one session immediately, and shows its progress.
 
 use memoir_app::{
     AgentHandle, AgentLens, ShownSession,
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     rehearse: bool,
 }
 
-/// A session's mode as it is typed.
+/// A session's mode on the command line.
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
 #[value(rename_all = "snake_case")]
 enum ModeArgument {
@@ -49,7 +49,7 @@ enum ModeArgument {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    // The model's name is checked before anything is opened, since a malformed one is a slip of the user.
+    // The model's name is checked before anything is opened, since a malformed one is a mistake of the user.
     let model = arguments
         .model
         .map(|name| name.parse().map_err(memoir_app::Error::from))
@@ -72,7 +72,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let mut watcher = ProgressPrinter::new(global.json);
     match drive(&lens, &options, &mut watcher).await? {
         Ran::Driven(session) | Ran::Cancelled(session) => {
-            tell(global, &agent, &session, &installation.author()).await?;
+            report(global, &agent, &session, &installation.author()).await?;
             ending(&session)
         }
         Ran::NothingToRefine(reason) => {
@@ -84,21 +84,21 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
 }
 
-/// What became of a session.
+/// The outcome of a run.
 pub(crate) enum Ran {
-    /// The session ended by itself, or somebody cancelled it elsewhere.
+    /// The session ended by itself, or another process cancelled it.
     Driven(Box<ShownSession>),
-    /// Ctrl-C was pressed while the session ran.
+    /// The user pressed Ctrl-C while the session ran.
     Cancelled(Box<ShownSession>),
-    /// None was begun: another worker has run one since.
+    /// No session began: another worker has run one since.
     NotDue,
-    /// None was begun, since nothing could be done in it.
+    /// No session began, since nothing could be refined.
     NothingToRefine(NothingToRefine),
-    /// Ctrl-C before it was begun, or twice.
+    /// The user pressed Ctrl-C before it began, or twice.
     Interrupted,
 }
 
-/// Runs a session. Ctrl-C cancels it, and a second one leaves it to be closed when its lease lapses.
+/// Runs a session. Ctrl-C cancels it; a second one leaves it open until its lease lapses.
 pub(crate) async fn drive(
     agent: &AgentLens<'_>,
     options: &RefineOptions,
@@ -132,7 +132,7 @@ pub(crate) async fn drive(
     }
 }
 
-async fn tell(
+async fn report(
     global: &Global,
     agent: &AgentHandle,
     session: &ShownSession,
@@ -167,7 +167,7 @@ async fn tell(
     Ok(())
 }
 
-/// What to do after a session that was rolled back. Of a memory of few tokens almost any edit takes more than the
+/// The hint after a session that was rolled back. In a memory of few tokens almost any edit removes more than the
 /// breaker permits.
 fn rolled_back(session: &ShownSession) -> String {
     /// Below so many tokens, one memory of a usual size is more than a quarter of them.

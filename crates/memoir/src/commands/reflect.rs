@@ -1,4 +1,4 @@
-//! `memoir reflect`: what of the last week's journal is to stay.
+//! `memoir reflect`: promotes journal entries of the last week to core.
 
 use crate::{
     cli::Global,

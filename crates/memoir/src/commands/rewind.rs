@@ -37,7 +37,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let actor = administrator();
     let to = match (arguments.to, arguments.to_record) {
         (Some(time), _) => Point::Time(time),
-        // The arguments demand one of the two, so that a missing time means that there is a record.
+        // The parser requires one of the two, so that a missing time means that there is a record.
         (None, record) => Point::Record(record.unwrap_or_default()),
     };
     let rewound = if arguments.dry_run {

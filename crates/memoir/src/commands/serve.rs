@@ -28,7 +28,7 @@ use crate::{
     webhooks,
 };
 
-/// How long a probe waits for its answer; whoever keeps a container asks again.
+/// The time limit of a probe; a container's supervisor repeats it.
 const LONGEST_PROBE: Duration = Duration::from_secs(5);
 
 /// Run the service: REST for programs, agents and administrators, and the workers of queued sessions
@@ -94,7 +94,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             super::doctor::SEPARATE_ROLE
         ));
     }
-    // The default account is made before anybody asks for it.
+    // The default account is created before the first request.
     memoir.account(memoir_app::DEFAULT_ACCOUNT).await?;
     installation::finish(&memoir).await?;
     let connections = raise_file_limit();
@@ -107,10 +107,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let address = listener
         .local_addr()
         .map_err(|error| Failure::new(format!("cannot listen: {error}")))?;
-    // Whoever reads the address may end the service at once.
+    // A reader of the printed address may end the service immediately.
     let stop = interrupt::listening().await;
     let first_link = first_link(&memoir, address, arguments.behind_proxy).await?;
-    tell(global, &memoir, address, &arguments, first_link.as_deref())?;
+    report(global, &memoir, address, &arguments, first_link.as_deref())?;
     let options = ServiceOptions {
         concurrency: usize::from(arguments.concurrency),
         behind_proxy: arguments.behind_proxy,
@@ -129,7 +129,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// The programs on this machine that would lose an agent's memory with the closing.
+/// The programs on this machine that would lose an agent's memory when the installation is closed.
 struct KeptPrograms {
     memoir: Memoir,
     global: Global,
@@ -154,9 +154,9 @@ impl BeforeClosing for KeptPrograms {
     }
 }
 
-/// Asks a service on this machine whether it is ready: what keeps a container needs no other program for it.
+/// Checks whether a service on this machine is ready, so that a container's health check needs no other program.
 async fn probe(listen: SocketAddr) -> Outcome {
-    // Whoever listens everywhere is asked here.
+    // A service that listens on all addresses is probed on this machine.
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
@@ -173,7 +173,7 @@ async fn probe(listen: SocketAddr) -> Outcome {
     Err(Failure::new(found).hint("`memoir doctor` looks at what it needs"))
 }
 
-/// The status of the answer.
+/// The status of the response.
 async fn ask_readiness(address: SocketAddr) -> io::Result<String> {
     let mut stream = TcpStream::connect(address).await?;
     let question = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
@@ -184,8 +184,8 @@ async fn ask_readiness(address: SocketAddr) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&line[9..]).into_owned())
 }
 
-/// The secret of the link by which the first administrator is made; `None` where there is one, or where its
-/// password would travel in the open.
+/// The secret of the link by which the first administrator is created; `None` where one exists, or where the password
+/// would be sent unencrypted.
 async fn first_link(
     memoir: &Memoir,
     address: SocketAddr,
@@ -199,7 +199,7 @@ async fn first_link(
     Ok(Some(Arc::new(secret)))
 }
 
-fn tell(
+fn report(
     global: &Global,
     memoir: &Memoir,
     address: SocketAddr,
@@ -210,7 +210,7 @@ fn tell(
     let schedule = memoir.schedule();
     let first = first_link.map(|secret| {
         let path = format!("/first/{}", secret.expose());
-        // Under which name others reach it, only the proxy knows.
+        // Only the proxy knows its public name.
         if behind_proxy {
             path
         } else {
@@ -259,12 +259,11 @@ fn schedule_text(schedule: &ScheduleView) -> String {
     )
 }
 
-/// Room for as many connections as the system allows: each is an open file. How many that is, beside what
-/// the database and the models need.
+/// Raises the limit of open files. Returns how many connections it allows, besides the files of Memoir itself.
 #[cfg(unix)]
 fn raise_file_limit() -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    /// Files that are no connection of a client.
+    /// Open files that are no connection of a client.
     const OWN_FILES: u64 = 256;
     let limit = getrlimit(Resource::Nofile);
     // A process may raise its limit up to the maximum without privileges.
@@ -277,7 +276,7 @@ fn raise_file_limit() -> usize {
         Err(_) => limit.current,
     };
     let room = files.map_or(u64::MAX, |files| {
-        // Of a small limit, half: a service with no connection at all would be of no use.
+        // Of a small limit, half: a service without any connection would be useless.
         files.saturating_sub(OWN_FILES).max(files / 2)
     });
     usize::try_from(room).unwrap_or(usize::MAX)

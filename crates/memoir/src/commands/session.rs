@@ -66,8 +66,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// Shows what happens in a session as it happens: a line for each record and for each time that the session
-/// stands differently, and its outcome at the end.
+/// Shows the progress of a session: a line for each record and for each change of its state, and its outcome at the
+/// end.
 async fn follow(global: &Global, mut live: Live) -> Outcome {
     while !live.has_ended() {
         for (event, _) in live.look().await? {

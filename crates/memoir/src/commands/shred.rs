@@ -85,7 +85,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// Names the conversations that may hold what was shredded.
+/// Names the conversations that may hold the shredded text.
 pub(crate) fn name_transcript(stored: &StoredTranscript) {
     let until = stored.absorbed_until.map_or_else(String::new, |until| {
         format!(", those that were read until {}", when(until))
@@ -96,7 +96,7 @@ pub(crate) fn name_transcript(stored: &StoredTranscript) {
     ));
 }
 
-/// Has the number typed, from a terminal or a pipe.
+/// Reads the number as confirmation, from a terminal or a pipe.
 fn confirm(number: Number) -> Result<(), Failure> {
     if io::stdin().is_terminal() {
         terminal::note(&format!(

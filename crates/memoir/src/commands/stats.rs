@@ -1,4 +1,4 @@
-//! `memoir stats`: the statistics of an agent's memory, in numbers and as a picture.
+//! `memoir stats`: the statistics of an agent's memory, in numbers and as a chart.
 
 use std::{
     fs,
@@ -16,9 +16,9 @@ use crate::{
     terminal,
 };
 
-/// Columns where no terminal sets a width.
+/// Columns without a terminal.
 const COLUMNS: u16 = 80;
-/// Points of the curve: more than any picture has columns.
+/// Points of the curve: more than any chart has columns.
 const POINTS: usize = 400;
 
 /// Show the statistics of an agent's memory: core size over time, what changed it, sessions, originals
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     width: Option<u16>,
 }
 
-/// The forms of a picture in a file.
+/// The formats of a chart in a file.
 #[derive(Debug, Clone, Copy)]
 enum PictureForm {
     Svg,
@@ -50,7 +50,7 @@ enum PictureForm {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    // The name is checked before anything is opened, since an unknown ending is a slip of the user.
+    // The name is checked before anything is opened, since an unknown ending is a mistake of the user.
     let form = arguments.plot.as_deref().map(form).transpose()?;
     if let (Some(since), Some(until)) = (arguments.since, arguments.until)
         && since > until
@@ -83,7 +83,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// Rows of a picture that is so wide.
+/// Rows of a chart of that width.
 fn rows(width: u16) -> usize {
     usize::from(width / 5).clamp(10, 20)
 }

@@ -1,4 +1,4 @@
-//! `memoir sweep`: everything that is due in the account: absorptions, reflections, sessions.
+//! `memoir sweep`: all due work of the account: absorptions, reflections, sessions.
 
 use memoir_app::{AgentHandle, Job, JobOutcome, ShownSession, sessions::RefineOptions};
 use memoir_domain::{
@@ -44,18 +44,18 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
             trigger: Some(trigger),
             ..RefineOptions::default()
         };
-        // One agent whose session cannot be run does not keep the others from theirs.
+        // A failed session of one agent does not stop those of the others.
         let lens = agent.seen_by(installation.viewer(&agent).await?);
         match drive(&lens, &options, &mut ProgressPrinter::new(global.json)).await {
             Ok(Ran::Driven(session)) => {
-                tell(global, &session, trigger)?;
+                report(global, &session, trigger)?;
                 if !matches!(session.state, State::Completed | State::Declined) {
                     ending = Ending::Refused;
                 }
             }
-            // Whoever presses Ctrl-C during a sweep means the whole sweep and not only this session.
+            // Ctrl-C during a sweep ends the whole sweep and not only this session.
             Ok(Ran::Cancelled(session)) => {
-                tell(global, &session, trigger)?;
+                report(global, &session, trigger)?;
                 return Ok(Ending::Interrupted);
             }
             Ok(Ran::NotDue) => {}
@@ -83,7 +83,7 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
     Ok(ending)
 }
 
-/// Does one of the things that are due between sessions, and says what came of it.
+/// Runs one due job, and prints its outcome.
 async fn live(global: &Global, agent: &AgentHandle, job: Job) -> Outcome {
     let name = safe(agent.name());
     let lived = agent.do_due(job, interrupt::listening().await).await;
@@ -104,7 +104,7 @@ async fn live(global: &Global, agent: &AgentHandle, job: Job) -> Outcome {
             let event = json!({"event": "absorbed", "agent": agent.name(), "absorbed": absorbed});
             (event, summary, absorbed.failure, absorbed.is_interrupted)
         }
-        // What one agent cannot do does not keep the others from it.
+        // A failure of one agent does not stop the others.
         Err(error) => {
             terminal::note(&format!("{name}: {error}"));
             if global.json {
@@ -126,7 +126,7 @@ async fn live(global: &Global, agent: &AgentHandle, job: Job) -> Outcome {
     })
 }
 
-fn tell(global: &Global, session: &ShownSession, trigger: Trigger) -> Result<(), Failure> {
+fn report(global: &Global, session: &ShownSession, trigger: Trigger) -> Result<(), Failure> {
     if global.json {
         return terminal::json(session);
     }

@@ -80,12 +80,11 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
                 .hint("leave `--agent` out, or give `--role agent`"));
         }
         (RoleArgument::Agent, name) => {
-            // The arguments demand a name with this role, so it is never blank.
+            // The arguments require a name with this role, so it is never blank.
             let agent = installation
                 .agent(name.as_deref().unwrap_or_default())
                 .await?;
-            // On a machine that is somebody's own, its owner acts for the agents; in a closed
-            // installation the agent itself must.
+            // In an open installation the owner acts for the agents; in a closed one the agent itself must.
             let (provision, actor) = match installation.viewer(&agent).await? {
                 Viewer::Agent => (Provision::Any, administrator()),
                 Viewer::Administrator(_) => (Provision::First, installation.actor(&agent).await?),

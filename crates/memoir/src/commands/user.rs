@@ -146,7 +146,7 @@ async fn list(global: &Global) -> Outcome {
 
 pub(super) fn password(file: Option<&Path>) -> Result<Password, Failure> {
     const VARIABLE: &str = "MEMOIR_PASSWORD";
-    // A password of 1,000 characters takes 4,000 bytes at most; what follows its line is ignored.
+    // A password of 1,000 characters takes 4,000 bytes at most; text after its line is ignored.
     const MOST_BYTES: u64 = 8_192;
     let text = if let Some(path) = file {
         Zeroizing::new(parse::text_file(path, MOST_BYTES)?)

@@ -1,4 +1,4 @@
-//! Requests to agents to let somebody in.
+//! Access requests to agents.
 
 use memoir_app::ShownAccessRequest;
 use memoir_domain::labels;
@@ -32,7 +32,7 @@ pub(crate) fn list(requests: &[ShownAccessRequest]) -> String {
     table.to_string()
 }
 
-/// What is asked for.
+/// The purpose of the request.
 fn what(request: &ShownAccessRequest) -> String {
     let what = labels::access(request.kind, request.scope);
     let what = match (request.session_id, request.memory) {

@@ -5,8 +5,8 @@ use memoir_domain::memory::Number;
 use super::TextTable;
 use crate::{commands::archive::ArchivedMemory, terminal::safe};
 
-/// One a row: number, date, the memory that took its place, the core memory there now, and the text where the viewer
-/// may read it.
+/// One a row: number, date, the memory that took its place, the core memory at the end of that chain, and the text
+/// where the viewer may read it.
 pub(crate) fn list(archived: &[ArchivedMemory]) -> String {
     let facts = ["number", "date", "under", "now", "origin"];
     let with_words = archived.iter().any(|one| one.memory.words.is_some());

@@ -1,4 +1,4 @@
-//! Two texts against each other: lines with `-` and `+`, and in colour the words that differ.
+//! Differences of two texts: lines with `-` and `+`, and in colour the words that differ.
 
 use std::fmt::Write;
 
@@ -7,10 +7,10 @@ use memoir_domain::text::{gaps, pieces};
 
 use crate::terminal::{ADDED, ADDED_WORD, DIM, REMOVED, REMOVED_WORD, safe_lines};
 
-/// What became of `before`; an absent side is nothing at all.
+/// The change of `before` to `after`; `None` is no text.
 pub(crate) fn diff(before: Option<&str>, after: Option<&str>) -> String {
     match (before, after) {
-        // The texts are made safe before they are compared, so that the differences are those of what is shown.
+        // The texts are escaped before they are compared, so that the differences are those of the shown texts.
         (Some(before), Some(after)) => between(&safe_lines(before), &safe_lines(after)),
         (Some(before), None) => whole('-', REMOVED, before),
         (None, Some(after)) => whole('+', ADDED, after),
@@ -42,7 +42,7 @@ fn between(before: &str, after: &str) -> String {
     text
 }
 
-/// A piece of a line, and whether it stands out.
+/// A piece of a line, and whether it is highlighted.
 type Piece<'a> = (&'a str, bool);
 
 fn plain<'a>(lines: &[&'a str]) -> Vec<Piece<'a>> {
@@ -50,7 +50,7 @@ fn plain<'a>(lines: &[&'a str]) -> Vec<Piece<'a>> {
     all.map(|piece| (piece, false)).collect()
 }
 
-/// The pieces of lines that were put in the place of others; those that differ stand out, where at least half is equal.
+/// The pieces of replaced and replacing lines; where at least half is equal, the different ones are highlighted.
 fn marked<'a>(removed: &[&'a str], added: &[&'a str]) -> [Vec<Piece<'a>>; 2] {
     let mut sides = [plain(removed), plain(added)];
     let [left, right] = sides

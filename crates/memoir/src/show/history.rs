@@ -1,5 +1,4 @@
-//! The history of memories, as a tree: each memory with its events, and below it the memories that it was merged
-//! from.
+//! The history of memories, as a tree: each memory with its events, and below it the memories that it was merged from.
 
 use std::{collections::BTreeSet, fmt::Write};
 
@@ -14,20 +13,20 @@ use memoir_domain::{
 use super::{diff::diff, moment, numbers};
 use crate::terminal::{BOLD, DIM, YELLOW, safe};
 
-/// Deeper trees are drawn at this depth: the lines would be nothing but indentation.
+/// Deeper trees are drawn at this depth: their lines would be indentation only.
 const DEEPEST: usize = 24;
 
 /// A memory that is still to be drawn.
 struct DrawnMemory {
     number: Number,
-    /// What stands before each of its lines.
+    /// The prefix of each of its lines.
     indent: String,
     depth: usize,
     /// `None` at the top.
     is_last: Option<bool>,
 }
 
-/// The memory asked for, or every memory that was not merged into another one, each with its ancestors.
+/// The memory `only`, or every memory that was not merged into another one, each with its ancestors.
 pub(crate) fn tree(history: &MemoryHistory, only: Option<Number>) -> String {
     let is_root = |number: Number, story: &MemoryStory| match only {
         Some(only) => number == only,
@@ -64,7 +63,7 @@ pub(crate) fn tree(history: &MemoryHistory, only: Option<Number>) -> String {
     text
 }
 
-/// Those that it was merged from, the first one on top of the stack.
+/// The memories that it was merged from, the first one on top of the stack.
 fn children(node: &DrawnMemory, story: &MemoryStory, indent: &str) -> Vec<DrawnMemory> {
     let mut from: Vec<Number> = story.parents.clone();
     from.extend(&story.doubles);
@@ -78,7 +77,7 @@ fn children(node: &DrawnMemory, story: &MemoryStory, indent: &str) -> Vec<DrawnM
     from.into_iter().enumerate().map(child).rev().collect()
 }
 
-/// Draws one memory, and gives what stands before the lines of those below it.
+/// Draws one memory, and returns the line prefix of those below it.
 fn draw(text: &mut String, node: &DrawnMemory, story: &MemoryStory, is_new: bool) -> String {
     let deep = node.depth > DEEPEST;
     let (branch, below) = match node.is_last {
@@ -113,10 +112,10 @@ fn draw(text: &mut String, node: &DrawnMemory, story: &MemoryStory, is_new: bool
     below
 }
 
-/// One event: time, what was done, actor, and then the text.
+/// One event: time, action, actor, and then the text.
 fn lines(event: &MemoryEvent) -> String {
     let (what, words) = event_text(event);
-    // A text that was shredded does not come back.
+    // A shredded text cannot be restored.
     let is_undone = !event.in_force && event.what != EventMeaning::Shredded;
     let undone = match is_undone {
         true => format!(" {YELLOW}(undone later){YELLOW:#}"),
@@ -130,12 +129,12 @@ fn lines(event: &MemoryEvent) -> String {
     )
 }
 
-/// The text of a new memory; nothing where it was shredded.
+/// The text of a new memory; empty where it was shredded.
 fn new(content: &PrivateText) -> String {
     change(None, content)
 }
 
-/// The text before and afterwards, of which shredding leaves nothing.
+/// The text before and after, empty where it was shredded.
 fn change(before: Option<&PrivateText>, after: &PrivateText) -> String {
     let before = before.map(PrivateText::expose);
     match after.expose() {

@@ -13,8 +13,8 @@ use super::{
 };
 use crate::terminal::{self, BOLD, CYAN, DIM, YELLOW, safe, safe_lines};
 
-/// Memories in the order given. On a terminal each text stands under its numbers; for other programs
-/// everything is in one row. Where no text may be shown, rows have numbers only.
+/// Memories in the given order. On a terminal each text is below its number; for other programs each memory is one row.
+/// Where texts may not be shown, rows have numbers only.
 pub(crate) fn list(memories: &[ShownMemory], now: Timestamp) -> String {
     let with_words = memories.iter().any(|memory| memory.words.is_some());
     match terminal::width().filter(|_| with_words) {
@@ -23,7 +23,7 @@ pub(crate) fn list(memories: &[ShownMemory], now: Timestamp) -> String {
     }
 }
 
-/// By what each was found: a line a memory.
+/// The reason of each match: a line a memory.
 pub(crate) fn explanations(memories: &[ShownMemory]) -> String {
     let mut text = String::new();
     for memory in memories {
@@ -130,11 +130,11 @@ fn rows(memories: &[ShownMemory], now: Timestamp, with_words: bool) -> String {
     table.to_string()
 }
 
-/// Memories one a line, their texts cut short.
+/// Memories one a line, their texts truncated.
 pub(crate) fn brief(memories: &[&ShownMemory]) -> String {
-    /// What stands before the text.
+    /// The columns before the text.
     const NUMBERS: usize = 34;
-    /// Where there is no terminal, lines are as on one of this width.
+    /// The width without a terminal.
     const USUAL: u16 = 92;
     let columns = usize::from(terminal::width().unwrap_or(USUAL)).saturating_sub(NUMBERS);
     let mut table = TextTable::new(["number", "tokens", "flags", "text"])
@@ -152,8 +152,8 @@ pub(crate) fn brief(memories: &[&ShownMemory]) -> String {
     table.to_string()
 }
 
-/// `constitutional`, `summary of 7`, `discarded` and, at a time, `expired`, and an origin weaker than `agent` (SPEC 2.4).
-/// A discarded memory is in no prompt, expired or not.
+/// `constitutional`, `summary of 7`, `discarded` and, at a time, `expired`, and an origin weaker than `agent` (SPEC
+/// 2.4). A discarded memory is in no prompt, expired or not.
 fn flags(memory: &ShownMemory, now: Option<Timestamp>) -> String {
     let is_discarded = memory.discarded_at.is_some();
     let has_expired = memory.fades_at.zip(now).is_some_and(|(at, now)| at <= now);

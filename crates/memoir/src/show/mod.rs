@@ -3,9 +3,9 @@
 pub(crate) mod access;
 pub(crate) mod archive;
 pub(crate) mod diff;
-pub(crate) mod doubles;
 pub(crate) mod history;
 pub(crate) mod memories;
+pub(crate) mod near_duplicates;
 pub(crate) mod originals;
 pub(crate) mod plot;
 pub(crate) mod records;
@@ -78,7 +78,7 @@ fn said(time: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     let about = |unit: i64, one: &str, many: &str| {
         let unit = unit.unsigned_abs();
         match passed < 0 {
-            // A time ahead is rounded up: 6 days and 23 hours are about 7 days.
+            // A future time is rounded up: 6 days and 23 hours are about 7 days.
             true => format!(
                 "in {}",
                 counted(passed.unsigned_abs().div_ceil(unit), one, many)

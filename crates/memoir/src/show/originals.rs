@@ -1,4 +1,4 @@
-//! Where originals are, in counts.
+//! The locations of originals, in counts.
 
 use memoir_app::{OriginalCounts, OriginalsView};
 

@@ -51,7 +51,7 @@ pub(crate) fn timeline(records: &[ShownRecord]) -> String {
     table.to_string()
 }
 
-/// A record as it is written, in a line of its own.
+/// One record on a line of its own.
 pub(crate) fn happened(record: &ShownRecord) -> String {
     format!(
         "{DIM}{}{DIM:#}  {}  {}  {}\n",
@@ -62,8 +62,8 @@ pub(crate) fn happened(record: &ShownRecord) -> String {
     )
 }
 
-/// What each record did to the texts. `memories` are the agent's, the discarded ones included: the text of a duplicate
-/// that was joined is in no record.
+/// The texts before and after each record. `memories` are the agent's, the discarded ones included: no record has the
+/// text of a joined duplicate.
 pub(crate) fn with_texts(records: &[ShownRecord], memories: &[ShownMemory]) -> String {
     let mut text = String::new();
     for record in records {
@@ -174,7 +174,7 @@ fn facts(record: &ShownRecord) -> String {
     };
     let mut facts: Vec<String> = Vec::new();
     let mass = |name: &str| data.get(name).and_then(Value::as_u64).map(thousands);
-    // A completion changes no memory: what counts is the session as a whole.
+    // A completion changes no memory: its measure is the session as a whole.
     let (from, to) = match record.action {
         Action::MemoryRefinementComplete => ("pre_session_tokens", "post_session_tokens"),
         Action::MemoryRefinementRollback => ("core_tokens_before", "post_session_tokens"),
@@ -229,7 +229,7 @@ fn listed(name: &str, numbers: impl IntoIterator<Item = u64>) -> String {
     format!("{}: {}", labels::fact(name), numbers.join(" "))
 }
 
-/// One fact; a zero is not worth its room.
+/// One fact; a zero is omitted.
 fn fact(name: &str, value: &Value) -> Option<String> {
     let text = match value {
         Value::Null => return None,

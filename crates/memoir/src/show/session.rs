@@ -17,7 +17,7 @@ use memoir_domain::{
 use super::{TextTable, counted, diff::diff, numbers, percent, thousands, when};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW, safe};
 
-/// The outcome, beginning with a line that is the state alone.
+/// The outcome; its first line is the state alone.
 pub(crate) fn outcome(session: &ShownSession) -> String {
     let style = state_style(session.state);
     let mut text = format!("{style}{}{style:#}\n", labels::state(session.state));
@@ -216,7 +216,7 @@ pub(crate) fn held(facts: &RehearsalFacts) -> String {
     )
 }
 
-/// The diff of a rehearsal: what would change of each memory that it touched.
+/// The diff of a rehearsal: the changes of each memory that it edited.
 pub(crate) fn rehearsed(changes: &[RehearsedMemory]) -> String {
     let mut text = String::new();
     for change in changes {
@@ -249,7 +249,7 @@ pub(crate) fn rehearsed(changes: &[RehearsedMemory]) -> String {
             (Some(_), Some(_)) => "would change in its tags or dates".to_owned(),
         };
         let _ = writeln!(text, "{BOLD}{}{BOLD:#} {what}", change.number);
-        // What moves to the archive leaves the prompt; its text stays as it is.
+        // A memory that moves to the archive leaves the prompt; its text stays unchanged.
         let in_prompt = |memory: &&ShownMemory| !is_archival(memory);
         let before = before.filter(in_prompt).map(|memory| memory.content());
         let after = after.filter(in_prompt).map(|memory| memory.content());

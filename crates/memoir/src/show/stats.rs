@@ -1,4 +1,4 @@
-//! The statistics of a memory: numbers in columns, and what the picture is drawn from.
+//! The statistics of a memory: numbers in columns, and the data of the chart.
 
 use std::fmt::Write;
 
@@ -8,11 +8,11 @@ use memoir_domain::{Timestamp, audit::Action, labels, mass::Cause, session::Stat
 use super::{plot::Plot, thousands};
 use crate::terminal::{BOLD, DIM};
 
-/// What the picture shows.
+/// The data of the chart.
 pub(crate) fn plot(stats: &AgentStats) -> Plot {
     let history = &stats.history;
     let at = |time: Timestamp| time.microseconds() as f64 / 1e6;
-    let mass_at = |time: Timestamp| {
+    let size_at = |time: Timestamp| {
         let next = history.points.partition_point(|point| point.at < time);
         let point = history.points.get(next).or(history.points.last());
         (at(time), point.map_or(0, |point| point.core_tokens))
@@ -22,16 +22,16 @@ pub(crate) fn plot(stats: &AgentStats) -> Plot {
         .iter()
         .filter(|session| session.state == State::Completed && !session.rehearsal)
         .filter_map(|session| {
-            // A session that ended after the period lies outside of the picture.
+            // A session that ended after the period is outside of the chart.
             let ended_at = session.ended_at.filter(|at| *at <= history.until)?;
-            let mass = session.post_session_tokens;
-            Some((at(ended_at), mass.unwrap_or(mass_at(ended_at).1)))
+            let size = session.post_session_tokens;
+            Some((at(ended_at), size.unwrap_or(size_at(ended_at).1)))
         });
     let swings = history.points.windows(2).filter_map(|pair| {
         let (before, point) = (pair[0].core_tokens, pair[1]);
         let range = before.min(point.core_tokens)..=before.max(point.core_tokens);
         let swings = [point.lowest_core_tokens, point.highest_core_tokens];
-        let beyond = swings.iter().any(|mass| !range.contains(mass));
+        let beyond = swings.iter().any(|size| !range.contains(size));
         beyond.then(|| (at(point.at), swings[0], swings[1]))
     });
     Plot {
@@ -43,10 +43,10 @@ pub(crate) fn plot(stats: &AgentStats) -> Plot {
         swings: swings.collect(),
         budget: stats.effective_core_token_budget,
         completed: completed.collect(),
-        taken_back: history
+        undone: history
             .returns
             .iter()
-            .map(|back| mass_at(back.at))
+            .map(|back| size_at(back.at))
             .collect(),
     }
 }
@@ -110,7 +110,7 @@ pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
     text + &originals(stats, width)
 }
 
-/// Where the originals are, in all and by calendar quarter.
+/// The locations of the originals, in total and by calendar quarter.
 fn originals(stats: &AgentStats, width: usize) -> String {
     let view = &stats.originals;
     let line = super::originals::line(view.originals);

@@ -27,7 +27,7 @@ impl TextTable {
         Self(table)
     }
 
-    /// Puts the column of that place, from 0, to the right, as numbers are.
+    /// Aligns the column at that index, from 0, to the right, as for numbers.
     #[must_use]
     pub(crate) fn right(mut self, column: usize) -> Self {
         if let Some(column) = self.0.column_mut(column) {
@@ -41,14 +41,14 @@ impl TextTable {
     }
 }
 
-/// Narrower than this, the last column is not wrapped.
+/// The last column is not wrapped to fewer columns than this.
 const LAST_COLUMN: usize = 20;
-/// What stands before what a row says beside its first cell, where the terminal is too narrow for columns.
+/// The indentation of a row's other cells, where the terminal is too narrow for columns.
 const INDENT: usize = 2;
 
 impl TextTable {
-    /// In a terminal of that width with the last column wrapped to it, or each row as a paragraph where it has no
-    /// room for the columns. Where no terminal sets a width, a row stays on its line, for `grep` and its like.
+    /// Fits a terminal of that width: the last column is wrapped, or each row becomes a paragraph where columns have no
+    /// room. `None` keeps each row on one line, for `grep` and similar tools.
     fn drawn(&self, width: Option<usize>) -> String {
         let Some(width) = width else {
             return columns(&self.0);
@@ -73,7 +73,7 @@ impl TextTable {
         columns(&table)
     }
 
-    /// Each row's first cell on a line of its own, and below it the others that say something, each with its name.
+    /// Each row's first cell on a line of its own, and below it the other non-empty ones, each with its name.
     fn paragraphs(&self, width: usize) -> String {
         let contents = |row: &comfy_table::Row| -> Vec<String> {
             row.cell_iter().map(comfy_table::Cell::content).collect()
@@ -101,7 +101,7 @@ impl TextTable {
     }
 }
 
-/// The pieces on as few lines as there is room for; one that is too long for a line takes several.
+/// Packs the pieces on as few lines as possible; one that is too long for a line takes several.
 fn packed(pieces: &[String], width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for piece in pieces {

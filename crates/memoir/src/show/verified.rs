@@ -1,4 +1,4 @@
-//! The result of verifying.
+//! The result of a verification.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use memoir_app::{CheckpointGrowth, Misfit, Verification};
 use super::{counted, moment};
 use crate::terminal::{DIM, GREEN, RED, safe};
 
-/// A line for each agent, with what does not fit below it, and one for the checkpoint.
+/// A line for each agent with its mismatches below it, and one for the checkpoint.
 pub(crate) fn verified_text(
     agents: &[Verification],
     checkpoint: Option<&CheckpointGrowth>,
@@ -61,7 +61,7 @@ fn agent(agent: &Verification, name: &str) -> String {
     text + &originals(agent)
 }
 
-/// Where every original is (SPEC 3.12).
+/// The locations of the originals (SPEC 3.12).
 fn originals(agent: &Verification) -> String {
     let originals = agent.originals.as_ref();
     originals.map_or_else(String::new, |originals| format!("        {originals}\n"))

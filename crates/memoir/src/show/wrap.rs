@@ -1,9 +1,9 @@
-//! Fitting text into columns.
+//! Fits text into columns.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The lines of `text`, each at most `columns` wide. Words are kept whole where they fit; scripts that
-/// write without spaces are cut between characters.
+/// The lines of `text`, each at most `columns` wide. Words are kept whole where they fit; scripts without spaces are
+/// cut between characters.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     text.split('\n')
         // A wide character takes two columns.
@@ -23,7 +23,7 @@ fn wrap_line(line: &str, columns: usize) -> Vec<String> {
         for character in word.chars() {
             // Callers make control characters visible first, and all other characters have a width.
             let width = character.width().unwrap_or(0);
-            // A space at the end of a line takes no room there.
+            // A space at the end of a line takes no room.
             if used + width > columns && character != ' ' {
                 lines.push(String::new());
                 used = 0;
@@ -40,7 +40,7 @@ fn wrap_line(line: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Cut to `columns`, with a mark that says so.
+/// Truncates to `columns`, with a mark at the end.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();

@@ -102,7 +102,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 }
 
 impl Arguments {
-    /// The settings that were given, as text.
+    /// The given settings, as text.
     fn settings(&self) -> Result<Vec<(Field, String)>, Failure> {
         let files = [
             (Field::SystemPrompt, &self.system_prompt_file),

@@ -52,7 +52,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
-/// Has the name typed, from a terminal or a pipe.
+/// Reads the name as confirmation, from a terminal or a pipe.
 fn confirm(name: &str) -> Result<(), Failure> {
     if io::stdin().is_terminal() {
         terminal::note(&format!(
@@ -65,7 +65,7 @@ fn confirm(name: &str) -> Result<(), Failure> {
         .lock()
         .read_line(&mut typed)
         .map_err(|error| Failure::new(format!("cannot read the name: {error}")))?;
-    // Names are the same whatever the case (SPEC 2.2).
+    // Names ignore case (SPEC 2.2).
     if fold_name(typed.trim()) == fold_name(name) {
         return Ok(());
     }

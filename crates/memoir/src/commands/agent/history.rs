@@ -1,4 +1,4 @@
-//! `memoir agent history` and `memoir agent undo`: what an agent's own settings were.
+//! `memoir agent history` and `memoir agent undo`: earlier values of an agent's own settings.
 
 use memoir_app::SettingVersion;
 use memoir_domain::{agent::Field, memory::Invalid};
@@ -59,7 +59,7 @@ pub(crate) async fn list(global: &Global, arguments: Arguments) -> Outcome {
 
 fn line(field: Field, version: &SettingVersion) -> String {
     let value = match version.value.expose() {
-        // Whoever asks for what a prompt was wants to read it.
+        // The user requests a prompt's history to read it.
         Value::String(text) => safe(text).into_owned(),
         other => show::value(field, other),
     };
@@ -68,7 +68,7 @@ fn line(field: Field, version: &SettingVersion) -> String {
     format!("{DIM}{at}  {actor}{DIM:#}  {value}")
 }
 
-/// Brings back what a setting was before its last change. Says so without a word of it.
+/// Restores a setting's value before its last change. The output does not show the value.
 pub(crate) async fn undo(global: &Global, arguments: Arguments) -> Outcome {
     let field = arguments.field()?;
     let installation = Installation::open(global).await?;

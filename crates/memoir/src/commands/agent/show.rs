@@ -113,7 +113,7 @@ fn setting(agent: &ShownAgent, field: Field) -> String {
         Field::NearDuplicates => Some(agent.effective_near_duplicates.to_string()),
         Field::ReasoningEffort => Some("left to the provider".to_owned()),
         Field::AnswerTokens => Some(agent.effective_answer_tokens.to_string()),
-        // A default prompt is no text of an agent: it is shown as it is.
+        // A default prompt is no text of an agent, and is shown unchanged.
         field if field.is_text() => agent.default_prompt(field),
         _ => None,
     };

@@ -1,4 +1,4 @@
-//! The demonstration in words.
+//! The demonstration's output as text.
 
 use std::{fmt::Write, slice};
 
@@ -73,7 +73,7 @@ fn heading(text: &str) -> String {
     format!("\n{BOLD}{text}{BOLD:#}\n\n")
 }
 
-/// The core memories, and how many others there are.
+/// The core memories, and the number of the others.
 fn ledger(memories: &[ShownMemory]) -> String {
     let core: Vec<&ShownMemory> = memories.iter().filter(|memory| is_core(memory)).collect();
     let count = |kind: Kind| {

@@ -41,7 +41,7 @@ impl SampleLine {
     }
 }
 
-/// Makes the agent with its memories.
+/// Creates the agent with its memories.
 pub(super) async fn make(memoir: &Memoir, account: &Account) -> Result<AgentHandle, Failure> {
     let settings = [
         (Field::SystemPrompt, Some(SYSTEM_PROMPT)),

@@ -28,10 +28,10 @@ const MEMORIES: [&str; 6] = [
     "The alarm code is changed on the first of each month.",
     "ines keeps bees behind the greenhouse.",
 ];
-/// What replaces the first one.
+/// Replaces the first one.
 const CORRECTED: &str = "Marta prefers silk thread now.";
 
-/// Runs it. The result is whether everything was as it should be.
+/// Runs it. Returns whether every step had the expected result.
 pub(super) async fn run(account: &Account) -> Result<Ending, Failure> {
     let agent = created(account).await?;
     let tokens = agent.show().await?.counts.core_tokens;

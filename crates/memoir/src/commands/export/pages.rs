@@ -1,8 +1,7 @@
-//! Memories as a folder of pages: one file a memory, its fields before its text, for people to read and to
-//! edit, and for programs that know the Open Knowledge Format.
+//! Memories as a folder of pages: one file a memory, its fields before its text, for people to read and to edit, and
+//! for programs that know the Open Knowledge Format.
 //!
-//! Both forms have a block `memoir` with the memory's number, kind and flag, by which a page is known when it
-//! comes back.
+//! Both formats have a block `memoir` with the memory's number, kind and flag, which identifies an imported page.
 
 use std::{
     fs, io,
@@ -14,11 +13,11 @@ use memoir_domain::memory::Kind;
 
 use crate::{failure::Failure, terminal::safe};
 
-/// Most characters of a memory's beginning that its page is called by.
+/// Most characters of a memory's beginning in its page's title.
 const TITLE_CHARACTERS: usize = 60;
 const SLUG_CHARACTERS: usize = 40;
 
-/// How the pages are laid out.
+/// The layout of the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageLayout {
     /// Folders `core`, `journal` and `archival`.
@@ -27,7 +26,7 @@ pub(super) enum PageLayout {
     Okf,
 }
 
-/// Writes the pages into a folder that is not there yet, or is empty. Gives how many.
+/// Writes the pages into a new or empty folder. Returns their number.
 pub(super) async fn write(
     agent: &OwnAgent,
     folder: &Path,
@@ -53,10 +52,10 @@ pub(super) async fn write(
     };
     let mut builder = tempfile::Builder::new();
     builder.prefix(".memoir-export-");
-    // The pages hold the agent's words, and are for whoever may see those.
+    // The pages hold the agent's texts, and are for their owner only.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    // Whole or not at all: it gets its name once all of it is there.
+    // All or nothing: the folder gets its name once it is complete.
     let draft = builder.tempdir_in(parent).map_err(failed)?;
     let mut index = String::from("# Memories\n\n");
     for memory in &memories {
@@ -73,11 +72,11 @@ pub(super) async fn write(
     if layout == PageLayout::Okf {
         fs::write(draft.path().join("index.md"), index).map_err(failed)?;
     }
-    // Not every system renames over an empty folder. One that somebody filled meanwhile stays, and the
+    // Not every system renames over an empty folder. A folder that another process filled meanwhile stays, and the
     // renaming fails.
     let _ = fs::remove_dir(folder);
     fs::rename(draft.path(), folder).map_err(failed)?;
-    // It has another name now, and nothing is left to be taken away.
+    // It has another name now, and nothing is left to be removed.
     let _ = draft.keep();
     Ok(memories.len())
 }
@@ -92,7 +91,7 @@ fn place_of(memory: &ShownMemory, layout: PageLayout) -> PathBuf {
         .take(SLUG_CHARACTERS)
         .collect();
     let parts: Vec<&str> = slug.split('-').filter(|part| !part.is_empty()).collect();
-    // The zeros make an order by name an order by number.
+    // With the zeros, the order by name is the order by number.
     let name = format!("{:05}-{}.md", memory.number.0, parts.join("-"));
     match layout {
         PageLayout::Folders => Path::new(memory.kind.as_str()).join(name),
@@ -100,12 +99,12 @@ fn place_of(memory: &ShownMemory, layout: PageLayout) -> PathBuf {
     }
 }
 
-/// The beginning of its first line that says something.
+/// The beginning of its first non-empty line.
 fn title(memory: &ShownMemory) -> String {
     let text = memory.content();
     let mut lines = text
         .lines()
-        // The marks of Markdown headings and lists are left out.
+        // The marks of Markdown headings and lists are omitted.
         .map(|line| line.trim_start_matches(['#', '-', '*', ' ']).trim());
     let line = lines.find(|line| !line.is_empty()).unwrap_or_default();
     let line = safe(line);
@@ -120,11 +119,11 @@ fn title(memory: &ShownMemory) -> String {
         }
         title.push_str(word);
     }
-    // The additional character is the mark that the title was cut.
+    // The additional character is the mark of truncation.
     title.chars().take(TITLE_CHARACTERS + 1).collect()
 }
 
-/// A text as YAML has it in quotes, which is as JSON has it.
+/// A text quoted for YAML, which is quoted as in JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -139,7 +138,7 @@ fn page(memory: &ShownMemory, agent: &str, layout: PageLayout) -> String {
         line(format!(
             "type: {}",
             match memory.kind {
-                // OKF has no type for what is no longer current; the block `memoir` has the kind.
+                // OKF has no type for superseded memories; the block `memoir` has the kind.
                 Kind::Core | Kind::Archival => "fact",
                 Kind::Journal => "event",
             }

@@ -1,6 +1,6 @@
-//! Since when each program has called Memoir, and for which agents: a small file for each program in the user's state
-//! directory. It holds no agent's words. `memoir setup` and `memoir doctor` report from it whether a program calls at
-//! all, and closing the installation finds the agents in it whose programs need a token (SPEC 5.5).
+//! When each program first and last called Memoir, and for which agents: a small file for each program in the user's
+//! state directory. It holds no agent's texts. `memoir setup` and `memoir doctor` report from it whether a program
+//! calls at all, and the closing of the installation reads which agents' programs need a token (SPEC 5.5).
 
 use std::{
     collections::BTreeSet,
@@ -19,7 +19,7 @@ use crate::database;
 /// A time is written again after this many seconds, so that most calls only read the file.
 const EXACT_TO_SECONDS: i64 = 60;
 
-/// What calls.
+/// The kind of caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallKind {
     /// A hook of the program.
@@ -28,11 +28,11 @@ pub(crate) enum CallKind {
     Tools,
 }
 
-/// When it called.
+/// The first and the last call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CallTimes {
     pub(crate) first: Timestamp,
-    /// Up to a minute before the last call.
+    /// At most a minute before the last call.
     pub(crate) last: Timestamp,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct CallTimes {
 pub(crate) struct ProgramCalls {
     /// `None` where no hook has called since the program was set up.
     pub(crate) hooks: Option<CallTimes>,
-    /// `None` where no client of tools has.
+    /// `None` where no client of tools has called since then.
     pub(crate) tools: Option<CallTimes>,
     agents: BTreeSet<CalledAgent>,
 }
@@ -59,7 +59,7 @@ pub(crate) fn read(program: &str) -> ProgramCalls {
     path_of(program).map_or_else(ProgramCalls::default, |path| read_file(&path))
 }
 
-/// Notes that the program calls now.
+/// Records that the program calls now.
 pub(crate) fn note(program: &str, kind: CallKind) {
     let now = SystemClock.now();
     change(program, |calls| {
@@ -76,7 +76,7 @@ pub(crate) fn note(program: &str, kind: CallKind) {
     });
 }
 
-/// Notes for which agent of an installation on this machine the program calls.
+/// Records for which agent of an installation on this machine the program calls.
 pub(crate) fn note_agent(program: &str, place: &str, agent: &str) {
     change(program, |calls| {
         calls.agents.insert(CalledAgent {
@@ -86,7 +86,7 @@ pub(crate) fn note_agent(program: &str, place: &str, agent: &str) {
     });
 }
 
-/// Forgets when the program called, since it is set up anew.
+/// Deletes the times of the program's calls, since it is set up anew.
 pub(crate) fn forget(program: &str) {
     change(program, |calls| {
         let (hooks, tools) = (calls.hooks.take(), calls.tools.take());
@@ -119,12 +119,12 @@ fn path_of(program: &str) -> Option<PathBuf> {
 }
 
 fn read_file(path: &Path) -> ProgramCalls {
-    // A file that cannot be read says that nothing has called, and the next call writes it anew.
+    // An unreadable file counts as no calls, and the next call writes it anew.
     let text = fs::read(path).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
-/// Writes the file where `changed` says so. Where that fails, the call goes on without: no host is stopped by it.
+/// Writes the file if `changed` returns true. A failure is ignored, so that no host is stopped by it.
 fn change(program: &str, changed: impl FnOnce(&mut ProgramCalls) -> bool) {
     let Some(path) = path_of(program) else {
         return;
@@ -138,7 +138,7 @@ fn change(program: &str, changed: impl FnOnce(&mut ProgramCalls) -> bool) {
         database::make_private_folder(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(&serde_json::to_vec(&calls)?)?;
-        // The file is not synced: the host waits, and what is lost with the power is written at the next call.
+        // The file is not synced: the host waits, and a lost time is written at the next call.
         file.persist(&path).map(drop).map_err(|error| error.error)
     };
     let _ = write();

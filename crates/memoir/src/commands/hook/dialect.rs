@@ -1,4 +1,4 @@
-//! The programs, and how each wants to be answered: a row each.
+//! The programs, and the response format of each: a row each.
 
 use clap::ValueEnum;
 use memoir_transcripts::TranscriptFormat;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::payload::Payload;
 use crate::failure::Failure;
 
-/// What a program tells of.
+/// An event of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HookEvent {
     /// A session begins, goes on, or goes on after its conversation was summed up
@@ -23,12 +23,12 @@ pub(crate) enum HookEvent {
 }
 
 impl HookEvent {
-    /// Whether words are printed for it.
+    /// Whether its response contains text.
     pub(super) fn is_answered(self) -> bool {
         matches!(self, Self::SessionStart | Self::UserPrompt)
     }
 
-    /// As it is typed.
+    /// The name on the command line.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::SessionStart => "session-start",
@@ -40,7 +40,7 @@ impl HookEvent {
     }
 }
 
-/// A program in which agents live.
+/// A program that runs agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Client {
     /// Claude Code
@@ -73,7 +73,7 @@ pub(crate) enum Client {
     Kiro,
 }
 
-/// How a program takes what is put before its model.
+/// How a program receives text for its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HookOutput {
     /// `{"hookSpecificOutput": {"hookEventName": NAME, "additionalContext": TEXT}}`.
@@ -82,9 +82,9 @@ enum HookOutput {
     Field(&'static str),
     /// The text alone.
     Text,
-    /// It reads no answer, but this file in its folder of settings.
+    /// It reads no response, but this file in its folder of settings.
     File,
-    /// Not at all.
+    /// It receives no text.
     Nothing,
 }
 
@@ -93,15 +93,15 @@ enum HookOutput {
 pub(super) struct Dialect {
     start: HookOutput,
     prompt: HookOutput,
-    /// The form of its transcripts; `None` where none of those that are read.
+    /// The format of its transcripts; `None` where Memoir reads none of them.
     pub(super) transcript: Option<TranscriptFormat>,
-    /// Most characters that it takes of one answer.
+    /// Most characters of one response that the program accepts.
     characters: u64,
 }
 
 /// Claude Code puts more than this into a file, and shows its model the beginning.
 const CHARACTERS: u64 = 10_000;
-/// The room for what waits, beside the context.
+/// The tokens reserved for pending notices, beside the context.
 const WAITING_TOKENS: u64 = 200;
 
 const CLAUDE: Dialect = Dialect {
@@ -128,7 +128,7 @@ const GEMINI: Dialect = Dialect {
     ..CLAUDE
 };
 
-/// Nothing can be put beside a prompt.
+/// It adds no text to a prompt.
 const CURSOR: Dialect = Dialect {
     start: HookOutput::Field("additional_context"),
     prompt: HookOutput::Nothing,
@@ -180,8 +180,8 @@ impl Client {
         }
     }
 
-    /// The dialect of whoever told of the event: Visual Studio Code reads the hooks of Claude Code too, and it and
-    /// Copilot CLI each other's.
+    /// The dialect of the program that sent the event: Visual Studio Code reads the hooks of Claude Code too, and it
+    /// and Copilot CLI each other's.
     pub(super) fn dialect_of(self, payload: &Payload) -> Dialect {
         match (self, payload.host) {
             (Self::ClaudeCode | Self::Vscode | Self::Copilot, Some(host)) => host.dialect(),
@@ -189,13 +189,13 @@ impl Client {
         }
     }
 
-    /// The most tokens of a context that it takes whole.
+    /// The most tokens of a context that fit into one response.
     pub(super) fn context_tokens(self) -> u64 {
         // A token is four characters, as memories are counted.
         self.dialect().characters / 4 - WAITING_TOKENS
     }
 
-    /// As it is typed.
+    /// The name on the command line.
     pub(crate) fn name(self) -> String {
         self.to_possible_value()
             .map_or_else(String::new, |value| value.get_name().to_owned())
@@ -203,12 +203,12 @@ impl Client {
 }
 
 impl Dialect {
-    /// Whether the program takes anything for the event.
+    /// Whether the program accepts text for the event.
     pub(super) fn takes(self, event: HookEvent) -> bool {
         self.answer_for(event) != HookOutput::Nothing
     }
 
-    /// Whether what it takes for the event stays where it is until it is written anew.
+    /// Whether the text for the event remains until it is overwritten.
     pub(super) fn is_kept(self, event: HookEvent) -> bool {
         self.answer_for(event) == HookOutput::File
     }
@@ -221,7 +221,7 @@ impl Dialect {
         }
     }
 
-    /// What is printed; `None` where the text goes elsewhere or nowhere.
+    /// The text to print; `None` where it goes to a file or is not shown.
     ///
     /// # Errors
     /// The file that the program reads cannot be written.
@@ -233,7 +233,7 @@ impl Dialect {
     ) -> Result<Option<String>, Failure> {
         Ok(match self.answer_for(event) {
             HookOutput::Specific(name) => {
-                // One that reads another's hooks calls its own events by its own names.
+                // A program that reads another's hooks uses its own event names.
                 let name = payload.event.as_deref().unwrap_or(name);
                 let answer = json!({"hookEventName": name, "additionalContext": text});
                 Some(json!({"hookSpecificOutput": answer}).to_string())

@@ -1,9 +1,9 @@
-//! Handing a transcript's new messages over: the hook starts a process of its own for it and returns at once.
+//! Passes a transcript's new messages to the memory: the hook starts a process of its own for it and returns
+//! immediately.
 //!
-//! That process holds the session's file while it reads, so that one that comes later goes on where it stopped.
-//! What could not be handed over is taken up when the next session begins, and so is what was written after the last
-//! word of a session whose end nobody told. A program that keeps no file tells its
-//! messages with the event, all of them each time.
+//! That process locks the session's file while it reads, so that a later one continues after it. The next session's
+//! start resumes failed work, also the last messages of a session without an end event. A program that keeps no file
+//! sends all its messages with each event.
 
 use std::{
     fs::File,
@@ -16,15 +16,15 @@ use memoir_app::{Clock, SystemClock};
 use memoir_transcripts::TranscriptFormat;
 
 use super::{
-    Arguments, HookEvent, door::ReachedMemory, host_input, log::Log, payload::Payload, state,
+    Arguments, HookEvent, host_input, log::Log, payload::Payload, reached::ReachedMemory, state,
 };
 use crate::{cli::Global, commands::absorb, failure::Failure, show::counted};
 
-/// How many sessions are taken up when one begins, which waits for the processes to be started: the others are with
-/// the next ones.
+/// How many sessions a new session resumes, since it waits for the start of their processes. The next ones resume the
+/// others.
 const AT_ONCE: usize = 4;
 
-/// Starts the process that hands over.
+/// Starts the process that passes the messages on.
 ///
 /// # Errors
 /// It cannot be started.
@@ -35,7 +35,7 @@ pub(super) fn begin(arguments: &Arguments, payload: &Payload) -> Result<(), Fail
     start(payload)
 }
 
-/// Starts it again for sessions of which something may be left, once a session of the agent begins.
+/// Starts it again for sessions with possibly remaining messages, once a session of the agent begins.
 pub(super) fn take_up(arguments: &Arguments, payload: &Payload, log: &Log) {
     if arguments.client.dialect_of(payload).transcript.is_none() {
         return;
@@ -54,7 +54,7 @@ pub(super) fn take_up(arguments: &Arguments, payload: &Payload, log: &Log) {
     }
 }
 
-/// The same command line, with the word that it is to be done now.
+/// The same command line, with the option for immediate work.
 fn start(payload: &Payload) -> Result<(), Failure> {
     let problem = |error| Failure::new(format!("cannot start handing over: {error}"));
     // The current binary is started, since the host's `PATH` may have another version of Memoir or none.
@@ -67,12 +67,12 @@ fn start(payload: &Payload) -> Result<(), Failure> {
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // A host ends what is in its own group of processes.
+    // A host ends the processes in its own group.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().map_err(problem)?;
     match child.stdin.take() {
-        // It fits into the pipe, and so nobody waits.
+        // It fits into the pipe's buffer, so that writing does not block.
         Some(mut stdin) => stdin
             .write_all(payload.to_hand_over().as_bytes())
             .map_err(problem),
@@ -80,7 +80,7 @@ fn start(payload: &Payload) -> Result<(), Failure> {
     }
 }
 
-/// Hands over what is new, and waits for it.
+/// Passes on the new messages, and waits for it.
 pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Result<(), Failure> {
     let input = host_input()?;
     let payload = Payload::read(&input);
@@ -91,26 +91,26 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
     let mut session = state::LockedSession::lock(&payload, &arguments.agent(&payload))?;
     session.transcript.clone_from(&payload.transcript);
     let handed = async {
-        let door = ReachedMemory::open(global, arguments, &payload).await?;
+        let memory = ReachedMemory::open(global, arguments, &payload).await?;
         let Some(path) = &payload.transcript else {
             let (input, format) = (Cursor::new(input), Some(TranscriptFormat::Messages));
-            let taken = absorb::take(input, format, Path::new("-"), &door).await?;
+            let taken = absorb::take(input, format, Path::new("-"), &memory).await?;
             return Ok::<_, Failure>((taken, 0, None));
         };
         let problem = |error| Failure::file("read", path, &error);
         let mut file = File::open(path).map_err(problem)?;
         let last = before(&mut file, session.handed_over).map_err(problem)?;
-        // A file that was written anew is read anew: what of it was handed over before is known by its identifiers.
-        let begin = match session.last_handed_over == Some(door.digest(&last).await?) {
+        // A rewritten file is read from the start: its known messages are recognised by their identifiers.
+        let begin = match session.last_handed_over == Some(memory.digest(&last).await?) {
             true => session.handed_over,
             false => 0,
         };
         let end = last_line_end(&mut file, begin).map_err(problem)?;
         let last = before(&mut file, end).map_err(problem)?;
-        let last = door.digest(&last).await?;
+        let last = memory.digest(&last).await?;
         file.seek(SeekFrom::Start(begin)).map_err(problem)?;
         let format = arguments.client.dialect_of(&payload).transcript;
-        let taken = absorb::take(file.take(end - begin), format, path, &door).await?;
+        let taken = absorb::take(file.take(end - begin), format, path, &memory).await?;
         Ok((taken, end, Some(last)))
     }
     .await;
@@ -118,7 +118,7 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
         Ok((taken, end, last)) => {
             session.handed_over = end;
             session.last_handed_over = last;
-            // Some write after they have told of it, and not all tell of the end.
+            // Some programs write after the event, and not all send an end event.
             let may_go_on = matches!(arguments.event, HookEvent::Stop | HookEvent::PreCompact);
             session.is_waiting = may_go_on && payload.transcript.is_some();
             log.note(&format!(
@@ -129,18 +129,18 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
             session.keep()
         }
         Err(problem) => {
-            // A transcript that is not there by the next session's start does not come any more.
+            // A transcript that is missing at the next session's start will not appear.
             session.is_waiting = payload
                 .transcript
                 .is_some_and(|path| arguments.event != HookEvent::SessionStart || path.exists());
-            // The state is kept even after a failure, so that the next session knows that something waits.
+            // The state is kept even after a failure, so that the next session resumes the work.
             session.keep()?;
             Err(problem)
         }
     }
 }
 
-/// The last bytes before that one, by which the file is known again; fewer where it has not so many.
+/// The last bytes before that offset, which identify the file; fewer where it is shorter.
 fn before(file: &mut File, end: u64) -> std::io::Result<String> {
     // More than what lines have in common: each has an identifier or a time of its own.
     const KNOWN: u64 = 4 << 10;
@@ -152,7 +152,7 @@ fn before(file: &mut File, end: u64) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Behind the last line break: what comes after it is still being written.
+/// The offset after the last line break: the rest is still being written.
 fn last_line_end(file: &mut File, begin: u64) -> std::io::Result<u64> {
     // Lines are mostly shorter than this, so that one piece is enough.
     const PIECE: u64 = 64 << 10;

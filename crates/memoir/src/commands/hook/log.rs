@@ -1,4 +1,4 @@
-//! The log of the hooks, since their hosts show nobody what they say. It holds no words of an agent.
+//! The log of the hooks, since their hosts do not show a hook's errors. It holds no texts of an agent.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -12,15 +12,15 @@ use memoir_app::{Clock, SystemClock};
 use super::{Arguments, state};
 use crate::{database, failure::Failure};
 
-/// Over this many bytes a log is put aside, in the place of the one before.
+/// A log over this many bytes is renamed, replacing the one before.
 const LOG_BYTES: u64 = 1 << 20;
 
-/// Where the hooks' log is; `None` where no folder for it is known.
+/// The path of the hooks' log; `None` where no folder for it is known.
 pub(crate) fn place() -> Option<PathBuf> {
     Some(state::folder()?.join("hook.log"))
 }
 
-/// Writes lines; where that cannot be, nothing is said.
+/// Writes lines; a failure to write is ignored.
 #[derive(Clone)]
 pub(super) struct Log {
     file: Option<Arc<File>>,
@@ -62,7 +62,7 @@ impl Log {
 fn opened(path: &Path) -> Option<File> {
     database::make_private_folder(path.parent()?).ok()?;
     if fs::metadata(path).is_ok_and(|found| found.len() > LOG_BYTES) {
-        // Where renaming fails, or another process was faster, this process goes on with the file that is there.
+        // Where renaming fails, or another process was faster, this process continues with the existing file.
         let _ = fs::rename(path, path.with_extension("log.1"));
     }
     let mut options = OpenOptions::new();

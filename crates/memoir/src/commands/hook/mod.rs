@@ -1,19 +1,19 @@
-//! `memoir hook`: what the programs in which agents live call at the turns of a session. It speaks each one's
-//! dialect of the same JSON, on standard input and output.
+//! `memoir hook`: the command that programs call on events of a session. It speaks each one's dialect of the same JSON,
+//! on standard input and output.
 //!
-//! **It never breaks its host.** Whatever goes wrong, it ends with status 0 and prints nothing, and its own log
-//! says why (`log.rs`). One fault is printed at a session's start: that the memory was modified outside Memoir. What is to be printed must be there within [`WAITING_MS`]; what is to be handed over is
-//! left to a process of its own, which is started within [`HANDING_MS`] and outlives the host's wait (`hand_over.rs`). An event that comes twice, or
-//! at the same time from two registrations, is answered once (`state.rs`).
+//! **It never breaks its host.** On any error it ends with status 0, prints nothing and writes its own log (`log.rs`).
+//! One error is printed at a session's start: that the memory was modified outside Memoir. Text must be ready within
+//! [`WAITING_MS`]. Transcripts are passed on by a process of its own, which is started within [`HANDING_MS`] and
+//! outlives the host's wait (`hand_over.rs`). A repeated or duplicate event is answered once (`state.rs`).
 
 pub(crate) mod calls;
 mod dialect;
-mod door;
 mod hand_over;
 mod log;
 mod payload;
 pub(crate) mod probe;
 pub(crate) mod project;
+mod reached;
 mod state;
 mod text;
 
@@ -32,22 +32,22 @@ use std::{
 use memoir_app::{Clock, SystemClock};
 
 pub(crate) use dialect::{Client, HookEvent};
-use door::ReachedMemory;
 use log::Log;
 use payload::Payload;
+use reached::ReachedMemory;
 use state::ShownMemories;
 pub(crate) use state::folder as state_folder;
 pub(crate) use text::without_hints;
 
 use crate::{cli::Global, commands::parse, failure::Failure, remote::warning_of};
 
-/// Until when a host is let go that waits for words.
+/// The time limit of an event with a text response, after which the hook exits.
 const WAITING_MS: u64 = 300;
-/// Until when one is let go that only tells of an event: to start the process that hands over takes a few milliseconds.
+/// The limit of other events: starting the process that passes messages on takes a few milliseconds.
 const HANDING_MS: u64 = 50;
-/// Most bytes that are read of what a host tells.
+/// Most bytes of an event that are read.
 const PAYLOAD_BYTES: u64 = 16 << 20;
-/// Within which time the same event with the same outcome is one that two registrations told of.
+/// Within this time the same event with the same outcome comes from a second registration.
 const ONE_EVENT: i64 = 2;
 
 /// Answer an event of the program in which an agent lives, as its hooks call it
@@ -79,7 +79,7 @@ pub(crate) struct Arguments {
     hand_over: bool,
 }
 
-/// Whose memory it is.
+/// The choice of the agent.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct AgentChoice {
     /// The agent [default: `MEMOIR_AGENT`, or the only one]
@@ -94,20 +94,20 @@ pub(crate) struct AgentChoice {
 }
 
 impl Arguments {
-    /// By which agent the sessions are told apart.
+    /// The agent part of a session's key.
     fn agent(&self, payload: &Payload) -> String {
         self.whose.chosen(payload.folder.as_deref()).session_key()
     }
 }
 
-/// Answers, and ends with success whatever came of it.
+/// Responds, and ends with success in any case.
 pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
     let began = Instant::now();
     if probe::is_asked() {
         probe::run(&global, &arguments.whose, arguments.url.as_deref());
         return ExitCode::SUCCESS;
     }
-    // The log is opened first, since it is the only place where a hook reports what goes wrong.
+    // The log is opened first, since it is the only place where a hook reports errors.
     let log = Log::open(&arguments);
     calls::note(&arguments.client.name(), calls::CallKind::Hook);
     if arguments.hand_over {
@@ -121,28 +121,28 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
         false => HANDING_MS,
     };
     let limit = Duration::from_millis(arguments.within.unwrap_or(limit));
-    let is_settled = Arc::new(AtomicBool::new(false));
-    let (settled, watching) = (is_settled.clone(), log.clone());
-    // This one watches and the first one works, whose memory grows in larger pieces than any other's.
+    let is_ended = Arc::new(AtomicBool::new(false));
+    let (ended, watching) = (is_ended.clone(), log.clone());
+    // This thread watches and the first one works, since its heap grows in larger pieces than any other's.
     thread::spawn(move || {
         thread::sleep(limit.saturating_sub(began.elapsed()));
-        // The first of the two threads to set the flag decides: the answer is printed, or the process ends silently.
-        if !settled.swap(true, Ordering::SeqCst) {
+        // The first of the two threads to set the flag decides: the response is printed, or the process ends silently.
+        if !ended.swap(true, Ordering::SeqCst) {
             watching.note(&format!("no answer within {} ms", limit.as_millis()));
-            // What the work did to the database is whole or not at all.
+            // Changes of the database are atomic.
             std::process::exit(0);
         }
     });
     let answer = caught(|| answer_event(&global, &arguments, &log));
-    // `park` may return although nobody woke this thread.
-    while is_settled.swap(true, Ordering::SeqCst) {
+    // `park` may return without a wake-up.
+    while is_ended.swap(true, Ordering::SeqCst) {
         // It came too late, and the process is being ended.
         thread::park();
     }
     match answer {
         Ok(Some(text)) => {
             let mut stdout = std::io::stdout().lock();
-            // A host that does not listen any more has nothing to be told.
+            // The host may have closed the pipe.
             let _ = stdout
                 .write_all(text.as_bytes())
                 .and_then(|()| stdout.flush());
@@ -153,14 +153,13 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What the work came to; a fault of Memoir's own in it is a failure as any other, for it would end the process with
-/// another status.
+/// The result of the work. A panic is converted to a failure, for it would end the process with another status.
 fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(Failure::new("internal error: this is a fault of Memoir's")))
 }
 
-/// What is to be printed; `None` for nothing.
+/// The text to print; `None` prints nothing.
 fn answer_event(
     global: &Global,
     arguments: &Arguments,
@@ -176,10 +175,10 @@ fn answer_event(
         return Ok(None);
     }
     let answer = on_runtime(async {
-        let door = ReachedMemory::open(global, arguments, &payload).await?;
+        let memory = ReachedMemory::open(global, arguments, &payload).await?;
         let text = match arguments.event {
-            HookEvent::SessionStart => session_start(arguments, &door, &payload).await?,
-            _ => user_prompt(arguments, &door, &payload).await?,
+            HookEvent::SessionStart => session_start(arguments, &memory, &payload).await?,
+            _ => user_prompt(arguments, &memory, &payload).await?,
         };
         if arguments.event == HookEvent::SessionStart {
             hand_over::take_up(arguments, &payload, log);
@@ -198,7 +197,7 @@ fn answer_event(
         return answer;
     };
     let notice = match problem {
-        // A memory must not be gone in silence (SPEC 5.5).
+        // A closed memory must be reported (SPEC 5.5).
         Failure::ShownFailure(failure)
             if problem.is_closing() && arguments.event == HookEvent::SessionStart =>
         {
@@ -214,13 +213,13 @@ fn answer_event(
         return answer;
     }
     log.problem(problem);
-    // The agent may be erased, or closed to the reader of a file that the hooks write: not even what the file held last
-    // stays in it.
-    let told = dialect.answer(arguments.event, &payload, &notice)?;
-    Ok(told.filter(|_| !notice.is_empty()))
+    // The agent may be erased, or closed to readers of a file that the hooks write: the file's last text is removed
+    // too.
+    let text = dialect.answer(arguments.event, &payload, &notice)?;
+    Ok(text.filter(|_| !notice.is_empty()))
 }
 
-/// What the host tells; nothing where a person typed the command.
+/// The host's input; nothing where a person typed the command.
 fn host_input() -> Result<Vec<u8>, Failure> {
     let stdin = std::io::stdin();
     let mut input = Vec::new();
@@ -239,21 +238,21 @@ fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
         .block_on(work)
 }
 
-/// The context, and a line for each thing that waits.
+/// The context, and a line for each pending item.
 async fn session_start(
     arguments: &Arguments,
-    door: &ReachedMemory,
+    memory: &ReachedMemory,
     payload: &Payload,
 ) -> Result<Option<String>, Failure> {
     let now = SystemClock.now();
     let room = arguments
         .max_tokens
         .unwrap_or_else(|| arguments.client.context_tokens());
-    // The slow requests come before the session's file is locked, so that they keep no other hook waiting.
-    let context = door.context(room).await?;
+    // The slow requests come before the session's file is locked, so that they do not block another hook.
+    let context = memory.context(room).await?;
     let chosen = arguments.whose.chosen(payload.folder.as_deref());
-    let text = text::start(&context, &door.waiting(&chosen).await?);
-    let digest = door.digest(&text).await?;
+    let text = text::start(&context, &memory.waiting(&chosen).await?);
+    let digest = memory.digest(&text).await?;
     let mut session = state::LockedSession::lock(payload, &arguments.agent(payload))?;
     let (is_again, since) = (
         session.start == digest,
@@ -270,24 +269,24 @@ async fn session_start(
     session.shown = ShownMemories::default();
     session.keep()?;
     let is_repeated = is_again && since < ONE_EVENT;
-    // Nothing is to be told as well, where words that are discarded by now would else stay.
+    // An empty text is written too, so that discarded texts do not remain in a file.
     let dialect = arguments.client.dialect_of(payload);
     let is_any = !text.is_empty() || dialect.is_kept(HookEvent::SessionStart);
     Ok((!is_repeated && is_any).then_some(text))
 }
 
-/// The best few memories for the prompt that the session was not shown.
+/// The best memories for the prompt that the session was not shown.
 async fn user_prompt(
     arguments: &Arguments,
-    door: &ReachedMemory,
+    memory: &ReachedMemory,
     payload: &Payload,
 ) -> Result<Option<String>, Failure> {
     let Some(prompt) = &payload.prompt else {
         return Ok(None);
     };
     let now = SystemClock.now();
-    let found = door.recall(prompt, text::CONSIDERED).await?;
-    let digest = door.digest(prompt.expose()).await?;
+    let found = memory.recall(prompt, text::CONSIDERED).await?;
+    let digest = memory.digest(prompt.expose()).await?;
     let mut session = state::LockedSession::lock(payload, &arguments.agent(payload))?;
     if session.prompt == digest && now.seconds_since(session.prompted_at) < ONE_EVENT {
         return Ok(None);
@@ -301,7 +300,7 @@ async fn user_prompt(
     for memory in &chosen {
         session.shown.note(memory);
     }
-    // Before it is printed: where the host is let go in between, these count as shown.
+    // Before it is printed: where the hook times out in between, these count as shown.
     session.keep()?;
     Ok((!chosen.is_empty()).then(|| text::prompt(&chosen)))
 }
@@ -315,7 +314,7 @@ mod tests {
         assert!(matches!(caught(|| Ok(1)), Ok(1)));
         let failed = caught::<()>(|| panic!("a fault"));
         let Err(Failure::ShownFailure(failure)) = failed else {
-            panic!("it is told");
+            panic!("the failure is shown");
         };
         assert!(failure.one_line().contains("internal error"));
     }

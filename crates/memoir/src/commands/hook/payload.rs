@@ -1,4 +1,4 @@
-//! What a program tells of an event: the same few facts under the names that programs give them.
+//! The event that a program sends: the same few facts under the names that programs give them.
 
 use std::path::PathBuf;
 
@@ -7,22 +7,22 @@ use serde_json::{Value, json};
 
 use super::Client;
 
-/// What GitHub Copilot CLI sets for the hooks that it runs.
+/// The variable that GitHub Copilot CLI sets for its hooks.
 const COPILOT: &str = "COPILOT_CLI";
 
-/// What is known of an event. A program that tells nothing, or no JSON, leaves all of it open.
+/// The facts of an event. Empty or invalid input leaves all of them unknown.
 #[derive(Debug, Default)]
 pub(super) struct Payload {
     pub(super) session: Option<String>,
     pub(super) transcript: Option<PathBuf>,
-    /// Whether what was said is told with it.
+    /// Whether it contains the messages.
     pub(super) has_messages: bool,
     /// The folder that the session works in.
     pub(super) folder: Option<PathBuf>,
-    /// What the program calls the event.
+    /// The program's own name of the event.
     pub(super) event: Option<String>,
     pub(super) prompt: Option<PrivateText>,
-    /// Who tells, where how it is told gives that away.
+    /// The sending program, where the format identifies it.
     pub(super) host: Option<Client>,
 }
 
@@ -37,7 +37,7 @@ impl Payload {
         let is_camel_case = payload["sessionId"].is_string();
         let host = match is_camel_case && event.is_some() {
             true => Some(Client::Vscode),
-            // A program that is started in its shell has the variable too, and tells no time.
+            // A program that is started in its shell has the variable too, and sends no time.
             false => std::env::var_os(COPILOT)
                 .filter(|_| !payload["timestamp"].is_null())
                 .map(|_| Client::Copilot),
@@ -55,7 +55,7 @@ impl Payload {
         }
     }
 
-    /// What the process that hands over is to know, in the first of these names.
+    /// The event for the process that passes messages on, with the first of these names.
     pub(super) fn to_hand_over(&self) -> String {
         json!({
             "session_id": self.session,

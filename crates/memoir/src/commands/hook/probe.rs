@@ -1,5 +1,5 @@
-//! Running once what a program is set up with, without a session: `memoir setup` and `memoir doctor` start the configured
-//! command with [`VARIABLE`] in its environment, and it reports whether it reaches the memory.
+//! A single run of a program's configured command, without a session: `memoir setup` and `memoir doctor` start it with
+//! [`VARIABLE`] in its environment, and it reports whether it reaches the memory.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::{AgentChoice, on_runtime, project::ChosenAgent};
 use crate::{cli::Global, failure::Failure, installation::Installation, remote::Remote, terminal};
 
-/// The variable that asks for a report.
+/// The variable that requests a report.
 pub(crate) const VARIABLE: &str = "MEMOIR_PROBE";
 
-/// What is reported, as one line of JSON.
+/// The report, as one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ProbeReport {
     /// The version of Memoir that is called.
@@ -21,11 +21,11 @@ pub(crate) struct ProbeReport {
     pub(crate) agent: Option<String>,
     /// Why the memory is not reached; `None` where it is.
     pub(crate) problem: Option<String>,
-    /// What to do about the problem.
+    /// The hint for the problem.
     pub(crate) hint: Option<String>,
 }
 
-/// Whether a report is asked for.
+/// Whether a report is requested.
 pub(crate) fn is_asked() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|value| !value.is_empty())
 }
@@ -33,7 +33,7 @@ pub(crate) fn is_asked() -> bool {
 /// Reports, for a hook.
 pub(super) fn run(global: &Global, whose: &AgentChoice, url: Option<&str>) {
     let reported = on_runtime(async { report(global, whose, url).await });
-    // The caller waits no longer, and is the only one to be told.
+    // The caller has closed the pipe, and no other reader exists.
     let _ = reported;
 }
 
@@ -64,7 +64,7 @@ pub(crate) async fn report(
     terminal::json(&report)
 }
 
-/// The installation and the agent. No agent is made for a project.
+/// The installation and the agent. No agent is created for a project.
 async fn reach(
     global: &Global,
     whose: &AgentChoice,

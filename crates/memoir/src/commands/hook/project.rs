@@ -1,9 +1,8 @@
 //! The agent of a project: a map from folders to agents, in the user's state directory.
 //!
-//! A folder is known by a full digest of its path, and an agent that is mapped to one folder is never given to another:
-//! neither by a name that is made to look like it, nor by a `.git` file that points into another project. A project
-//! that was moved or renamed is a new one at first; at its sessions the memory of an agent whose folder is gone is
-//! offered, and `memoir project adopt` takes it over.
+//! The key of a folder is a full digest of its path. An agent that is mapped to one folder is never mapped to another
+//! by a similar name or by a `.git` file that points into another project. A moved or renamed project is a new one at
+//! first. Its sessions offer the memory of an agent whose folder is missing, and `memoir project adopt` assigns it.
 
 use std::{
     collections::BTreeMap,
@@ -23,28 +22,28 @@ use crate::{
     private_file,
 };
 
-/// Most characters of the folder's name that are taken over.
+/// Most characters of the folder's name in the agent's name.
 const NAME_CHARACTERS: usize = 60;
-/// How many hexadecimal digits of the digest stand behind a name: more where an agent has the shorter name already.
+/// Hexadecimal digits of the digest in a name: more where an agent has the shorter name already.
 const NAME_DIGITS: [usize; 3] = [6, 12, 32];
-/// For how many days a new project is offered the memory of one whose folder is gone.
+/// For how many days a new project is offered the memory of one whose folder is missing.
 const OFFERED_DAYS: i64 = 7;
 /// Most agents that are offered.
 const OFFERED: usize = 3;
 /// Most bytes that are read of a file of Git: a line with a path.
 const LINE_BYTES: u64 = 8 << 10;
 
-/// Which agent is meant.
+/// The chosen agent.
 #[derive(Debug, Clone)]
 pub(crate) enum ChosenAgent {
-    /// The one of that name; `None` for the only one.
+    /// The agent of that name; `None` for the only one.
     Named(Option<String>),
-    /// That of the project.
+    /// The agent of the project.
     OfProject(Project),
 }
 
 impl ChosenAgent {
-    /// By which the sessions of a program are told apart: the name, nothing for the only agent, or the project.
+    /// The agent part of a session's key: the name, nothing for the only agent, or the project.
     pub(super) fn session_key(&self) -> String {
         match self {
             Self::Named(name) => name.clone().unwrap_or_default(),
@@ -52,7 +51,7 @@ impl ChosenAgent {
         }
     }
 
-    /// The agent's name behind a service, which makes no agent for a project; `None` where none is named.
+    /// The agent's name behind a service, which creates no agent for a project; `None` where none is named.
     ///
     /// # Errors
     /// The map cannot be read.
@@ -67,7 +66,7 @@ impl ChosenAgent {
     }
 }
 
-/// A project, and what the names of agents of projects begin with.
+/// A project, and the prefix of its agent's name.
 #[derive(Debug, Clone)]
 pub(crate) struct Project {
     root: PathBuf,
@@ -81,12 +80,12 @@ pub(crate) struct ProjectEntry {
     pub(crate) place: String,
     pub(crate) folder: PathBuf,
     pub(crate) prefix: String,
-    /// Its name when it was noted.
+    /// Its name when it was recorded.
     pub(crate) agent: String,
-    /// By which it is found whatever its name is; `None` behind a service.
+    /// Its identifier, which survives a renaming; `None` behind a service.
     id: Option<AgentId>,
     since: Timestamp,
-    /// By which the folder is known after it was renamed; `None` where the system has no such thing.
+    /// The identity of the folder, which survives a renaming; `None` where the system has none.
     identity: Option<FolderIdentity>,
 }
 
@@ -97,14 +96,14 @@ type FolderIdentity = (u64, u64);
 type ProjectMap = BTreeMap<String, ProjectEntry>;
 
 impl ProjectEntry {
-    /// Whether there is no such folder any more.
+    /// Whether the folder is missing.
     pub(crate) fn is_gone(&self) -> bool {
         !self.folder.is_dir()
     }
 }
 
 impl Project {
-    /// The project that the folder is in.
+    /// The project that contains the folder.
     pub(crate) fn of(folder: &Path, prefix: &str) -> Self {
         Self {
             root: root(folder),
@@ -117,9 +116,9 @@ impl Project {
         &self.root
     }
 
-    /// By what the project is known in an installation or behind a service: 64 hexadecimal digits.
+    /// The key of the project in an installation or behind a service: 64 hexadecimal digits.
     fn key(&self, place: &str) -> String {
-        // The form for debugging tells apart names that are no text, and no path holds a zero byte.
+        // The debug format distinguishes names that are not UTF-8, and no path holds a zero byte.
         let whole = format!("{place}\0{}\0{:?}", self.prefix, self.root);
         let digest = Digester::new(&[0; 32]).message(&whole);
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -138,7 +137,7 @@ impl Project {
             )
             .take(NAME_CHARACTERS)
             .collect();
-        // One that began with a dash would be taken for an option wherever it is typed.
+        // A name that begins with a dash would be parsed as an option.
         let name = match name.trim_start_matches('-') {
             "" => "project",
             name => name,
@@ -155,8 +154,8 @@ impl Project {
         Ok(read()?.remove(&self.key(place)))
     }
 
-    /// The agents whose memory may be that of this project, since it is new and their folders are gone: by the folder's
-    /// identity, or by its name.
+    /// The agents whose memory may be that of this new project, since their folders are missing and have the same
+    /// identity or name.
     ///
     /// # Errors
     /// The map cannot be read.
@@ -179,7 +178,7 @@ impl Project {
         Ok(offered.map(|entry| entry.agent).take(OFFERED).collect())
     }
 
-    /// Notes that the project has that agent.
+    /// Maps the project to that agent.
     ///
     /// # Errors
     /// The map cannot be read or written.
@@ -208,10 +207,10 @@ pub(crate) fn agents(place: &str) -> Vec<String> {
         .collect()
 }
 
-/// Gives an agent whose folder is gone to the project, whatever agent it had.
+/// Maps the project to an agent whose folder is missing, whatever agent it had.
 ///
 /// # Errors
-/// Another folder that is there has the agent; the map cannot be read or written.
+/// Another existing folder has the agent; the map cannot be read or written.
 pub(crate) fn adopt(
     project: &Project,
     place: &str,
@@ -243,7 +242,7 @@ pub(crate) fn adopt(
     locked.insert(project, place, agent, id)
 }
 
-/// The map, which no other process writes meanwhile.
+/// The map, locked against other processes.
 struct LockedMap {
     map: ProjectMap,
     _lock: File,
@@ -326,7 +325,7 @@ fn identity(_: &Path) -> Option<FolderIdentity> {
 }
 
 impl Installation {
-    /// The agent that is meant. A project's is made where there is none yet.
+    /// The chosen agent. A missing agent of a project is created.
     ///
     /// # Errors
     /// There is no such agent, or none is named and there are several; the store fails, or the map of the projects.
@@ -360,7 +359,7 @@ impl Installation {
 
     async fn new_project_agent(&self, project: &Project) -> Result<AgentHandle, Failure> {
         let mut map = LockedMap::lock()?;
-        // Another process may have made it in the meantime.
+        // Another process may have created it in the meantime.
         if let Some(agent) = self.known_agent(project).await? {
             return Ok(agent);
         }
@@ -394,8 +393,7 @@ impl Installation {
     }
 }
 
-/// The folder that holds `.git`, the repository's own also from another of its working trees, or else the folder
-/// itself.
+/// The folder that holds `.git`, of a linked working tree its repository's folder, or else the folder itself.
 fn root(folder: &Path) -> PathBuf {
     // Links are resolved, since a link to a folder means the same project.
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
@@ -405,8 +403,8 @@ fn root(folder: &Path) -> PathBuf {
     }
 }
 
-/// The folder of the repository that a folder is another working tree of; `None` where it is none. The file `.git` may
-/// come from an archive, and is believed only where the repository names it too.
+/// The folder of the repository of a linked working tree; `None` for other folders. The file `.git` may come from an
+/// archive, and is trusted only where the repository names it too.
 fn repository_of(tree: &Path) -> Option<PathBuf> {
     let git = tree.join(".git");
     let entry = tree.join(line_of(&git)?.strip_prefix("gitdir: ")?);
@@ -421,8 +419,8 @@ fn repository_of(tree: &Path) -> Option<PathBuf> {
     leads_back.then(|| repository.parent().map(Path::to_owned))?
 }
 
-/// The first line of a file. What is no file of its own is not opened: it may be a pipe that never ends, or a link to
-/// another project's file.
+/// The first line of a file. Only a regular file of its own is opened: another may be a pipe that never ends, or a link
+/// to another project's file.
 fn line_of(path: &Path) -> Option<String> {
     if !fs::symlink_metadata(path).ok()?.is_file() {
         return None;

@@ -1,5 +1,5 @@
-//! What is known of a host's session from one event to the next: which memories it was shown, and how far its
-//! transcript was handed over. A small file for each session, for its owner only, that holds no words.
+//! The state of a host's session between events: the memories that it was shown, and the passed part of its transcript.
+//! A small file for each session, for its owner only, that holds no texts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,21 +14,21 @@ use etcetera::BaseStrategy;
 use memoir_domain::{Timestamp, memory::JOURNAL_DAYS};
 use serde::{Deserialize, Serialize};
 
-use super::{door::HookMemory, payload::Payload};
+use super::{payload::Payload, reached::HookMemory};
 use crate::{database, failure::Failure};
 
 /// The folder of the sessions' files.
 const SESSIONS: &str = "sessions";
-/// The folder of the marks of those of which something waits.
+/// The folder of the marks of sessions with pending messages.
 const WAITING: &str = "waiting";
-/// How long a session that nothing more is heard of is remembered.
+/// How long a session without further events is kept.
 const KEPT: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
-/// What a session is remembered by.
+/// The stored state of a session.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct KeptSession {
-    /// What the program calls it.
+    /// The program's own identifier.
     session: Option<String>,
     start: u64,
     started_at: Option<Timestamp>,
@@ -46,11 +46,11 @@ struct KeptSession {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ShownContext {
     pub(super) at: Timestamp,
-    /// What was left out of it.
+    /// The memories that it omitted.
     pub(super) left_out: BTreeSet<u64>,
 }
 
-/// The memories that it was shown since, by number, and when each had been changed last.
+/// The memories shown since then, by number, with the time of their last change.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct ShownMemories(BTreeMap<u64, Timestamp>);
 
@@ -60,8 +60,8 @@ impl ShownMemories {
     }
 }
 
-/// Where a session is kept, how long what it holds is, and the empty file that stands where something waits, so that
-/// nobody opens the others to know.
+/// The path of a session's file, its length, and its empty mark of pending messages, which saves opening the other
+/// files.
 struct SessionFile {
     file: File,
     length: usize,
@@ -69,11 +69,11 @@ struct SessionFile {
     is_marked: bool,
 }
 
-/// A session's file, which no other process writes meanwhile.
+/// A session's file, locked against other processes.
 pub(super) struct LockedSession {
     file: Option<SessionFile>,
     session: Option<String>,
-    /// A digest of the text of its start ([`super::door::ReachedMemory::digest`]).
+    /// A digest of the text of its start ([`super::reached::ReachedMemory::digest`]).
     pub(super) start: u64,
     pub(super) started_at: Timestamp,
     /// A digest of its last prompt, likewise.
@@ -82,20 +82,19 @@ pub(super) struct LockedSession {
     pub(super) context: Option<ShownContext>,
     pub(super) shown: ShownMemories,
     pub(super) transcript: Option<PathBuf>,
-    /// Up to which byte the transcript was handed over.
+    /// The length of the passed part of the transcript, in bytes.
     pub(super) handed_over: u64,
-    /// A digest of what stands before that byte, likewise; `None` where nothing was handed over.
+    /// A digest of the bytes before that offset, likewise; `None` where nothing was passed on.
     pub(super) last_handed_over: Option<u64>,
-    /// Whether there may be more that was not.
+    /// Whether more messages may be pending.
     pub(super) is_waiting: bool,
 }
 
 impl LockedSession {
-    /// Opens the session's file, once whoever else has it has written it. A session without a name is
-    /// remembered by nothing.
+    /// Opens the session's file, once other processes have released it. A session without a name has no state.
     ///
     /// # Errors
-    /// The file cannot be made or read.
+    /// The file cannot be created or read.
     pub(super) fn lock(payload: &Payload, agent: &str) -> Result<Self, Failure> {
         let mut locked = match (&payload.session, folder()) {
             (Some(session), Some(folder)) => {
@@ -122,12 +121,11 @@ impl LockedSession {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(path).map_err(problem)?;
-        // However long another process has it: a host that waits is let go by the clock that watches the
-        // hook.
+        // Without a limit: the watching thread ends a hook that waits too long.
         file.lock().map_err(problem)?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(problem)?;
-        // A file that was cut off is of a session that is begun anew: the worst is a memory shown twice.
+        // A truncated file starts the session anew: at worst a memory is shown twice.
         let kept: KeptSession = serde_json::from_str(&text).unwrap_or_default();
         let file = SessionFile {
             file,
@@ -156,7 +154,7 @@ impl LockedSession {
         }
     }
 
-    /// Writes the file, and lets others have it.
+    /// Writes the file, and releases it.
     ///
     /// # Errors
     /// It cannot be written.
@@ -184,7 +182,7 @@ impl LockedSession {
         written.map_err(|error| Failure::new(format!("cannot keep the session's state: {error}")))
     }
 
-    /// Whether the session has the memory before it, as it is now.
+    /// Whether the session was shown the memory in its present version.
     pub(super) fn was_shown(&self, memory: &HookMemory) -> bool {
         // A memory that was changed since it was shown is shown again.
         if self.shown.0.get(&memory.number) == Some(&memory.updated_at) {
@@ -201,11 +199,11 @@ impl LockedSession {
 
 impl SessionFile {
     fn write(&mut self, mut text: Vec<u8>, is_waiting: bool) -> std::io::Result<()> {
-        // A mark too many says nothing, one too few would lose what waits.
+        // An extra mark is harmless; a missing one would lose pending messages.
         if is_waiting && !self.is_marked {
             crate::private_file::write(&self.mark, b"")?;
         }
-        // Spaces say nothing at the end of JSON; a file that is made shorter waits for the disk on some systems.
+        // Trailing spaces are valid in JSON; truncating a file waits for the disk on some systems.
         text.resize(text.len().max(self.length), b' ');
         self.file.rewind()?;
         self.file.write_all(&text)?;
@@ -216,8 +214,7 @@ impl SessionFile {
     }
 }
 
-/// The agent's sessions of which something may not have been handed over, and their transcripts; first the one that
-/// was looked at longest ago.
+/// The agent's sessions with possibly pending messages, and their transcripts, the least recently checked first.
 pub(super) fn waiting(agent: &str) -> Vec<(String, PathBuf)> {
     let Some(folder) = folder() else {
         return Vec::new();
@@ -229,7 +226,7 @@ pub(super) fn waiting(agent: &str) -> Vec<(String, PathBuf)> {
     for mark in marks.flatten() {
         let file = folder.join(SESSIONS).join(mark.file_name());
         let kept = fs::read_to_string(&file)
-            // A file that another process is just writing cannot be parsed; the next call looks at it again.
+            // A file that another process is just writing cannot be parsed; the next call reads it again.
             .ok()
             .and_then(|text| serde_json::from_str::<KeptSession>(&text).ok())
             .unwrap_or_default();
@@ -249,7 +246,7 @@ pub(super) fn waiting(agent: &str) -> Vec<(String, PathBuf)> {
         .collect()
 }
 
-/// Forgets the sessions of which nothing was heard for long, but for those of which something waits.
+/// Deletes the state of old sessions, except those with pending messages.
 pub(super) fn forget_old(now: Timestamp) {
     let Some(folder) = folder() else {
         return;
@@ -277,7 +274,7 @@ fn is_old(path: &Path, now: Timestamp) -> bool {
     })
 }
 
-/// `memoir` in the user's state directory, or where there is none in that of data.
+/// `memoir` in the user's state directory, or in the data directory where there is none.
 pub(crate) fn folder() -> Option<PathBuf> {
     let directories = etcetera::choose_base_strategy().ok()?;
     let folder = directories
@@ -286,12 +283,12 @@ pub(crate) fn folder() -> Option<PathBuf> {
     Some(folder.join("memoir"))
 }
 
-/// A name that any session's identifier gives, one for each agent.
+/// A valid file name for any session's identifier and agent.
 fn file_name(session: &str, agent: &str) -> String {
-    // Another version of Rust may hash otherwise: the sessions from before begin anew then.
+    // Another version of Rust may hash otherwise: the earlier sessions begin anew then.
     let mut hasher = DefaultHasher::new();
     (session, agent).hash(&mut hasher);
-    // Every system allows these characters in a name; the hash tells sessions apart that differ in others.
+    // Every system allows these characters in a name; the hash distinguishes sessions that differ in others.
     let readable: String = session
         .chars()
         .filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-')

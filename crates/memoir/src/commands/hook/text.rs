@@ -1,25 +1,25 @@
-//! What is put before a model: the context with what waits, and the memories for one prompt.
+//! The text for a model: the context with pending notices, and the memories for one prompt.
 
 use std::fmt::Write;
 
 use memoir_domain::{context::NOTE, quote::quote};
 
-use super::door::{HookContext, HookMemory, Waiting};
+use super::reached::{HookContext, HookMemory, Waiting};
 use crate::{failure::Failure, show::counted};
 
-/// How many memories are looked at for a prompt.
+/// How many memories are considered for a prompt.
 pub(super) const CONSIDERED: usize = 30;
 /// How many of them are shown at most.
 const SHOWN: usize = 5;
 /// Most characters of all that are shown for one prompt.
 const SHOWN_CHARACTERS: u64 = 3_000;
 
-/// What an agent is told at a session's start where its memory cannot be read because it was modified outside Memoir.
+/// The notice at a session's start where the memory cannot be read because it was modified outside Memoir.
 pub(super) const TAMPERED: &str = "Memoir: your long-term memory cannot be read. Its database was modified outside \
     Memoir, and memories may be missing. This is not an empty memory. Tell the person who runs you: `memoir audit \
     verify --all` names what does not fit, and a backup may have it.";
 
-/// The context, and a line for each thing that waits for the agent.
+/// The context, and a line for each pending item of the agent.
 pub(super) fn start(context: &HookContext, waiting: &Waiting) -> String {
     let mut text = context.text.expose().trim_end().to_owned();
     let lines = waiting_lines(context, waiting);
@@ -38,7 +38,7 @@ pub(super) fn start(context: &HookContext, waiting: &Waiting) -> String {
     text
 }
 
-/// What a session is told whose memory is closed.
+/// The notice to a session whose memory is closed.
 pub(super) fn closed(problem: &str) -> String {
     format!("Memoir gives this session no memory: {problem}. Tell the user.\n")
 }
@@ -81,11 +81,11 @@ fn waiting_lines(context: &HookContext, waiting: &Waiting) -> Vec<String> {
     lines
 }
 
-/// The best that there is room for.
+/// The best memories that fit.
 pub(super) fn choose(found: impl Iterator<Item = HookMemory>) -> Vec<HookMemory> {
     let mut room = SHOWN_CHARACTERS;
     found
-        // A memory that does not fit is left out, and a shorter one after it may still fit.
+        // A memory that does not fit is omitted, and a shorter one after it may still fit.
         .filter(|memory| {
             let length = memory.content.chars() as u64;
             let fits = length <= room;
@@ -96,7 +96,7 @@ pub(super) fn choose(found: impl Iterator<Item = HookMemory>) -> Vec<HookMemory>
         .collect()
 }
 
-/// Each on a line of its own, quoted, so that none can pass for anything else (SPEC 3.6).
+/// Each on a line of its own, quoted, so that none can imitate another (SPEC 3.6).
 pub(super) fn prompt(memories: &[HookMemory]) -> String {
     let mut text = format!("From your memory, since it may bear on this prompt. {NOTE}\n");
     for memory in memories {
@@ -122,14 +122,14 @@ pub(super) fn prompt(memories: &[HookMemory]) -> String {
     text
 }
 
-/// Where Goose reads what is to be before its model.
+/// The file that Goose reads for its model.
 const HINTS: &str = "goose/.goosehints";
-// These comments of Markdown, which nobody sees, mark the part that belongs to Memoir.
+// These comments of Markdown, which are not rendered, mark the part that belongs to Memoir.
 const BEGIN: &str = "<!-- memoir: begin -->";
 const END: &str = "<!-- memoir: end -->";
 
-/// Writes the text into the file that Goose reads when a session begins, in the place of the one before; of an empty
-/// one nothing stands there.
+/// Writes the text into the file that Goose reads when a session begins, replacing the previous one; an empty text
+/// removes it.
 ///
 /// # Errors
 /// The file cannot be read or written.
@@ -157,10 +157,10 @@ pub(super) fn write_hints(text: &str) -> Result<(), Failure> {
     crate::private_file::write(&path, after.as_bytes()).map_err(problem)
 }
 
-/// The file's text without what stands there for Memoir.
+/// The file's text without Memoir's part.
 pub(crate) fn without_hints(text: &str) -> String {
     let part = text.find(BEGIN).and_then(|begin| {
-        // The last one: a memory may hold such a mark, and all behind it would stay in the file for good.
+        // The last mark: a memory may contain such a mark, and the text after it would remain in the file.
         let end = begin + text[begin..].rfind(END)? + END.len();
         Some((begin, end))
     });

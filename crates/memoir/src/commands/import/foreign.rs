@@ -39,13 +39,13 @@ use crate::{
     terminal::{self, safe},
 };
 
-/// So many bytes tell what a file is.
+/// The bytes by which a format is recognised.
 const HEAD_BYTES: u64 = 256 << 10;
-/// Memories that are handed over at a time, and the most characters of them.
+/// Most memories of a batch, and most of their characters.
 const BATCH: usize = 2_000;
 const BATCH_CHARACTERS: usize = 1_000_000;
 
-/// What was named, and how it begins.
+/// The named input, and its first bytes.
 pub(super) struct NamedInput {
     path: PathBuf,
     is_folder: bool,
@@ -53,7 +53,7 @@ pub(super) struct NamedInput {
 }
 
 impl NamedInput {
-    /// Looks at a file or a folder; `-` is stdin.
+    /// Reads the beginning of a file or a folder; `-` is stdin.
     pub(super) fn new(path: &Path) -> Result<Self, Failure> {
         let failed = |error: io::Error| Failure::file("read", path, &error);
         let mut head = Vec::new();
@@ -84,7 +84,7 @@ impl NamedInput {
         self.is_folder || may_be_memories(&name.to_string_lossy(), &self.head)
     }
 
-    /// Whether it is nothing that holds memories: a picture, a page of a browser, a conversation.
+    /// Whether it holds no memories: a picture, a web page, a conversation.
     pub(super) fn is_of_another_kind(&self) -> bool {
         !super::is_archive(&self.head)
             && (!may_be_lines(&self.head) || form_of(&self.head).is_some())
@@ -111,7 +111,7 @@ impl NamedInput {
         let begun = bytes.len() as u64;
         let read = io::stdin()
             .lock()
-            // One byte more than the limit shows that there is too much.
+            // One byte over the limit detects a longer file.
             .take((most_bytes + 1).saturating_sub(begun))
             .read_to_end(&mut bytes);
         read.map_err(|error| Failure::file("read", &self.path, &error))?;
@@ -126,7 +126,7 @@ impl NamedInput {
     }
 }
 
-/// What the reading came to.
+/// The result of the reading.
 struct Done {
     recognised: Recognised,
     report: ImportReport,
@@ -174,7 +174,7 @@ pub(super) async fn run(
             safe(&recognised.by)
         ));
     }
-    // One waits while one is taken over: a file of any size needs little memory.
+    // At most one batch waits in memory: a file of any size needs little memory.
     let (sender, parts) = mpsc::channel(1);
     let shaping = Shaping::of(&arguments, recognised.format);
     let skip_bad = arguments.skip_bad;
@@ -184,7 +184,7 @@ pub(super) async fn run(
     let report = reading
         .await
         .map_err(|_| Failure::new("the file was not read to its end"))?;
-    // Where both failed, the store is why.
+    // Where both failed, the store is the cause.
     let taken = taken?;
     let report = report.map_err(failed)?;
     let is_refused = report.is_broken && !skip_bad;
@@ -227,7 +227,7 @@ struct Shaping {
     to: Option<Kind>,
     core_tags: Vec<String>,
     tags: Vec<PrivateText>,
-    /// The kind of a memory for which the file says none.
+    /// The kind of a memory for which the file gives none.
     default: Kind,
     without_persona: bool,
 }
@@ -242,7 +242,7 @@ impl Shaping {
                 .iter()
                 .map(|tag| tag.as_str().into())
                 .collect(),
-            // A whole vault would crowd the prompt out.
+            // A whole vault would fill the prompt.
             default: match format {
                 ImportFormat::Markdown => Kind::Journal,
                 _ => Kind::Core,
@@ -264,7 +264,7 @@ impl Shaping {
         }
     }
 
-    /// The memory as it is imported, and how many of its own tags found no place beside the user's.
+    /// The memory to import, and how many of its own tags found no place beside the user's.
     fn shape(&self, memory: ImportedMemory) -> (ForeignMemory, u64) {
         let kind = self.kind(&memory);
         let mut tags = self.tags.clone();
@@ -298,7 +298,7 @@ impl Shaping {
     }
 }
 
-/// Reads all of it, and sends it in batches. Where it is broken, the last part is missing, and nothing is written.
+/// Reads all of it, and sends it in batches. On a broken file the last batch is not sent, and nothing is written.
 fn read(
     import: Import,
     options: &ImportOptions,
@@ -323,7 +323,7 @@ fn read(
         characters = 0;
         match sender.blocking_send(ForeignPart::Memories(std::mem::take(&mut batch))) {
             Ok(()) => ControlFlow::Continue(()),
-            // The importing side has failed, and reports why.
+            // The importing side has failed, and reports the cause.
             Err(_) => ControlFlow::Break(()),
         }
     })?;
@@ -335,7 +335,7 @@ fn read(
     Ok(report)
 }
 
-/// Imports, and updates a count meanwhile.
+/// Imports, and updates a count.
 async fn watched(
     agent: &AgentHandle,
     parts: mpsc::Receiver<ForeignPart>,
@@ -350,7 +350,7 @@ async fn watched(
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let outcome = loop {
         tokio::select! {
-            // The work is polled first, so that nothing is drawn after it is done.
+            // The work is polled first, so that the count is not drawn after it is done.
             biased;
             done = &mut work => break done,
             _ = tick.tick() => bar.set_position(how.progress.load(Ordering::Relaxed)),
@@ -375,7 +375,7 @@ async fn set_system_prompt(
     Ok(())
 }
 
-/// What became of the file, for programs.
+/// The result of the import, as JSON.
 fn taken_over_json(
     done: &Done,
     taken: &TakenOver,
@@ -442,7 +442,7 @@ fn taken_over_json(
     })
 }
 
-/// The same for people.
+/// The result of the import, for people.
 fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool) -> String {
     let report = &done.report;
     let because = |class: NoMemoryClass| {
@@ -509,7 +509,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
     ];
     let mut text = String::new();
     for (name, count, note) in rows {
-        // These counts say something even where they are 0.
+        // These counts are informative even where they are 0.
         let is_always = matches!(
             name,
             "read" | "imported" | "to import" | "duplicates" | "junk" | "not understood"

@@ -1,4 +1,4 @@
-//! A folder of pages that Memoir wrote is imported again: its changes are shown, and imported where that is requested.
+//! Import of a folder of pages that Memoir wrote: its changes are shown, and imported on request.
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
@@ -19,9 +19,9 @@ use crate::{
     terminal::{self, safe},
 };
 
-/// What became of a page.
+/// The change of a page.
 struct PageEdit<'a> {
-    /// `None`: it is new.
+    /// `None` for a new page.
     before: Option<&'a ShownMemory>,
     after: ImportedMemory,
 }
@@ -47,7 +47,7 @@ impl PageEdit<'_> {
         self.before.map(|before| before.number)
     }
 
-    /// Its text and tags before and after, as they are shown.
+    /// Its text and tags before and after, as shown.
     fn texts(&self) -> (Option<String>, String) {
         fn shown<'a>(content: &str, tags: impl Iterator<Item = &'a str>) -> String {
             let tags: Vec<&str> = tags.collect();

@@ -1,5 +1,5 @@
-//! Whether what a program is set up with works: it is run once, as the program runs it, and the state folder says since
-//! when the program has called.
+//! Checks a program's setup: the command is run once, as the program runs it, and the state folder has the times of the
+//! program's calls.
 
 use std::{
     io::Read,
@@ -16,7 +16,7 @@ use super::{
     json as members,
     lasting::Passing,
     record::ProgramRecord,
-    taken_back,
+    restored,
 };
 use crate::{
     cli::Global,
@@ -29,26 +29,26 @@ use crate::{
     show::moment,
 };
 
-/// How long one command may take, which answers within milliseconds mostly.
+/// The time limit of one command, which mostly responds within milliseconds.
 const LONGEST: Duration = Duration::from_secs(10);
-/// Most bytes that are read of what it prints.
+/// Most bytes that are read of its output.
 const ANSWER_BYTES: u64 = 64 << 10;
 
-/// What is found of a program.
+/// The state of a program's setup.
 pub(super) struct ProgramState {
-    /// Whether its files hold what is Memoir's; `None` where they cannot be read.
+    /// Whether its files hold Memoir's parts; `None` where they cannot be read.
     pub(super) is_set_up: Option<bool>,
-    /// Whether it works, and what to do where it does not; `None` where it is not set up.
+    /// Whether it works, with a hint where it does not; `None` where it is not set up.
     pub(super) examination: Option<Examination>,
 }
 
 /// The area of the findings.
 const AREA: &str = "programs";
 
-/// Looks a program over.
+/// Examines a program.
 pub(super) fn state(global: &Global, program: Program, folders: &Folders) -> ProgramState {
     let (record, changes) = match ProgramRecord::read(program)
-        .and_then(|record| Ok((taken_back(program, folders, &record)?, record)))
+        .and_then(|record| Ok((restored(program, folders, &record)?, record)))
     {
         Ok((changes, record)) => (record, changes),
         Err(failure) => {
@@ -90,7 +90,7 @@ struct Finding {
     advice: Option<String>,
 }
 
-/// What the program calls, as its files say.
+/// The commands in the program's files.
 struct Configured {
     call: ProgramCall,
     /// The line of a hook for a shell; `None` where it has none that can be run.
@@ -165,7 +165,7 @@ fn examined(
     called(program, record, &memory)
 }
 
-/// What is found of a program whose memory is reached: whether it calls.
+/// The finding for a program whose memory is reached: whether it calls.
 fn called(program: Program, record: &ProgramRecord, memory: &str) -> Finding {
     let ProgramCalls { hooks, tools, .. } = calls::read(&program.name());
     let since = record.call().map_or_else(String::new, |written| {
@@ -199,7 +199,7 @@ fn called(program: Program, record: &ProgramRecord, memory: &str) -> Finding {
     }
 }
 
-/// What the program's files say; `None` where they say nothing that can be run.
+/// The commands in the program's files; `None` where none can be run.
 fn configured(program: Program, folders: &Folders, record: &ProgramRecord) -> Option<Configured> {
     let written = record.call().map(|written| written.call.clone());
     let edits = program.edits(folders, written.as_ref().unwrap_or(&ProgramCall::default()));
@@ -246,7 +246,7 @@ fn configured(program: Program, folders: &Folders, record: &ProgramRecord) -> Op
         (None, None) => return None,
     };
     let client = program.hook_client();
-    // Where the hooks are in a file of their own, that was written with the call.
+    // A hook in a file of its own was written with the call.
     let hook = hook.or_else(|| Some(call.hook(HookEvent::SessionStart, client?)));
     Some(Configured { call, hook })
 }
@@ -262,7 +262,7 @@ fn own_arguments(words: Vec<String>, client: &str) -> Vec<String> {
     words
 }
 
-/// Whether a program is not found: at its path, or by its name in `PATH`.
+/// Whether a program is missing: at its path, or by its name in `PATH`.
 fn is_gone(program: &Path) -> bool {
     if program.components().count() > 1 {
         return !program.is_file();
@@ -271,7 +271,7 @@ fn is_gone(program: &Path) -> bool {
     !std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
 }
 
-/// Why a command that was run does not reach the memory.
+/// Why a command does not reach the memory.
 struct Unreached {
     text: String,
     hint: Option<String>,
@@ -302,7 +302,7 @@ fn run(program: Program, configured: &Configured) -> Result<ProbeReport, Unreach
     report(&mut server, "its server of tools")
 }
 
-/// Runs one command, and reads what it reports.
+/// Runs one command, and reads its report.
 fn report(command: &mut Command, what: &str) -> Result<ProbeReport, Unreached> {
     let child = command
         .env(probe::VARIABLE, "1")
@@ -338,19 +338,19 @@ fn report(command: &mut Command, what: &str) -> Result<ProbeReport, Unreached> {
     }
 }
 
-/// Reads what a process prints, in a thread, so that the process never waits for room.
+/// Reads a process's output, in a thread, so that the process is never blocked by a full pipe.
 fn piece(stream: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(stream) = stream {
-            // What cannot be read is missing from the answer, which then is none.
+            // Unreadable output is missing from the report, which is then invalid.
             let _ = stream.take(ANSWER_BYTES).read_to_end(&mut bytes);
         }
         String::from_utf8_lossy(&bytes).into_owned()
     })
 }
 
-/// Whether it ends by itself; after [`LONGEST`] it is ended.
+/// Whether it ends by itself; after [`LONGEST`] it is killed.
 fn ends_in_time(child: &mut Child) -> bool {
     let began = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! The programs that can be set up: which files each has, and what goes into them.
+//! The programs that can be set up: the files of each, and Memoir's parts in them.
 
 use std::{
     collections::BTreeSet,
@@ -16,9 +16,9 @@ use crate::{
     failure::Failure,
 };
 
-/// How the entries of Memoir are named wherever a name is asked for.
+/// The name of Memoir's entries.
 const NAME: &str = "memoir";
-/// How long a program waits for a hook, in seconds, before it goes on without: more than a hook ever takes.
+/// How long a program waits for a hook, in seconds, before it continues: longer than a hook ever takes.
 const HOOK_SECONDS: u64 = 5;
 
 /// A program that can be set up.
@@ -46,12 +46,12 @@ pub(super) enum Program {
     Opencode,
 }
 
-/// What Memoir is called with.
+/// The command line of Memoir for a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ProgramCall {
     /// The path of the binary.
     pub(super) program: PathBuf,
-    /// Whose memory, and where it is.
+    /// The options that choose the memory and its location.
     pub(super) arguments: Vec<String>,
     /// The agent; `None` for one of each project.
     pub(super) agent: Option<String>,
@@ -62,19 +62,19 @@ impl ProgramCall {
         self.program.display().to_string()
     }
 
-    /// The server of tools. It is told which program starts it, as the hooks are.
+    /// The server of tools. Its command names the program that starts it, as the hooks do.
     pub(super) fn mcp(&self, program: Program) -> Vec<String> {
         let words = ["mcp", "--client", &program.name()].map(str::to_owned);
         [&words, &self.arguments[..]].concat()
     }
 
-    /// With the binary before its arguments.
+    /// The command with the binary before its arguments.
     fn whole(&self, arguments: Vec<String>) -> Vec<String> {
         std::iter::once(self.program()).chain(arguments).collect()
     }
 
-    /// The line for a shell, which ends with status 0 where the binary is gone: a program would refuse its user's
-    /// prompts otherwise.
+    /// The line for a shell, which ends with status 0 also where the binary is missing: a program would refuse its
+    /// user's prompts otherwise.
     pub(super) fn hook(&self, event: HookEvent, client: hook::Client) -> String {
         let (program, client) = (self.program(), client.name());
         let words = [&program, "hook", event.as_str(), "--client", &client];
@@ -86,10 +86,10 @@ impl ProgramCall {
     }
 }
 
-/// What the line of a hook ends with, on systems whose shells have it.
+/// The end of a hook's line, on systems whose shells support it.
 const ENDS_WELL: &str = if cfg!(windows) { "" } else { " || true" };
 
-/// As one word of a shell.
+/// Quotes one word for a shell.
 fn for_shell(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:@%+=,".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -99,18 +99,18 @@ fn for_shell(word: &str) -> String {
     }
 }
 
-/// What is known of a file from the record of a setup.
+/// The facts about a file from the record of a setup.
 #[derive(Default)]
 pub(super) struct KnownFile<'a> {
-    /// What stood in the file before Memoir's parts; empty where there was no file, `None` where that is not known.
+    /// The file before Memoir's parts; empty where there was none, `None` where that is not known.
     pub(super) before: Option<&'a str>,
     /// The commands of the hooks that were written into it; `None` where that is not known.
     pub(super) hooks: Option<&'a BTreeSet<String>>,
 }
 
 impl KnownFile<'_> {
-    /// Whether setup wrote the hook: by the record, also where options were put behind its words since. Without a
-    /// record, by the form in which setup writes hooks.
+    /// Whether setup wrote the hook: by the record, also where options were appended since. Without a record, by the
+    /// form in which setup writes hooks.
     pub(super) fn is_own_hook(&self, hook: &Value) -> bool {
         let Some(command) = command_of(hook) else {
             return false;
@@ -147,23 +147,23 @@ fn is_end_of_words(text: &str) -> bool {
     text.is_empty() || text.starts_with(' ')
 }
 
-/// Whether a shell reads nothing but words in it.
+/// Whether a shell parses only words in it.
 fn is_one_command(words: &str) -> bool {
-    // What stands in quotes is one word. A quote within it ends the quoting before it and begins it again after it.
+    // A quoted part is one word. A quote within it ends the quoting before it and begins it again after it.
     let outside = words.split('\'').step_by(2);
     !outside
         .collect::<String>()
         .contains(|letter: char| "|&;<>()$`\n".contains(letter))
 }
 
-/// What is done to one file.
+/// The change of one file.
 pub(super) struct Edit {
     pub(super) path: PathBuf,
     pub(super) parts: Vec<OwnedPart>,
 }
 
 impl Edit {
-    /// Whether nobody else writes into the file.
+    /// Whether only Memoir writes into the file.
     pub(super) fn is_own(&self) -> bool {
         let is_own = |part: &OwnedPart| matches!(part, OwnedPart::Whole(_) | OwnedPart::Hints);
         self.parts.iter().all(is_own)
@@ -176,7 +176,7 @@ pub(super) enum OwnedPart {
     Member(Vec<&'static str>, Value),
     /// An element of a list of JSON: the command of a hook.
     Hook(Vec<&'static str>, Value),
-    /// A member that must be there and is not Memoir's own.
+    /// A required member that is not Memoir's own.
     Needed(Vec<&'static str>, Value),
     /// A table of TOML.
     Table(String, String),
@@ -186,12 +186,12 @@ pub(super) enum OwnedPart {
     Entry(&'static str, Vec<String>),
     /// The whole file.
     Whole(String),
-    /// What the hooks write into it.
+    /// The text that the hooks write into it.
     Hints,
 }
 
 impl OwnedPart {
-    /// The file with it.
+    /// The file with the part.
     pub(super) fn added(&self, text: &str, known: &KnownFile<'_>) -> Result<String, JsonProblem> {
         match self {
             Self::Member(path, value) => members::set(text, path, value),
@@ -210,8 +210,8 @@ impl OwnedPart {
         }
     }
 
-    /// The file without it. What is not Memoir's own stays, and what stood in the part's place before comes back; so
-    /// do objects that it was put into, where they stood in the file before or where that is not known.
+    /// The file without the part. Foreign parts stay, and the part's previous value is restored. Enclosing objects stay
+    /// too, if they existed before or if that is not known.
     pub(super) fn removed(&self, text: &str, known: &KnownFile<'_>) -> Result<String, JsonProblem> {
         if text.trim().is_empty() {
             return Ok(text.to_owned());
@@ -242,20 +242,20 @@ impl OwnedPart {
                 let is_last = whole.is_some_and(|whole| {
                     whole.as_object().is_some_and(|members| members.len() == 1)
                 });
-                // It was put in for what stood beside it, and goes with the last of that.
+                // It was added for the parts beside it, and is removed with the last of them.
                 match is_last && !was_there {
                     true => members::remove(text, path, 0),
                     false => Ok(text.to_owned()),
                 }
             }
-            // Hooks of others may depend on this key by now.
+            // Other hooks may depend on this key by now.
             Self::True(..) => Ok(text.to_owned()),
             Self::Whole(_) => Ok(stood.to_owned()),
             Self::Hints => Ok(hook::without_hints(text)),
         }
     }
 
-    /// The command of the hook; `None` where it is none that a shell reads from a list.
+    /// The command of the hook; `None` where a shell does not read it from a list.
     pub(super) fn hook_command(&self) -> Option<&str> {
         match self {
             Self::Hook(_, value) => command_of(value.pointer("/hooks/0").unwrap_or(value)),
@@ -264,7 +264,7 @@ impl OwnedPart {
     }
 }
 
-/// How many names of the path were there already.
+/// How many names of the path existed before.
 fn kept(path: &[&'static str], before: Option<&str>) -> usize {
     let was_there = |depth: &usize| {
         before.is_some_and(|before| matches!(members::get(before, &path[..*depth]), Ok(Some(_))))
@@ -275,7 +275,7 @@ fn kept(path: &[&'static str], before: Option<&str>) -> usize {
     }
 }
 
-/// The folders in which programs keep their settings.
+/// The folders of the programs' settings.
 pub(super) struct Folders {
     home: PathBuf,
     config: PathBuf,
@@ -299,7 +299,7 @@ impl Folders {
         named.map_or_else(|| self.home.join(default), PathBuf::from)
     }
 
-    /// Where programs with windows keep their settings.
+    /// The settings folder of desktop applications.
     fn application(&self, name: &str) -> PathBuf {
         match cfg!(target_os = "macos") {
             true => self.home.join("Library/Application Support").join(name),
@@ -309,13 +309,13 @@ impl Folders {
 }
 
 impl Program {
-    /// As it is typed.
+    /// The name on the command line.
     pub(super) fn name(self) -> String {
         self.to_possible_value()
             .map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// As people call it.
+    /// The name for people.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::ClaudeCode => "Claude Code",
@@ -331,7 +331,7 @@ impl Program {
         }
     }
 
-    /// What it cannot do, where it can be asked for no more than its tools.
+    /// The limitation of a program that offers its tools only.
     pub(super) fn limits(self) -> Option<&'static str> {
         match self {
             Self::ClaudeDesktop | Self::Zed => Some(
@@ -367,7 +367,7 @@ impl Program {
         self.hook_client().is_some()
     }
 
-    /// What to do where it works when it is run here, and the program does not call.
+    /// The hint for a program that works when it is run here, but does not call.
     pub(super) fn how_it_calls(self) -> &'static str {
         match self {
             Self::Codex => {
@@ -388,7 +388,7 @@ impl Program {
         }
     }
 
-    /// The folder by which it is found here.
+    /// The folder that shows that the program is installed.
     pub(super) fn folder(self, folders: &Folders) -> PathBuf {
         match self {
             Self::ClaudeCode => folders.named("CLAUDE_CONFIG_DIR", ".claude"),
@@ -404,7 +404,7 @@ impl Program {
         }
     }
 
-    /// What is done to its files.
+    /// The changes of its files.
     pub(super) fn edits(self, folders: &Folders, call: &ProgramCall) -> Vec<Edit> {
         let folder = self.folder(folders);
         let file = |path: &str, parts| Edit {
@@ -421,7 +421,7 @@ impl Program {
         let stdio = server(json!({"type": "stdio"}));
         match self {
             Self::ClaudeCode => {
-                // It keeps its servers beside the folder, and inside of one that is named.
+                // It keeps its servers beside the default folder, but inside a configured one.
                 let servers = match folder == folders.home.join(".claude") {
                     true => folders.home.join(".claude.json"),
                     false => folder.join(".claude.json"),
@@ -574,7 +574,7 @@ impl Program {
     }
 }
 
-/// The hooks of Claude Code, and of whoever has taken over their form.
+/// The hooks of Claude Code, and of programs with the same format.
 fn claude_hooks(call: &ProgramCall, client: hook::Client) -> Vec<OwnedPart> {
     let events = [
         (HookEvent::SessionStart, "SessionStart"),

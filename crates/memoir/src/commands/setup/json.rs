@@ -1,7 +1,7 @@
-//! Changes to a file of JSON that somebody else keeps: what is not changed keeps its bytes, comments too.
+//! Changes to a JSON file of another program: unchanged parts keep their bytes, comments too.
 //!
-//! The text is read into a tree of places. A member or element is put behind the last one in the file's own
-//! indentation, and taking it out again gives back the bytes from before.
+//! The text is parsed into a tree of positions. A member or element is added after the last one in the file's own
+//! indentation, and removing it restores the previous bytes.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Why a file cannot be changed.
 pub(super) type JsonProblem = String;
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Debug)]
 struct JsonNode {
     place: Range<usize>,
@@ -28,7 +28,7 @@ enum NodeKind {
 #[derive(Debug)]
 struct ObjectMember {
     name: String,
-    /// Where its name begins.
+    /// The beginning of its name.
     begin: usize,
     value: JsonNode,
 }
@@ -46,7 +46,7 @@ impl JsonNode {
             .try_fold(self, |node, name| Some(&node.member(name)?.value))
     }
 
-    /// The hooks of a group of hooks; none where it is no group.
+    /// The hooks of a group of hooks; none for another value.
     fn hooks(&self) -> &[JsonNode] {
         match self.member("hooks").map(|member| &member.value.kind) {
             Some(NodeKind::Array(hooks)) => hooks,
@@ -54,7 +54,7 @@ impl JsonNode {
         }
     }
 
-    /// Where each part of an object or array begins and ends.
+    /// The positions of the parts of an object or array.
     fn parts(&self) -> Vec<Range<usize>> {
         match &self.kind {
             NodeKind::Object(members) => members
@@ -79,7 +79,7 @@ pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, JsonProble
     Ok(root.at(path).and_then(|node| value_of(text, node)))
 }
 
-/// The value with its comments left out; `None` where it is none.
+/// The value without its comments; `None` where it is invalid.
 fn value_of(text: &str, node: &JsonNode) -> Option<Value> {
     Some(match &node.kind {
         NodeKind::Other => serde_json::from_str(&text[node.place.clone()]).ok()?,
@@ -97,10 +97,10 @@ fn value_of(text: &str, node: &JsonNode) -> Option<Value> {
     })
 }
 
-/// Sets the value at a path of names; objects on the way are made.
+/// Sets the value at a path of names; missing objects on the way are created.
 ///
 /// # Errors
-/// The text is no JSON, or holds something else than an object on the way.
+/// The text is no JSON, or a value on the way is no object.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, JsonProblem> {
     let empty = "{}\n";
     let text = if text.trim().is_empty() { empty } else { text };
@@ -125,7 +125,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Js
             }
         }
     }
-    // A file that says this already is not changed by a byte.
+    // A file with this value already is not changed by a byte.
     if value_of(text, node).as_ref() == Some(value) {
         return Ok(text.to_owned());
     }
@@ -133,8 +133,8 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Js
     Ok(spliced(text, node.place.clone(), &pretty(value, &indent)))
 }
 
-/// Puts a hook behind the last one of a list, or in the place of the first one that `is_own`. An element of the list is
-/// a hook, or a group with a list of `hooks`; what stands beside an own hook in its group keeps its bytes.
+/// Adds a hook after the last one of a list, or replaces the first one that `is_own`. An element of the list is a hook,
+/// or a group with a list of `hooks`; the parts beside an own hook in its group keep their bytes.
 ///
 /// # Errors
 /// As for [`set`].
@@ -161,7 +161,7 @@ pub(super) fn put_hook(
             value.pointer("/hooks/0").unwrap_or(value),
         ),
     };
-    // A file that says this already is not changed by a byte.
+    // A file with this value already is not changed by a byte.
     if value_of(text, hook).as_ref() == Some(value) {
         return Ok(text.to_owned());
     }
@@ -186,7 +186,7 @@ pub(super) fn find_hook(
     value_of(text, hook)
 }
 
-/// Where a hook stands in the list of an event.
+/// The position of a hook in the list of an event.
 enum HookPlace {
     Element(usize),
     InGroup { group: usize, at: usize },
@@ -208,7 +208,7 @@ fn own_hook(
     })
 }
 
-/// Takes the value at a path out; the objects on the way too, from `kept` names on, where nothing is left in them.
+/// Removes the value at a path, and the emptied objects on the way, from `kept` names on.
 ///
 /// # Errors
 /// The text is no JSON.
@@ -232,9 +232,8 @@ pub(super) fn remove(text: &str, path: &[&str], kept: usize) -> Result<String, J
     Ok(without_part(text, above, at))
 }
 
-/// Takes the hooks out of a list that are `own` (see [`put_hook`]). A group goes with its last hook where it holds
-/// nothing else, as a group does that [`put_hook`] has made; the list and what holds it go too, from `kept` names on,
-/// where nothing is left in them.
+/// Removes the hooks that are `own` from a list (see [`put_hook`]). A group that holds nothing else, as [`put_hook`]
+/// creates it, is removed with its last hook. The emptied list and its objects are removed too, from `kept` names on.
 ///
 /// # Errors
 /// The text is no JSON.
@@ -285,14 +284,14 @@ fn spliced(text: &str, place: Range<usize>, with: &str) -> String {
     format!("{}{with}{}", &text[..place.start], &text[place.end..])
 }
 
-/// How deep a line is, and by how much a deeper one is more.
+/// The indentation of a line, and the additional one of a deeper line.
 struct Indent {
     line: String,
     step: String,
 }
 
 impl Indent {
-    /// That of the line in which a place is.
+    /// The indentation of the line at a position.
     fn of_line(text: &str, root: &JsonNode, at: usize) -> Self {
         Self {
             line: indent_at(text, at).to_owned(),
@@ -308,7 +307,7 @@ fn indent_at(text: &str, at: usize) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// By how much the first member of the whole is deeper than the whole; two spaces where it is on its line.
+/// The additional indentation of the file's first member; two spaces where it is on the same line.
 fn step(text: &str, root: &JsonNode) -> String {
     let first = root.parts().first().map(|part| indent_at(text, part.start));
     match first {
@@ -327,7 +326,7 @@ fn pretty(value: &Value, indent: &Indent) -> String {
     written.replace('\n', &format!("\n{}", indent.line))
 }
 
-/// Puts a part behind the last one.
+/// Adds a part after the last one.
 fn insert(
     text: &str,
     root: &JsonNode,
@@ -356,7 +355,7 @@ fn insert(
                 line: line.clone(),
                 step,
             });
-            // Behind the opening bracket, and what may stand in the brackets behind it.
+            // After the opening bracket, and any content behind it.
             let begin = into.place.start + 1;
             let inner = &text[begin..into.place.end - 1];
             let end = match inner.trim().is_empty() {
@@ -368,7 +367,7 @@ fn insert(
     }
 }
 
-/// Takes one part out, with the comma that goes with it.
+/// Removes one part, with its comma.
 fn without_part(text: &str, node: &JsonNode, at: usize) -> String {
     let parts = node.parts();
     let part = &parts[at];
@@ -376,14 +375,14 @@ fn without_part(text: &str, node: &JsonNode, at: usize) -> String {
         at.checked_sub(1).map(|before| &parts[before]),
         parts.get(at + 1),
     ) {
-        // From the end of the one before on: that is where it was put.
+        // From the end of the previous part on: that is where it was added.
         (Some(before), _) => spliced(text, before.end..part.end, ""),
         (None, Some(next)) => spliced(text, part.start..next.start, ""),
         (None, None) => spliced(text, node.place.start + 1..node.place.end - 1, ""),
     }
 }
 
-/// Reads JSON with comments and commas behind the last part, as settings have them.
+/// Parses JSON with comments and trailing commas, as settings have them.
 struct JsonReader<'a> {
     text: &'a str,
     at: usize,
@@ -396,7 +395,7 @@ impl<'a> JsonReader<'a> {
     fn read(text: &'a str) -> Result<JsonNode, JsonProblem> {
         let mut reader = Self {
             text,
-            // A mark of the order of bytes is kept where it is.
+            // A byte order mark is kept.
             at: if text.starts_with('\u{feff}') { 3 } else { 0 },
         };
         let root = reader.value(0)?;
@@ -416,7 +415,7 @@ impl<'a> JsonReader<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Passes over white space and comments.
+    /// Skips white space and comments.
     fn space(&mut self) {
         loop {
             let rest = &self.text[self.at..];

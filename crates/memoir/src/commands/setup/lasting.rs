@@ -1,8 +1,8 @@
-//! The path by which programs start Memoir: one that is there tomorrow too.
+//! The path by which programs start Memoir, which must survive updates.
 //!
-//! A package manager's cache (`uvx`, `npx`) is emptied without notice, and a folder with a version in its name goes
-//! with the next version. Neither is written into a program's settings: the path by which `PATH` finds the same file
-//! is, or the path of a copy in the user's data directory (`--copy`).
+//! A package manager's cache (`uvx`, `npx`) is emptied without notice, and a folder with a version in its name is
+//! removed with the next version. Neither is written into a program's settings. Setup writes the path by which `PATH`
+//! finds the same file, or the path of a copy in the user's data directory (`--copy`).
 
 use std::{
     fs, io,
@@ -30,13 +30,13 @@ impl Passing {
         }
     }
 
-    /// Why the path does not last; `None` where nothing says so.
+    /// Why the path does not last; `None` without a reason.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let names = path.components().filter_map(|component| match component {
             Component::Normal(name) => name.to_str(),
             _ => None,
         });
-        // The file's own name says nothing of its folder.
+        // The file's own name is no folder.
         let names: Vec<&str> = names.collect();
         let folders = names.split_last().map_or(&[][..], |(_, folders)| folders);
         if folders.iter().any(|name| is_cache(name)) || is_in_named_cache(path) {
@@ -72,7 +72,7 @@ fn is_in_named_cache(path: &Path) -> bool {
     }
     let temporary = std::env::temp_dir();
     let home = etcetera::home_dir().ok();
-    // A home in it is one of a test or a container, and lasts as long as everything else there.
+    // A home in it belongs to a test or a container, and lasts as long as its other files.
     let is_home_in_it = home.is_some_and(|home| is_below(&home, &temporary));
     is_below(path, &temporary) && !is_home_in_it
 }
@@ -95,7 +95,7 @@ fn has_version(name: &str) -> bool {
 /// The path by which a program is to start this binary; with `copy`, that of its copy.
 ///
 /// # Errors
-/// No path of it lasts; it is not known where it is.
+/// No path of it lasts, or its path is not known.
 pub(super) fn program(copy: bool) -> Result<PathBuf, Failure> {
     if copy {
         return copy_path();
@@ -131,7 +131,7 @@ fn own_path() -> Result<PathBuf, Failure> {
     }
 }
 
-/// The first path by which `PATH` finds the same file, and that lasts.
+/// The first lasting path by which `PATH` finds the same file.
 fn in_path(own: &Path) -> Option<PathBuf> {
     let name = own.file_name()?;
     let whole = own.canonicalize().ok()?;
@@ -141,13 +141,13 @@ fn in_path(own: &Path) -> Option<PathBuf> {
         .map(|folder| folder.join(name))
         .find(|path| {
             let is_same = path.canonicalize().is_ok_and(|found| found == whole);
-            // A link that lasts is of no use where its target is in a cache; of a versioned folder, the link is what
-            // the next version changes.
+            // A lasting link is useless where its target is in a cache. A link to a versioned folder is valid, since
+            // the next version changes it.
             is_same && Passing::of(path).is_none() && Passing::of(&whole) != Some(Passing::Cache)
         })
 }
 
-/// Where the copy is.
+/// The path of the copy.
 fn copy_path() -> Result<PathBuf, Failure> {
     let folder = database::default_path()?.with_file_name("bin");
     Ok(folder.join(format!("memoir{}", std::env::consts::EXE_SUFFIX)))
@@ -165,7 +165,7 @@ pub(super) fn write_copy(path: &Path) -> Result<(), Failure> {
     let copied = || -> io::Result<()> {
         let folder = database::folder_of(path);
         database::make_private_folder(folder)?;
-        // A copy in one step, since a hook may start the one in its place.
+        // A copy in one step, since a hook may start the previous one.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         io::copy(&mut fs::File::open(&own)?, &mut file)?;
         file.as_file()
@@ -186,7 +186,7 @@ pub(super) fn remove_unused_copy() {
         .any(|written| written.call.program == path);
     if !is_used {
         let _ = fs::remove_file(&path);
-        // A folder that holds something else stays.
+        // A folder with other files stays.
         let _ = fs::remove_dir(database::folder_of(&path));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::json::JsonProblem;
 
-/// Puts a table of TOML behind all others, or in the place of the one of that name.
+/// Adds a table of TOML after all others, or replaces the one of that name.
 ///
 /// # Errors
 /// The text is no TOML, or would be none afterwards.
@@ -30,12 +30,12 @@ pub(super) fn set_table(text: &str, name: &str, body: &str) -> Result<String, Js
             format!("{text}{between}{block}")
         }
     };
-    // Once more: tables are told apart by how lines begin, which a text of several lines can look like.
+    // Checked again: tables are recognised by how lines begin, which a text of several lines can imitate.
     check_toml(&changed)?;
     Ok(changed)
 }
 
-/// Takes a table of TOML out, with the empty line before it.
+/// Removes a table of TOML, with the empty line before it.
 ///
 /// # Errors
 /// The text is no TOML.
@@ -91,7 +91,7 @@ pub(super) fn set_true(text: &str, name: &str, key: &str) -> Result<String, Json
 fn check_toml(text: &str) -> Result<(), JsonProblem> {
     toml::from_str::<toml::Table>(text)
         .map(drop)
-        // The parser's message is left out, since it would quote the line.
+        // The parser's message is omitted, since it would quote the line.
         .map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start));
             let line = before.unwrap_or_default().matches('\n').count() + 1;
@@ -99,7 +99,7 @@ fn check_toml(text: &str) -> Result<(), JsonProblem> {
         })
 }
 
-/// Where a table begins and ends: behind its last key, since comments may be about what follows.
+/// The range of a table: until its last key, since later comments may belong to the next table.
 fn table(text: &str, name: &str) -> Option<(usize, usize)> {
     let header = format!("[{name}]");
     let mut found: Option<(usize, usize)> = None;
@@ -119,8 +119,8 @@ fn table(text: &str, name: &str) -> Option<(usize, usize)> {
     found
 }
 
-/// Puts an entry into a mapping at the top of a file of YAML, in the place of the one of that name. `body` is its
-/// lines, each deeper by two spaces than the entry's name.
+/// Adds an entry to a mapping at the top of a file of YAML, or replaces the one of that name. `body` is its lines, each
+/// deeper by two spaces than the entry's name.
 ///
 /// # Errors
 /// The mapping is written on one line.
@@ -130,7 +130,7 @@ pub(super) fn set_entry(
     name: &str,
     body: &[String],
 ) -> Result<String, JsonProblem> {
-    // An older entry is taken out first, so that there is only one.
+    // An older entry is removed first, so that there is only one.
     let text = remove_entry(text, mapping, name);
     let block = |indent: &str| {
         let lines = body.iter().map(|line| format!("{indent}  {line}\n"));
@@ -162,7 +162,7 @@ pub(super) fn set_entry(
     Ok(format!("{text}{end}{header}\n{}", block("  ")))
 }
 
-/// Takes an entry out of a mapping at the top of a file of YAML.
+/// Removes an entry from a mapping at the top of a file of YAML.
 pub(super) fn remove_entry(text: &str, mapping: &str, name: &str) -> String {
     split_entry(text, mapping, name).0
 }
@@ -213,7 +213,7 @@ fn split_entry(text: &str, mapping: &str, name: &str) -> (String, String) {
     (rest, taken)
 }
 
-/// The text in quotes, for TOML and YAML alike: both read those of JSON.
+/// The text in quotes, for TOML and YAML alike: both accept those of JSON.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,8 +1,8 @@
 //! `memoir setup`: registers an agent's tools with a program, and the hooks that put its memory before the model.
 //!
-//! It shows the difference of every file before it writes one. What it has written is kept in a record with what
-//! stood there before (`record.rs`), so that `--remove` gives every byte back; in a file that was changed since,
-//! it takes out what is Memoir's and nothing else.
+//! It shows the difference of every file before it writes one. A record (`record.rs`) keeps the written and the
+//! previous text, so that `--remove` restores every byte. From a file that was changed since, it removes only Memoir's
+//! parts.
 
 mod check;
 mod clients;
@@ -37,7 +37,7 @@ use crate::{
     terminal::{self, BOLD, safe},
 };
 
-/// The name of the agent that is made where there is none yet.
+/// The name of the first agent, which is created where there is none.
 const FIRST_AGENT: &str = "assistant";
 
 /// Give a program an agent's memory: its tools, and hooks that put it before the model
@@ -68,7 +68,7 @@ pub(crate) struct Arguments {
     remove: bool,
 }
 
-/// One file, and what becomes of it; `None` where there is none.
+/// The change of one file; `None` where the file is missing.
 struct FileChange {
     path: PathBuf,
     before: Option<String>,
@@ -89,7 +89,7 @@ impl FileChange {
         }
     }
 
-    /// Whether somebody means the file to stay as it is: a file in its place would not be.
+    /// Refuses a read-only file, since replacing it would ignore the user's intention, and a dangling link.
     fn check(&self) -> Result<(), Failure> {
         let found = fs::metadata(&self.path);
         let why = match found {
@@ -121,7 +121,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         None => overview(global, &folders),
         Some(program) if arguments.remove => {
             let record = ProgramRecord::read(program)?;
-            let changes = taken_back(program, &folders, &record)?;
+            let changes = restored(program, &folders, &record)?;
             if !agreed(global, &arguments, &changes)? {
                 return Ok(Ending::Refused);
             }
@@ -137,7 +137,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
                     "hooks that call Memoir, and that setup did not write, stay in its settings",
                 );
             }
-            tell(global, program, None, &changes, &arguments)
+            report(global, program, None, &changes, &arguments)
         }
         Some(program) => {
             let call = call(global, &arguments).await?;
@@ -150,7 +150,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             if arguments.copy {
                 lasting::write_copy(&call.program)?;
             }
-            // The agent is made only after the user has agreed.
+            // The agent is created only after the user has agreed.
             if let Some(agent) = &call.agent {
                 make(global, &arguments, agent).await?;
             }
@@ -165,14 +165,14 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
                     None => None,
                 };
                 let hooks = parts.iter().filter_map(OwnedPart::hook_command);
-                // The record first: what was there is known whatever happens next.
+                // The record first: the previous text is known even after a crash.
                 record.note(change, cleaned, hooks.map(str::to_owned))?;
                 change.write()?;
             }
             let place = place(global, &arguments)?;
             let is_changed = changes.iter().any(FileChange::is_one);
             if is_changed || record.call().is_none_or(|known| known.call != call) {
-                // What the program called before is no sign of what it calls now.
+                // The program's earlier calls do not show that its new command works.
                 calls::forget(&program.name());
                 record.note_call(WrittenCall {
                     call: call.clone(),
@@ -180,7 +180,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
                     set_up_at: SystemClock.now(),
                 })?;
             }
-            tell(global, program, call.agent.as_deref(), &changes, &arguments)
+            report(global, program, call.agent.as_deref(), &changes, &arguments)
         }
     }
 }
@@ -215,7 +215,7 @@ fn place(global: &Global, arguments: &Arguments) -> Result<String, Failure> {
     }
 }
 
-/// The agent, and what Memoir is called with. An agent is named; a project's is not known yet.
+/// The agent, and the command line of Memoir. A project's agent is not known yet.
 async fn call(global: &Global, arguments: &Arguments) -> Result<ProgramCall, Failure> {
     let program = lasting::program(arguments.copy)?;
     let mut words = Vec::new();
@@ -262,7 +262,7 @@ fn absolute(path: &Path) -> Result<String, Failure> {
     Ok(absolute.display().to_string())
 }
 
-/// The agent that is named; else the only one that there is, or the first one that is to be made.
+/// The named agent; else the only one, or the first one, which is created later.
 async fn agent_name(global: &Global, arguments: &Arguments) -> Result<String, Failure> {
     let named = arguments.whose.agent.clone().or_else(agent_in_environment);
     if let Some(name) = named {
@@ -278,16 +278,16 @@ async fn agent_name(global: &Global, arguments: &Arguments) -> Result<String, Fa
     Ok(installation.agent_or_only(None).await?.name().to_owned())
 }
 
-/// Makes the agent where there is none; behind a service, looks whether its token opens it, and keeps that.
+/// Creates a missing agent; behind a service, checks its token and stores it.
 async fn make(global: &Global, arguments: &Arguments, agent: &str) -> Result<(), Failure> {
     let Some(url) = &arguments.url else {
         let installation = Installation::open(global).await?;
         let agent = installation.agent_or_new(agent).await?;
-        // The token is made now, so that the program keeps its memory when the installation is closed (SPEC 5.5).
+        // The token is created now, so that the program keeps its memory when the installation is closed (SPEC 5.5).
         return installation.program_token(&agent).await.map(drop);
     };
     let remote = Remote::open(url, Some(agent))?;
-    // The request checks the token now, since later its failure would only be in a log of the hooks that nobody reads.
+    // The request checks the token now, since later its failure would only be in the log of the hooks.
     remote.get::<serde_json::Value>("", &[]).await?;
     match std::env::var(TOKEN) {
         Ok(token) if !token.is_empty() => remote::store_token(url, agent, &token),
@@ -295,7 +295,7 @@ async fn make(global: &Global, arguments: &Arguments, agent: &str) -> Result<(),
     }
 }
 
-/// The files with what is Memoir's.
+/// The files with Memoir's parts.
 fn added(edits: &[Edit], record: &ProgramRecord) -> Result<Vec<FileChange>, Failure> {
     edits
         .iter()
@@ -307,7 +307,7 @@ fn added(edits: &[Edit], record: &ProgramRecord) -> Result<Vec<FileChange>, Fail
                     .try_fold(text.to_owned(), |text, part| part.added(&text, &known))
             };
             match change(&edit.path, changed) {
-                // What only the hooks write is not made here.
+                // A file that only the hooks write is not created here.
                 Ok(change) if change.before.is_none() && change.after.as_deref() == Some("") => {
                     None
                 }
@@ -317,8 +317,8 @@ fn added(edits: &[Edit], record: &ProgramRecord) -> Result<Vec<FileChange>, Fail
         .collect()
 }
 
-/// The files as they were, or where they were changed since, without what is Memoir's.
-fn taken_back(
+/// The files as before the setup, or where they were changed since, without Memoir's parts.
+fn restored(
     program: Program,
     folders: &Folders,
     record: &ProgramRecord,
@@ -334,7 +334,7 @@ fn taken_back(
             match record.before(path, change.before.as_deref()) {
                 Some(before) => change.after = before,
                 None if change.before.is_none() => change.after = None,
-                // What was made here, and holds nothing more, goes.
+                // A file that was created here, and is empty now, is removed.
                 None if (record.has_made(path) || edit.is_own())
                     && change.after.as_deref().is_some_and(is_empty) =>
                 {
@@ -347,7 +347,7 @@ fn taken_back(
         .collect()
 }
 
-/// A file's text without what is Memoir's.
+/// A file's text without Memoir's parts.
 fn removed(
     text: &str,
     parts: &[OwnedPart],
@@ -375,13 +375,13 @@ fn change(
     })
 }
 
-/// A file's text after a change, with the line ends that it has.
+/// A file's text after a change, with its own line ends.
 fn with_own_line_ends(
     path: &Path,
     text: &str,
     changed: impl Fn(&str) -> Result<String, json::JsonProblem>,
 ) -> Result<String, Failure> {
-    // A file whose lines all end as on Windows keeps that.
+    // A file with Windows line ends only keeps them.
     let is_windows =
         text.contains('\n') && text.matches('\n').count() == text.matches("\r\n").count();
     let after = match is_windows {
@@ -394,7 +394,7 @@ fn with_own_line_ends(
     })
 }
 
-/// Shows the differences, and asks, where all of them can be written.
+/// Shows the differences, and asks the user, where all of them can be written.
 fn agreed(global: &Global, arguments: &Arguments, changes: &[FileChange]) -> Result<bool, Failure> {
     let changes: Vec<&FileChange> = changes.iter().filter(|change| change.is_one()).collect();
     for change in &changes {
@@ -430,7 +430,7 @@ fn agreed(global: &Global, arguments: &Arguments, changes: &[FileChange]) -> Res
 
 /// The lines that differ, and three around each.
 fn only_near_changes(text: &str) -> String {
-    // `diff -u` shows as many.
+    // As many as `diff -u` shows.
     const AROUND: usize = 3;
     let lines: Vec<&str> = text.lines().collect();
     let differs = |line: &&str| {
@@ -458,7 +458,7 @@ fn only_near_changes(text: &str) -> String {
     shown
 }
 
-fn tell(
+fn report(
     global: &Global,
     program: Program,
     agent: Option<&str>,
@@ -500,7 +500,7 @@ fn tell(
     Ok(Ending::Done)
 }
 
-/// Which programs are here, and whether what each is set up with works.
+/// The programs on this machine, and whether the setup of each works.
 fn overview(global: &Global, folders: &Folders) -> Outcome {
     let found: Vec<(Program, bool, ProgramState)> = Program::value_variants()
         .iter()
@@ -557,7 +557,7 @@ fn overview(global: &Global, folders: &Folders) -> Outcome {
     Ok(ending)
 }
 
-/// What is found of the programs that are set up here, for `memoir doctor`.
+/// The findings on the programs that are set up here, for `memoir doctor`.
 ///
 /// # Errors
 /// The user's home is not known.

@@ -1,5 +1,5 @@
-//! What was written into a program's files, and what stood there before. It may hold the program's own secrets, and
-//! is for its owner only.
+//! Memoir's changes to a program's files, and the previous texts. The record may hold the program's own secrets, and is
+//! for its owner only.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,15 +16,15 @@ use super::{
 };
 use crate::{commands::hook, failure::Failure, private_file};
 
-/// What was set up for one program, as it is stored.
+/// The setup of one program, as it is stored.
 #[derive(Default, Serialize, Deserialize)]
 struct WrittenSetup {
-    /// What Memoir was last set up with; `None` before anything was written.
+    /// The last written command line; `None` before the first setup.
     call: Option<WrittenCall>,
     files: BTreeMap<PathBuf, WrittenFile>,
 }
 
-/// What Memoir is called with, and since when.
+/// The command line of Memoir, and the time of its setup.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct WrittenCall {
     #[serde(flatten)]
@@ -40,7 +40,7 @@ struct WrittenFile {
     /// `None` where there was none.
     before: Option<String>,
     after: Option<String>,
-    /// Those that were made for it, the innermost first.
+    /// Folders that were created for it, the innermost first.
     folders: Vec<PathBuf>,
     /// The commands of all hooks that were ever written into it.
     hooks: BTreeSet<String>,
@@ -57,7 +57,7 @@ fn folder() -> Option<PathBuf> {
     Some(hook::state_folder()?.join("setup"))
 }
 
-/// All records that can be read.
+/// All readable records.
 fn all() -> impl Iterator<Item = WrittenSetup> {
     let records = folder().and_then(|folder| fs::read_dir(folder).ok());
     let records = records.into_iter().flatten().flatten();
@@ -66,7 +66,7 @@ fn all() -> impl Iterator<Item = WrittenSetup> {
         .filter_map(|text| serde_json::from_slice(&text).ok())
 }
 
-/// What all programs are set up with.
+/// The command lines of all programs.
 pub(super) fn calls() -> Vec<WrittenCall> {
     all().filter_map(|written| written.call).collect()
 }
@@ -82,7 +82,7 @@ impl ProgramRecord {
             Err(error) if error.kind() == io::ErrorKind::NotFound => WrittenSetup::default(),
             read => {
                 let read = read.map_err(|error| Failure::file("read", &path, &error))?;
-                // The parser's message is left out, since it may quote the file.
+                // The parser's message is omitted, since it may quote the file.
                 serde_json::from_slice(&read).map_err(|_| {
                     Failure::new(format!("`{}` is no record of a setup", path.display())).hint(
                         "remove it; what is Memoir's is then taken out of the files as they are",
@@ -93,12 +93,12 @@ impl ProgramRecord {
         Ok(Self { path, written })
     }
 
-    /// What Memoir was last set up with; `None` where there is no record.
+    /// The last written command line; `None` where there is no record.
     pub(super) fn call(&self) -> Option<&WrittenCall> {
         self.written.call.as_ref()
     }
 
-    /// What is known of a file.
+    /// The facts about a file.
     pub(super) fn known(&self, path: &Path) -> KnownFile<'_> {
         let written = self.written.files.get(path);
         KnownFile {
@@ -107,9 +107,9 @@ impl ProgramRecord {
         }
     }
 
-    /// Notes what is about to be written into a file. `cleaned` is what the file holds now without Memoir's parts: that
-    /// is given back where another program has written into it since the last setup. Before the first setup, what is
-    /// given back is the file as it is.
+    /// Records the text that is about to be written into a file. `cleaned` is the file's present text without Memoir's
+    /// parts, which is restored later if another program has changed the file since the last setup. Before the first
+    /// setup, that is the whole file.
     ///
     /// # Errors
     /// It cannot be written.
@@ -142,7 +142,7 @@ impl ProgramRecord {
         self.write()
     }
 
-    /// Notes with what Memoir is called from now on.
+    /// Records the command line that the program calls from now on.
     ///
     /// # Errors
     /// It cannot be written.
@@ -158,10 +158,10 @@ impl ProgramRecord {
             .map_err(|error| Failure::file("write", &self.path, &error))
     }
 
-    /// The folders above the file that are not there yet, or that were made for another program: the last program that
-    /// is removed leaves none.
+    /// The missing folders above the file, and those that were created for another program: the last removed program
+    /// leaves none.
     fn made_folders(&self, path: &Path) -> Vec<PathBuf> {
-        // A record that cannot be read names no folder, so that a folder may stay which Memoir made.
+        // An unreadable record names no folder, so that a folder of Memoir may remain.
         let made: BTreeSet<PathBuf> = all()
             .flat_map(|written| written.files.into_values())
             .flat_map(|written| written.folders)
@@ -173,14 +173,14 @@ impl ProgramRecord {
             .collect()
     }
 
-    /// What stood in the file before, where it holds now what was written then.
+    /// The file's previous text, if it still holds the written one.
     #[expect(clippy::option_option, reason = "what stood there may be no file")]
     pub(super) fn before(&self, path: &Path, now: Option<&str>) -> Option<Option<String>> {
         let written = self.written.files.get(path)?;
         (written.after.as_deref() == now).then(|| written.before.clone())
     }
 
-    /// Removes the folders that were made, as far as they are empty.
+    /// Removes the created folders that are empty.
     pub(super) fn remove_folders(&self) {
         let mut folders: Vec<&PathBuf> = self
             .written
@@ -191,7 +191,7 @@ impl ProgramRecord {
         // The deepest folders go first, since only an empty folder can be removed.
         folders.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
         for folder in folders {
-            // One that somebody else uses stays.
+            // A folder that another program uses stays.
             let _ = fs::remove_dir(folder);
         }
     }

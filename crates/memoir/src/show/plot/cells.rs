@@ -1,4 +1,4 @@
-//! A terminal as something to draw on: two dots by four in each cell, as Braille characters.
+//! A terminal as a drawing backend: two dots by four in each cell, as Braille characters.
 
 use std::convert::Infallible;
 
@@ -13,7 +13,7 @@ pub(super) struct TerminalCells {
     rows: usize,
     /// The dots of each cell, row by row, as Unicode numbers them.
     dots: Vec<u8>,
-    /// Characters that stand instead of dots.
+    /// Characters that replace dots.
     signs: Vec<Option<char>>,
 }
 
@@ -50,7 +50,7 @@ impl TerminalCells {
         text
     }
 
-    /// The place of a cell; `None` outside.
+    /// The index of a cell; `None` outside.
     fn place(&self, column: i32, row: i32) -> Option<usize> {
         let (column, row) = (usize::try_from(column).ok()?, usize::try_from(row).ok()?);
         (column < self.columns && row < self.rows).then(|| row * self.columns + column)

@@ -1,8 +1,8 @@
-//! The mass over time as a picture: in a terminal, as SVG, or as PNG. The library draws; owns what is in
-//! the picture and how it looks on each of the three.
+//! The core size over time as a chart: in a terminal, as SVG, or as PNG. The library draws; this module owns the
+//! chart's content and its style in each of the three.
 //!
-//! `plotters` reaches the terminal and the PNG through two small backends: cells of dots (`cells.rs`), and
-//! pixels with letters of a bitmap font (`pixels.rs`).
+//! `plotters` draws on the terminal and the PNG through two small backends: cells of dots (`cells.rs`), and pixels with
+//! letters of a bitmap font (`pixels.rs`).
 
 mod cells;
 mod pixels;
@@ -24,46 +24,46 @@ use pixels::Pixels;
 use super::thousands;
 
 // Colour is not the only difference: a completed session is a circle, an undo a cross.
-const MASS: RGBColor = RGBColor(31, 87, 164);
-const TAKEN_BACK: RGBColor = RGBColor(192, 57, 43);
+const CURVE: RGBColor = RGBColor(31, 87, 164);
+const UNDONE: RGBColor = RGBColor(192, 57, 43);
 const BUDGET: RGBColor = RGBColor(120, 120, 120);
 const COMPLETED: RGBColor = RGBColor(39, 134, 79);
 
-/// Pixels of a picture in a file.
+/// The size of a chart in a file, in pixels.
 pub(crate) const SIZE: (u32, u32) = (960, 480);
 
 /// Room for the legend, in pixels.
 const LEGEND: u32 = 36;
 
-/// What is in the picture. Times are seconds since 1970, sizes tokens.
+/// The content of the chart. Times are seconds since 1970, sizes tokens.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plot {
-    /// The mass at each time, ascending by time; at least two.
+    /// The core size at each time, ascending by time; at least two.
     pub(crate) curve: Vec<(f64, u64)>,
-    /// How far the mass swung until each time, where it was more than the curve tells: lowest, highest.
+    /// The lowest and highest core size until each time, where the curve does not reach them.
     pub(crate) swings: Vec<(f64, u64, u64)>,
     /// The budget.
     pub(crate) budget: u64,
-    /// Sessions that completed, with the mass then.
+    /// Completed sessions, with the core size after each.
     pub(crate) completed: Vec<(f64, u64)>,
     /// Rollbacks, undos and rewinds.
-    pub(crate) taken_back: Vec<(f64, u64)>,
+    pub(crate) undone: Vec<(f64, u64)>,
 }
 
-/// How the picture looks on what it is drawn on. Sizes are pixels.
+/// The style of the chart for one output. Sizes are pixels.
 struct PlotStyle {
-    /// A line of text.
+    /// Height of a line of text.
     line: u32,
     /// Room for the numbers at the left.
     left: u32,
-    /// Room around the picture.
+    /// Room around the chart.
     margin: u32,
-    /// Dates under the picture, at most.
+    /// Most dates under the chart.
     dates: usize,
-    /// Numbers at the left, at most.
+    /// Most numbers at the left.
     numbers: usize,
     tick: i32,
-    /// Whether there are pixels enough for shapes, colours and a grid.
+    /// Whether the resolution suffices for shapes, colours and a grid.
     is_fine: bool,
 }
 
@@ -110,17 +110,17 @@ impl Plot {
     }
 
     fn top(&self) -> u64 {
-        let curve = self.curve.iter().map(|(_, mass)| *mass);
+        let curve = self.curve.iter().map(|(_, size)| *size);
         let swings = self.swings.iter().map(|(_, _, highest)| *highest);
         let most = curve.chain(swings).max().unwrap_or(0);
-        // A budget far above would press the curve flat.
+        // A budget far above would flatten the curve.
         let shows_budget = self.budget / 2 <= most;
         let most = if shows_budget {
             most.max(self.budget)
         } else {
             most
         };
-        // A chart without any mass still needs a height.
+        // A chart of an empty memory still needs a height.
         most.saturating_add(most / 20).max(4)
     }
 
@@ -155,7 +155,7 @@ impl Plot {
         let mut chart = builder.build_cartesian_2d(begin..end, 0.0..top)?;
         let has_days = end - begin > 3.0 * 86_400.0;
         let date = |at: &f64| moment(*at, has_days);
-        let number = |mass: &f64| thousands(*mass as u64);
+        let number = |size: &f64| thousands(*size as u64);
         let mut mesh = chart.configure_mesh();
         mesh.x_labels(look.dates.max(2))
             .y_labels(look.numbers.max(2))
@@ -173,7 +173,7 @@ impl Plot {
             mesh.disable_mesh();
         }
         mesh.draw()?;
-        // Lines across, where they are in the picture.
+        // The budget's line, where it is within the chart.
         let color = BUDGET;
         let height = self.budget as f64;
         if height <= top && (look.is_fine || height > 0.0) {
@@ -188,50 +188,52 @@ impl Plot {
             chart.draw_series(lines)?;
         }
         let swings = self.swings.iter().map(|(at, lowest, highest)| {
-            PathElement::new(vec![(*at, *lowest as f64), (*at, *highest as f64)], MASS)
+            PathElement::new(vec![(*at, *lowest as f64), (*at, *highest as f64)], CURVE)
         });
         chart.draw_series(swings)?;
         let width = if look.is_fine { 2 } else { 1 };
-        chart.draw_series(LineSeries::new(self.steps(), MASS.stroke_width(width)))?;
+        chart.draw_series(LineSeries::new(self.steps(), CURVE.stroke_width(width)))?;
         if look.is_fine {
             chart.draw_series(
                 self.completed
                     .iter()
-                    .map(|(at, mass)| Circle::new((*at, *mass as f64), 4, COMPLETED.filled())),
+                    .map(|(at, size)| Circle::new((*at, *size as f64), 4, COMPLETED.filled())),
             )?;
-            chart.draw_series(self.taken_back.iter().map(|(at, mass)| {
-                Cross::new((*at, *mass as f64), 5, TAKEN_BACK.stroke_width(2))
-            }))?;
+            chart.draw_series(
+                self.undone
+                    .iter()
+                    .map(|(at, size)| Cross::new((*at, *size as f64), 5, UNDONE.stroke_width(2))),
+            )?;
             self.legend(area, top)?;
         } else {
             let sign = |sign: &'static str, places: &[(f64, u64)]| {
                 let places = places.to_vec();
-                places.into_iter().map(move |(at, mass)| {
+                places.into_iter().map(move |(at, size)| {
                     let style = ("sans-serif", 14).into_font();
-                    EmptyElement::at((at, mass as f64)) + Text::new(sign, (-1, -2), style)
+                    EmptyElement::at((at, size as f64)) + Text::new(sign, (-1, -2), style)
                 })
             };
             chart.draw_series(sign("o", &self.completed))?;
-            chart.draw_series(sign("x", &self.taken_back))?;
+            chart.draw_series(sign("x", &self.undone))?;
         }
         drop(chart);
         area.present()?;
         Ok(())
     }
 
-    /// The curve, which stays level until the mass changes.
+    /// The curve, which stays level until the core size changes.
     fn steps(&self) -> Vec<(f64, f64)> {
         let mut steps: Vec<(f64, f64)> = Vec::with_capacity(2 * self.curve.len());
-        for (at, mass) in &self.curve {
+        for (at, size) in &self.curve {
             if let Some((_, before)) = steps.last().copied() {
                 steps.push((*at, before));
             }
-            steps.push((*at, *mass as f64));
+            steps.push((*at, *size as f64));
         }
         steps
     }
 
-    /// What the colours and shapes mean, in a row at the top.
+    /// The legend of colours and shapes, in a row at the top.
     fn legend<B: DrawingBackend>(
         &self,
         area: &DrawingArea<B, Shift>,
@@ -246,8 +248,8 @@ impl Plot {
         let line = |at: i32, color: RGBColor| {
             PathElement::new(vec![(at, y + 7), (at + 18, y + 7)], color.stroke_width(2))
         };
-        area.draw(&line(at, MASS))?;
-        area.draw(&Text::new("mass", (at + 24, y), font()))?;
+        area.draw(&line(at, CURVE))?;
+        area.draw(&Text::new("core size", (at + 24, y), font()))?;
         at += 90;
         if self.budget as f64 <= top {
             area.draw(&line(at, BUDGET))?;
@@ -257,7 +259,7 @@ impl Plot {
         area.draw(&Circle::new((at + 9, y + 7), 4, COMPLETED.filled()))?;
         area.draw(&Text::new("session completed", (at + 24, y), font()))?;
         at += 195;
-        area.draw(&Cross::new((at + 9, y + 7), 5, TAKEN_BACK.stroke_width(2)))?;
+        area.draw(&Cross::new((at + 9, y + 7), 5, UNDONE.stroke_width(2)))?;
         area.draw(&Text::new("undone", (at + 24, y), font()))?;
         Ok(())
     }
@@ -273,7 +275,7 @@ const FINE: PlotStyle = PlotStyle {
     is_fine: true,
 };
 
-/// A date, or a time of day where the picture tells of few days.
+/// A date, or a time of day where the chart covers few days.
 fn moment(at: f64, has_days: bool) -> String {
     let time = Timestamp::from_microseconds((at * 1e6) as i64).map(|time| time.to_string());
     let time = time.unwrap_or_default();
@@ -287,20 +289,20 @@ mod tests {
 
     fn year() -> Plot {
         let begin = 1_767_225_600.0;
-        let mut mass = 100;
+        let mut size = 100;
         let mut curve = Vec::new();
         for day in 0..365 {
-            curve.push((begin + f64::from(day) * 86_400.0, mass));
-            mass += 12;
+            curve.push((begin + f64::from(day) * 86_400.0, size));
+            size += 12;
             if day % 50 == 49 {
-                mass -= 500;
+                size -= 500;
             }
         }
         Plot {
             swings: vec![(curve[200].0, 900, 1_500)],
             budget: 2_000,
             completed: vec![curve[50], curve[100]],
-            taken_back: vec![curve[200]],
+            undone: vec![curve[200]],
             curve,
         }
     }

@@ -1,4 +1,4 @@
-//! A picture of pixels, with letters from a bitmap font: no font is looked for on the machine.
+//! A picture of pixels, with letters from a bitmap font, so that no font of the machine is needed.
 
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
 use plotters::backend::{BitMapBackend, PixelFormat, RGBPixel};

@@ -1,4 +1,4 @@
-//! Near duplicates: pairs of memories that look alike.
+//! Near duplicates: pairs of memories that are similar.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use memoir_domain::PrivateText;
 use super::{percent, wrap::wrap};
 use crate::terminal::{self, ADDED, BOLD, DIM, REMOVED, YELLOW, safe};
 
-/// One pair after the other: how alike they are, both texts, and what differs.
+/// One pair after the other: the similarity, both texts, and the differences.
 pub(crate) fn list(pairs: &[NearDuplicateView]) -> String {
     let width = terminal::width().map(usize::from);
     let paragraphs: Vec<String> = pairs.iter().map(|pair| paragraph(pair, width)).collect();

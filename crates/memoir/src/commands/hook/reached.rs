@@ -1,5 +1,5 @@
-//! The memory that a hook asks: an agent's in a database on this machine, or one behind a service. Both answer in
-//! the same shapes, which are read here once.
+//! The memory that a hook queries: an agent's in a database on this machine, or one behind a service. Both return the
+//! same shapes, which are parsed here once.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ use crate::{
     remote::Remote,
 };
 
-/// Most characters that a service takes of a question.
+/// Most characters of a query that a service accepts.
 const REMOTE_QUESTION: usize = 5_000;
 
 /// An agent's memory.
@@ -57,10 +57,10 @@ pub(super) struct HookMemory {
     pub(super) updated_at: Timestamp,
     #[serde(default)]
     pub(super) is_summary: bool,
-    /// The date until which it held, and the memory that holds now, of one that was replaced (SPEC 2.8).
+    /// Of a replaced memory, the date until which it was valid, and the memory that replaced it (SPEC 2.8).
     pub(super) until: Option<Timestamp>,
     pub(super) now: Option<u64>,
-    /// By what a service found it.
+    /// The match by which a service found it.
     #[serde(rename = "match")]
     found: Option<Match>,
 }
@@ -78,16 +78,16 @@ impl HookMemory {
     }
 }
 
-/// What waits for the agent.
+/// The agent's pending work.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    /// Requests for access that it has not answered.
+    /// Access requests that it has not answered.
     pub(super) requests: u64,
     /// A rehearsal that changed something, and that no session followed.
     pub(super) rehearsal: Option<String>,
     /// Messages that no model will read.
     pub(super) messages: u64,
-    /// Agents whose folder is gone, and whose memory may be that of this project.
+    /// Agents whose folder is missing, and whose memory may be that of this project.
     pub(super) offered: Vec<String>,
 }
 
@@ -120,10 +120,10 @@ struct HookAgent {
 }
 
 impl ReachedMemory {
-    /// Opens the memory that the arguments name. A project's agent is made where there is none yet.
+    /// Opens the memory that the arguments name. A missing agent of a project is created.
     ///
     /// # Errors
-    /// There is no such agent, or its words are not to be shown here; the database or the service is away.
+    /// There is no such agent, or its texts may not be shown here; the database or the service is down.
     pub(super) async fn open(
         global: &Global,
         arguments: &Arguments,
@@ -144,7 +144,7 @@ impl ReachedMemory {
         })
     }
 
-    /// By which a text is known again. Nobody can check a guess by it who has neither the agent's key nor its token.
+    /// A keyed digest that identifies a text. Checking a guess against it requires the agent's key or its token.
     pub(super) async fn digest(&self, text: &str) -> Result<u64, Failure> {
         Ok(match self {
             Self::Here { agent, .. } => agent.digest(text).await?,
@@ -170,12 +170,12 @@ impl ReachedMemory {
         }
     }
 
-    /// What waits for the agent, which is the chosen one.
+    /// The pending work of the chosen agent.
     pub(super) async fn waiting(&self, chosen: &ChosenAgent) -> Result<Waiting, Failure> {
         let mut waiting = self.waiting_for_agent().await?;
         if let ChosenAgent::OfProject(project) = chosen {
             if let Self::Away(remote) = self {
-                // A service makes no agent for a project, so that its folder is noted here.
+                // A service creates no agent for a project, so that its folder is recorded here.
                 project.note(self.place(), remote.agent())?;
             }
             waiting.offered = project.offered(self.place())?;
@@ -193,7 +193,7 @@ impl ReachedMemory {
             }
             Self::Away(remote) => {
                 let one = [("limit", "1")];
-                // A whole page, since newer requests that are over stand before one that waits.
+                // A whole page, since newer closed requests precede an open one.
                 let page = [("limit", "200")];
                 let (access_requests, latest_session, waits) = tokio::try_join!(
                     remote.get::<Items<HookAccessRequest>>("access-requests", &page),
@@ -201,7 +201,7 @@ impl ReachedMemory {
                     remote.get::<WaitingTranscripts>("transcripts", &[]),
                 )?;
                 (requests, sessions) = (access_requests.items, latest_session.items);
-                // The service is asked for a reader only where messages wait, since the host waits for this request.
+                // Queried only where messages are pending, since the host waits for this request.
                 messages = match waits.pending > 0 && has_reader(remote).await? {
                     true => 0,
                     false => waits.pending,
@@ -220,7 +220,7 @@ impl ReachedMemory {
         })
     }
 
-    /// The best few for a prompt, which may be of any length.
+    /// The best matches for a prompt of any length.
     pub(super) async fn recall(
         &self,
         prompt: &PrivateText,
@@ -233,12 +233,12 @@ impl ReachedMemory {
             Self::Away(remote) => {
                 let query = RecallQuery::of_prompt(prompt.expose(), limit).text;
                 let query = end_of(query.expose(), REMOTE_QUESTION);
-                // The service answers a blank question with all memories, the newest first.
+                // The service answers a blank query with all memories, the newest first.
                 if query.trim().is_empty() {
                     return Ok(Vec::new());
                 }
                 let limit = limit.to_string();
-                // The service tells scores only with `explain`.
+                // The service returns scores only with `explain`.
                 let parameters = [("q", query), ("limit", &limit), ("explain", "true")];
                 let mut found = remote
                     .get::<Items<HookMemory>>("memories", &parameters)
@@ -259,13 +259,13 @@ impl ReachedMemory {
     }
 }
 
-/// The last characters of a text, where what is wanted mostly stands.
+/// The last characters of a text, which mostly contain the question.
 fn end_of(text: &str, characters: usize) -> &str {
     let first = text.char_indices().rev().take(characters).last();
     first.map_or("", |(at, _)| &text[at..])
 }
 
-/// Whether the service has a model that reads conversations; the one that only follows rules does not.
+/// Whether the service has a model that reads conversations; the rule-based one does not.
 async fn has_reader(remote: &Remote) -> Result<bool, Failure> {
     let agent: HookAgent = remote.get("", &[]).await?;
     let model = agent.effective_model.unwrap_or_default();
@@ -280,7 +280,7 @@ impl MessageReceiver for ReachedMemory {
                 agent,
             } => {
                 let actor = installation.owner_or_actor(agent).await?;
-                // The messages are not read at once, since the conversation may go on.
+                // The messages are not read immediately, since the conversation may go on.
                 Ok(agent.hand_over(messages, false, actor.kind).await?)
             }
             Self::Away(remote) => {
@@ -311,17 +311,16 @@ impl MessageReceiver for ReachedMemory {
     }
 }
 
-/// As a service shows it, in the shape that is read here.
+/// Converts a service's view to the type here.
 fn reshaped<T: DeserializeOwned>(view: &impl Serialize) -> Result<T, Failure> {
     serde_json::to_value(view)
         .and_then(serde_json::from_value)
-        // Not what the parser says, which may quote what it read.
+        // Not the parser's message, which may quote the response.
         .map_err(|_| Failure::new("an answer is not of the form that is read here"))
 }
 
 impl super::AgentChoice {
-    /// The name that was given, by option or environment, or the project of the folder: of the one in which the process
-    /// runs, where none is known.
+    /// The name of the option or the environment, or the project of `folder`; without one, of the process's own folder.
     pub(crate) fn chosen(&self, folder: Option<&std::path::Path>) -> ChosenAgent {
         if self.per_project {
             let here = std::env::current_dir().ok();
@@ -336,7 +335,7 @@ impl super::AgentChoice {
 }
 
 impl Installation {
-    /// The agent of that name, made where there is none.
+    /// The agent of that name, created where it is missing.
     ///
     /// # Errors
     /// The name is not allowed, or the store fails.
@@ -346,7 +345,7 @@ impl Installation {
             found => return Ok(found?),
         }
         match self.account.create_agent(name, &[], &administrator()).await {
-            // Somebody else was faster.
+            // Another process was faster.
             Ok(_) | Err(memoir_app::Error::NameTaken(_)) => self.agent(name).await,
             Err(error) => Err(error.into()),
         }
