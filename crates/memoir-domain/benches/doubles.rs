@@ -1,8 +1,7 @@
-//! What it costs to find the pairs that look alike among 10,000 memories, beside one pass that cuts the
-//! same texts into words: `cargo bench -p memoir-domain --bench doubles`.
+//! The cost of finding near duplicates among 10,000 memories, compared with one pass that splits the same texts into
+//! words: `cargo bench -p memoir-domain --bench doubles`.
 //!
-//! Beside an ordinary memory stand the worst that could be thought of: those in which every memory looks
-//! like every other one.
+//! Besides an ordinary memory, it measures the worst cases: memories that are all near duplicates of each other.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,

@@ -1,6 +1,6 @@
-//! What a question costs among 10,000 and 100,000 memories, and what building the index does, beside BM25 in
-//! plain Rust on the same texts. All is told in time of work on a processor where the system says that, so that a busy
-//! machine counts for little. `nice -n 10 cargo bench -p memoir-domain --bench recall`.
+//! The cost of a question among 10,000 and 100,000 memories, and of building the index, compared with BM25 in plain
+//! Rust on the same texts. Times are processor time where the system reports it, so that a busy machine has little
+//! effect. `nice -n 10 cargo bench -p memoir-domain --bench recall`.
 
 #![allow(
     clippy::print_stdout,

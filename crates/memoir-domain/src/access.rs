@@ -46,7 +46,7 @@ pub const MINUTES_LIMIT: u32 = 60;
 /// How many requests of one agent can wait for its answer.
 // Each may cost a model call, and among many the agent would overlook the important one.
 pub const WAITING_LIMIT: usize = 20;
-/// Days that a request must wait after a refusal of a similar one; each further refusal doubles them.
+/// Days that a request must wait after a refusal of a similar one; twice as many after each further refusal.
 const DAYS_AFTER_NO: i64 = 1;
 /// The most doublings of that wait, which then exceeds a year.
 const MOST_DOUBLINGS: u32 = 9;
@@ -374,7 +374,7 @@ pub struct QuestionClaim {
 impl QuestionClaim {
     /// The length of a lease, in seconds: longer than any call of a model.
     pub const SECONDS: i64 = 300;
-    /// The wait after a failed question, in seconds; it doubles with each one.
+    /// The wait after a failed question, in seconds; twice as long after each further one.
     const FIRST_WAIT: i64 = 60;
     /// The longest such wait.
     const LONGEST_WAIT: i64 = 3_600;
@@ -1127,7 +1127,7 @@ fn notify(draft: &mut Draft, request: &AccessRequest, how: &str) {
                 ),
             };
             format!(
-                "On {day} I let the administrator {who} look at {what} for {minutes} minutes. Their purpose: {purpose}. {much}. It ended because {how}."
+                "On {day} I let the administrator {who} read {what} for {minutes} minutes. Their purpose: {purpose}. {much}. It ended because {how}."
             )
         }
         AccessKind::Token { .. } if how.is_empty() => format!(
@@ -1168,6 +1168,6 @@ mod tests {
         let repeats = |reason: &str| repeats_a_sentence(&reason.into(), &memories);
         assert!(repeats("no, since rui  moved to Porto in May."));
         assert!(repeats("It rained; we had soup"));
-        assert!(!repeats("Yes. Look at what moved to Porto"));
+        assert!(!repeats("Yes. Read what moved to Porto"));
     }
 }

@@ -482,7 +482,7 @@ fn clean_duplicates(draft: &mut Draft, memories: &mut AllMemories, digester: &Di
             ..RecordBody::default()
         };
         draft.record(
-            // Code removes the duplicates, whoever opened the session.
+            // Code removes the duplicates, whichever actor opened the session.
             Actor::system(),
             Action::MemoryDeduplicated,
             Some(group.survivor),

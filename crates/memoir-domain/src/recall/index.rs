@@ -1,15 +1,14 @@
-//! The words of an agent's memories and where they stand, in memory alone and wiped when it goes (SPEC 5.3).
+//! The inverted index of an agent's memories, in memory alone and wiped when it is dropped (SPEC 5.3).
 //!
-//! A memory has a slot; the slot knows what narrows a question (date, kind, tags, origin), what the memory is under in
-//! the archive, and which run of
-//! `sequence` is the memory's: its terms in their order, as numbers of units. A unit is one word as it is read in
-//! one language; it belongs to a group, that of all words with its stem. For each group there is a list of the
-//! slots that have it, and how often. What is looked for by its group alone (pairs of characters, a name as a
-//! whole) stands behind the run. No text is kept: only the words that a slip of the pen could be meant for, each
+//! A memory has a slot. The slot holds the filters (date, kind, tags, origin), the memory above it in the archive, and
+//! its run of `sequence`: its terms in their order, as numbers of units. A unit is one word as read in one language; it
+//! belongs to the group of all words with its stem. Each group has a list of the slots that contain it, with counts.
+//! Terms that are searched by group only (pairs of characters, whole names) follow the run. No text is kept, except
+//! each word that a typing error could be meant for, once.
 //! once.
 //!
-//! A question is looked for element by element. Each gives an amount to every memory that has it, by BM25; the
-//! few best are put in order by `rank`, and only for those it is told by what they were found.
+//! A question is searched element by element. Each adds a BM25 score to every memory that has it; `rank` orders the few
+//! best, and only for those the matched terms are determined.
 
 use std::{
     cmp::Ordering,
@@ -39,56 +38,54 @@ use crate::{
     text::fold,
 };
 
-/// How fast a word's being repeated stops to count, of BM25.
+/// How fast further repetitions of a word stop to count, of BM25.
 const K1: f32 = 0.9;
 /// How much a memory's length counts against it, of BM25.
 const B: f32 = 0.25;
 /// Most elements of a question that count: the rarest ones. A prompt of 20,000 characters has thousands.
 // Each element that counts reads a list as long as the memories that have it.
 const MOST: usize = 32;
-/// Most elements of a question in which slips of the pen are forgiven: each is compared with all words.
+/// Most elements of a question with tolerance for typing errors: each is compared with all words.
 // A question of more elements finds something by the others.
 const FORGIVEN: usize = 12;
-/// Fewest letters of a word in which one is.
+/// Fewest letters of a word with this tolerance.
 // In shorter words one letter mostly makes another word: "form" and "from", "cat" and "car".
 const SLIP_LETTERS: usize = 5;
 /// Fewest letters of a part of a longer word.
 const PART_LETTERS: usize = 4;
-/// Fewest letters of a word that is put together of several.
+/// Fewest letters of a compound word.
 const COMPOUND_LETTERS: usize = 8;
-/// How much a slip and a part count beside the word itself.
+/// The weight of a typing error and of a part, against that of the word itself.
 const SLIP_WEIGHT: f32 = 0.8;
 const PART_WEIGHT: f32 = 0.6;
-/// How much a word counts that says nothing of what is asked: enough to order what is alike otherwise.
+/// The weight of a function word: enough to order otherwise equal matches.
 const FUNCTION_WEIGHT: f32 = 0.1;
-/// How much it counts that a question stands in a memory as a whole.
+/// The weight of the whole question occurring in a memory.
 const WHOLE_WEIGHT: f32 = 0.4;
-/// Letters of the longest word that is known by its letters.
+/// Letters of the longest word whose letters are kept.
 const LETTERS: usize = 64;
-/// Room for any such word: one that has to grow leaves a copy behind.
+/// Room for any such word: a reallocation would leave a copy behind.
 const WORD_BYTES: usize = 4 * LETTERS;
 
-/// How much two memories share, of what the shorter one says, where one may correct the other: enough where the
-/// question finds both, and where it finds the older one alone.
-// Stricter where the correction was not found by itself: it then comes into an answer that nobody
-// asked it into.
+/// The share of the shorter memory that two memories have in common where one may correct the other: where the question
+/// finds both, and where it finds the older one alone.
+// Stricter where the question did not find the correction itself, which is then added to the result.
 const ALIKE: [f32; 2] = [0.28, 0.44];
-/// How many words that only these two are about are enough instead, likewise.
+/// The number of words that only these two contain which suffices instead, likewise.
 const SUBJECTS: [usize; 2] = [1, 2];
-/// Most memories that share a word by which one may be about the same thing as another.
-// A bound of the work as well: lists up to this length are walked for each of the best that were
-// found.
+/// Most memories with a word by which one may have the same subject as another.
+// It bounds the work too: lists up to this length are walked for each of the best matches.
 const SUBJECT: usize = 8;
-/// How much less a correction may be worth to a question than what it corrects, to count as found.
+/// How much lower a correction may score than the memory that it corrects, and still count as found.
 const FOUND_TOO: f32 = 0.4;
 
-/// The group of what is not looked for by itself.
+/// The group of terms that are not searched by themselves.
 const NO_GROUP: u32 = u32::MAX;
-/// How often something stands in a memory, in the low bits of a posting; the slot is above.
+/// Bits for the count of a term in a memory, the low ones of a posting; the slot is above.
 const TIMES_BITS: u32 = 6;
 const TIMES: u32 = (1 << TIMES_BITS) - 1;
 
-/// One word, as it is read in one language.
+/// One word, as read in one language.
 #[derive(Debug, Clone, Copy, Default)]
 struct Unit {
     key: u64,
@@ -100,7 +97,7 @@ struct Unit {
 
 impl DefaultIsZeroes for Unit {}
 
-/// The stem of a long word of a language that puts words together.
+/// The stem of a long word of a language with compounds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Compound {
     group: u32,
@@ -117,24 +114,24 @@ struct IndexSlot {
     under: Option<Number>,
     is_summary: bool,
     is_active: bool,
-    /// A key of its whole text, by which the same text is known.
+    /// A key of its whole text, which recognizes the same text.
     text: u64,
     origin: Origin,
     tags: Box<[u64]>,
     from: u32,
     to: u32,
-    /// Behind the run, groups that have no place in it.
+    /// After the run: groups without a place in it.
     end: u32,
-    /// How many terms can be looked for.
+    /// The number of searchable terms.
     length: u32,
     language: usize,
-    /// Whether it says that something is no longer as it was.
+    /// Whether its text says that a state has changed.
     corrects: bool,
-    /// Whether the memory is still here.
+    /// Whether the memory is still indexed.
     lives: bool,
 }
 
-/// What is known of the words of an agent's memories. Built from opened texts; `Debug` prints counts only.
+/// The index of an agent's memories. Built from opened texts; `Debug` prints counts only.
 #[derive(Default)]
 pub struct RecallIndex {
     units: Wiped<Unit>,
@@ -143,24 +140,23 @@ pub struct RecallIndex {
     sequence: Wiped<u32>,
     unit_of: WipedTable,
     group_of: WipedTable,
-    /// For each group its slots, ascending, each with how often.
+    /// The slots of each group, ascending, with counts.
     postings: Vec<Vec<u32>>,
-    /// For each group whether it can be what a memory is about.
+    /// For each group, whether it can be a subject of a memory.
     subjects: Vec<bool>,
     posted: usize,
     slots: Vec<IndexSlot>,
-    /// How many tags the slots have.
+    /// The number of tags of the slots.
     tagged: usize,
     slot_of: HashMap<Number, u32>,
     vectors: IndexVectors,
-    /// How many memories are in each language, the last of them those of none.
+    /// The number of memories in each language; the last one counts those without.
     languages: [u32; LANGUAGES],
     length: u64,
 }
 
-/// The languages that there are tables for, and none.
-// More than there are, so that a further table needs no other number; it is also how many salts of
-// a word are tried.
+/// The languages with tables, and none.
+// More than exist, so that a further table does not change the number; it is also the number of salts tried for a word.
 const LANGUAGES: usize = 17;
 
 fn language_place(language: Option<Language>) -> usize {
@@ -205,7 +201,7 @@ impl ChainLinks for RecallIndex {
 }
 
 impl RecallIndex {
-    /// Of these memories, discarded ones too.
+    /// From these memories, discarded ones included.
     pub fn of<'a>(memories: impl IntoIterator<Item = &'a Memory>) -> Self {
         let mut index = Self::default();
         for memory in memories {
@@ -214,12 +210,12 @@ impl RecallIndex {
         index
     }
 
-    /// How many memories it knows.
+    /// The number of indexed memories.
     pub fn memories(&self) -> usize {
         self.slot_of.len()
     }
 
-    /// About how much memory it takes, in bytes.
+    /// Its size in memory, approximately, in bytes.
     pub fn bytes(&self) -> usize {
         self.units.bytes()
             + self.letters.bytes()
@@ -237,15 +233,14 @@ impl RecallIndex {
             + self.vectors.bytes()
     }
 
-    /// Follows changes that were written. `false`: words were taken out for good, or too little of what it has
-    /// room for is left in it, and whoever keeps it lets it go.
+    /// Follows written changes. `false`: text was shredded, or most of its room is unused; the caller must drop it.
     #[must_use]
     pub fn follow(&mut self, changes: &[Change]) -> bool {
         for change in changes {
             let after = change.after();
             if after.shredded_at.is_some() {
-                // Not taken along: what was looked up with the memory's words lies in shared
-                // tables, which are only wiped as a whole.
+                // Not removed singly: data derived from the memory's text is in shared tables, which are only wiped as
+                // a whole.
                 return false;
             }
             if after.is_active() {
@@ -254,12 +249,12 @@ impl RecallIndex {
                 self.take(after.number);
             }
         }
-        // Slots are never used again, so that postings stay sorted; an index of which half is dead
-        // is built anew, but for a small one.
+        // Slots are never used again, so that postings stay sorted; an index with half of its slots unused is rebuilt,
+        // unless it is small.
         self.slots.len() < 1_024 || self.slot_of.len() * 2 > self.slots.len()
     }
 
-    /// Takes a memory in, in place of what was known of its number.
+    /// Adds a memory, in place of its number's earlier state.
     pub fn put(&mut self, memory: &Memory) {
         self.take(memory.number);
         // Slots are numbered in 26 bits, which no agent's memory fills.
@@ -267,7 +262,7 @@ impl RecallIndex {
         let cut = Cut::of(memory.content.expose());
         let language = cut.language();
         let from = self.sequence.len() as u32;
-        // The text in other words, as the run is.
+        // The run is the text in another form.
         let (mut groups, mut apart) = (Wiped::default(), Wiped::default());
         let (mut before, mut scratch) = (0, String::with_capacity(WORD_BYTES));
         let mut character = String::new();
@@ -286,7 +281,7 @@ impl RecallIndex {
                     groups.push(self.units.as_slice()[unit as usize].group);
                 }
                 TermKind::Mark => {
-                    // A mark is never looked for by itself, so it needs no list.
+                    // A mark is never searched by itself, so it needs no list.
                     let unit = self.unit(mark_key(term.key), term.key, |_| NO_GROUP);
                     self.sequence.push(unit);
                 }
@@ -347,7 +342,7 @@ impl RecallIndex {
         });
     }
 
-    /// Lets a memory go.
+    /// Removes a memory.
     pub fn take(&mut self, number: Number) {
         let Some(at) = self.slot_of.remove(&number) else {
             return;
@@ -365,7 +360,7 @@ impl RecallIndex {
         let of_units = run[..to - from].iter();
         let of_units = of_units.map(|unit| units[*unit as usize].group);
         let mut groups: Vec<u32> = of_units.chain(run[to - from..].iter().copied()).collect();
-        // A run of units is the text in other words, and goes with its memory at once.
+        // A run of units is the text in another form, and is removed with its memory immediately.
         run.zeroize();
         groups.sort_unstable();
         groups.dedup();
@@ -379,19 +374,19 @@ impl RecallIndex {
         groups.zeroize();
     }
 
-    /// Makes room for so many more vectors of that number of dimensions, for whoever is about to enter them all.
+    /// Reserves room for this many vectors of that number of dimensions, before the caller adds them.
     pub fn expect_vectors(&mut self, more: usize, dimensions: usize) {
         self.vectors.make_room(more, dimensions);
     }
 
-    /// Enters the vector of a memory, as long as nothing else is put in the place of what is known of its number.
-    /// `false` where it knows no such memory, or has vectors of another length.
+    /// Sets the vector of a memory, valid until its number gets another state. `false` where there is no such memory,
+    /// or the other vectors have another length.
     pub fn put_vector(&mut self, number: Number, vector: &Vector) -> bool {
         let slot = self.slot_of.get(&number);
         slot.is_some_and(|slot| self.vectors.put(*slot, vector))
     }
 
-    /// The memories that it has no vector of, in no order.
+    /// The memories without a vector, in no order.
     pub fn without_vector(&self) -> Vec<Number> {
         if self.vectors.count() == self.slot_of.len() {
             return Vec::new();
@@ -401,7 +396,7 @@ impl RecallIndex {
         lacking.map(|(number, _)| *number).collect()
     }
 
-    /// How long the vectors are that it has; `None` where it has none.
+    /// The length of its vectors; `None` where it has none.
     pub fn vector_dimensions(&self) -> Option<usize> {
         self.vectors.dimensions()
     }
@@ -421,7 +416,7 @@ impl RecallIndex {
         group
     }
 
-    /// The unit of a key among all; a new one is of that group.
+    /// The unit of a key; a new one gets that group.
     fn unit(&mut self, at: u64, key: u64, group: impl FnOnce(&mut Self) -> u32) -> u32 {
         let new = self.units.len() as u32;
         let unit = self.unit_of.get_or_put(at, new);
@@ -437,7 +432,7 @@ impl RecallIndex {
         unit
     }
 
-    /// The unit of a word, in a language where that makes a difference.
+    /// The unit of a word, per language where that makes a difference.
     fn word(
         &mut self,
         word: &str,
@@ -445,8 +440,7 @@ impl RecallIndex {
         language: Option<Language>,
         scratch: &mut String,
     ) -> u32 {
-        // One word is a unit for each language that it was read in, since its stem, and by that its group,
-        // is another.
+        // A word is one unit for each language that it was read in, since its stem, and so its group, differs.
         let salt = if is_stemmed(word) {
             1 + language_place(language) as u64
         } else {
@@ -461,7 +455,7 @@ impl RecallIndex {
         });
         if unit == new {
             let letters = word.chars().take(LETTERS + 1).count();
-            // The word that is meant may be one letter shorter than the question's, which a slip has made longer.
+            // The intended word may be one letter shorter than the mistyped one.
             if (SLIP_LETTERS - 1..=LETTERS).contains(&letters) && is_lettered(word) {
                 let place = self.letters.len() as u32;
                 self.letters.extend(word.as_bytes());
@@ -488,7 +482,7 @@ impl RecallIndex {
         &self.letters.as_slice()[place as usize..end]
     }
 
-    /// The languages that any memory is in.
+    /// The languages of any memory.
     fn present(&self) -> impl Iterator<Item = Option<Language>> {
         Language::every()
             .map(Some)
@@ -499,20 +493,20 @@ impl RecallIndex {
             })
     }
 
-    /// The language that most memories are in.
+    /// The language of most memories.
     fn main_language(&self) -> Language {
         let most = Language::every().max_by_key(|language| self.languages[*language as usize]);
         most.filter(|language| self.languages[*language as usize] > 0)
             .unwrap_or(Language::English)
     }
 
-    /// A page of what is found among all that it knows, best match first, from behind a place on.
+    /// A page of the matches, best first, after a place.
     pub fn search(&self, query: &RecallQuery, after: Option<RecallPlace>) -> Vec<RecallMatch> {
         self.search_near(query, None, after)
     }
 
-    /// As [`RecallIndex::search`], merged by rank with what is near `vector` in meaning, the vector of the question.
-    /// What must occur must occur all the same.
+    /// As [`RecallIndex::search`], merged by rank with the nearest memories to `vector`, the question's vector.
+    /// Required terms must occur all the same.
     pub fn search_near(
         &self,
         query: &RecallQuery,
@@ -523,16 +517,16 @@ impl RecallIndex {
         question.mark_function_words(self.main_language());
         let is_asked = !question.is_empty();
         let mut looked = self.look_up(question.elements);
-        // The best are put in order by what corrects what: the same ones for every page.
+        // The best are reordered by corrections: the same ones for every page.
         let needed = after.map_or(0, |after| after.seen);
-        // A place comes back from a client, which can put any number into it.
+        // A client returns a place, and can put any number into it.
         let needed = needed.saturating_add(rank::MOVED + query.limit);
-        // What says nothing of what is asked fills up what is found by little else. It is in most memories, and
-        // would cost most of the time.
+        // Function words fill up a result with few other matches. They are in most memories, and would cost most of the
+        // time.
         let fillers = looked
             .extract_if(.., |one| one.is_function)
             .collect::<Vec<_>>();
-        // First without the fillers: see above.
+        // First without the function words: see above.
         let mut scored = self.score(&looked, is_asked, query);
         if scored.len() < RECALL_LIMIT && !fillers.is_empty() {
             looked.extend(fillers);
@@ -540,7 +534,7 @@ impl RecallIndex {
         }
         let vector = vector.filter(|_| is_asked);
         let nearest = vector.map_or_else(Vec::new, |vector| self.nearest(vector, &looked, query));
-        // Of all that is found, before the best are taken: so that every page knows the same ones.
+        // Over all matches, before the best are taken: so that every page has the same ones.
         let folded = self.fold(scored, &nearest);
         let mut found = if nearest.is_empty() {
             rank::first(folded.scored, needed)
@@ -551,7 +545,7 @@ impl RecallIndex {
         let near = |slot: u32| nearest.iter().position(|(one, _)| one.slot == slot);
         if is_asked {
             let best = found.iter().take(rank::CORRECTED);
-            // Of the best alone: what is far behind is read by nobody, and each costs a walk over lists.
+            // For the best alone: later matches are rarely read, and each costs a walk over lists.
             let best: Vec<BestMatch> = best.map(|one| self.with_corrections(one)).collect();
             if looked.iter().all(|one| !one.must) {
                 self.add_corrections(&mut found, &best, query);
@@ -593,7 +587,7 @@ impl RecallIndex {
         .collect()
     }
 
-    /// What is near a question in meaning, the nearest first, each with how near it is.
+    /// The nearest memories in meaning, the nearest first, each with its nearness.
     fn nearest(
         &self,
         vector: &Vector,
@@ -622,8 +616,7 @@ impl RecallIndex {
         .collect()
     }
 
-    /// Takes out of what was found by words, and near in meaning, what ranks directly after another memory found: that
-    /// one ranks where the better of them does.
+    /// Removes matches that rank directly after another found memory, which then ranks at the better of both places.
     fn fold(&self, scored: Vec<FoundMemory>, nearest: &[(FoundMemory, f32)]) -> FoldedMatches {
         let near = || nearest.iter().map(|(one, _)| *one);
         let found = || scored.iter().copied().chain(near());
@@ -641,7 +634,7 @@ impl RecallIndex {
                 histories,
             };
         }
-        // What was found by words comes first, with its score.
+        // Matches by words come first, with their score.
         let mut followers: Vec<FoundMemory> = Vec::new();
         let mut known = HashSet::new();
         for one in found().filter(|one| histories.ranks_after_another(one.number)) {
@@ -662,7 +655,7 @@ impl RecallIndex {
                 one.rank_score = one.score.max(best);
             }
         }
-        // Those left are heads that were found by their meaning alone.
+        // The rest are heads that were found by their meaning alone.
         folded.extend(best.into_iter().filter_map(|(number, best)| {
             let head = heads.get(&number)?;
             Some(FoundMemory {
@@ -693,7 +686,7 @@ impl RecallIndex {
         }
     }
 
-    /// Looks each element up, the rarest ones where there are too many.
+    /// Looks each element up; of too many, the rarest ones.
     fn look_up(&self, elements: Vec<QueryElement>) -> Vec<LookedUp> {
         let forgives = elements.len() <= FORGIVEN;
         let mut looked: Vec<LookedUp> = Vec::with_capacity(elements.len());
@@ -705,7 +698,7 @@ impl RecallIndex {
             } = element;
             let from = looked.len();
             match sought {
-                // Nothing is taken for a slip of them.
+                // Typing errors are not tolerated in function words.
                 SoughtForm::Word(key) if is_function => {
                     looked.push(self.look_up_word(text, key, false));
                 }
@@ -733,7 +726,7 @@ impl RecallIndex {
                 SoughtForm::Sequence { keys, words, must } => {
                     let found = self.with_sequence(&keys);
                     if found.is_empty() && !must {
-                        // A name that is nowhere may be remembered in other signs.
+                        // A name without a match may be written with other signs.
                         let words = words.into_iter();
                         looked.extend(words.map(|(text, key)| self.look_up_word(text, key, false)));
                     } else {
@@ -751,7 +744,7 @@ impl RecallIndex {
             }
         }
         if looked.len() > MOST {
-            // What must occur stays even where it is nowhere: then nothing is found, as was asked.
+            // Required terms stay even without a match: then nothing is found, as requested.
             looked.retain(|one| one.must || one.postings.count(self) > 0);
             looked.sort_by_key(|one| (!one.must, one.postings.count(self)));
             looked.truncate(MOST);
@@ -789,7 +782,7 @@ impl RecallIndex {
             self.parts(&text, &mut scratch, |group| {
                 add(&mut groups, group, PART_WEIGHT)
             });
-            // Told as a part only where the word itself is nowhere: the weight is less in both cases.
+            // Reported as a part only where the word itself has no match: the weight is lower in both cases.
             if own == 0 && !groups.is_empty() {
                 found = FoundAs::Part;
             }
@@ -806,7 +799,7 @@ impl RecallIndex {
         self.of_groups(text, groups, found)
     }
 
-    /// Words that a word is a part of, and where it is known as none itself the parts that it is put together of.
+    /// The words that contain a word, and for an unknown compound its parts.
     fn parts(&self, text: &str, scratch: &mut String, mut give: impl FnMut(u32)) {
         let language = Language::every()
             .filter(|language| has_compounds(Some(*language)))
@@ -826,7 +819,7 @@ impl RecallIndex {
         if text.chars().count() < COMPOUND_LETTERS {
             return;
         }
-        // "Haustürschlüssel" asks for the key of the front door too.
+        // "Haustürschlüssel" matches the key of the front one too.
         let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
         for at in places.into_iter().skip(PART_LETTERS) {
             let (head, tail) = text.split_at(at);
@@ -838,7 +831,7 @@ impl RecallIndex {
                 let group = self.group_of.get(stem);
                 group.filter(|group| !self.postings[*group as usize].is_empty())
             };
-            // With what joins the two: "Arbeit-s-platz".
+            // With the linking letter: "Arbeit-s-platz".
             let joined = [head, head.strip_suffix('s').unwrap_or(head)];
             let heads = joined.into_iter().find_map(&mut known);
             if let (Some(head), Some(tail)) = (heads, known(tail)) {
@@ -891,7 +884,7 @@ impl RecallIndex {
             let run = &self.sequence.as_slice()[slot.from as usize..slot.to as usize];
             let units = self.units.as_slice();
             let is_it = |(unit, key): (&u32, &u64)| units[*unit as usize].key == *key;
-            // There is a key: a phrase without one is no element, and a question as a whole has several.
+            // There is a key: a phrase without one is no element, and a whole question has several.
             let windows = run.windows(keys.len());
             windows
                 .filter(|window| window.iter().zip(keys).all(is_it))
@@ -910,7 +903,7 @@ impl RecallIndex {
         found.filter(|(_, times)| *times > 0.0).collect()
     }
 
-    /// The slots that the rarest of these terms is in, as far as lists tell.
+    /// The slots of the rarest of these terms, as far as lists know.
     fn rarest(&self, keys: &[u64]) -> Rarest {
         let mut best: Option<Vec<u32>> = None;
         let mut offer = |groups: Vec<u32>| {
@@ -934,7 +927,7 @@ impl RecallIndex {
             });
             let units = units.map(|unit| self.units.as_slice()[unit as usize]);
             let groups: Vec<u32> = units
-                // The table knows hashes: another word's unit may stand where this one with its salt would.
+                // The table knows hashes: another word's unit may be in the place of this one with its salt.
                 .filter(|unit| unit.key == *key && unit.group != NO_GROUP)
                 .map(|unit| unit.group)
                 .collect();
@@ -942,7 +935,7 @@ impl RecallIndex {
                 last_was_character = false;
                 offer(groups);
             } else if self.unit_of.get(mark_key(*key)).is_some() {
-                // A mark, or a character, which its pair with the one before tells.
+                // A mark, or a character that its pair with the previous one covers.
                 if last_was_character && at > 0 {
                     let pair = self.group_of.get(pair_key([keys[at - 1], *key]));
                     offer(pair.into_iter().collect());
@@ -955,7 +948,7 @@ impl RecallIndex {
         best.map_or(Rarest::Unknown, Rarest::Slots)
     }
 
-    /// Adds up what each memory is worth, and leaves out those that the rest of the query does not admit.
+    /// Adds up the score of each memory, without those that the filters of the query exclude.
     fn score(&self, looked: &[LookedUp], is_asked: bool, query: &RecallQuery) -> Vec<FoundMemory> {
         let narrowed = Narrowed::by(query);
         let admits = |slot: &IndexSlot| slot.lives && narrowed.admits(slot);
@@ -992,7 +985,7 @@ impl RecallIndex {
             .collect()
     }
 
-    /// Of each element that must occur the slots that have it.
+    /// For each required element, the slots that have it.
     fn musts(&self, looked: &[LookedUp]) -> Vec<HashSet<u32>> {
         let musts = looked.iter().filter(|one| one.must);
         musts
@@ -1010,8 +1003,8 @@ impl RecallIndex {
         (self.length as f32 / self.slot_of.len().max(1) as f32).max(1.0)
     }
 
-    /// Adds, before each of the best, the memories that correct it and were not found themselves: whoever asks in
-    /// the words of what was corrected is told what is so now. Not where something must occur.
+    /// Adds, before each of the best, the memories that correct it and were not found: a question in outdated terms
+    /// then returns the present state. Not for queries with required terms.
     fn add_corrections(
         &self,
         found: &mut Vec<FoundMemory>,
@@ -1046,22 +1039,22 @@ impl RecallIndex {
         }
     }
 
-    /// What was found, with what may correct it: newer memories that say that something is no longer as it was and
-    /// share a word with it by which they may be about the same thing.
+    /// A match with its possible corrections: newer memories that say that a state has changed, and share a subject
+    /// word with it.
     fn with_corrections(&self, old: &FoundMemory) -> BestMatch {
         let is_newer =
             |slot: &IndexSlot| (slot.created_at, slot.number) > (old.created_at, old.number);
         let mut sharing: Vec<(u32, bool)> = Vec::new();
         for group in self.groups(old.slot) {
             let list = &self.postings[group as usize];
-            // What many share is what nobody is about.
+            // A word of many memories is no subject.
             if list.len() > SUBJECT {
                 continue;
             }
             let slots = list.iter().map(|posting| posting >> TIMES_BITS);
             let corrections = slots.filter(|at| {
                 let slot = &self.slots[*at as usize];
-                // What was replaced itself says no longer what is so now.
+                // A replaced memory does not state the present either.
                 slot.corrects && is_newer(slot) && replaced::mark(self, slot.number).is_none()
             });
             let from = sharing.len();
@@ -1072,7 +1065,7 @@ impl RecallIndex {
                     .for_each(|(_, is_subject)| *is_subject = true);
             }
         }
-        // Of each first what no third memory is about.
+        // For each, the words that no third memory has come first.
         sharing.sort_unstable_by_key(|(at, is_subject)| (*at, !is_subject));
         sharing.dedup_by_key(|(at, _)| *at);
         let of_one: Vec<u32> = sharing
@@ -1095,9 +1088,9 @@ impl RecallIndex {
         }
     }
 
-    /// Whether one memory says that something is no longer as another one has it: it has a word that says so, and
-    /// the two share much of what they say, or are about what no third one is about. Of several that are only the
-    /// latter it is the one that shares most with the older one: `most_shared`.
+    /// Whether a memory says that the state of another one has changed: it has a word that says so, and the two share
+    /// much of their words, or subject words of no third memory. Among several of the latter kind, the one that shares
+    /// most with the older one: `most_shared`.
     fn corrects(&self, new: &FoundMemory, old: &FoundMemory, most_shared: f32) -> bool {
         if !self.slots[new.slot as usize].corrects {
             return false;
@@ -1128,8 +1121,7 @@ impl RecallIndex {
         likeness
     }
 
-    /// Whether it can be what a memory is about, and is so of one alone, beside those that say that something is no
-    /// longer as it was.
+    /// Whether it can be a subject, and of one memory alone, besides those that say that a state has changed.
     fn is_subject_of_one(&self, group: u32) -> bool {
         let list = &self.postings[group as usize];
         let slots = list.iter().map(|posting| (posting >> TIMES_BITS) as usize);
@@ -1138,9 +1130,9 @@ impl RecallIndex {
             && slots.filter(|slot| !self.slots[*slot].corrects).count() == 1
     }
 
-    /// Whether one memory says that something is no longer as another one has it, in other words: it has a word that
-    /// says so, the other is the nearest to it of the older ones among the best, and the two are nearer to each other
-    /// than the question is to either. Nothing is compared with a fixed angle, since each model has its own.
+    /// Whether one memory says that the state of another one has changed, by meaning: it has a word that says so, the
+    /// other is its nearest older one among the best, and both are nearer to each other than the question is to either.
+    /// No fixed angle is used, since models differ.
     fn corrects_by_meaning(
         &self,
         new: &FoundMemory,
@@ -1165,7 +1157,7 @@ impl RecallIndex {
         is_further(new.slot) && is_further(old.slot) && others.all(|other| other <= between)
     }
 
-    /// What can be looked for of a memory, each once, in order.
+    /// The searchable groups of a memory, each once, in order.
     fn groups(&self, slot: u32) -> Vec<u32> {
         let slot = &self.slots[slot as usize];
         let run = &self.sequence.as_slice()[slot.from as usize..slot.end as usize];
@@ -1180,7 +1172,7 @@ impl RecallIndex {
         groups
     }
 
-    /// By what one memory was found.
+    /// The terms by which one memory was found.
     fn matched(&self, looked: &[LookedUp], slot: u32) -> Vec<MatchedTerm> {
         let (average, length) = (self.average(), self.slots[slot as usize].length);
         let mut terms: Vec<MatchedTerm> = looked
@@ -1202,37 +1194,37 @@ impl RecallIndex {
     }
 }
 
-/// What was found, without what ranks directly after another memory.
+/// The matches, without those that rank directly after another memory.
 struct FoldedMatches {
     scored: Vec<FoundMemory>,
     /// The nearest first.
     nearest: Vec<FoundMemory>,
-    /// What ranks directly after another memory.
+    /// Those that rank directly after another memory.
     followers: Vec<FoundMemory>,
     histories: FoundHistories,
 }
 
-/// One of the best that were found, and what may correct it.
+/// One of the best matches, and its possible corrections.
 struct BestMatch {
     found: FoundMemory,
     /// Slots, ascending.
     corrections: Vec<u32>,
-    /// How much any of them shares with it that is about what no third memory is about.
+    /// The most words of no third memory that any of them shares with it.
     most_shared: f32,
 }
 
-/// What two memories have in common.
+/// The common words of two memories.
 #[derive(Default)]
 struct Likeness {
-    /// How much both say.
+    /// The weight of the common words.
     shared: f32,
-    /// How much the shorter one says.
+    /// The weight of the shorter one's words.
     said: f32,
-    /// How many words they share that no third memory is about.
+    /// The number of common words of no third memory.
     subjects: usize,
 }
 
-/// What narrows a question, beside its words.
+/// The filters of a query.
 struct Narrowed<'q> {
     query: &'q RecallQuery,
     tag: Option<u64>,
@@ -1254,32 +1246,32 @@ impl<'q> Narrowed<'q> {
     }
 }
 
-/// Where to look for terms one after the other.
+/// Where to search for consecutive terms.
 enum Rarest {
     /// One of them is in no memory.
     Nowhere,
     /// In these slots.
     Slots(Vec<u32>),
-    /// No list tells: a single character, or marks alone.
+    /// No list knows: a single character, or marks alone.
     Unknown,
 }
 
-/// An element of a question, and which memories have it.
+/// An element of a question, and the memories that have it.
 struct LookedUp {
     text: String,
     found: FoundAs,
     postings: Postings,
-    /// How much it tells: the rarer, the more.
+    /// Its weight: the rarer, the higher.
     rarity: f32,
     must: bool,
-    /// Whether it says nothing of what is asked.
+    /// Whether it is a function word.
     is_function: bool,
 }
 
 enum Postings {
     /// The list of a group, with a weight.
     One(u32, f32),
-    /// Slots, ascending, and how often each has it.
+    /// Slots, ascending, with counts.
     Several(Vec<(u32, f32)>),
 }
 
@@ -1291,7 +1283,7 @@ impl LookedUp {
             text,
             found,
             postings,
-            // Never 0 or less: a word that is in more than half of the memories would else count against them.
+            // Never 0 or less: a word in more than half of the memories would otherwise count against them.
             rarity: (1.0 + (memories - with + 0.5).max(0.5) / (with + 0.5)).ln(),
             must: false,
             is_function: false,
@@ -1337,7 +1329,7 @@ impl Postings {
     }
 }
 
-/// How much a term's being there so often is worth in a memory of that length, of BM25.
+/// The value of a term's repetition in a memory of that length, of BM25.
 fn saturated(times: f32, length: u32, average: f32) -> f32 {
     let long = 1.0 - B + B * length as f32 / average;
     times * (K1 + 1.0) / (times + K1 * long)
@@ -1352,12 +1344,12 @@ fn pair_key([one, other]: [u64; 2]) -> u64 {
     one.rotate_left(23) ^ other.wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
 }
 
-/// The key of what has a place in a text and is not looked for by itself.
+/// The key of a term with a place in a text that is not searched by itself.
 fn mark_key(key: u64) -> u64 {
     key.rotate_left(32) ^ 0x5851_F42D_4C95_7F2D
 }
 
-/// Whether a word can be what a memory is about: no number, and none that sentences are put together with.
+/// Whether a word can be a subject: neither a number nor a function word.
 fn is_subject(word: &str, language: Option<Language>) -> bool {
     word.starts_with(char::is_alphabetic)
         && !language.is_some_and(|language| is_function_word(word, language))
@@ -1372,7 +1364,7 @@ fn is_lettered(word: &str) -> bool {
     word.chars().all(char::is_alphabetic)
 }
 
-/// Whether two words differ by one slip: a letter too many, too few, another one, or two exchanged.
+/// Whether two words differ by one typing error: a letter added, missing, replaced, or two exchanged.
 fn is_one_slip(one: &[u8], other: &[u8]) -> bool {
     // Letters of other scripts have up to three bytes.
     if one.len().abs_diff(other.len()) > 3 {

@@ -1,9 +1,9 @@
-//! Recall: an agent's memories by what is asked, best match first (SPEC 2.8).
+//! Recall: the agent's memories for a question, best match first (SPEC 2.8).
 //!
-//! Ranked by BM25 over the stems of folded words ([`RecallIndex`]). `query` takes a question apart, `index`
-//! holds the words of all memories and where they stand, `vectors` those of their meanings where a model made some,
-//! `rank` puts what was found in its order, `replaced` puts memories that were replaced behind those that replaced
-//! them, `wiped` is what the index is kept in. Nothing here is ever stored but vectors, sealed (SPEC 5.3).
+//! Ranked by BM25 over the stems of folded words ([`RecallIndex`]). `query` parses a question, `index` holds the terms
+//! of all memories, `vectors` their vectors where a model made some, `rank` orders the matches, `replaced` places
+//! replaced memories after their successors, `wiped` is the index's storage. Nothing here is ever stored but vectors,
+//! sealed (SPEC 5.3).
 
 mod index;
 mod query;
@@ -30,18 +30,17 @@ pub use index::RecallIndex;
 pub use replaced::ReplacedMark;
 pub use vectors::{DIMENSIONS_LIMIT, Vector};
 
-/// Most characters of what a session's search looks for.
+/// Most characters of a query of a session's search.
 pub const QUERY_LIMIT: usize = 1_000;
-/// Most characters of what is asked in a recall: a whole prompt of an agent's client fits.
+/// Most characters of a question of recall: a whole prompt of an agent's client fits.
 pub const QUESTION_LIMIT: usize = 20_000;
-/// Most memories that one recall answers with.
+/// Most memories of one result.
 pub const RECALL_LIMIT: usize = 200;
 
-/// What is asked for. Every part but the text narrows the answer before it is ranked.
+/// A question with its filters, which apply before ranking.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecallQuery {
-    /// Words or a whole question; what stands in double quotes must occur. Empty finds everything, newest
-    /// first.
+    /// Words or a whole question; text in double quotes must occur. Empty finds everything, newest first.
     pub text: PrivateText,
     /// The earliest origin date.
     pub since: Option<Timestamp>,
@@ -53,47 +52,45 @@ pub struct RecallQuery {
     pub tag: Option<PrivateText>,
     /// The origin.
     pub origin: Option<Origin>,
-    /// The most memories to answer with.
+    /// The most memories of the result.
     pub limit: usize,
 }
 
-/// Where one page of matches ended, for the next one. A memory that is saved, discarded or rewritten between
-/// two pages moves what is behind it, so that the next page begins behind the last memory that was seen, behind
-/// the one before where that one is gone, and else where it stood.
+/// The end of one page of matches, for the next one. Changes between two pages can move the matches. So the next page
+/// begins after the last memory seen, or else after the one before it, or else at the same rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecallPlace {
-    /// How many were seen.
+    /// The number of memories seen.
     pub seen: usize,
-    /// The last one that was seen.
+    /// The last one seen.
     pub last: Number,
     /// The one before it; `None` where there was none.
     pub before: Option<Number>,
 }
 
-/// One memory that was found.
+/// One match.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecallMatch {
     /// Its number.
     pub number: Number,
-    /// Its rank among all that was found, from 1.
+    /// Its rank among all matches, from 1.
     pub rank: usize,
     /// The memory of the rank before.
     pub before: Option<Number>,
-    /// The sum of the weights; 0 where nothing was asked in words.
+    /// The sum of the weights; 0 for a question without words.
     pub score: f32,
-    /// The older memory that it seems to correct, and therefore comes before; `None` where its score says where
-    /// it stands.
+    /// The older memory that it seems to correct, and therefore precedes; `None` where its score alone decides.
     pub corrects: Option<Number>,
-    /// That it was replaced; `None` where it was not.
+    /// Its replacement; `None` where it was not replaced.
     pub replaced: Option<ReplacedMark>,
-    /// Its rank among what is near the question in meaning, from 1; `None` where it is not, or no vector was asked with.
+    /// Its rank among the nearest in meaning, from 1; `None` where it is not among them, or without a vector.
     pub near: Option<usize>,
-    /// What of the question it was found by, the weightiest first; nothing where only what it corrects was found.
+    /// The matched terms, the weightiest first; none where only the memory that it corrects was found.
     pub terms: Vec<MatchedTerm>,
 }
 
 impl RecallMatch {
-    /// Whether it is worth telling to somebody who did not ask for it, beside the best that was found by words.
+    /// Whether to add it to a prompt unasked, given the best match by words.
     pub fn is_worth_telling(&self, best: &Self) -> bool {
         is_worth_telling(self.corrects.is_some(), self.score, best.score, self.near)
     }
@@ -108,71 +105,71 @@ impl RecallMatch {
     }
 }
 
-/// Whether a match with that score is worth telling to somebody who did not ask for it: worth a third of the best that
-/// was found by words, a correction of something that is told, or among the three nearest in meaning.
+/// Whether to add a match with that score to a prompt unasked: it has a third of the score of the best match by words,
+/// corrects a shown memory, or is among the three nearest in meaning.
 pub fn is_worth_telling(corrects: bool, score: f32, best: f32, near: Option<usize>) -> bool {
     let is_said = score > 0.0 && score * 3.0 >= best;
     corrects || is_said || near.is_some_and(|rank| rank <= 3)
 }
 
-/// What of a question one memory was found by.
+/// One term of a question that a memory matched.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatchedTerm {
-    /// As the question has it, folded.
+    /// As in the question, folded.
     pub term: PrivateText,
-    /// How it is in the memory.
+    /// How the memory contains it.
     pub found: FoundAs,
-    /// How much it adds to the score.
+    /// Its part of the score.
     pub weight: f32,
 }
 
 wire_names! {
-    /// Whether memories were looked for by their meaning too, where a server of embeddings is configured.
+    /// Whether the search used meaning too, where an embeddings server is configured.
     pub enum Meaning {
         /// By words and by meaning.
         Merged = "merged",
-        /// As `merged`; but some memories, or all, have no vector yet, and are found by words alone.
+        /// As `merged`; but some or all memories have no vector yet, and are found by words alone.
         Partial = "partial",
-        /// By words alone: the server did not answer in time, or not as it should.
+        /// By words alone: the server did not respond in time, or responded wrongly.
         Unavailable = "unavailable",
-        /// By words alone: the agent has not agreed that its words are sent to the server.
+        /// By words alone: the agent has not agreed that its text is sent to the server.
         NotAllowed = "not_allowed",
     }
 }
 
 wire_names! {
-    /// How something asked for is in a memory.
+    /// How a memory contains a term.
     pub enum FoundAs {
         /// The word, in this or another form; or the pair of characters.
         Word = "word",
-        /// Words that stand one after the other: a phrase in quotes, or a name with its signs.
+        /// Consecutive words: a phrase in quotes, or a name with its signs.
         Phrase = "phrase",
-        /// A part of a longer word, or of which the word is put together.
+        /// A part of a longer word, or a word that is part of the term.
         Part = "part",
-        /// A word that differs by one slip of the pen, since the word itself is nowhere.
+        /// A word that differs by one typing error, since the word itself has no match.
         Slip = "slip",
-        /// What has no word in it, as it stands.
+        /// Text without a word, as it is.
         Literal = "literal",
-        /// The whole question is near it in meaning: the term is empty, and the weight the cosine of the angle
-        /// between the vectors of the two, at most 1.
+        /// The whole question is near in meaning: the term is empty, and the weight is the cosine of the angle between
+        /// both vectors, at most 1.
         Meaning = "meaning",
     }
 }
 
-/// Whether a question has nothing that an index of words could know, only marks such as "_": those are looked
-/// for in the texts themselves, by [`literal_matches`].
+/// Whether a question has nothing that the index knows, only marks such as "_": [`literal_matches`] searches the texts
+/// for those.
 pub fn is_literal(text: &str) -> bool {
     !text.trim().is_empty() && query::RecallQuestion::of(text).is_empty()
 }
 
-/// The memories in whose text the question stands as it is, whatever the case, the newest first.
+/// The memories whose text contains the question literally, ignoring case, the newest first.
 pub fn literal_matches<'a>(
     memories: impl IntoIterator<Item = &'a Memory>,
     query: &RecallQuery,
     after: Option<RecallPlace>,
 ) -> Vec<RecallMatch> {
     let wanted = fold(query.text.expose().trim());
-    // Quotes are asked with, not for, unless the question is nothing else.
+    // Quotes are syntax, unless the question is nothing else.
     let marks = wanted.replace('"', "");
     let wanted = if marks.trim().is_empty() {
         wanted.as_str()
@@ -205,8 +202,8 @@ pub fn literal_matches<'a>(
     matched.collect()
 }
 
-/// What was found, the best first, with each memory that was replaced directly behind the one that replaced it. Both
-/// rank where the better of them does.
+/// The matches, the best first, with each replaced memory directly after its successor. Both rank at the better of
+/// their places.
 fn replaced_behind<'a>(
     all: &BTreeMap<Number, &'a Memory>,
     found: Vec<&'a Memory>,
@@ -238,7 +235,7 @@ fn replaced_behind<'a>(
     )
 }
 
-/// The origin dates of memories that are shown together: the days, and to the minute where two of one day differ.
+/// The origin dates of memories that are shown together: days, and to the minute where two share a day.
 pub fn shown_dates(times: &[Timestamp]) -> Vec<String> {
     let mut of_day: BTreeMap<i64, BTreeSet<Timestamp>> = BTreeMap::new();
     for time in times {
@@ -257,8 +254,8 @@ pub fn shown_dates(times: &[Timestamp]) -> Vec<String> {
 }
 
 impl RecallQuery {
-    /// What is asked with a prompt of an agent's client: nothing that it quotes must occur, and of a prompt that is
-    /// too long only the end counts, where what is wanted mostly stands.
+    /// The query for a prompt of an agent's client: quoted text is not required, and of a prompt that is too long only
+    /// the end counts, which mostly holds the request.
     pub fn of_prompt(prompt: &str, limit: usize) -> Self {
         let characters = prompt.chars().count();
         let end = prompt
@@ -272,7 +269,7 @@ impl RecallQuery {
         }
     }
 
-    /// Whether all but the words fits.
+    /// Whether all filters but the words match.
     fn admits(&self, memory: &Memory) -> bool {
         self.kind.is_none_or(|kind| memory.kind() == kind)
             && self.origin.is_none_or(|origin| memory.origin() == origin)

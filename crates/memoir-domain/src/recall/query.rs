@@ -1,21 +1,20 @@
-//! What is asked, taken apart: words, phrases and names, and pairs of characters.
+//! A parsed question: words, phrases and names, and pairs of characters.
 
 use std::collections::HashSet;
 
 use memoir_text::{Cut, Language, TermKind, is_function_pair, is_function_word};
 
-/// Most terms of a question that is looked for as a whole too.
-// Longer ones are no sentence that would stand in a memory as it is; the search for it reads every
-// place of them.
+/// Most terms of a question that is searched as a whole too.
+// Longer ones hardly occur in a memory literally; the search reads every place of the terms.
 const WHOLE: usize = 24;
 
-/// One thing that is looked for.
+/// One element to search for.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct QueryElement {
-    /// As the question has it, folded.
+    /// As in the question, folded.
     pub(super) text: String,
     pub(super) sought: SoughtForm,
-    /// Whether it says nothing of what is asked, beside others that do.
+    /// Whether it is a function word, beside others that are not.
     pub(super) is_function: bool,
 }
 
@@ -25,12 +24,12 @@ pub(super) enum SoughtForm {
     Word(u64),
     /// Two characters, by their keys.
     Pair([u64; 2]),
-    /// One character that stands alone in the question.
+    /// One character that is alone in the question.
     Character(u64),
-    /// Terms one after the other.
+    /// Consecutive terms.
     Sequence {
         keys: Vec<u64>,
-        /// The words of it that are looked for where it is nowhere as a whole.
+        /// Its words, which are searched where the sequence has no match.
         words: Vec<(String, u64)>,
         /// Whether nothing is found without it.
         must: bool,
@@ -70,7 +69,7 @@ impl RecallQuestion {
         question
     }
 
-    /// What stands in a memory just as it is asked is a better match than its words apart.
+    /// A literal occurrence in a memory is a better match than separate words.
     fn whole(&mut self, text: &str) {
         let mut keys = Vec::new();
         Cut::of(text).each(|term| {
@@ -88,8 +87,8 @@ impl RecallQuestion {
         self.elements.is_empty()
     }
 
-    /// Marks what says nothing of what is asked, unless there is nothing else. `fallback` is the language that is
-    /// taken where the question's own is not sure.
+    /// Marks function words, unless there are no others. `fallback` is the language where the question's own is not
+    /// certain.
     pub(super) fn mark_function_words(&mut self, fallback: Language) {
         let language = self.language.unwrap_or(fallback);
         let says_nothing = |element: &QueryElement| match &element.sought {
@@ -107,8 +106,8 @@ impl RecallQuestion {
             SoughtForm::Sequence { .. } | SoughtForm::Whole(_) => false,
         };
         let parts = self.elements.iter();
-        // The whole says something whatever its words are: with it, a question of such words alone would
-        // look for nothing else.
+        // The whole counts as content whatever its words are: with it, a question of function words alone would search
+        // for nothing else.
         let mut parts = parts.filter(|element| !matches!(element.sought, SoughtForm::Whole(_)));
         if !parts.all(says_nothing) {
             for element in &mut self.elements {

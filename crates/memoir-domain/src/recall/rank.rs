@@ -1,24 +1,23 @@
-//! The order of what was found: by score, and the newest first among those within a tenth of the best of them.
+//! The order of the matches: by score, and the newest first among those within a tenth of the best of them.
 
 use std::{cmp::Reverse, collections::HashSet};
 
 use super::RecallPlace;
 use crate::{Timestamp, memory::Number};
 
-/// What is found within this share of a score counts as just as good.
-// At 1 the date would only tell exact equals apart, which scores almost never are; much lower, a
-// newer memory would stand before one that answers better.
+/// Matches within this share of a score count as equally good.
+// At 1 the date would only order equal scores, which are rare; much lower, a newer memory would precede a better match.
 const AS_GOOD: f32 = 0.9;
 
-/// One memory that was found, before it is put in order.
+/// One match, before ordering.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FoundMemory {
     pub(super) score: f32,
-    /// By what it is ranked: its score, or the best one of the memories that follow it because it replaced them.
+    /// The score for ranking: its own, or the best one of the memories that follow it because it replaced them.
     pub(super) rank_score: f32,
     pub(super) created_at: Timestamp,
     pub(super) number: Number,
-    /// Where the index has it.
+    /// Its slot in the index.
     pub(super) slot: u32,
     /// The memory that it corrects and is put before.
     pub(super) corrects: Option<Number>,
@@ -30,17 +29,17 @@ impl FoundMemory {
     }
 }
 
-/// The first of what was found in their order: at least `needed` of them where there are as many.
+/// The first of the matches in their order: at least `needed` of them where there are as many.
 pub(super) fn first(mut found: Vec<FoundMemory>, needed: usize) -> Vec<FoundMemory> {
     let by_score =
         |one: &FoundMemory, other: &FoundMemory| other.rank_score.total_cmp(&one.rank_score);
     if found.len() > needed && needed > 0 {
         let (_, last, _) = found.select_nth_unstable_by(needed - 1, by_score);
-        // Whoever is as good as the last of them may be newer.
+        // A match as good as the last of them may be newer.
         let least = last.rank_score * AS_GOOD;
         found.retain(|one| one.rank_score >= least);
         if found.iter().all(|one| one.rank_score == least) {
-            // Nothing was asked in words: only the date tells them apart.
+            // Without words in the question, only the date orders them.
             found.select_nth_unstable_by_key(needed - 1, FoundMemory::age);
             found.truncate(needed);
         }
@@ -56,16 +55,16 @@ pub(super) fn first(mut found: Vec<FoundMemory>, needed: usize) -> Vec<FoundMemo
     found
 }
 
-/// How much the ranks behind the first ones count when two orders are merged: the more, the less the first ones
-/// stand out. So few that the first five of either are among the first ten.
+/// The weight of later ranks when two orders are merged: the higher, the less the first ones stand out. So low that the
+/// first five of either are among the first ten.
 const RANKS: f32 = 5.0;
 
-/// How many of what words found take part in merging; the rest follows as it stands. What is near in meaning comes
-/// before it by that alone.
+/// How many matches by words take part in merging; the rest follows in its order. Memories found by meaning alone
+/// precede it.
 pub(super) const MERGED: usize = 200;
 
-/// Two orders merged by reciprocal rank: what both have far ahead comes first. Nothing is compared but ranks, so
-/// that scores of words and angles between vectors need no common measure.
+/// Two orders merged by reciprocal rank: memories near the top of both come first. Only ranks are compared, so that
+/// scores and angles need no common measure.
 pub(super) fn merged(
     by_words: Vec<FoundMemory>,
     by_meaning: impl Iterator<Item = FoundMemory>,
@@ -99,7 +98,7 @@ pub(super) fn merged(
         .collect()
 }
 
-/// How many of the best are looked at for corrections.
+/// How many of the best are checked for corrections.
 // Each is compared with all before it.
 pub(super) const CORRECTED: usize = 20;
 
@@ -121,12 +120,11 @@ pub(super) fn corrections_first(
     }
 }
 
-/// How many places are looked at beyond a page for the memory that the page before ended with.
-// The order is worked out for so many more, so that a memory which slid back a little is still
-// found.
+/// How many places beyond a page are searched for the memory that ended the previous page.
+// The order is computed for these too, so that a memory that moved back a little is still found.
 pub(super) const MOVED: usize = 64;
 
-/// Where a page begins among numbers in their order: behind the last one that was seen and is still there.
+/// Where a page begins among numbers in their order: after the last one seen that is still there.
 pub(super) fn begin(
     numbers: impl Iterator<Item = Number> + Clone,
     after: Option<RecallPlace>,

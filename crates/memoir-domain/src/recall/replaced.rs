@@ -1,4 +1,4 @@
-//! Memories that were replaced: what is stated beside them, and where they rank (SPEC 2.8).
+//! Replaced memories: the note beside them, and their rank (SPEC 2.8).
 //!
 //! A memory was replaced where it is archival under a memory that is no summary and has another text, and the chain of
 //! `under` leads to a core memory. Where one of the memories of that chain is found too, the replaced one ranks
@@ -18,7 +18,7 @@ use crate::{
     memory::{Memory, Number},
 };
 
-/// What is stated beside a memory that was replaced: "until 2026-03-01, now #9".
+/// The note beside a replaced memory: "until 2026-03-01, now #9".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplacedMark {
     /// The origin date of the memory under which it is.
@@ -38,7 +38,7 @@ pub(super) struct ChainLink {
     pub(super) text: u64,
 }
 
-/// Memories by which chains are followed.
+/// Memories whose chains can be followed.
 pub(super) trait ChainLinks {
     /// The active memory of that number; `None` where it is discarded or not known.
     fn link(&self, number: Number) -> Option<ChainLink>;
@@ -47,7 +47,7 @@ pub(super) trait ChainLinks {
     fn count(&self) -> usize;
 }
 
-/// A key that texts share where they are the same text (SPEC 1). It is kept in memory alone.
+/// A key that is equal for the same text (SPEC 1). It is kept in memory alone.
 pub(super) fn text_key(text: &str) -> u64 {
     let mut form = same_text_key(text);
     let key = memoir_text::key(&form);
@@ -104,7 +104,7 @@ pub(super) struct FoundHistories {
 }
 
 impl FoundHistories {
-    /// Of what was `found`, in any order. Those that are under another memory are `archived` too.
+    /// Among the memories `found`, in any order. Those under another memory are `archived` too.
     pub(super) fn of(
         links: &impl ChainLinks,
         archived: impl Iterator<Item = Number>,
@@ -143,7 +143,7 @@ impl FoundHistories {
         self.after.contains_key(&number)
     }
 
-    /// The memory that a memory follows in the end, directly or behind others; itself where it follows none.
+    /// The memory that a memory finally follows, directly or after others; itself where it follows none.
     pub(super) fn head(&self, number: Number) -> Number {
         let mut head = number;
         while let Some(above) = self.after.get(&head) {
@@ -152,8 +152,8 @@ impl FoundHistories {
         head
     }
 
-    /// Puts behind each of `heads`, which are in their order, what follows it: the newest first, and behind each what
-    /// it replaced in turn. `followers` are those that rank after another one.
+    /// Places after each of `heads`, which are ordered, its followers: the newest first, and after each the ones that
+    /// it replaced. `followers` are those that rank after another one.
     pub(super) fn unfold<T>(
         &self,
         heads: Vec<T>,

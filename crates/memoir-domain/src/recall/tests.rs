@@ -222,7 +222,7 @@ fn spec_2_8_a_correction_is_known_by_what_no_third_memory_is_about() {
     let mut raised = texts.clone();
     raised[2] = "Since the visit in spring the doctor has raised Nora's levothyroxine by a half for a trial";
     assert_eq!(find(&raised, "what is had before breakfast"), [3, 1]);
-    // What others are about as well is nobody's; numbers and what sentences are put together with are no subject.
+    // A subject of other memories too does not count; numbers and function words are no subject.
     raised.push("Nora's uncle takes levothyroxine too");
     assert_eq!(find(&raised, "what is had before breakfast"), [1]);
     let texts = [
@@ -429,7 +429,7 @@ proptest::proptest! {
         assert!(found.len() <= memories.len());
         for memory in &memories {
             let own = index.search(&query_of(&memory.content.expose().replace('"', " ")), None);
-            // Whoever asks with a memory's own words finds it.
+            // A question in a memory's own words finds it.
             assert!(own.is_empty() || numbers(&own).contains(&memory.number.0));
         }
         for memory in &memories {

@@ -1,13 +1,12 @@
-//! Vectors of memories, by which what is near in meaning is found, in memory alone like the index that they
-//! belong to.
+//! Vectors of memories, for finding memories by meaning, in memory alone like the index that they belong to.
 //!
-//! A vector tells much of the text that it is of, so that it is text in the sense of SPEC 5.1: what holds one prints
-//! its length alone and is wiped when it goes. Only directions are compared, so that a number a dimension in 255
-//! steps is enough: a quarter of the room of a model's own numbers, and the same order among the nearest.
+//! A vector reveals much of its text, so it is text in the sense of SPEC 5.1: its holder prints only its length and
+//! wipes it when dropped. Only directions are compared, so 255 steps per dimension suffice: a quarter of the model's
+//! own size, and the same order among the nearest.
 //!
-//! All are looked at, in three passes, each over what the one before it left: on which side of the middle of all
-//! vectors they lie in each dimension, a bit each; by how much they differ; and what angle is between them. The first
-//! alone reads something of every vector, so that a question does not read all that is kept.
+//! All are searched in three passes, each over the remainder of the one before: the side of the middle of all vectors
+//! in each dimension, one bit each; the sum of the differences; and the angle. The first pass alone touches every
+//! vector, so that a question does not read all data.
 
 use std::{cmp::Ordering, collections::HashMap, fmt};
 
@@ -16,18 +15,18 @@ use super::wiped::Wiped;
 /// Most dimensions of a vector.
 pub const DIMENSIONS_LIMIT: usize = 8_192;
 
-/// How many of the nearest count as found by meaning.
-// Everything has some nearness: without an end, each memory would be found by meaning.
+/// The number of nearest memories that count as found by meaning.
+// Everything has some nearness: without a limit, each memory would be found by meaning.
 pub(super) const NEAREST: usize = 50;
 
-/// Of how many the differences are compared; among more, sides are first. Of very many it is one in [`ONE_IN`], since
-/// the nearest are among that share.
-// Measured: of the nearest ten 99% are among what is left (docs/recall.md), and a test holds 95%.
+/// The number of vectors whose differences are compared; among more, sides are compared first. Of very many it is one
+/// in [`ONE_IN`], since the nearest are within that share.
+// Measured: 99% of the nearest ten are within the remainder (docs/recall.md), and a test requires 95%.
 const SIDED: usize = 4_096;
 const ONE_IN: usize = 25;
 
-/// Of how many at most the angles are compared.
-// Five times `NEAREST`: the order by sums of differences is not quite that by angles.
+/// The most vectors whose angles are compared.
+// Five times `NEAREST`: the order by sums of differences differs slightly from that by angles.
 const COMPARED: usize = 256;
 
 /// Steps are kept as numbers from 0: this is the middle.
@@ -36,16 +35,16 @@ const MIDDLE: u8 = 128;
 /// How far a step may be from the middle.
 const FAR: f32 = 127.0;
 
-/// How many times as large as a dimension is on average it may be; what is larger is kept as that. It is that with all
-/// texts where a model has such a dimension, and tells none apart.
+/// The largest stored multiple of the average dimension. Some models have a larger dimension in all texts, which does
+/// not distinguish them.
 const LARGEST: f32 = 5.0;
 
-/// What a model of embeddings makes of a text: a direction.
+/// The embedding of a text: a direction.
 pub struct Vector(Wiped<i8>);
 
 impl Vector {
-    /// Of a model's numbers; `None` where they are no direction: none, more than [`DIMENSIONS_LIMIT`], all of them
-    /// 0, or one that is no number.
+    /// From a model's numbers; `None` where they are no direction: none, more than [`DIMENSIONS_LIMIT`], all of them 0,
+    /// or one that is no number.
     pub fn of(values: &[f32]) -> Option<Self> {
         let most = values.iter().fold(0.0_f32, |most, one| most.max(one.abs()));
         let is_direction = (1..=DIMENSIONS_LIMIT).contains(&values.len())
@@ -62,7 +61,7 @@ impl Vector {
         Some(Self(steps))
     }
 
-    /// Of what [`Vector::to_bytes`] gave; `None` where that is no direction.
+    /// From the output of [`Vector::to_bytes`]; `None` where that is no direction.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let is_direction =
             (1..=DIMENSIONS_LIMIT).contains(&bytes.len()) && bytes.iter().any(|byte| *byte != 0);
@@ -82,7 +81,7 @@ impl Vector {
         steps.map(|step| step.cast_unsigned()).collect()
     }
 
-    /// How many numbers it has, at least 1.
+    /// The number of its dimensions, at least 1.
     pub fn dimensions(&self) -> usize {
         self.0.len()
     }
@@ -100,26 +99,26 @@ pub(super) struct IndexVectors {
     dimensions: usize,
     /// Above and below [`MIDDLE`].
     steps: Wiped<u8>,
-    /// The length of each as it is kept, by its place; 0 where the place is empty.
+    /// The stored length of each, by its place; 0 where the place is empty.
     lengths: Wiped<f32>,
     /// By the slot of the memory.
     place_of: HashMap<u32, u32>,
-    /// The slot of each, by its place, so that all are looked at as they lie; those of empty places say nothing.
+    /// The slot of each, by its place, so that all are read in storage order; those of empty places are meaningless.
     slots: Vec<u32>,
     /// Places that are empty again.
     free: Vec<u32>,
     sides: Sides,
 }
 
-/// On which side of the middle of all vectors each of them lies, in each dimension: as the models' vectors have much in
-/// common, the sides of 0 would tell few apart. Empty for as long as there are few.
+/// The side of the middle of all vectors on which each one is, in each dimension. The sides of 0 would distinguish few,
+/// as a model's vectors have much in common. Empty for few vectors.
 #[derive(Default)]
 struct Sides {
     /// A bit a dimension, the same number of words for each place.
     bits: Wiped<u64>,
-    /// The middle of each dimension, when it was looked for last.
+    /// The middle of each dimension, when it was last computed.
     middles: Wiped<u8>,
-    /// At how many places that was.
+    /// The number of places at that time.
     counted_at: usize,
 }
 
@@ -129,7 +128,7 @@ impl Sides {
         self.middles.len().div_ceil(64)
     }
 
-    /// A bit for each dimension of which that is so, given its step and the middle.
+    /// A bit for each dimension: the predicate of its step and the middle.
     fn where_so(&self, steps: &[u8], is_so: impl Fn(u8, u8) -> bool) -> Wiped<u64> {
         let mut bits = Wiped::default();
         let pairs = steps.chunks(64).zip(self.middles.as_slice().chunks(64));
@@ -141,12 +140,12 @@ impl Sides {
         bits
     }
 
-    /// On which sides steps lie.
+    /// The sides of steps.
     fn of(&self, steps: &[u8]) -> Wiped<u64> {
         self.where_so(steps, |step, middle| step > middle)
     }
 
-    /// The half of the dimensions in which steps lie furthest from the middle: near it, a side tells little.
+    /// The half of the dimensions in which steps are furthest from the middle: near it, a side says little.
     fn telling(&self, steps: &[u8]) -> Wiped<u64> {
         let pairs = steps.iter().zip(self.middles.as_slice());
         let mut far = Wiped::default();
@@ -159,7 +158,7 @@ impl Sides {
         self.where_so(steps, |step, middle| step.abs_diff(middle) >= least)
     }
 
-    /// In how many of the dimensions that tell a place lies on another side than what is asked.
+    /// The number of significant dimensions in which a place is on another side than the question.
     fn differing(&self, question_bits: &[u64], telling: &[u64], place: u32) -> u32 {
         let words = question_bits.len();
         let own = &self.bits.as_slice()[place as usize * words..][..words];
@@ -190,8 +189,7 @@ impl IndexVectors {
         self.steps.bytes() + self.lengths.bytes() + sides + places
     }
 
-    /// Makes room for so many more of that number of dimensions, so that none of them is moved to a larger place while
-    /// they are entered.
+    /// Reserves room for more vectors of that number of dimensions, so that none is moved while they are added.
     pub(super) fn make_room(&mut self, more: usize, dimensions: usize) {
         if self.count() == 0 {
             *self = Self {
@@ -203,7 +201,7 @@ impl IndexVectors {
             .make_room(more.saturating_sub(self.free.len()) * self.dimensions);
     }
 
-    /// Enters one; `false` where it has another number of dimensions than those that are there.
+    /// Adds one; `false` where it has another number of dimensions than the present ones.
     pub(super) fn put(&mut self, slot: u32, vector: &Vector) -> bool {
         let given = vector.0.as_slice();
         if self.count() == 0 && self.dimensions != given.len() {
@@ -237,8 +235,8 @@ impl IndexVectors {
         true
     }
 
-    /// Notes on which sides the vector of a place lies; those of all, once there are twice as many as when the middles
-    /// were looked for.
+    /// Stores the sides of the vector of a place; those of all, once the number has doubled since the middles were
+    /// computed.
     fn tell_side(&mut self, place: u32) {
         let places = self.slots.len();
         if places > SIDED.max(self.sides.counted_at * 2) {
@@ -288,7 +286,7 @@ impl IndexVectors {
         &mut self.steps.as_mut_slice()[place as usize * self.dimensions..][..self.dimensions]
     }
 
-    /// Wipes a slot's.
+    /// Wipes the vector of a slot.
     pub(super) fn take(&mut self, slot: u32) {
         if let Some(place) = self.place_of.remove(&slot) {
             self.steps_at_mut(place).fill(0);
@@ -301,7 +299,7 @@ impl IndexVectors {
         }
     }
 
-    /// How near two memories are to each other; `None` where either has no vector.
+    /// The nearness of two memories; `None` where either has no vector.
     pub(super) fn between(&self, one: u32, other: u32) -> Option<f32> {
         let place = |slot| self.place_of.get(&slot).copied();
         let (one, other) = (place(one)?, place(other)?);
@@ -312,14 +310,14 @@ impl IndexVectors {
         ))
     }
 
-    /// Of the angle between steps of that length and those of a place.
+    /// The cosine of the angle between steps of that length and those of a place.
     fn cosine(&self, steps: &[u8], length: f32, place: u32) -> f32 {
         let own = self.lengths.as_slice()[place as usize];
         dot(steps, self.steps_at(place)) as f32 / (length * own)
     }
 
-    /// The nearest of those slots that are admitted, each with the cosine of the angle between the two; nothing
-    /// where `vector` has another number of dimensions.
+    /// The nearest of the admitted slots, each with the cosine of the angle; empty where `vector` has another number of
+    /// dimensions.
     pub(super) fn nearest(&self, vector: &Vector, admits: impl Fn(u32) -> bool) -> Vec<(u32, f32)> {
         self.nearest_among(vector, admits, SIDED)
     }
@@ -345,8 +343,8 @@ impl IndexVectors {
         // As many as there are slots at most.
         let mut compared: Vec<u32> = (0..self.slots.len() as u32).filter(is_wanted).collect();
         let sided = sided.max(compared.len() / ONE_IN);
-        // The sides are told by then: more places are wanted than `SIDED`, and `tell_side` begins with the
-        // first one above it.
+        // The sides are stored by then: there are more places than `SIDED`, and `tell_side` begins with the first one
+        // above it.
         if compared.len() > sided {
             compared = self.on_the_same_side(question, compared, sided);
         }
@@ -378,7 +376,7 @@ impl IndexVectors {
         near
     }
 
-    /// So many of these places, those that lie on the other side of what is asked in the fewest dimensions.
+    /// This many of the places: those on the other side than the question in the fewest dimensions.
     fn on_the_same_side(&self, question: &[u8], places: Vec<u32>, most_places: usize) -> Vec<u32> {
         let (sides, telling) = (self.sides.of(question), self.sides.telling(question));
         let (sides, telling) = (sides.as_slice(), telling.as_slice());
@@ -396,7 +394,7 @@ impl IndexVectors {
             room -= with[most];
             most += 1;
         }
-        // Of those that differ in as many as the last ones, as many as there is room for.
+        // Of those with the limit's number of differences, as many as fit.
         let mut is_among = |dimensions: usize| match dimensions.cmp(&most) {
             Ordering::Less => true,
             Ordering::Equal if room > 0 => {
@@ -416,7 +414,7 @@ fn is_taken((_, length): &(&[u8], &f32)) -> bool {
     **length > 0.0
 }
 
-/// The steps at the length that all vectors of so many dimensions are kept at.
+/// The steps at the common length of all vectors of as many dimensions.
 fn at_one_length(steps: &[i8]) -> Wiped<u8> {
     let squares = steps.iter().map(|step| i32::from(*step) * i32::from(*step));
     let own = (squares.sum::<i32>() as f32).sqrt();
@@ -430,7 +428,7 @@ fn at_one_length(steps: &[i8]) -> Wiped<u8> {
     kept
 }
 
-/// Never 0: of a direction the largest step is kept as at least 25.
+/// Never 0: the largest step of a direction is stored as at least 25.
 fn length_of(steps: &[u8]) -> f32 {
     (dot(steps, steps) as f32).sqrt()
 }
@@ -480,7 +478,7 @@ mod tests {
         }
     }
 
-    /// Of 6,000 vectors such as models make (much in common, some things of two hundred that they are about, and noise), those
+    /// The hits among the nearest ten and fifty of 6,000 typical vectors, of which the sides leave one in 25.
     /// among which one in 25 is left by its sides, as among 100,000: how many of the nearest ten and fifty are found.
     #[test]
     fn spec_2_8_among_the_nearest_by_sides_are_the_nearest_by_angles() {
@@ -551,7 +549,7 @@ mod tests {
         }
         let each = vectors.bytes() / 8_001;
         assert!(each < 384 * 3 / 2 + 100, "{each}");
-        // Whoever says how many there will be gets no more than that.
+        // A caller that announces the number gets exactly that room.
         let mut reserved = IndexVectors::default();
         reserved.make_room(8_000, 384);
         for slot in 0..8_000 {

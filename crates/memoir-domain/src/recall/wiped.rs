@@ -1,8 +1,8 @@
-//! What words are kept in: memory that is overwritten before it is given back, when it grows too.
+//! Storage for text: memory that is overwritten before it is freed, also when it grows.
 
 use zeroize::{DefaultIsZeroes, Zeroize};
 
-/// From how many bytes on a list counts as large.
+/// The bytes from which on a list counts as large.
 // Below it, doubling costs little room and few copies.
 const LARGE: usize = 1 << 20;
 
@@ -26,8 +26,8 @@ impl<T: DefaultIsZeroes> Wiped<T> {
         self.0.extend_from_slice(values);
     }
 
-    /// Moves to a larger place by hand: the one that is left would keep what was in it. What is large already grows by
-    /// a quarter, so that little of it stays empty.
+    /// Moves to a larger place explicitly: a reallocation would leave a copy. A large one grows by a quarter, so that
+    /// little of it stays empty.
     pub(super) fn make_room(&mut self, more: usize) {
         let needed = self.0.len() + more;
         if needed > self.0.capacity() {

@@ -320,8 +320,8 @@ fn replayed(records: &[Record]) -> Replay {
 }
 
 proptest! {
-    /// Whatever is done in whatever order: the records tell of exactly the requests that are there, every
-    /// grant that permits reading is reported once, and nothing is read under any other.
+    /// Any acts in any order: the records contain exactly the requests that exist, every grant that permits reading is
+    /// reported once, and nothing is read under any other.
     #[test]
     fn spec_4_2_the_log_tells_what_became_of_every_request(steps in prop::collection::vec(step(), 1..40)) {
         let mut world = World::with(&["tea", "wool"]);

@@ -128,7 +128,7 @@ fn spec_2_5_an_entry_with_memoir_as_its_source_is_reflected_on() {
         ..entry("A letter came.", world.now)
     };
     let posing = world.save(posing);
-    // What Memoir tells is nothing to reflect on.
+    // Memoir's own entries are nothing to reflect on.
     world.save(NewMemory::journal("A session ended."));
     let asked = ask(&world, 10_000).unwrap();
     assert_eq!(asked.entries, BTreeSet::from([posing]));

@@ -1,4 +1,4 @@
-//! SPEC 4.2: a log that does not fit, and a state that the log does not tell.
+//! SPEC 4.2: a log that does not fit, and a state that the log does not contain.
 
 use memoir_domain::{
     agent::{Agent, Field, Threshold},

@@ -38,7 +38,7 @@ fn spec_4_3_the_active_memories_are_exactly_those_of_the_time() {
         RewindPreview {
             changed: 6,
             returning: 1,
-            // With the two entries that tell of what an administrator did.
+            // With the two entries about acts of an administrator.
             discarded: 3,
             reworded: 0,
             archived: 0,

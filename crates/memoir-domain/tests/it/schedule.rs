@@ -144,10 +144,10 @@ fn spec_3_1_slots_at_the_ends_of_time_are_no_error() {
     }
 }
 
-/// Whether an agent of `mass` tokens with a trigger of 100 is due at `now`, given its last attempt.
+/// Whether an agent of `size` tokens with a trigger of 100 is due at `now`, given its last attempt.
 #[track_caller]
-fn check(mass: usize, attempt: Option<(&str, u64)>, now: &str, expected: Option<Trigger>) {
-    let mut world = World::with(&["x".repeat(mass * 4).as_str()]);
+fn check(size: usize, attempt: Option<(&str, u64)>, now: &str, expected: Option<Trigger>) {
+    let mut world = World::with(&["x".repeat(size * 4).as_str()]);
     world.set(Field::RefinementTriggerTokens, "100");
     world.agent.last_attempt = attempt.map(|(at, core_tokens)| Attempt {
         at: time(at),
@@ -322,7 +322,7 @@ fn spec_3_16_what_somebody_asked_for_or_edited_is_not_tried_again() {
     assert_eq!(retry(&world), None);
 }
 
-/// A session that the provider fails at once.
+/// A session that the provider fails immediately.
 fn fail(world: &mut World, trigger: Trigger) {
     let (agent, session) = begin(world, trigger);
     world.agent = lifecycle::fail(agent, session, "down".to_owned(), world.now).agent;

@@ -96,7 +96,7 @@ fn mark(step: &Step, place: usize, n: usize) -> Step {
     step
 }
 
-/// A word that stands for a number and has no digit, which no summary may add.
+/// A word for a number without a digit, which no summary may add.
 fn word(number: usize) -> String {
     let letters = number
         .to_string()
@@ -184,7 +184,7 @@ fn in_force(log: &[Record]) -> BTreeSet<u64> {
     answers.pop().unwrap()
 }
 
-/// The memories as the records in force tell them by themselves.
+/// The memories as the effective records alone describe them.
 fn told(log: &[Record], in_force: &BTreeSet<u64>) -> BTreeMap<Number, Memory> {
     let mut memories: BTreeMap<Number, Memory> = BTreeMap::new();
     for record in log.iter().filter(|record| in_force.contains(&record.seq)) {
@@ -193,7 +193,7 @@ fn told(log: &[Record], in_force: &BTreeSet<u64>) -> BTreeMap<Number, Memory> {
                 Change::Created(memory) => {
                     memories.insert(memory.number, memory.clone());
                 }
-                // What was given back after it had been unmade has its beginning there.
+                // A restored memory whose beginning had been undone begins there.
                 Change::Altered { before, patch } if !record.action.takes_back() => {
                     let unmade = || before.clone();
                     put_on(memories.entry(before.number).or_insert_with(unmade), patch);
@@ -225,7 +225,7 @@ fn own_marks(log: &[Record], number: Number) -> BTreeSet<String> {
     own.difference(&others).cloned().collect()
 }
 
-/// What the record tells of others than this memory.
+/// The record's changes of other memories than this one.
 fn of_others(body: &RecordBody, number: Number) -> Vec<Change> {
     let changes = body.changes.iter();
     let others = changes.filter(|change| change.number() != number);
@@ -271,7 +271,7 @@ proptest! {
         let standing = in_force(&world.log);
         let all = RecordsInForce::of(&world.log);
         prop_assert_eq!(&all.in_force().collect::<BTreeSet<_>>(), &standing);
-        // Which of the last records are in force can be told without the ones before them.
+        // The last records alone determine which of them are effective.
         for from in [world.log.len() / 3, world.log.len() * 2 / 3] {
             let first = world.log.get(from).map_or(u64::MAX, |record| record.seq);
             let expected: BTreeSet<u64> = standing.range(first..).copied().collect();

@@ -1,10 +1,10 @@
 //! Sessions of one agent each, step by step, with the expected result of every step and the expected final state
 //! (`traces.json`). A test plays the trace whose rule and name make its own name.
 //!
-//! A step has `do` and `expect`; the latter names the fields to compare. `as` gives the number in the response a
-//! label, and `$label` stands for that number. `characters` continues a text to this length. Lists are compared
-//! without order, `created_at` by its beginning, `numbers` are those of `results`. A `status` stands for a refusal:
-//! 404 for a discarded memory, 409 for the others. In `final` a memory without `content` has the text that was saved.
+//! A step has `do` and `expect`; the latter names the fields to compare. `as` gives the number in the response a label,
+//! and `$label` refers to that number. `characters` continues a text to this length. Lists are compared without order,
+//! `created_at` by its beginning, `numbers` are those of `results`. A `status` means a refusal: 404 for a discarded
+//! memory, 409 for the others. In `final` a memory without `content` has the saved text.
 
 use std::collections::BTreeMap;
 

@@ -218,7 +218,7 @@ fn spec_4_3_what_an_administrator_confirmed_conflicts_with_an_undo_by_the_agent(
             (Action::MemoryRestored, false, vec![merged]),
         ]
     );
-    // An administrator can take back what administrators did.
+    // An administrator can undo acts of administrators.
     assert_eq!(world.undo(0, true), Ok(()));
     assert!(world.memory(5).is_active_core() && !world.memory(merged).is_active());
     world.check_replay();
