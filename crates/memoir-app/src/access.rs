@@ -42,7 +42,7 @@ pub struct Principal {
     pub account: AccountId,
     /// The agent; `None` for an administrator of the account.
     pub agent: Option<AgentId>,
-    /// By which token.
+    /// The token that was presented.
     pub token: TokenId,
 }
 
@@ -50,13 +50,13 @@ pub struct Principal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Administrator of an account: sees no content.
+    /// Administrator of an account: reads no content.
     Admin,
-    /// One agent: sees its own content.
+    /// One agent: reads its own content.
     Agent,
 }
 
-/// A token as it is shown: never its secret.
+/// A token without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the wire")]
 pub struct TokenView {
@@ -100,8 +100,7 @@ pub(crate) struct HeldToken {
     pub(crate) open: OpenToken,
 }
 
-/// What of a token stands in the open, which is all of it. Account and agent are those of the key that seals
-/// it.
+/// The open part of a token's document, which is all of it. Account and agent follow from the key that seals it.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct OpenToken {
     /// The SHA-256 of the secret.
@@ -111,20 +110,20 @@ pub(crate) struct OpenToken {
     /// From when on it opens nothing; `None` for never.
     pub(crate) expires_at: Option<Timestamp>,
     revoked_at: Option<Timestamp>,
-    /// What an administrator signed in for; `None` where it was made otherwise.
+    /// The sign-in of an administrator that made it; `None` where it was made otherwise.
     pub(crate) sign_in: Option<TokenSignIn>,
-    /// Of a program that is connected to the agent; the digest is then that of what it is found by, and no token is
-    /// it. `None` for every other token.
+    /// The connection of a program to the agent; the digest is then one by which the row is found, and not that of a
+    /// token. `None` for every other token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) connection: Option<ConnectionDocument>,
 }
 
-/// Who signed in for a token, and with what.
+/// The user and the means of a sign-in.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct TokenSignIn {
     /// The administrator, one of the account.
     pub(crate) user: UserId,
-    /// Of which generation of the administrator's sign-ins it is; those of earlier ones are over.
+    /// The generation of the administrator's sign-ins; earlier ones are invalid.
     pub(crate) generation: u64,
     /// Whether it is the cookie of a browser.
     pub(crate) by_browser: bool,
@@ -134,7 +133,7 @@ impl HeldToken {
     /// The token of a row, unchecked.
     ///
     /// # Errors
-    /// What it says cannot be read, or not all of it says the same.
+    /// It cannot be read, or its parts contradict each other.
     pub(crate) fn read(row: &TokenRow) -> Result<Self> {
         let place = SealedRow::Token(row.id);
         let open: OpenToken = document::read(place, &row.document.open)?;
@@ -149,8 +148,8 @@ impl HeldToken {
         })
     }
 
-    /// Whether it opens something at `now`. A sign-in or a connection that a clock made which has been put back since
-    /// would not end in time, and opens nothing.
+    /// Whether it is valid at `now`. A sign-in or a connection that is dated in the future, since the clock was set
+    /// back, would expire too late and is invalid.
     pub(crate) fn counts(&self, now: Timestamp) -> bool {
         let lasts = self.open.sign_in.is_none() && self.open.connection.is_none();
         let is_believed = lasts || self.open.created_at.is_believed_at(now);
@@ -190,10 +189,10 @@ fn role(agent: Option<AgentId>) -> Role {
     agent.map_or(Role::Admin, |_| Role::Agent)
 }
 
-/// A token that was just made, with its secret: the only time that it is shown.
+/// A new token with its secret, which is shown only this time.
 #[derive(Debug)]
 pub struct TokenWithSecret {
-    /// What is kept of it.
+    /// The stored part.
     pub view: TokenView,
     /// The token itself.
     pub secret: TokenSecret,
@@ -205,17 +204,17 @@ pub struct SignedInUser {
     pub account: Account,
     /// Who it is.
     pub user: UserView,
-    /// What the browser's secret is known by.
+    /// The identifier of the browser's secret.
     pub token: TokenId,
     /// From then on the secret opens nothing.
     pub ends_at: Option<Timestamp>,
-    /// What the forms that are shown to this browser hold.
+    /// The token in the forms of this browser's pages.
     pub form_token: String,
-    /// Of which generation of the user's sign-ins this one is.
+    /// The generation of the user's sign-ins.
     pub(crate) generation: u64,
     /// Of the browser's secret.
     digest: [u8; 32],
-    /// How long the secret counts without being used.
+    /// How long the secret is valid without being used.
     pub(crate) idle_seconds: i64,
 }
 
@@ -241,11 +240,11 @@ impl SignedInUser {
     }
 }
 
-/// Whether an agent may be given a token without being asked.
+/// Whether an agent may be given a token without its consent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provision {
-    /// Only the first one, while the agent is not in use (SPEC 5.5): by an administrator. One that was revoked or is
-    /// over without having been used may be replaced meanwhile.
+    /// Only the first one, by an administrator, while the agent is not in use (SPEC 5.5). One that was revoked or
+    /// expired without having been used may be replaced meanwhile.
     First,
     /// At any time: by the agent itself, or by the owner of the machine.
     Any,
@@ -298,8 +297,8 @@ impl Memoir {
             return Ok(None);
         }
         let is_signed_in = token.open.sign_in.is_some();
-        // The user's row is looked at with every request, so that signing out everywhere counts at
-        // once, in every process, whether or not the rows of the tokens say so yet.
+        // The user's row is read with every request, so that signing out everywhere is effective immediately in every
+        // process, whatever the rows of the tokens contain.
         if !token.counts(now) || is_signed_in && self.user_behind(&token).await?.is_none() {
             return Ok(None);
         }
@@ -315,8 +314,8 @@ impl Memoir {
         now: Timestamp,
     ) -> (Principal, Option<AgentHandle>) {
         let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Kept in memory and written every few seconds: one row for each request would cost more
-        // than most requests do. A process that dies takes the last seconds' uses along.
+        // Kept in memory and written every few seconds: a write per request would cost more than most requests do. A
+        // crash loses the uses of the last seconds.
         uses.insert(row.id, now);
         let principal = Principal {
             account: row.account,
@@ -338,8 +337,7 @@ impl Memoir {
     pub async fn write_uses(&self) -> Result<()> {
         let uses: Vec<(TokenId, Timestamp)> = {
             let mut uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
-            // Taken out, and put back where writing fails: uses that come meanwhile must not wait for the
-            // store.
+            // Removed, and restored where writing fails: concurrent uses must not wait for the store.
             uses.drain().collect()
         };
         if uses.is_empty() {
@@ -349,14 +347,14 @@ impl Memoir {
         if written.is_err() {
             let mut kept = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
             for (token, at) in uses {
-                // Behind what came meanwhile: a later use must not be replaced by the earlier one.
+                // Concurrent uses come first: a later use must not be replaced by an earlier one.
                 kept.entry(token).or_insert(at);
             }
         }
         Ok(written?)
     }
 
-    /// The account that a token lets into, named by its identifier.
+    /// The account of a token, named by its identifier.
     pub fn account_of(&self, principal: &Principal) -> Account {
         Account {
             memoir: self.clone(),
@@ -365,8 +363,8 @@ impl Memoir {
         }
     }
 
-    /// The administrator whose browser presents that secret; `None` where it is not known, is over, or was
-    /// not used for longer than `idle_seconds`. Its use is noted.
+    /// The administrator whose browser presents that secret; `None` where it is unknown, has expired, or was not used
+    /// for longer than `idle_seconds`. Its use is noted.
     ///
     /// # Errors
     /// The store fails.
@@ -418,7 +416,7 @@ impl Memoir {
         }))
     }
 
-    /// What is kept of a browser's secret that counts now.
+    /// The token of a browser's secret that is valid now.
     async fn browser_token(
         &self,
         digest: &[u8; 32],
@@ -434,7 +432,7 @@ impl Memoir {
         }))
     }
 
-    /// When the token was last used; when it was made, where it never was.
+    /// When the token was last used; its creation where it never was.
     pub(crate) fn last_use(&self, token: &HeldToken) -> Timestamp {
         let uses = self.uses.0.lock().unwrap_or_else(PoisonError::into_inner);
         let noted = uses.get(&token.id).copied();
@@ -455,8 +453,8 @@ impl Memoir {
         &self,
         row: &TokenRow,
     ) -> Result<Option<(HeldToken, AgentKey)>> {
-        // The row says whose key is to open it, and the seal is bound to that: a row whose agent
-        // was changed by hand is opened with the other agent's key, and does not open.
+        // The row names the agent whose key opens it, and the seal is bound to that: with another agent's key it does
+        // not open.
         let key = match row.agent {
             None => Some(self.account_key(row.account).await?),
             Some(agent) => {
@@ -500,8 +498,7 @@ impl Memoir {
             Some(agent) => {
                 let agent = self.handle(AgentScope { account, agent });
                 match agent.note_end(&row, actor).await {
-                    // Of an agent that is gone, nothing but the token is left to be closed; with its key went
-                    // every seal.
+                    // Of an erased agent, only the token is left to be closed; its seals went with its key.
                     Err(Error::Erased { .. }) => {
                         let left = document::unsealed(token.version, &token.open)?;
                         self.store.put_token(&token.row_with(left)).await?;
@@ -513,13 +510,13 @@ impl Memoir {
         Ok(token.into())
     }
 
-    /// What seals with that key.
+    /// A sealer with that key.
     pub(crate) fn sealer<'a>(&'a self, key: &'a AgentKey) -> Sealer<'a> {
         let random = self.random.as_ref();
         Sealer { key, random }
     }
 
-    /// What sealing something takes.
+    /// A new nonce for a seal.
     pub(crate) fn nonce(&self) -> Result<Nonce> {
         let mut nonce = [0; 24];
         self.random.fill(&mut nonce)?;
@@ -617,12 +614,11 @@ impl Account {
 }
 
 impl AgentHandle {
-    /// Makes a token for the agent; it is on the record of the agent. Where only the first one may be made
-    /// and the agent is in use, it takes the agent's leave, which is used up: then the token ends no
-    /// later than the agent allowed.
+    /// Makes a token for the agent, with a record. Unless an administrator may make the first one (SPEC 5.5), it uses
+    /// up a grant of the agent, and expires no later than the grant allows.
     ///
     /// # Errors
-    /// [`Error::ConsentNeeded`] without that leave;
+    /// [`Error::ConsentNeeded`] without that grant;
     /// `expires_at` is in the past; the store fails.
     pub async fn create_token(
         &self,
@@ -659,7 +655,7 @@ impl AgentHandle {
         self.memoir.revoke(row, actor).await
     }
 
-    /// Writes a new token of the agent with its record, under that condition. Gives it as it was written.
+    /// Writes a new token of the agent with its record, under that condition. Returns it as written.
     pub(crate) async fn note_token(
         &self,
         token: HeldToken,
@@ -704,7 +700,7 @@ impl AgentHandle {
         .await
     }
 
-    /// A token, to be written beside what was decided about it.
+    /// A token to be written with the decision about it.
     fn with_token(
         &self,
         base: &Base,
@@ -722,7 +718,7 @@ impl AgentHandle {
     /// Revokes a token of the agent with its record, unless it was revoked before. Returns it as written.
     async fn note_end(&self, row: &TokenRow, actor: &Actor) -> Result<HeldToken> {
         self.decide_reading(&AgentQuery::default(), |loaded, now| async move {
-            // After the agent: what a program exchanged meanwhile is a later version of the row.
+            // After the agent: an exchange by a program meanwhile is a later version of the row.
             let row = self.memoir.store.token(&row.columns.digest).await?;
             // It was found a moment ago, and tokens are removed only with their agent: reading again shows which.
             let row = row.ok_or(CONFLICT)?;
@@ -740,7 +736,7 @@ impl AgentHandle {
     }
 }
 
-/// The one that ends first; one that never ends is later than any other.
+/// The earlier of two expiries; `None` means never.
 fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
     one.into_iter().chain(other).min()
 }
@@ -750,7 +746,7 @@ fn views(rows: &[TokenRow]) -> Result<Vec<TokenView>> {
     read.collect()
 }
 
-/// A mark that there is a time, and its microseconds.
+/// A byte that marks a time, and its microseconds.
 pub(crate) fn time_bytes(time: Timestamp) -> [u8; 9] {
     let mut bytes = [1; 9];
     bytes[1..].copy_from_slice(&time.microseconds().to_be_bytes());

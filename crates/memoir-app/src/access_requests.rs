@@ -1,5 +1,5 @@
-//! Asking an agent to be let in, its answer, and the end of what it allowed (SPEC 5.2, 5.5, 4.4). What is
-//! shown meanwhile is in `shown/`.
+//! Access requests to an agent, its decisions, and the end of its grants (SPEC 5.2, 5.5, 4.4). Reading under a grant is
+//! in `shown/`.
 
 use std::{
     collections::HashMap,
@@ -34,9 +34,9 @@ pub(crate) struct GrantsInUse(Arc<Mutex<HashMap<AccessRequestId, GrantInUse>>>);
 struct GrantInUse {
     /// By the monotonic clock.
     deadline: Duration,
-    /// The first record of the log that was not looked at.
+    /// The first record of the log that was not read.
     next_seq: u64,
-    /// The latest time among those that were.
+    /// The latest time of those that were.
     latest: Timestamp,
 }
 
@@ -46,7 +46,7 @@ impl GrantsInUse {
         grants_in_use.get(&id).copied()
     }
 
-    /// Notes what was seen, beside what others of this process saw meanwhile. A deadline never moves back.
+    /// Merges a reading with those of other tasks of this process. A deadline never moves back.
     fn note(&self, id: AccessRequestId, seen: GrantInUse) -> GrantInUse {
         let mut grants_in_use = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = grants_in_use.entry(id).or_insert(seen);
@@ -93,8 +93,8 @@ impl AgentHandle {
         .await
     }
 
-    /// Asks the agent whether its words may be sent to the server of embeddings that is configured; which one that
-    /// is, is said before the purpose.
+    /// Requests the agent's consent to send its text to the configured server of embeddings, which is named before the
+    /// purpose.
     ///
     /// # Errors
     /// As for [`AgentHandle::request_access`]; none is configured, or it is on this machine.
@@ -112,7 +112,7 @@ impl AgentHandle {
             return Err(Invalid::new("embeddings", problem).into());
         }
         let (model, address) = (embedder.name().as_str(), embedder.address());
-        // Before what the administrator writes, so that nothing of it can pass for this.
+        // Before the administrator's text, which so cannot imitate it.
         let introduction = format!("They go to `{model}` at {address}. ");
         let purpose = parse_text("purpose", purpose.expose(), access::PURPOSE_LIMIT)?;
         let draft = AccessDraft {
@@ -124,15 +124,14 @@ impl AgentHandle {
         self.request_access(&draft, actor).await
     }
 
-    /// The requests that were made of the agent: all that are open, and all that it answered.
+    /// The requests to the agent: all open ones, and all that it decided.
     async fn earlier_requests(&self, loaded: &Loaded) -> Result<Vec<AccessRequest>> {
         /// Requests that are read at a time.
         const AT_ONCE: u32 = 100;
         let (store, key) = (&self.memoir.store, loaded.base.key());
         let mut earlier: Vec<AccessRequest> = Vec::new();
         let mut before = None;
-        // To the first one ever made: behind any number, a no could be hidden by asking for something else and
-        // taking it back so many times.
+        // All of them: with any limit, a refusal could be hidden by making and revoking that many other requests.
         loop {
             let rows = store.access_page(self.scope, before, AT_ONCE).await?;
             let Some(last) = rows.last() else {
@@ -148,8 +147,8 @@ impl AgentHandle {
         }
     }
 
-    /// The requests that wait for the agent's answer and those that it has granted and that are not over,
-    /// oldest first, without what the agent said to them: who wants in, and who is in.
+    /// The requests that wait for the agent's decision and its unexpired grants, oldest first, without the agent's
+    /// text.
     ///
     /// # Errors
     /// The store fails.
@@ -165,8 +164,7 @@ impl AgentHandle {
         Ok(facts)
     }
 
-    /// How long a grant can still be used, by the clock that leaves it less; nothing for a request that is
-    /// not granted.
+    /// How long a grant can still be used, by the stricter clock; zero for a request that is not granted.
     pub fn access_time_left(&self, request: &AccessRequestFacts) -> Duration {
         if request.state != AccessState::Granted {
             return Duration::ZERO;
@@ -224,8 +222,8 @@ impl AgentHandle {
             .await
     }
 
-    /// As [`AgentHandle::answer_access`], where asking the agent's model used so much. A no ends whatever else
-    /// waits that asks for as much.
+    /// As [`AgentHandle::answer_access`], with the usage of the agent's model. A refusal ends all waiting requests for
+    /// as much.
     pub(crate) async fn answer_access_for(
         &self,
         id: AccessRequestId,
@@ -271,13 +269,13 @@ impl AgentHandle {
             })
             .await?;
         }
-        // After the no is written: where the process dies in between, the others go on waiting, and are
-        // answered by themselves.
+        // After the refusal is written: if the process dies in between, the others go on waiting, and are decided
+        // separately.
         if !is_granted {
             self.end_alike(request.kind).await?;
         }
         let request = self.end_if_over(id).await?;
-        // Only the agent can answer, so `actor` is the agent and may see its own words.
+        // Only the agent can decide, so `actor` is the agent and may read its own text.
         let mut shown = ShownAccessRequest::with_words(&self.name, request);
         shown.words.summaries = summaries;
         shown.words.transcript = transcript;
@@ -290,11 +288,11 @@ impl AgentHandle {
         Ok(access::repeats_a_sentence(reason, &loaded.memories))
     }
 
-    /// Takes a request back, answered or not: the agent can, and any administrator. One that is over stays
-    /// as it is. With the leave to send words to a server of embeddings goes what that has made of them.
+    /// Revokes a request, decided or not: the agent can, and any administrator. One that has ended stays as it is. With
+    /// the consent to send text to a server of embeddings, its vectors are deleted.
     ///
     /// # Errors
-    /// The agent has no such request; what it asks for has been done; the store fails.
+    /// The agent has no such request; its purpose has been carried out; the store fails.
     pub async fn revoke_access(
         &self,
         id: AccessRequestId,
@@ -323,7 +321,7 @@ impl AgentHandle {
         row.map(|row| row.id).ok_or_else(unknown)
     }
 
-    /// Decides about a request that is not over, or was over before. A decision of `None` writes nothing.
+    /// Decides about a request that has not ended, or had ended before. A decision of `None` writes nothing.
     async fn decide_access(
         &self,
         id: AccessRequestId,
@@ -354,13 +352,12 @@ impl AgentHandle {
         let row = self.memoir.store.access_request(self.scope, id).await?;
         let row = row.ok_or_else(|| Error::NoAccessRequest(id.to_string()))?;
         let request = codec::access_request(loaded.base.key(), &row)?;
-        // Ending it is a decision of its own, which moved the version: what was loaded is out of
-        // date either way.
+        // Ending it is a decision of its own, which increased the version: the loaded state is outdated either way.
         let now = self.live(&loaded, &request).await?.ok_or(CONFLICT)?;
         Ok((loaded, request, now))
     }
 
-    /// The time, where the request is not over by now; it is ended otherwise.
+    /// The time, where the request has not expired; it is ended otherwise.
     pub(crate) async fn live(
         &self,
         loaded: &Loaded,
@@ -408,8 +405,8 @@ impl AgentHandle {
         };
         let grants_in_use = &self.memoir.grants_in_use;
         let known = grants_in_use.get(request.id);
-        // Records that this process has looked at need not be read again for every page that is
-        // shown: the log only grows, and whether a record was changed is for verifying to find.
+        // Records that this process has read need not be read again for every page: the log only grows, and
+        // verification detects changed records.
         let first = known.map_or(answered_seq, |watch| watch.next_seq);
         let mut latest = known.map_or(Timestamp::MIN, |watch| watch.latest);
         for row in self.log_from(first, loaded).await? {
@@ -419,8 +416,8 @@ impl AgentHandle {
             let is_grant = is_own && record.action == Action::AccessGranted;
             let is_end =
                 is_own && matches!(record.action, Action::AccessRevoked | Action::AccessExpired);
-            // The log is chained and the request's row is not: a row that was put back from before
-            // its revocation opens by its seal, and is found here.
+            // The log is chained and the request's row is not: a row that was put back from before its revocation opens
+            // by its seal, and is detected here.
             if is_end || (record.seq == answered_seq) != is_grant {
                 return Err(Error::Inconsistent(format!(
                     "table `access_requests`, row {}: record {} contradicts it: the row was put back",
@@ -497,7 +494,7 @@ impl AgentHandle {
                 (AccessKind::Connection { client }, Some(recipient)) if client == recipient => None,
                 _ => continue,
             };
-            // Leave is given to who asked for it: another administrator cannot use it up.
+            // A grant is for the administrator who requested it: another one cannot use it up.
             if request.state != AccessState::Granted || request.asked_by != *actor {
                 continue;
             }
@@ -513,14 +510,14 @@ impl AgentHandle {
         Ok(Some(None))
     }
 
-    /// The request, which is ended where its time is over.
+    /// The request, which is ended where it has expired.
     pub(crate) async fn end_if_over(&self, id: AccessRequestId) -> Result<AccessRequest> {
         let query = AgentQuery::default();
         let (_, request, _) = again(|| self.load_access(id, &query)).await?;
         Ok(request)
     }
 
-    /// Ends the requests that wait and ask for as much as one that the agent has said no to.
+    /// Ends the waiting requests for as much as one that the agent refused.
     async fn end_alike(&self, refused: AccessKind) -> Result<()> {
         for row in self.memoir.store.open_requests(self.scope).await? {
             self.decide_access(row.id, |loaded, request, now| {
@@ -535,7 +532,7 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// Ends those of the agent's requests whose time is over; how many of those it had open are so.
+    /// Ends the agent's expired requests; returns their number.
     pub(crate) async fn end_overdue(&self) -> Result<usize> {
         let open = self.memoir.store.open_requests(self.scope).await?;
         let mut ended = 0;
@@ -547,7 +544,7 @@ impl AgentHandle {
     }
 }
 
-/// What is to be loaded so that a request can be judged.
+/// The query for judging a request.
 fn query_for(kind: AccessKind) -> AgentQuery {
     match kind {
         AccessKind::Shred { number, .. } => memory_query(Selection::Numbers(vec![number])),
@@ -561,7 +558,7 @@ fn query_for(kind: AccessKind) -> AgentQuery {
     }
 }
 
-/// That there is what is asked for.
+/// Checks that the object of the request exists.
 fn check_object(kind: AccessKind, loaded: &Loaded, now: Timestamp) -> Result<()> {
     match kind {
         AccessKind::Shred { number, .. } => {
@@ -590,9 +587,9 @@ fn check_object(kind: AccessKind, loaded: &Loaded, now: Timestamp) -> Result<()>
 
 /// A grant of the agent to make one more token of it.
 pub(crate) struct TokenLeave {
-    /// When that token ends at the latest; `None` for never.
+    /// The latest expiry of the token; `None` for never.
     pub(crate) expires_at: Option<Timestamp>,
-    /// What uses it up.
+    /// The decision that uses it up.
     pub(crate) decision: Decision,
 }
 
@@ -601,7 +598,7 @@ pub(crate) struct TokenLeave {
 pub(crate) struct Consent {
     pub(crate) request: AccessRequestId,
     pub(crate) reason: Option<PrivateText>,
-    /// What asking its model used.
+    /// The usage of the agent's model.
     pub(crate) usage: Usage,
     pub(crate) actor: Actor,
 }
@@ -644,8 +641,8 @@ impl Account {
 }
 
 impl Memoir {
-    /// Ends the requests of all accounts whose time is over, answered or not; how many that were. An agent
-    /// whose requests cannot be ended is passed over, and told of in the log of the process.
+    /// Ends the expired requests of all accounts, decided or not; returns their number. An agent whose requests cannot
+    /// be ended is skipped and reported in the log of the process.
     ///
     /// # Errors
     /// The store fails.

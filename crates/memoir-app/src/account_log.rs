@@ -33,12 +33,12 @@ use crate::{
     users::{self, User},
 };
 
-/// How often signing in failed since it last succeeded, by user.
+/// Failed sign-ins since the last success, by user.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Failures(Arc<Mutex<HashMap<UserId, u64>>>);
 
 impl Failures {
-    /// One more. How many that are, where it is to be told.
+    /// Adds one. Returns the count where it is to be recorded.
     fn add(&self, user: UserId) -> Option<u64> {
         const FIRST_REPORTED: u64 = 10;
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +49,7 @@ impl Failures {
         Some(*count).filter(|count| is_round && *count >= FIRST_REPORTED)
     }
 
-    /// How many there were, which count no more.
+    /// Resets and returns the count.
     fn take(&self, user: UserId) -> u64 {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.remove(&user).unwrap_or_default()
@@ -65,8 +65,8 @@ impl Account {
         }
     }
 
-    /// The records of the account's own log, oldest first. They hold no agent's words; the names in them are those
-    /// of accounts and administrators.
+    /// The records of the account's own log, oldest first. They hold no agent's text; the names in them are those of
+    /// accounts and administrators.
     ///
     /// # Errors
     /// The store or the key store fails.
@@ -79,7 +79,7 @@ impl Account {
         }
     }
 
-    /// The end of the log, to be gone on with. It is begun where there is none.
+    /// The end of the log, to be continued. It is begun where there is none.
     async fn load_log(&self) -> Result<Loaded> {
         let log = self.log();
         match log.load(&AgentQuery::default()).await {
@@ -106,7 +106,7 @@ impl Account {
         }
     }
 
-    /// Puts on the record what happened, with the administrators' tokens that are others with it.
+    /// Records an event, with the administrators' tokens that it changes.
     pub(crate) async fn record(&self, note: &Note<'_>, tokens: &[TokenRow]) -> Result<()> {
         again(|| async {
             let loaded = self.load_log().await?;
@@ -121,8 +121,7 @@ impl Account {
         .await
     }
 
-    /// What puts on the record what happens to a user, to be written with the user's row, and the place of that
-    /// record.
+    /// The commit that records an event of a user, to be written with the user's row, and the place of that record.
     pub(crate) async fn telling(&self, note: &Note<'_>) -> Result<(Commit, u64)> {
         let memoir = &self.memoir;
         let loaded = self.load_log().await?;
@@ -152,7 +151,7 @@ impl Account {
         self.record(&note, &[]).await
     }
 
-    /// How many attempts to sign in failed before one that succeeds.
+    /// The failed sign-ins before a success.
     pub(crate) fn take_failures(&self, user: UserId) -> u64 {
         self.memoir.failures.take(user)
     }
@@ -177,8 +176,7 @@ impl Account {
         Ok(is_put_back)
     }
 
-    /// Closes the installation, or opens it, and puts it on the record: whether agents' words are shown on this
-    /// machine to the agents only.
+    /// Closes or opens the installation, with a record: whether only the agents read their text on this machine.
     ///
     /// # Errors
     /// The store or the key store fails.
@@ -192,8 +190,8 @@ impl Account {
             is_closed,
             changed_at: self.memoir.now(),
         };
-        // In either order it is closed where only one of the two is done, and `Memoir::finish` puts that on the record.
-        // Nothing is opened without a record.
+        // Both orders leave it closed if only one step is done, and `Memoir::finish` adds the record. Nothing is opened
+        // without a record.
         if is_closed {
             self.memoir.keys.set_closing(closing).await?;
             return self.record(&note, &[]).await;
@@ -242,7 +240,7 @@ impl Memoir {
             last = last
                 .into_iter()
                 // Administrators of any account can close and open the installation, so the newest record of all
-                // accounts counts.
+                // accounts decides.
                 .chain(rows)
                 .max_by_key(|row| row.recorded_at);
         }
@@ -265,7 +263,7 @@ impl Memoir {
         account.record(&note, &[]).await
     }
 
-    /// Writes down that the installation is closed, where it ever had an administrator and nothing was written yet.
+    /// Marks the installation as closed, where it ever had an administrator and is not marked yet.
     pub(crate) async fn close_where_unsaid(&self) -> Result<()> {
         if self.keys.closing().await?.is_some() || !self.ever_had_users().await? {
             return Ok(());
@@ -290,7 +288,7 @@ impl Memoir {
             let found = self.store.snapshot(scope, &AgentQuery::default()).await?;
             Ok::<_, Error>(found.map(|found| found.agent.document.version))
         };
-        // The rows are read one after the other, and a change in between would look like a misfit. The version shows
+        // The rows are read one after the other, and a change in between would look like a mismatch. The version shows
         // whether there was one.
         again(|| async {
             let before = version().await?;
@@ -307,12 +305,12 @@ impl Memoir {
 /// The state of one user or token according to the log.
 #[derive(Default)]
 struct LoggedState {
-    /// The last record of it.
+    /// Its last record.
     seq: u64,
     /// The version of the row with that record.
     version: u64,
     is_over: bool,
-    /// A record whose version is no later one than that before it.
+    /// A record with a version not later than the one before.
     turned_back: Option<u64>,
 }
 
@@ -328,8 +326,8 @@ impl Account {
         Ok(misfits)
     }
 
-    /// The account's name, which its first record holds: two accounts' names could be exchanged. And the name by
-    /// which it is found: another one would hide the account, or show another in its place.
+    /// Compares the account's name with its first record, since two accounts' names could be exchanged, and the folded
+    /// name by which it is found: a wrong one would hide the account, or replace another.
     async fn hold_name(
         &self,
         scope: AgentScope,
@@ -345,7 +343,7 @@ impl Account {
         let (Some(first), Some(key)) = (first, self.memoir.keys.of(scope).await?) else {
             return Ok(());
         };
-        // One that cannot be opened is named with the log itself.
+        // Verifying the log itself reports one that cannot be opened.
         let Ok(record) = codec::record(Some(&key), first.clone()) else {
             return Ok(());
         };
@@ -402,7 +400,7 @@ impl Account {
         }
         for row in store.users(self.id).await? {
             let id = row.id.to_string();
-            // One that was made before there was a log has no place in it.
+            // One from before there was a log has no place in it.
             let is_placed = users::open(&key, &row).is_ok_and(|user| user.open.seq > 0);
             if is_placed && !logged.contains_key(&id) {
                 problem(None, &id, "is in no record: the log was cut off");

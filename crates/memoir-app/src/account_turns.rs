@@ -1,27 +1,26 @@
-//! Accounts take turns, so that a thousand jobs of one keep another's waiting for one of them at most.
+//! Accounts take turns, so that a thousand jobs of one delay another's by at most one job.
 
 use std::collections::HashMap;
 
 use memoir_domain::AccountId;
 
-/// After how many further turns it is forgotten when an account had its last one.
-// An account that was forgotten counts as one that never had a turn and comes first once, which no
-// other account notices among so many.
+/// After how many further turns an account's last one is forgotten.
+// A forgotten account counts as one that never had a turn and comes first once, which is negligible among so many.
 const REMEMBERED: u64 = 100_000;
-/// How often what is forgotten is cleared away, in turns.
+/// How often forgotten turns are removed, in turns.
 const CLEARED_EVERY: u64 = 10_000;
 
 /// The order in which accounts had their turns in this process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AccountTurns {
-    /// The turn that each account had last.
+    /// The last turn of each account.
     last: HashMap<AccountId, u64>,
     /// Turns taken so far.
     count: u64,
 }
 
 impl AccountTurns {
-    /// Which turn the account had last; 0 where it had none.
+    /// The account's last turn; 0 where it had none.
     pub(crate) fn last(&self, account: AccountId) -> u64 {
         self.last.get(&account).copied().unwrap_or(0)
     }

@@ -24,7 +24,7 @@ impl Memoir {
     /// # Errors
     /// The name is not allowed, or is taken; the store or the key store fails.
     pub async fn create_account(&self, name: &str, actor: &Actor) -> Result<AccountView> {
-        // Where the process dies between these two steps, the next record of the account begins the log (`load_log`).
+        // If the process dies between these two steps, the next record of the account begins the log (`load_log`).
         let made = self.new_account(name).await?;
         self.account_at(made.id).begin_log(actor).await?;
         Ok(made)
@@ -63,7 +63,7 @@ impl Memoir {
         let mut row = self.store.account_named(&folded).await?;
         if row.is_none() && folded == DEFAULT_ACCOUNT {
             match self.new_account(DEFAULT_ACCOUNT).await {
-                // Another process may have made it in the same moment.
+                // Another process may have made it meanwhile.
                 Ok(_) | Err(Error::NameTaken(_)) => row = self.store.account_named(&folded).await?,
                 Err(error) => return Err(error),
             }

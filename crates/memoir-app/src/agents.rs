@@ -35,7 +35,7 @@ impl Account {
         Ok(created)
     }
 
-    /// Writes an agent that is new, under a key of its own.
+    /// Writes a new agent, under a key of its own.
     pub(crate) async fn make(
         &self,
         decision: Decision,
@@ -59,7 +59,7 @@ impl Account {
             account: self.id,
             agent: decision.agent.id,
         };
-        // The key first: what is sealed must be readable from the first moment on.
+        // The key first: sealed data must be readable from the beginning.
         let key = memoir.keys.create(scope, memoir.now()).await?;
         let base = codec::Base::new(key);
         let counted = crate::metrics::Counted::of(&decision);
@@ -71,14 +71,14 @@ impl Account {
             memoir.time_zone(),
         )?;
         memoir.keys.check_there()?;
-        // Where it is not written, the key remains and opens nothing: its agent's identifier is never used again.
+        // If it is not written, the key remains and opens nothing: its agent's identifier is never used again.
         match memoir.write(commit, counted).await {
             Err(Error::Store(memoir_store::Error::NameTaken)) => Err(Error::NameTaken(name)),
             other => other,
         }
     }
 
-    /// One page of the account's agents, by name: those whose name comes after. Without their prompts.
+    /// One page of the account's agents by name, from after `after` on, without their prompts.
     ///
     /// # Errors
     /// The store fails.
@@ -105,8 +105,8 @@ impl Account {
             .collect()
     }
 
-    /// The agent of that identifier, or of that name, whatever the case. An agent can name itself: no name is taken for
-    /// another agent's identifier.
+    /// The agent of that identifier, or of that name, in any case. An agent can choose its name, so an identifier takes
+    /// precedence over a name.
     ///
     /// # Errors
     /// [`Error::NoAgent`].
@@ -135,7 +135,7 @@ impl Account {
         ))
     }
 
-    /// The agent that a session belongs to.
+    /// The agent of a session.
     ///
     /// # Errors
     /// [`Error::NoSession`], for a session of another account too.
@@ -165,7 +165,7 @@ impl Account {
 }
 
 impl AgentHandle {
-    /// The session of that identifier, which is the agent's.
+    /// The identifier of a session, checked to be the agent's.
     ///
     /// # Errors
     /// [`Error::NoSession`], for a session of another agent too.
@@ -242,7 +242,7 @@ pub(crate) fn placeholder_warnings(assignments: &[Assignment<'_>]) -> Vec<Privat
     odd.collect()
 }
 
-/// Everything that is wrong with settings by themselves, in the order given. Whether a name is free is not checked.
+/// All errors of the settings themselves, in the order given. Whether a name is free is not checked.
 pub fn check_settings(assignments: &[Assignment<'_>]) -> Vec<Invalid> {
     let wrong = assignments.iter().filter_map(|&(field, value)| {
         let (mut name, mut settings) = (String::new(), Settings::default());
@@ -258,7 +258,7 @@ fn check_model(assignments: &[Assignment<'_>]) -> Result<(), Invalid> {
     models(assignments).try_for_each(|name| name.map(drop))
 }
 
-/// That the providers of the models that are set exist. Where no provider is known, any is accepted.
+/// Checks that the providers of the models exist. Where no provider is known, any is accepted.
 fn check_providers(memoir: &Memoir, assignments: &[Assignment<'_>]) -> Result<(), Invalid> {
     // Tests and tools connect models that are not listed; then only the form of the name can be checked.
     let known = memoir.providers();

@@ -1,12 +1,11 @@
 //! A whole agent in one sealed file, for another installation.
 //!
-//! The file holds memories, settings, sessions and the whole log, under a passphrase. It is checked to be
-//! all of one piece before it is written and before it is taken in.
+//! The file holds memories, settings, sessions and the whole log, under a passphrase. Its consistency is checked before
+//! it is written and before it is imported.
 //!
-//! It is the agent as plain data (`adopt::ArchivedAgent`), sealed in chunks (Argon2id, XChaCha20-Poly1305); all
-//! its records are replayed to check it. The new installation gives agent and sessions identifiers of its
-//! own, seals everything under a new key, chains the records anew, and adds one that holds the hash that the
-//! chain ended with where it came from.
+//! It is the agent as plain data (`adopt::ArchivedAgent`), sealed in chunks (Argon2id, XChaCha20-Poly1305); all its
+//! records are replayed to check it. The new installation gives agent and sessions new identifiers, seals everything
+//! under a new key, chains the records anew, and adds one with the last hash of the old chain.
 
 use std::collections::BTreeMap;
 
@@ -25,10 +24,9 @@ use crate::{
 /// The form that this version writes.
 const VERSION: u32 = 1;
 
-/// What is sealed.
+/// The sealed contents.
 #[derive(Serialize, Deserialize)]
-// An archive of a later version may have fields that this version does not know; without this it would be taken in
-// without them.
+// An archive of a later version may have unknown fields; without this they would be dropped silently.
 #[serde(deny_unknown_fields)]
 struct ArchiveContents {
     version: u32,
@@ -40,7 +38,7 @@ impl OwnAgent {
     /// The agent as a sealed archive.
     ///
     /// # Errors
-    /// A session is running; what is stored does not fit the log; the store fails.
+    /// A session is running; the stored data does not match the log; the store fails.
     pub async fn archive(&self, passphrase: Passphrase) -> Result<Vec<u8>> {
         let contents = self.decide_again(|| async {
             let loaded = self
@@ -71,8 +69,7 @@ impl OwnAgent {
                 contents.rehearsals.extend(rehearsal);
                 contents.traveller.sessions.push(session);
             }
-            // Before it is sealed: what does not fit here would only be found where it cannot be mended any
-            // more.
+            // Before it is sealed: a later check could not repair an inconsistency.
             contents.traveller.check()?;
             Ok(contents)
         });
@@ -81,7 +78,7 @@ impl OwnAgent {
     }
 }
 
-/// The key of a passphrase takes a second and much memory to make, on purpose.
+/// Deriving the key from a passphrase takes a second and much memory, on purpose.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
@@ -108,7 +105,7 @@ impl ArchiveContents {
             version: u32,
         }
         let plain = memoir_vault::archive::open(passphrase, sealed)?;
-        // The parser's own message may quote what it read.
+        // The parser's own message may quote the contents.
         let unreadable =
             |_| Error::Inconsistent("the archive's contents cannot be read".to_owned());
         // Read separately and first: contents of a later format would fail as unreadable, without the hint that a newer
@@ -122,11 +119,10 @@ impl ArchiveContents {
 }
 
 impl Account {
-    /// Takes an agent in from an archive, as a new agent of this account under `name`, or under the name
-    /// that it had.
+    /// Imports an agent from an archive, as a new agent of this account under `name`, or under its former name.
     ///
     /// # Errors
-    /// The passphrase does not open it, or it was changed; it is not all of one piece; the name is taken.
+    /// The passphrase does not open it, or it was changed; it is inconsistent; the name is taken.
     pub async fn adopt(
         &self,
         sealed: Vec<u8>,
@@ -140,7 +136,7 @@ impl Account {
             ..
         } = blocking(move || ArchiveContents::open(&passphrase, &sealed)).await?;
         let ids = self.memoir.ids();
-        // Sessions get new identifiers: the same archive may be taken in twice, or into the installation that it came
+        // Sessions get new identifiers: the same archive may be imported twice, or into the installation that it came
         // from.
         let renamed = traveller
             .sessions

@@ -31,30 +31,30 @@ use crate::{
     sessions::room,
 };
 
-/// How long a model may take to answer, waits for a provider that fails and a second question included.
-// A claim lasts a minute longer, so that the answer can be written before another process may ask.
+/// The time for a model's response, including retries of the provider and a second question.
+// A lease lasts a minute longer, so that the decision can be written before another process may ask.
 const ANSWER_TIME: Duration = Duration::from_secs(QuestionClaim::SECONDS as u64 - 60);
-/// How long a request for an agent that no model speaks for is not looked at again.
-// Such an agent may be given a model meanwhile; each look reads it.
+/// How long a request to an agent without a usable model is not read again.
+// Such an agent may be given a model meanwhile; each read checks it.
 const LOOKED_AT_AGAIN: Duration = Duration::from_secs(180);
-/// Models that are asked at the same time.
+/// Models that are asked in parallel.
 const AT_ONCE: usize = 4;
 
-/// What came of asking an agent's model.
+/// The outcome of asking an agent's model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AskOutcome {
-    /// It answered, or the request was over before.
+    /// It decided, or the request had ended before.
     Answered,
-    /// No model speaks for the agent: it has none, or one that only follows rules. Its client answers.
+    /// The agent has no model, or one that only follows rules. Its client decides.
     NotByModel,
-    /// It is being asked already, about this or about something else, or was not long ago. A later call asks it.
+    /// It is being asked already, about this or another request, or was asked recently. A later call asks it.
     AskedAlready,
-    /// It has given no answer, or its answer could not be carried out, for now. Says why, in no words of the
-    /// agent's.
+    /// It gave no answer, or its decision could not be carried out, for now. Holds the reason, without text of the
+    /// agent.
     Failed(String),
 }
 
-/// When which requests are looked at again, by the monotonic clock: nothing comes of it earlier.
+/// When which requests are read again, by the monotonic clock: an earlier attempt is useless.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AskingWaits(Arc<Mutex<HashMap<AccessRequestId, Duration>>>);
 
@@ -69,7 +69,7 @@ impl AskingWaits {
         waits.insert(id, until);
     }
 
-    /// Keeps those that still wait for an answer.
+    /// Keeps those that still wait for a decision.
     fn keep(&self, waiting: &[AccessRequestId]) {
         let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waits.retain(|id, _| waiting.contains(id));
@@ -78,7 +78,7 @@ impl AskingWaits {
 
 /// Whether a model is to be asked about a request.
 enum QuestionTurn {
-    /// By this process, and no other one meanwhile.
+    /// Yes, by this process alone.
     Claimed(QuestionClaim),
     /// Not before then.
     NotBefore(Timestamp),
@@ -86,12 +86,12 @@ enum QuestionTurn {
     Held,
     /// No model speaks for the agent.
     NotByModel,
-    /// It does not wait any more.
+    /// It no longer waits.
     Over,
 }
 
 impl AgentHandle {
-    /// The model that answers requests for access for the agent; `None` where its own client does.
+    /// The model that decides access requests for the agent; `None` where its own client does.
     ///
     /// # Errors
     /// The agent is gone; the store fails.
@@ -101,7 +101,7 @@ impl AgentHandle {
         Ok(name.map(|name| name.to_string()))
     }
 
-    /// Asks the agent's model about a request that waits, now, and writes its answer. Of several processes one asks.
+    /// Asks the agent's model about a waiting request now, and writes its decision. Of several processes one asks.
     ///
     /// # Errors
     /// The agent has no such request; the store fails. A model that cannot be asked is no error.
@@ -110,7 +110,7 @@ impl AgentHandle {
         Ok(outcome.unwrap_or(AskOutcome::Answered))
     }
 
-    /// Asks the agent's model under a claim; what that uses is added to `usage`.
+    /// Asks the agent's model under a lease; its usage is added to `usage`.
     async fn ask_claimed(&self, id: AccessRequestId, usage: &mut Usage) -> Result<AskOutcome> {
         let query = AgentQuery::default();
         let (loaded, request, _) = again(|| self.load_access(id, &query)).await?;
@@ -121,7 +121,7 @@ impl AgentHandle {
         let Some(name) = self.memoir.speaking_model(&loaded.agent)? else {
             return Ok(AskOutcome::NotByModel);
         };
-        // Before the model is asked: its yes could not be carried out, and would be lost.
+        // Before the model is asked: its consent could not be carried out, and would be lost.
         let shreds = matches!(request.kind, AccessKind::Shred { .. });
         if shreds && loaded.running_session.is_some() {
             let problem = "nothing can be shredded while a session is running";
@@ -172,8 +172,7 @@ impl AgentHandle {
             journal_after: context::journal_since(now),
         })
         .with_prompts();
-        // Loaded again: which memories fit depends on the model, and the request may be over by
-        // now.
+        // Loaded again: the model determines which memories fit, and the request may have ended.
         let (loaded, request, _) = again(|| self.load_access(id, &wanted_context)).await?;
         let memory: Option<Memory> = match request.kind {
             AccessKind::Shred { number, .. } => {
@@ -196,7 +195,7 @@ impl AgentHandle {
         Ok((request.state == AccessState::Asked).then_some(prompt))
     }
 
-    /// What the model says; what asking it used is added to `usage`, also where nothing comes of it.
+    /// The model's response; its usage is added to `usage`, also after a failure.
     async fn ask(
         &self,
         model: &dyn Model,
@@ -205,7 +204,7 @@ impl AgentHandle {
     ) -> Result<PrivateText, String> {
         let limits = self.memoir.settings.limits;
         let mut call = ModelCall::new(model, prompt, limits, ANSWER_TIME);
-        // An answer that was cut off is not a refusal (SPEC 3.16), so the model is asked once more.
+        // A cut-off response is not a refusal (SPEC 3.16), so the model is asked once more.
         for _ in 0..2 {
             let reply = call.answer().await.map_err(|failure| match failure {
                 ModelFailure::Refused(problem) | ModelFailure::Failed(problem) => problem,
@@ -216,15 +215,15 @@ impl AgentHandle {
             if reply.finish != Finish::Length {
                 return Ok(reply.text);
             }
-            // A model that thinks first may have used all of it before the first word of the answer.
+            // A model that reasons first may have used all of it before the first word of the answer.
             call.give_more_room();
         }
         Err("the model's answer was cut off at its output limit; give it more room with `answer_tokens`".to_owned())
     }
 }
 
-/// What the model said beside yes or no, cut where it is far too long, with a mark that says so; without
-/// the control characters that no text may have. `None` where it said nothing else.
+/// The model's text beside its decision, cut where far too long, with a mark; without control characters that no text
+/// may have. `None` where there is none.
 fn reason(answer: &PrivateText) -> Option<PrivateText> {
     /// Leaves room for the mark.
     const KEPT: usize = REASON_LIMIT - 50;
@@ -246,7 +245,7 @@ fn reason(answer: &PrivateText) -> Option<PrivateText> {
 }
 
 impl Memoir {
-    /// The model that understands what an agent is asked and speaks for it, where it has one.
+    /// The model that can decide for an agent, where it has one.
     fn speaking_model(&self, agent: &Agent) -> Result<Option<ModelName>> {
         let Some(name) = self.effective_model(&agent.settings) else {
             return Ok(None);
@@ -255,9 +254,9 @@ impl Memoir {
         Ok((name.provider() != RULES_ONLY).then_some(name))
     }
 
-    /// Asks the models of the agents whose requests wait, a few at a time; how many answered. Of several processes
-    /// one asks, and an agent is asked one thing at a time, so that a no counts for the next one. A model that
-    /// cannot be asked is asked again after a while, by a later call.
+    /// Asks the models of agents with waiting requests, a few in parallel; returns how many decided. Of several
+    /// processes one asks, and an agent is asked one thing at a time, so that a refusal counts for the next one. After
+    /// a failure a later call asks again.
     ///
     /// # Errors
     /// The store fails.
@@ -272,8 +271,8 @@ impl Memoir {
             if !self.asking_waits.is_over(open.id, self.clock.monotonic()) {
                 continue;
             }
-            // Waits for one that ends, and not for all: a model that hangs keeps one place, for the time of an
-            // answer.
+            // Waits for any one to end, and not for all: a hanging model occupies one place, for the time of a
+            // response.
             if asking.len() >= AT_ONCE {
                 answered += usize::from(asking.join_next().await.is_some_and(is_answered));
             }
@@ -300,8 +299,7 @@ impl Memoir {
 }
 
 impl AgentHandle {
-    /// Asks the agent's model about a request where it is this process's turn; `None` where it waits for no answer any
-    /// more.
+    /// Asks the agent's model about a request on this process's turn; `None` where it no longer waits for a decision.
     async fn ask_in_turn(&self, id: AccessRequestId) -> Result<Option<AskOutcome>> {
         let claim = match self.claim_question(id).await? {
             QuestionTurn::Claimed(claim) => claim,
@@ -310,8 +308,7 @@ impl AgentHandle {
                 return Ok(Some(AskOutcome::AskedAlready));
             }
             QuestionTurn::NotByModel => {
-                // In the memory of this process only: for an agent whose client answers nothing is
-                // written.
+                // In the memory of this process only: nothing is written for an agent whose client decides.
                 let until = self.memoir.clock.monotonic() + LOOKED_AT_AGAIN;
                 self.memoir.asking_waits.wait(id, until);
                 return Ok(Some(AskOutcome::NotByModel));
@@ -321,7 +318,7 @@ impl AgentHandle {
         };
         let mut usage = claim.usage;
         let outcome = self.ask_claimed(id, &mut usage).await;
-        // Where this is not reached the claim runs out by itself.
+        // If this is not reached, the lease expires by itself.
         if !matches!(outcome, Ok(AskOutcome::Answered)) {
             self.end_question(id, claim, usage).await?;
         }
@@ -335,15 +332,14 @@ impl AgentHandle {
         self.memoir.asking_waits.wait(id, until);
     }
 
-    /// Claims asking the agent's model, under the agent's version: of several processes one does.
+    /// Acquires the lease for asking the agent's model, under the agent's version: of several processes one does.
     async fn claim_question(&self, id: AccessRequestId) -> Result<QuestionTurn> {
         again(|| async {
             let (loaded, mut request, now) = self.load_access(id, &AgentQuery::default()).await?;
             if request.state != AccessState::Asked {
                 return Ok(QuestionTurn::Over);
             }
-            // Before the claim, which is written: for an agent without a model there would be a write every few
-            // minutes.
+            // Before the lease, which is written: an agent without a model would cause a write every few minutes.
             if self.memoir.speaking_model(&loaded.agent)?.is_none() {
                 return Ok(QuestionTurn::NotByModel);
             }
@@ -370,7 +366,7 @@ impl AgentHandle {
         .await
     }
 
-    /// Ends a claim that nothing came of, where it is still this one: others need not wait for it.
+    /// Releases a lease without an outcome, if it is still this one: others need not wait for it.
     async fn end_question(
         &self,
         id: AccessRequestId,
@@ -406,7 +402,7 @@ impl AgentHandle {
     }
 }
 
-/// A task that was ended with the process has not answered.
+/// A task that was cancelled with the process has not decided.
 fn is_answered(joined: Result<bool, tokio::task::JoinError>) -> bool {
     joined.unwrap_or(false)
 }

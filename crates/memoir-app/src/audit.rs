@@ -6,7 +6,7 @@ use memoir_store::{AgentQuery, AuditRow, RecordFilter};
 use crate::{AgentHandle, Error, Loaded, Result, codec};
 
 impl AgentHandle {
-    /// The agent's whole log, which must end where the agent's sealed row says: no decision may rest on a part of it.
+    /// The agent's whole log, which must end where the agent's sealed row says: no decision may be based on a part.
     ///
     /// # Errors
     /// [`memoir_store::Error::Conflict`] where the agent changed since it was loaded;
@@ -40,8 +40,8 @@ impl AgentHandle {
         if seqs.eq(first..next) && ends {
             return Ok(rows);
         }
-        // The agent's row and the log are read one after the other. Where a record was written in between, they differ
-        // because of that: this is a conflict, and no damage.
+        // The agent's row and the log are read one after the other. A difference due to a record written in between is
+        // a conflict, and no damage.
         let now = self.load(&AgentQuery::default()).await?;
         if now.base.version() != loaded.base.version() {
             return Err(memoir_store::Error::Conflict.into());

@@ -1,5 +1,4 @@
-//! The agent's own settings: shown, set with a question where a prompt would be lost, and brought back
-//! (SPEC 2.7).
+//! The agent's own settings: shown, set with a confirmation where a prompt would be lost, and restored (SPEC 2.7).
 
 use memoir_domain::{
     PrivateJson, PrivateText, Timestamp,
@@ -12,13 +11,12 @@ use serde::Serialize;
 
 use crate::{AgentHandle, Error, Loaded, OwnAgent, Result};
 
-/// Most values of a setting that are shown: of the longest prompts, some megabytes. Earlier ones are in the
-/// audit.
+/// Most values of a setting that are shown: of the longest prompts, some megabytes. Earlier ones are in the audit.
 const SHOWN: usize = 20;
-/// Most questions that the same text confirms, the last ones.
+/// The latest questions that the same text confirms, at most.
 // Each may hold a prompt of the longest kind, and all are opened with each setting of a prompt.
 const ASKED: u32 = 16;
-/// Records that are looked through at a time, since each may hold two prompts of the longest kind.
+/// Records that are read per page, since each may hold two prompts of the longest kind.
 const AT_ONCE: u32 = 8;
 
 /// A setting of the agent's own.
@@ -80,8 +78,7 @@ impl OwnAgent {
     ///
     /// Returns warnings about an unusual value.
     pub async fn author(&self, field: Field, value: Option<&str>) -> Result<Vec<PrivateText>> {
-        // Outside of the decision: a question that is asked meanwhile is of another text, or is asked once
-        // more.
+        // Outside of the decision: a question that is asked meanwhile is about another text, or is asked again.
         let questions = self.recent_questions(field).await?;
         // Before and after are written to the log, each about as long as the value.
         let bytes = value.map_or(0, |value| value.len() as u64 * 2);
@@ -107,7 +104,7 @@ impl OwnAgent {
         }
     }
 
-    /// What the agent was asked about last within the hour; nothing for settings that are never asked about.
+    /// The latest questions to the agent within the hour; empty for settings without confirmation.
     async fn recent_questions(&self, field: Field) -> Result<Vec<memoir_domain::audit::Record>> {
         if !field.is_text() {
             return Ok(Vec::new());
@@ -142,7 +139,7 @@ impl OwnAgent {
 }
 
 impl AgentHandle {
-    /// Goes through the values that a setting had, newest first, for as long as `go_on` says so.
+    /// Visits the values that a setting had, newest first, while `go_on` returns true.
     async fn walk_versions(
         &self,
         field: Field,
@@ -188,11 +185,11 @@ impl AgentHandle {
         Ok(found)
     }
 
-    /// Gives a setting the value back that it had before its last change; whether anything became
-    /// different. Doing so again takes that back.
+    /// Restores the value of a setting from before its last change; returns whether anything changed. A second call
+    /// restores the newer value.
     ///
     /// # Errors
-    /// The name that it had is taken; the store fails.
+    /// Its former name is taken; the store fails.
     pub async fn undo_setting(&self, field: Field, actor: &Actor) -> Result<bool> {
         let versions = self.last_version(field).await?;
         let revert = |loaded: Loaded, now| {

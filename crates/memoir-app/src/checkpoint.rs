@@ -1,5 +1,5 @@
-//! Checkpoints of the log over the heads of all agents' logs (SPEC 4.2). One that is kept outside shows
-//! later that nothing was cut off or rewritten since.
+//! Checkpoints of the log over the heads of all agents' logs (SPEC 4.2). One that is kept outside later proves that
+//! nothing was cut off or rewritten since.
 //!
 //! Each checkpoint adds an entry to the log (`log_leaves`) for every agent whose chain grew: one per commit would make
 //! all agents wait for each other. Data that is put back as a whole, such as yesterday's copy of the database, is
@@ -28,14 +28,14 @@ pub struct CheckpointView {
     pub public_key: String,
 }
 
-/// What a checkpoint that was kept shows.
+/// The result of checking a stored checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckpointGrowth {
     /// Whether the log is that of the checkpoint, grown or the same.
     pub grew: bool,
     /// Entries in the log.
     pub size: u64,
-    /// What is wrong; `None` where it grew.
+    /// The error; `None` where the log grew.
     pub problem: Option<String>,
 }
 
@@ -73,9 +73,8 @@ impl Memoir {
         let now = self.now();
         // The key is loaded first, so that no entries are added to the log where there is no key to sign it with.
         let key = self.keys.log(now).await?;
-        // Before signing, and by itself: entries that a crash leaves unsigned are signed by the
-        // next checkpoint. What another process entered in between is in this one too, since the
-        // log only grows.
+        // Before signing, and separately: entries that a crash leaves unsigned are signed by the next checkpoint.
+        // Concurrent entries of another process are in this one too, since the log only grows.
         self.store.append_leaves(now, of).await?;
         let root = log::root(self.store.leaves(0).await?.iter().map(leaf));
         Ok(CheckpointView {
@@ -107,7 +106,7 @@ impl Memoir {
         let checkpoint = verifier.open_checkpoint(note).map_err(Error::Checkpoint)?;
         let leaves = self.store.leaves(0).await?;
         let size = leaves.len() as u64;
-        // Whether the log grew is the question, so "it did not grow" is an answer and no error.
+        // Whether the log grew is the question, so "it did not grow" is a result and no error.
         let grew = log::check_grew(&checkpoint, leaves.iter().map(leaf));
         Ok(CheckpointGrowth {
             grew: grew.is_ok(),

@@ -1,4 +1,4 @@
-//! Where time and chance enter: the one place that asks the machine for either.
+//! The only source of time and randomness from the machine.
 
 use std::{
     sync::{
@@ -18,7 +18,7 @@ pub trait Clock: Send + Sync {
     /// Time since some beginning in this process. It cannot be set, and it never goes back.
     fn monotonic(&self) -> Duration;
 
-    /// Whether it gives way to the time of a database that several machines share. One that is set by hand does not.
+    /// Whether a shared database's time replaces it. One that is set by hand stays.
     fn gives_way(&self) -> bool {
         true
     }
@@ -48,7 +48,7 @@ impl Clock for SystemClock {
 /// monotonic clock counts on, so that a delayed process is behind at most and closes no session too early.
 pub(crate) struct SharedClock {
     own: Arc<dyn Clock>,
-    /// The database's time when the monotonic clock began, in microseconds; [`UNKNOWN`] before it was known.
+    /// The database's time when the monotonic clock began, in microseconds; [`UNKNOWN`] until read.
     beginning: AtomicI64,
 }
 
@@ -65,7 +65,7 @@ impl SharedClock {
     /// Takes the database's `time`, read some time after `asked_at` by the monotonic clock. A slow response is inexact,
     /// so it counts only where there is no earlier one.
     pub(crate) fn sync(&self, time: Timestamp, asked_at: Duration) {
-        // Half of it, by which the time may be off then, is little beside the seconds of a lease.
+        // The time may be off by half of it, which is little beside the seconds of a lease.
         const LONGEST: Duration = Duration::from_secs(2);
         if !self.own.gives_way() {
             return;
@@ -75,11 +75,10 @@ impl SharedClock {
         if is_known && took > LONGEST {
             return;
         }
-        // As if the database had been asked in the middle of the wait, which is off by half of it
-        // at most.
+        // As if the database had been read in the middle of the wait, which is off by at most half of it.
         let beginning = time.microseconds() - microseconds(asked_at + took / 2);
-        // A time that goes back a little is taken as it is: leases and grants bear seconds, and a
-        // clock that could only run ahead would never come back to the database's.
+        // A time that goes back a little is accepted: leases and grants tolerate seconds, and a clock that only runs
+        // ahead would never return to the database's.
         self.beginning.store(beginning, Ordering::Release);
     }
 
@@ -157,7 +156,7 @@ impl Random for DrawnTogether<'_> {
     }
 }
 
-/// What a failure is named by. Where the system gives no random bytes, all are named alike.
+/// The identifier of a failure. Where the system gives no random bytes, all have the same one.
 pub(crate) fn fault() -> uuid::Uuid {
     let mut random = [0; 16];
     if SystemRandom.fill(&mut random).is_err() {
@@ -212,7 +211,7 @@ impl Ids<'_> {
     pub(crate) fn holder(&self) -> Result<u64, crate::Error> {
         let mut bytes = [0; 8];
         self.random.fill(&mut bytes)?;
-        // Databases keep signed numbers.
+        // Databases store signed numbers.
         Ok((u64::from_be_bytes(bytes) >> 1).max(1))
     }
 }
@@ -223,7 +222,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives each byte once.
+    /// Returns each byte once.
     #[derive(Default)]
     struct Counting {
         next: AtomicU8,

@@ -12,8 +12,7 @@ impl Memoir {
     /// # Errors
     /// The store or the key store fails; the latter was written without the master key.
     pub async fn is_closed(&self) -> Result<bool> {
-        // The key store alone is asked where it says anything: it is sealed, and the database can be
-        // written by others.
+        // An entry in the key store decides alone: it is sealed, and the database can be modified from outside.
         match self.keys.closing().await? {
             Some(closing) => Ok(closing.is_closed),
             None => Ok(self.settings.is_shared || self.ever_had_users().await?),

@@ -37,20 +37,20 @@ use crate::{
     Result, SignedInUser, access::HeldToken, again, codec::document::digest,
 };
 
-/// How long a code counts.
+/// How long a code is valid.
 // It goes through the address of a browser, where others may see it; OAuth recommends ten minutes
 // at most (RFC 6749, 4.1.2).
 const CODE_SECONDS: i64 = 60;
 /// How long an access token is valid.
 pub const ACCESS_SECONDS: i64 = 10 * 60;
 /// How long a connection lasts without being used.
-// Told to agents that are asked (`prompt::access`), in words.
+// Agents are told the same number in words (`prompt::access`).
 const IDLE_DAYS: i64 = 30;
-/// How long a client that registered itself may take to be connected: as long as an agent may take to answer.
+/// How long after its registration a client must be connected: as long as an agent may take to decide.
 const UNUSED_DAYS: i64 = 7;
-/// Most characters of what a client calls itself.
+/// Most characters of a client's name.
 pub const NAME_LIMIT: usize = 100;
-/// Most addresses that a client gives.
+/// Most addresses of a client.
 pub const ADDRESSES_LIMIT: usize = 5;
 /// Most characters of each.
 const ADDRESS_LIMIT: usize = 500;
@@ -58,7 +58,7 @@ const ADDRESS_LIMIT: usize = 500;
 /// The scope that every token of a connection has: all that the agent can.
 pub const SCOPE: &str = "agent";
 
-/// Which programs can be connected, and under which address they reach the service.
+/// The programs that can be connected, and the address of the service for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connecting {
     /// The service as clients reach it: scheme, host and port, without a slash at the end. It names the server that
@@ -86,17 +86,17 @@ impl Connecting {
 /// A client of OAuth.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OAuthClient {
-    /// What it is known by.
+    /// The identifier.
     pub id: String,
-    /// What it calls itself; 1 to [`NAME_LIMIT`] characters.
+    /// The name that it chose; 1 to [`NAME_LIMIT`] characters.
     pub name: String,
-    /// Where codes may be sent, 1 to [`ADDRESSES_LIMIT`].
+    /// The addresses for codes, 1 to [`ADDRESSES_LIMIT`].
     pub addresses: Vec<ClientAddress>,
-    /// When it registered itself; `None` for one that the configuration names.
+    /// When it registered itself; `None` for one from the configuration.
     pub registered_at: Option<Timestamp>,
 }
 
-/// Where a code is sent to: an address of HTTPS, or one of the machine on which the browser runs.
+/// The target of a code: an HTTPS address, or one of the browser's own machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientAddress {
     /// As it was given: parsing removes the default port, for example.
@@ -105,15 +105,15 @@ pub struct ClientAddress {
 }
 
 impl ClientAddress {
-    /// The address that this text is.
+    /// Parses an address.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// The reason why it is refused.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         if text.len() > ADDRESS_LIMIT {
             return Err("has more than 500 characters");
         }
-        // What programs read in different ways, or people otherwise than their browser, is no address here.
+        // Texts that programs parse differently, or that users read differently from browsers, are refused.
         let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}#".contains(&byte);
         if !text.bytes().all(is_plain) {
             return Err("has a fragment or a character that no address has");
@@ -153,10 +153,10 @@ impl ClientAddress {
         self.url.origin().ascii_serialization()
     }
 
-    /// Whether a code may be sent to `other` where this one is registered: the same to the letter. Of a program on the
-    /// machine of the browser the port may be another (OAuth 2.1, 2.3.1; RFC 8252, 7.3): it takes a free one.
+    /// Whether a code may be sent to `other` where this one is registered: equal to the letter. A program on the
+    /// browser's machine may use another port (OAuth 2.1, 2.3.1; RFC 8252, 7.3): it takes a free one.
     fn is_for(&self, other: &Self) -> bool {
-        // `parse` takes `http` on loopback alone: that both are of it is enough.
+        // `parse` accepts `http` on loopback only, so it is enough that both use it.
         let is_near = self.url.scheme() == "http" && other.url.scheme() == "http";
         let behind = |one: &Self| one.url[Position::BeforePath..].to_owned();
         self.text == other.text
@@ -181,7 +181,7 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 impl OAuthClient {
-    /// Where a code may be sent to; `None` where the client did not give that address before.
+    /// The target of a code; `None` for an address that the client did not register.
     pub fn address(&self, text: &str) -> Option<ClientAddress> {
         let address = ClientAddress::parse(text).ok()?;
         let is_given = self.addresses.iter().any(|given| given.is_for(&address));
@@ -194,11 +194,11 @@ impl OAuthClient {
 pub struct ConnectionWish {
     /// The client.
     pub client: OAuthClient,
-    /// Where the code is sent to.
+    /// The target of the code.
     pub address: ClientAddress,
     /// The challenge of the method S256 (RFC 7636).
     pub challenge: String,
-    /// What the tokens are to be for.
+    /// The resource of the tokens.
     pub resource: String,
 }
 
@@ -212,13 +212,13 @@ impl ConnectionWish {
     }
 }
 
-/// Why a client is not given what it asks for: its own fault, by the code that OAuth has for it.
+/// Why a request is refused: an error of the client, with its OAuth code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum GrantRefusal {
     /// The client is not registered, or its registration has expired.
     #[error("there is no such client, or its registration is over; register again")]
     Client,
-    /// It does not count, any more or for that client.
+    /// It is invalid, or not for that client.
     #[error(
         "the code or token does not count: it was used before, is over, was revoked, or is not of this client, address or verifier; connect again"
     )]
@@ -239,38 +239,38 @@ impl GrantRefusal {
     }
 }
 
-/// What a client is given for a code or a token.
+/// The response to a code or a token.
 #[derive(Debug)]
 pub struct Granted {
     /// The access token, valid for [`ACCESS_SECONDS`].
     pub access: TokenSecret,
-    /// What is exchanged for the next two.
+    /// The token that is exchanged for the next two.
     pub refresh: TokenSecret,
 }
 
-/// What a client presents with a code.
+/// The proof that a client presents with a code.
 #[derive(Clone, Copy)]
 pub struct CodeProof<'a> {
-    /// Where the code was sent to; `None` where the client does not say.
+    /// The address that the code was sent to; `None` where the client omits it.
     pub address: Option<&'a str>,
-    /// Whose challenge was given before.
+    /// The verifier of the earlier challenge.
     pub verifier: &'a str,
 }
 
-/// A program that is connected, as it is shown.
+/// A connected program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConnectionView {
-    /// What it calls itself.
+    /// The name that it chose.
     pub client: String,
     /// The host that its code was sent to.
     pub host: String,
     /// The administrator who connected it, by the name of then.
     pub connected_by: String,
-    /// Whether it took its tokens.
+    /// Whether it exchanged its code for tokens.
     pub is_connected: bool,
 }
 
-/// What is kept of a connection, beside what is kept of every token.
+/// The data of a connection, beside that of every token.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct ConnectionDocument {
     /// The digest of the client's identifier.
@@ -278,24 +278,24 @@ pub(crate) struct ConnectionDocument {
     client_digest: [u8; 32],
     client: String,
     host: String,
-    /// Who connected it; it ends with them.
+    /// The user who connected it; it ends when the user is removed.
     user: UserId,
     connected_by: String,
-    /// What its tokens open.
+    /// The resource of its tokens.
     resource: String,
     stage: Stage,
 }
 
-/// What counts of a connection.
+/// The valid secrets of a connection.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Stage {
-    /// A code, which was not exchanged yet.
+    /// A code that was not exchanged yet.
     Code {
         #[serde(with = "digest")]
         code: [u8; 32],
         challenge: String,
-        /// Where it was sent to.
+        /// The address that it was sent to.
         address: String,
     },
     /// Two tokens.
@@ -328,7 +328,7 @@ impl ConnectionDocument {
     }
 }
 
-/// A row that was found by what a client presents.
+/// The row of a presented code or token.
 struct FoundConnection {
     row: TokenRow,
     name: Option<String>,
@@ -337,7 +337,7 @@ struct FoundConnection {
     key: AgentKey,
 }
 
-/// What is sealed in the identifier of a client.
+/// The sealed contents of a client's identifier.
 #[derive(Serialize, Deserialize)]
 struct RegisteredClient {
     name: String,
@@ -345,22 +345,22 @@ struct RegisteredClient {
     at: Timestamp,
 }
 
-/// What the identifier of a client that registered itself begins with.
+/// The prefix of the identifiers of registered clients.
 const CLIENT_PREFIX: &str = "memoir-client_";
 /// Longer texts are no identifiers.
 // Five addresses of 500 characters and a name of 100, sealed and in Base64, stay below it.
 const LONGEST_ID: usize = 8 << 10;
-/// Where such an identifier is sealed for.
+/// The seal context of such an identifier.
 const CLIENT_PLACE: SealContext = SealContext {
     row: SealedRow::Client,
     version: 1,
 };
 
 impl Memoir {
-    /// Registers a client. Nothing is stored: what it is known by holds it all.
+    /// Registers a client. Nothing is stored: its identifier holds it all.
     ///
     /// # Errors
-    /// The key store fails. Name and addresses are to be checked before.
+    /// The key store fails. The caller checks name and addresses before.
     pub async fn register_client(
         &self,
         name: &str,
@@ -378,8 +378,7 @@ impl Memoir {
         };
         // Texts and a time always make JSON.
         let plain = serde_json::to_vec(&registered).unwrap_or_default();
-        // Under the key of one account for all: whose administrator will be asked to agree is not
-        // known yet.
+        // Under the key of one account for all: the account of the consenting administrator is not known yet.
         let account = self.account(DEFAULT_ACCOUNT).await?;
         let key = self.account_key(account.id()).await?;
         let sealed = key.seal(&CLIENT_PLACE, &[], &plain, self.nonce()?);
@@ -459,7 +458,7 @@ impl Memoir {
         .await
     }
 
-    /// Exchanges a token for the next two of its connection.
+    /// Exchanges a refresh token for the next two of its connection.
     ///
     /// # Errors
     /// The store fails.
@@ -475,8 +474,8 @@ impl Memoir {
             .await
     }
 
-    /// Exchanges what counts for the next two tokens. What is of a connection that counts, and does not count itself,
-    /// ends it.
+    /// Exchanges a valid code or refresh token for the next two tokens. An invalid secret of a valid connection ends
+    /// it.
     async fn exchange(
         &self,
         client: &OAuthClient,
@@ -507,8 +506,7 @@ impl Memoir {
                 self.revoke(row, &Actor::system()).await?;
                 return Ok(Err(GrantRefusal::Grant));
             }
-            // Asked of what counts, by the client that it is of: that is a mistake, and ends
-            // nothing.
+            // The right client presents a valid secret for a wrong resource: that is an error, and ends nothing.
             if resource.is_some_and(|resource| resource != connection.resource) {
                 return Ok(Err(GrantRefusal::Target));
             }
@@ -532,7 +530,7 @@ impl Memoir {
         .await
     }
 
-    /// Why a client has no connection: one whose registration is over is to register again, not only to connect.
+    /// Why a client has no connection: one whose registration has expired has to register again, not only to connect.
     fn refused(&self, client: &OAuthClient) -> GrantRefusal {
         match client.is_over(self.now()) {
             true => GrantRefusal::Client,
@@ -565,7 +563,7 @@ impl Memoir {
         Ok(Some(self.let_in(&found.row, found.name, found.key, now)))
     }
 
-    /// Ends the connection that a client presents something of; whatever is none is passed over (RFC 7009).
+    /// Ends the connection of a presented token; other texts are ignored (RFC 7009).
     ///
     /// # Errors
     /// The store fails.
@@ -574,7 +572,7 @@ impl Memoir {
         client: &OAuthClient,
         presented: &str,
     ) -> Result<Result<(), GrantRefusal>> {
-        // No code: RFC 7009 is about tokens, and a code is over within a minute.
+        // No code: RFC 7009 is about tokens, and a code expires within a minute.
         let parts = [ConnectionPart::Refresh, ConnectionPart::Access];
         let mut read = parts.into_iter();
         let Some(presented) = read.find_map(|part| PresentedPart::read(part, presented)) else {
@@ -583,8 +581,7 @@ impl Memoir {
         let Some(found) = self.find_connection(&presented).await? else {
             return Ok(Ok(()));
         };
-        // Told, and nothing is ended: who is not the client must not end what is another's by having seen a
-        // token.
+        // An error, and nothing is ended: another client must not end a connection after having read its token.
         if found.connection.client_digest != token::digest_of_client(&client.id) {
             return Ok(Err(GrantRefusal::Client));
         }
@@ -594,8 +591,8 @@ impl Memoir {
         Ok(Ok(()))
     }
 
-    /// The connection that something presented is of, while it counts: it was not revoked, its time is not over, and
-    /// the administrator who made it was not removed.
+    /// The connection of a presented secret while it is valid: neither revoked nor expired, and the administrator who
+    /// made it was not removed.
     async fn find_connection(&self, presented: &PresentedPart) -> Result<Option<FoundConnection>> {
         let digest = presented.handle.digest();
         let Some((row, name)) = self.store.bearer(&digest).await? else {
@@ -630,8 +627,8 @@ impl OAuthClient {
 }
 
 impl Account {
-    /// Whether the client may ask this account's administrators: a registration that is never used is over after a
-    /// week, one that is used while a connection of it stands.
+    /// Whether the client may request consent from this account's administrators. A registration that is never used
+    /// expires after a week, a used one lasts while a connection of it is valid.
     ///
     /// # Errors
     /// The store fails.
@@ -643,7 +640,7 @@ impl Account {
         let id = token::digest_of_client(&client.id);
         let rows = self.memoir.store.tokens(self.id).await?;
         let is_used = |row: &TokenRow| {
-            // One that cannot be read opens nothing.
+            // One that cannot be read is invalid.
             let token = HeldToken::read(row).ok().filter(|token| token.counts(now));
             let connection = token.and_then(|token| token.open.connection);
             connection.is_some_and(|connection| connection.client_digest == id)
@@ -653,8 +650,7 @@ impl Account {
 
     /// Ends the connections that a removed user made.
     pub(crate) async fn end_connections_of(&self, gone: UserId, actor: &Actor) -> Result<()> {
-        // Where a crash leaves some of them they open nothing: `find_connection` asks for the user
-        // each time.
+        // Any that a crash leaves open nothing: `find_connection` checks the user each time.
         for row in self.memoir.store.tokens(self.id).await? {
             let token = HeldToken::read(&row).ok();
             let connection = token.and_then(|token| token.open.connection);
@@ -667,11 +663,11 @@ impl Account {
 }
 
 impl AgentHandle {
-    /// Connects a program to the agent, under the same condition as an administrator's making of a token: gives the
-    /// code by which the client takes its tokens, within a minute.
+    /// Connects a program to the agent, under the same condition as for an administrator's token. Returns the code for
+    /// the client's tokens, valid for a minute.
     ///
     /// # Errors
-    /// [`Error::ConsentNeeded`](crate::Error::ConsentNeeded) where the agent is in use and gave no leave for this
+    /// [`Error::ConsentNeeded`](crate::Error::ConsentNeeded) where the agent is in use and has not granted this
     /// program; the store fails.
     pub async fn connect(&self, wish: &ConnectionWish, by: &SignedInUser) -> Result<TokenSecret> {
         let handle = ConnectionHandle::generate()?;
@@ -698,8 +694,7 @@ impl AgentHandle {
         Ok(code)
     }
 
-    /// Asks the agent whether that program may be connected; what it is called and where it is are said before the
-    /// purpose.
+    /// Requests the agent's consent to connect that program, whose name and address are stated before the purpose.
     ///
     /// # Errors
     /// As for [`AgentHandle::request_access`].

@@ -31,14 +31,14 @@ pub struct ContextView {
     /// Whether a session is due now, and why.
     #[schema(required)]
     pub refinement_due: Option<RefinementDue>,
-    /// The numbers of what is left out for want of room.
+    /// The numbers of the memories that were omitted for lack of room.
     #[schema(value_type = Vec<u64>)]
     pub left_out: BTreeSet<Number>,
 }
 
 impl OwnAgent {
-    /// The active core memories and the last week's journal, as far as the agent's settings give them room, and
-    /// in at most `max_tokens` where given.
+    /// The active core memories and the last week's journal, as far as they fit into the room of the agent's settings,
+    /// and into `max_tokens` where given.
     ///
     /// # Errors
     /// The store fails.
@@ -51,7 +51,7 @@ impl OwnAgent {
         let journal_after = context::journal_since(now);
         let bounds = |agent: &Agent| context::Bounds::of(&agent.settings, max_tokens);
         let whole = memory_query(Selection::Context { journal_after });
-        // In one look where all of it is a short load, as nearly always.
+        // In one read where all of it is a short load, as nearly always.
         if self.is_short(&whole).await? {
             let loaded = self.load(&whole).await?;
             let archive = self.archive_note(&loaded.agent, &loaded.memories).await?;
@@ -120,7 +120,7 @@ fn mark(row: &MemoryRow) -> ContextMark {
 }
 
 impl AgentHandle {
-    /// What a context of these memories states of the archive.
+    /// The note about the archive in a context of these memories.
     pub(crate) async fn archive_note(
         &self,
         agent: &Agent,

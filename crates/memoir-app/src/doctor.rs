@@ -13,12 +13,12 @@ use crate::{
     quotas::NEAR_PERCENT,
 };
 
-/// How long one call of a model may take.
+/// The timeout of one call of a model.
 // A model on one's own machine is loaded with the first call.
 const CALL_TIME: Duration = Duration::from_secs(60);
-/// The room for one word, and for what some models think before it.
+/// The tokens for one word, and for the reasoning of some models before it.
 const CALL_TOKENS: u32 = 1_000;
-/// How long a request for access may be past its time before that is a finding.
+/// How long an access request may be overdue before that is a finding.
 const MOMENT_MICROSECONDS: i64 = 60_000_000;
 
 /// How bad a finding is.
@@ -33,16 +33,16 @@ pub enum Severity {
     Problem,
 }
 
-/// What was examined and found.
+/// One examination and its finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Examination {
     /// `database`, `model`, `embeddings`, `schedule`, `clock`, `counts`, `quotas`, `unfinished` or `administrators`.
     pub area: &'static str,
     /// How bad it is.
     pub severity: Severity,
-    /// What was found.
+    /// The finding.
     pub finding: String,
-    /// What to do about it; `None` where there is nothing to do.
+    /// The advice; `None` where there is nothing to do.
     pub advice: Option<String>,
 }
 
@@ -118,8 +118,8 @@ impl Memoir {
         Ok(found)
     }
 
-    /// What is sent to a server of embeddings, behind what, and where to; nothing where none is configured (SPEC 6.4).
-    /// It is asked for the vector of a fixed word.
+    /// The embedding server, its prefix and its address; empty where none is configured (SPEC 6.4). It is asked for the
+    /// vector of a fixed word.
     async fn examine_embeddings(&self, account: &Account) -> Result<Option<Examination>> {
         let Some(model) = self.settings.recall.embedding_model() else {
             return Ok(None);
@@ -163,7 +163,7 @@ impl Memoir {
         }
         let word = ["memory".into()];
         let asking = embedder.embed(&model.before_memories, &word);
-        // A recall waits for the server this long, so a slower answer would be of no use to it.
+        // A recall waits for the server this long, so a slower response would be useless.
         let problem = match tokio::time::timeout(self.settings.recall.question_time, asking).await {
             Ok(Ok(_)) => return Ok(Some(fine("embeddings", sent))),
             Ok(Err(error)) => error.to_string(),
@@ -177,13 +177,13 @@ impl Memoir {
         )))
     }
 
-    /// Asks each model that the account's agents use for one word. One that only follows rules is not asked.
+    /// Asks each model of the account's agents for one word, except models that only follow rules.
     ///
     /// # Errors
     /// The store cannot be read.
     pub async fn call_models(&self, account: &Account) -> Result<Vec<Examination>> {
         let agents = account.agents().await?;
-        // Each once, however many agents have it: a call costs money.
+        // Each once, whatever the number of agents: a call costs money.
         let names: BTreeSet<String> = agents
             .into_iter()
             .filter_map(|agent| agent.effective_model)
@@ -194,7 +194,7 @@ impl Memoir {
                 let is_asked = name.provider() != RULES_ONLY;
                 is_asked.then(|| self.models.connect(&name).ok()).flatten()
             });
-            // What cannot be connected is a finding already.
+            // A model without a connection is a finding already.
             if let Some(model) = connected {
                 found.push(called(model.as_ref()).await);
             }
@@ -219,15 +219,15 @@ impl Memoir {
         ))
     }
 
-    /// Whether the counts kept with each agent, the core size included, are the sums over its memories, and its rows are
-    /// as many and as large as these counts (SPEC 3.12): reading an agent compares them.
+    /// Whether the stored counts of each agent, with the core size, match its memories, and whether its rows match
+    /// these counts (SPEC 3.12): reading an agent compares them.
     async fn examine_counts(&self, account: &Account) -> Result<Examination> {
         let mut miscounted = Vec::new();
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
             match handle.load(&memory_query(Selection::All)).await {
                 Ok(loaded) if loaded.agent.miscounted(&loaded.memories).is_empty() => {}
-                // What cannot be opened, or counted by its rows, is no reason to be silent about the other agents.
+                // An agent that cannot be opened, or whose rows do not match, must not hide the others.
                 Ok(_) | Err(_) => miscounted.push(agent.name),
             }
         }
@@ -290,8 +290,8 @@ impl Memoir {
         })
     }
 
-    /// Whether anything of the whole installation was left half-done (`finish.rs`), but for sessions, which
-    /// the schedule's part reports, and text on the disk, which the database's part reports.
+    /// Whether work on the whole installation is unfinished (`finish.rs`). The schedule's part reports sessions, and
+    /// the database's part text on the disk.
     async fn examine_unfinished(&self) -> Result<Examination> {
         let mut left = Vec::new();
         for scope in self.half_erased().await? {
@@ -478,10 +478,10 @@ impl Memoir {
 }
 
 impl Account {
-    /// Sets right, on the record, the times of its agents that lie ahead of now. How many agents had any.
+    /// Corrects, with a record, the times of its agents that lie in the future. Returns the number of agents with any.
     ///
     /// # Errors
-    /// The store fails; agents before that one are set right.
+    /// The store fails; agents before that one are corrected.
     pub async fn correct_times(&self, actor: &Actor) -> Result<usize> {
         let mut corrected = 0;
         for agent in self.agents().await? {

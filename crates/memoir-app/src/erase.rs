@@ -18,11 +18,11 @@ pub struct Erased {
 }
 
 impl AgentHandle {
-    /// Destroys the agent's key: nothing of it can be read again, from copies of the database either.
-    /// Its chain of records stays and still verifies.
+    /// Destroys the agent's key: none of its text can be read again, not even from copies of the database. Its chain of
+    /// records stays and still verifies.
     ///
-    /// The record comes first and the key after it. Where the process dies in between, this does the
-    /// rest when it is called again, and so does [`Memoir::finish`].
+    /// The record comes first and the key after it. If the process dies in between, another call finishes it, and so
+    /// does [`Memoir::finish`].
     ///
     /// # Errors
     /// A session is running; it was erased before; [`Error::Changed`]; the store or the key store fails.
@@ -59,9 +59,8 @@ impl AgentHandle {
         };
         match self.end_key(erased.erased_at).await {
             Ok(()) => Ok(erased),
-            // The record stands and the key is still there: said with its own error, since nothing
-            // of the agent can be used by now, and yet it could be read. `Memoir::finish` tries
-            // again.
+            // The record is written and the key still exists. This has an error of its own: the agent is unusable, but
+            // its text could be read. `Memoir::finish` tries again.
             Err(why) => Err(Error::KeyRemains {
                 name: erased.agent,
                 why: Box::new(why),
@@ -71,21 +70,20 @@ impl AgentHandle {
 
     /// Destroys the key of an agent that is erased on the record.
     async fn end_key(&self, at: Timestamp) -> Result<()> {
-        // What this process keeps goes whether or not the key could be destroyed: nothing may be read from it any more.
+        // This process's caches are dropped whether or not the key could be destroyed: nothing may be read from them.
         let destroyed = self.memoir.keys.destroy(self.scope, at).await.map(drop);
         self.memoir.indexes.forget(self.scope);
         self.memoir.opened.forget(self.scope);
         destroyed
     }
 
-    /// Whether the agent's key is there, whatever its row says.
+    /// Whether the agent's key exists, whatever its row says.
     async fn has_key(&self) -> Result<bool> {
         let present = self.memoir.keys.present(vec![self.scope]).await?;
         Ok(!present.is_empty())
     }
 
-    /// That the row which says that the agent was erased is as Memoir wrote it, where that can still be
-    /// told.
+    /// Checks that Memoir wrote the row that marks the agent as erased, where that can still be verified.
     async fn check_erased_row(&self) -> Result<()> {
         let query = AgentQuery::default().with_prompts();
         let snapshot = self.snapshot(&query).await?;
@@ -95,7 +93,7 @@ impl AgentHandle {
         }
     }
 
-    /// The counts in the agent's row, whose seal cannot be opened any more.
+    /// The counts in the agent's row, whose seal cannot be opened.
     async fn listed_tally(&self) -> Result<Tally> {
         let snapshot = self.snapshot(&AgentQuery::default()).await?;
         Ok(codec::listed_agent(&snapshot.agent)?.tally)
@@ -103,12 +101,12 @@ impl AgentHandle {
 }
 
 impl Memoir {
-    /// The agents that are erased by what their rows say, and whose keys are there.
+    /// The agents whose rows mark them as erased, and whose keys exist.
     pub(crate) async fn half_erased(&self) -> Result<Vec<AgentScope>> {
         self.keys.present(self.store.erased().await?).await
     }
 
-    /// Destroys the key of an agent that is erased by what its row says, where the key is there.
+    /// Destroys the key, where it exists, of an agent whose row marks it as erased.
     pub(crate) async fn finish_erasing(&self, scope: AgentScope) -> Result<()> {
         match self.handle(scope).erase(&Actor::system()).await {
             Ok(_) | Err(Error::Erased { .. }) => Ok(()),

@@ -36,7 +36,7 @@ pub enum Error {
     /// The account has no administrator of the name.
     #[error("there is no administrator `{0}`")]
     NoUser(String),
-    /// The one administrator with a name that there is cannot be removed.
+    /// The only remaining administrator with a name cannot be removed.
     #[error("`{0}` is the last administrator: without any, no user could sign in")]
     LastUser(String),
     /// No agent of the account has the request for access.
@@ -53,7 +53,7 @@ pub enum Error {
     /// An agent requests to undo a session that is not its last one.
     #[error("an agent can undo its last session; an administrator can undo any")]
     NotLastSession,
-    /// A request for access is not taken, answered or used.
+    /// An access request is refused, or cannot be decided or used.
     #[error(transparent)]
     Access(AccessRefusal),
     /// An agent that is in use is given no token without its consent (SPEC 5.5).
@@ -64,10 +64,10 @@ pub enum Error {
     /// The agent has no memory of the number.
     #[error("there is no memory {0}")]
     NoMemory(Number),
-    /// Something given breaks a limit.
+    /// An input breaks a limit.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// Another has the name already, whatever the case.
+    /// The name is taken, in any case.
     #[error("the name `{0}` is taken")]
     NameTaken(String),
     /// A prompt of the agent's own would be lost, perhaps by mistake.
@@ -75,13 +75,13 @@ pub enum Error {
     Unconfirmed {
         /// The setting, by its wire name.
         field: &'static str,
-        /// Why it is asked about.
+        /// The reason for the confirmation.
         doubt: memoir_domain::authoring::Doubt,
     },
     /// No session can be begun.
     #[error(transparent)]
     Start(#[from] StartRefusal),
-    /// A session for the schedule, of an agent that is not due any more.
+    /// The schedule began a session for an agent that is no longer due.
     #[error("the agent is not due for a session any more")]
     NotDue,
     /// A session that needs a model, and none is set.
@@ -136,9 +136,9 @@ pub enum Error {
     /// A file to import has bad lines.
     #[error("nothing was imported: {} of {total} lines cannot be read", bad.len())]
     BadLines {
-        /// The lines' numbers, from 1, and what is wrong with each.
+        /// The lines' numbers, from 1, and the error of each.
         bad: Vec<(usize, String)>,
-        /// How many lines there are.
+        /// The number of lines.
         total: usize,
     },
     /// There is no import to undo.
@@ -155,7 +155,7 @@ pub enum Error {
         list(numbers)
     )]
     ImportInTheWay {
-        /// How many.
+        /// The number of changed memories.
         count: usize,
         /// The first of their numbers.
         numbers: Vec<Number>,
@@ -182,9 +182,9 @@ pub enum Error {
     RefusedLately {
         /// When it refused.
         at: Timestamp,
-        /// From when on it may be asked.
+        /// When it may be asked again.
         until: Timestamp,
-        /// In how many seconds that is.
+        /// The seconds until then.
         seconds: u32,
     },
     /// The system gives no random bytes.
@@ -198,7 +198,7 @@ pub enum Error {
         /// When.
         at: Timestamp,
     },
-    /// The agent was erased on the record, and its key is still there.
+    /// The erasure is recorded, and the agent's key still exists.
     #[error(
         "the agent `{name}` is erased on the record, and nothing shows it any more, but its key is not destroyed yet ({})",
         why.code()
@@ -206,7 +206,7 @@ pub enum Error {
     KeyRemains {
         /// Its name.
         name: String,
-        /// What kept the key from being destroyed.
+        /// Why the key was not destroyed.
         why: Box<Error>,
     },
     /// The key store has no key for the agent, and never had one.
@@ -217,7 +217,7 @@ pub enum Error {
     /// The keys cannot be used.
     #[error(transparent)]
     Keys(#[from] memoir_vault::Error),
-    /// A row or a text that is not as it was written, or that was moved.
+    /// A row or a text that Memoir did not write, or that was moved.
     #[error("the database was changed outside Memoir: {0}")]
     Sealed(#[from] memoir_vault::seal::OpenError),
     /// A file that is no archive, or that the passphrase does not open.
@@ -226,10 +226,10 @@ pub enum Error {
     /// An archive of another version of Memoir.
     #[error("the archive has the unknown format {0}: a newer version of Memoir wrote it")]
     ArchiveVersion(u32),
-    /// The agent in an archive cannot be taken in.
+    /// The agent in an archive cannot be imported.
     #[error(transparent)]
     Adopt(#[from] AdoptRefusal),
-    /// What was given as a checkpoint is none of this installation.
+    /// The text is no checkpoint of this installation.
     #[error("the checkpoint cannot be used: {0}")]
     Checkpoint(memoir_vault::log::CheckpointError),
     /// Stored rows were modified outside Memoir: not each by itself, but together.
@@ -250,8 +250,7 @@ fn list(numbers: &[Number]) -> String {
 }
 
 impl Error {
-    /// Whether it is that the database or the key store cannot be reached: nothing was changed, and it may be there the
-    /// next moment.
+    /// Whether the database or the key store cannot be reached: nothing was changed, and a retry may succeed.
     pub fn is_unreachable(&self) -> bool {
         matches!(
             self,
@@ -260,7 +259,7 @@ impl Error {
         )
     }
 
-    /// What was wrong, for a caller on another machine: without where the database is.
+    /// The error for a caller on another machine: without the database's location.
     pub fn public_message(&self) -> String {
         match self.is_unreachable() {
             true => "the database does not answer; nothing was changed".to_owned(),
@@ -273,7 +272,7 @@ impl Error {
         self.code() == "session_open"
     }
 
-    /// After how many seconds the same may be requested again; `None` where that is not known.
+    /// The seconds until a retry is useful; `None` where unknown.
     pub fn retry_after(&self) -> Option<u32> {
         match self {
             Self::Quota(reached) => reached.quota.retry_after(),

@@ -11,13 +11,13 @@ use crate::{Error, clock};
 /// The target of the events of such failures. They are logged under every log filter.
 pub const TARGET: &str = "memoir::fault";
 
-/// Names one failure, in the log and in the answer; shown as `urn:uuid:…`.
+/// Identifies one failure, in the log and in the response; shown as `urn:uuid:…`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FaultId(Uuid);
 
 impl FaultId {
-    /// Logs a failure, and gives what it is named by; `None` for a refusal, and for what passes by itself. That the
-    /// database cannot be reached passes too, but where it was looked for only the log says.
+    /// Logs a failure, and returns its identifier; `None` for a refusal, and for a transient failure. An unreachable
+    /// database is transient too, but only the log has its address.
     pub fn of(error: &Error) -> Option<Self> {
         let code = error.code();
         let is_own = matches!(

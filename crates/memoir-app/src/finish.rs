@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | the key of an agent whose erasure is recorded | erasing | destroying it |
 //! | a session whose lease lapsed | refining | closing it; its edits stay |
-//! | a request for access whose time is over | asking, granting | ending it, and notifying the agent |
+//! | a request for access that has expired | asking, granting | ending it, and notifying the agent |
 //! | text on the disk that was removed from a log | shredding | writing the file anew |
 //! | an installation with administrators that is not marked as closed | making the first one | marking it |
 //! | an installation that is closed, and opened by its records | closing or opening it | recording that it is closed |
@@ -18,7 +18,7 @@ use memoir_store::AgentQuery;
 
 use crate::{Error, Memoir, Result};
 
-/// What was finished, and what could not be.
+/// The outcome.
 #[derive(Debug, Default)]
 pub struct Finished {
     /// Agents whose keys were destroyed.
@@ -27,28 +27,27 @@ pub struct Finished {
     pub sessions: u64,
     /// Requests for access that were ended.
     pub requests: u64,
-    /// What is left.
+    /// The unfinished work.
     pub left: Vec<Unfinished>,
 }
 
 /// Something that is half-done, and why.
 #[derive(Debug)]
 pub struct Unfinished {
-    /// What it is.
+    /// The work.
     pub what: String,
-    /// What kept it from being finished.
+    /// Why it was not finished.
     pub why: Error,
 }
 
 impl Memoir {
-    /// Finishes what was left half-done. What cannot be finished is named, and keeps nothing else from being
-    /// finished.
+    /// Finishes interrupted work. Failures are listed, and do not prevent the rest.
     ///
     /// # Errors
     /// The store cannot be read.
     pub async fn finish(&self) -> Result<Finished> {
         let mut done = Finished::default();
-        // The key store first: all that follows may need a key of it.
+        // The key store first: the next steps may need a key of it.
         if let Err(why) = self.keys.finish_rotation().await {
             let what = "a rotation of the master key is not finished".to_owned();
             done.left.push(Unfinished { what, why });
@@ -60,7 +59,7 @@ impl Memoir {
         self.finish_erasings(&mut done).await?;
         done.sessions = self.close_lapsed_sessions().await? as u64;
         done.requests = self.expire_access().await? as u64;
-        // Who reads the file meanwhile is no failure: it is tried again.
+        // A concurrent reader of the file is no failure: it is tried again.
         self.store.finish().await?;
         Ok(done)
     }

@@ -14,27 +14,27 @@ use serde::Serialize;
 
 use crate::{Account, AgentFacts, Memoir, Result, codec};
 
-/// Which agents are wanted, and in which order.
+/// The selection and the order of agents.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FleetQuery {
-    /// Those whose name holds this text, whatever the case; all where it is blank.
+    /// Only agents whose name contains this text, in any case; all where it is blank.
     pub text: String,
-    /// By what they are sorted.
+    /// The sort order.
     pub order: FleetOrder,
     /// The other way round.
     pub descending: bool,
-    /// So many are passed over.
+    /// The number of agents to skip.
     pub offset: u64,
-    /// At most so many.
+    /// The page size.
     pub limit: u32,
 }
 
 /// One page of a list of agents.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FleetView {
-    /// How many agents the whole list has.
+    /// The number of agents of the whole list.
     pub total: u64,
-    /// Those of the page.
+    /// The agents of the page.
     pub agents: Vec<ListedAgent>,
 }
 
@@ -46,8 +46,8 @@ pub struct ListedAgent {
     pub agent: AgentFacts,
     /// The session begun last; `None` where there was none.
     pub last_session: Option<LastSessionView>,
-    /// How many tokens edits may take away before the breaker trips: in the running session, or else in one that
-    /// begins now.
+    /// How many tokens edits may remove before the breaker trips: in the running session, or else in one that begins
+    /// now.
     pub breaker_removable_tokens: u64,
     /// Access requests that wait for a response or can be used.
     pub open_requests: u64,
@@ -110,11 +110,11 @@ impl Memoir {
     }
 }
 
-/// What the breaker compares in the running session, or would in one that begins now.
+/// The figures of the breaker in the running session, or in one that begins now.
 fn gauge(agent: &Agent, last: Option<&Session>) -> Gauge {
     // A rehearsal's counts are of a copy: the agent's core size does not follow them.
     let running = last.filter(|session| session.state.is_running() && !session.rehearsal);
-    // A session that waits, or whose agent is being asked for its consent, has no core size to measure from.
+    // A session that waits, or whose agent is being asked for consent, has no initial core size.
     match running.filter(|session| session.pre_session_tokens.is_some()) {
         Some(session) => session_gauge(agent, session),
         None => fresh_gauge(agent),

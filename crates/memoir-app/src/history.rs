@@ -1,4 +1,4 @@
-//! How memories came to be (SPEC 4.1).
+//! The histories of memories (SPEC 4.1).
 
 use memoir_domain::{
     history::{self, MemoryHistory},
@@ -9,7 +9,7 @@ use memoir_store::AgentQuery;
 use crate::{Error, OwnAgent, Result};
 
 impl OwnAgent {
-    /// The stories of all memories, or of one and its kin.
+    /// The histories of all memories, or of one with its relatives.
     ///
     /// # Errors
     /// There is no memory of that number; the store fails.

@@ -1,7 +1,7 @@
 //! Memories in and out as JSON lines.
 //!
-//! Lines name each other by numbers, which are the file's own: what a line is under in the archive, and what it
-//! replaces. Where one line is bad, what names it names nothing.
+//! Lines refer to each other by numbers of the file: for the memory that an archival one is under, and for replaced
+//! ones. A reference to a bad line is ignored.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -26,8 +26,8 @@ use crate::{
     take_over::kind_under,
 };
 
-/// Memories that are sealed at a time.
-// All chunks are one transaction; a chunk bounds what is sealed and held twice meanwhile.
+/// Memories that are sealed together.
+// All chunks are one transaction; a chunk bounds the sealed data that is held twice meanwhile.
 const CHUNK: usize = 2_000;
 
 /// One line of a file of memories.
@@ -45,7 +45,7 @@ pub struct Line {
     /// A free-text reference to where it came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<PrivateText>,
-    /// Its origin; what is imported is of origin `import`, or of a weaker one that is named here.
+    /// Its origin: `import`, or a weaker one that is named here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
     /// Its origin date; `None` means now.
@@ -54,13 +54,13 @@ pub struct Line {
     /// Whether it is constitutional.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub constitutional: bool,
-    /// Its number in the file, by which other lines name it.
+    /// Its number in the file, by which other lines refer to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u64>,
-    /// Whether a session wrote its text in place of others. It holds only where another line is under it.
+    /// Whether a session wrote its text in place of others. It is ignored unless another line is under it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_summary: bool,
-    /// Of an archival memory: the line that took its place.
+    /// For an archival memory: the line that took its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under: Option<u64>,
     /// Of an archival memory: when it became so; `None` means now.
@@ -84,11 +84,11 @@ struct ReadLine {
     replaces: Vec<u64>,
 }
 
-/// What was read from a file.
+/// The contents of a file.
 #[derive(Debug, Clone, Default)]
 pub struct Read {
     lines: Vec<ReadLine>,
-    /// Lines that cannot be read: their numbers, from 1, and what is wrong with each.
+    /// Unreadable lines: their numbers, from 1, and the error of each.
     pub bad: Vec<(usize, String)>,
     /// Lines that are not blank.
     pub total: usize,
@@ -100,25 +100,25 @@ impl Read {
         self.lines.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no lines.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 }
 
-/// The core size with what was imported, or would be.
+/// The core size after the import, or a preview of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct CoreAfter {
     /// The core size.
     pub core_tokens: u64,
     /// The agent's budget.
     pub core_token_budget: u64,
-    /// By how much the core size is over the budget; 0 where it is within.
+    /// The excess of the core size over the budget; 0 where it is within.
     pub over_budget: u64,
 }
 
 impl CoreAfter {
-    /// Of an agent to whose core so many tokens come.
+    /// The size for an agent whose core grows by so many tokens.
     pub(crate) fn of(agent: &Agent, more: u64) -> Self {
         let core_tokens = agent.tally.core_tokens + more;
         let core_token_budget = agent.settings.effective_core_token_budget();
@@ -130,7 +130,7 @@ impl CoreAfter {
     }
 }
 
-/// A line that was not replaced by another one: it is imported as it says itself.
+/// A line that its reference failed to replace: it is imported as its own kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct UnreplacedLine {
     /// The place in the file of the line that names it, from 1.
@@ -141,7 +141,7 @@ pub struct UnreplacedLine {
     pub reason: NotReplaced,
 }
 
-/// What an import came to, or would come to.
+/// The result of an import, or a preview of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Imported {
     /// Memories that were imported.
@@ -149,24 +149,24 @@ pub struct Imported {
     /// The core size afterwards.
     #[serde(flatten)]
     pub core: CoreAfter,
-    /// What lines were to replace and did not.
+    /// The failed replacements.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_replaced: Vec<UnreplacedLine>,
 }
 
-/// Reads JSON lines at `now`; blank ones are passed over.
+/// Reads JSON lines at `now`; blank ones are skipped.
 pub fn read(bytes: &[u8], now: Timestamp) -> Read {
     read_to(bytes, None, now)
 }
 
-/// As [`read`], with that kind for all that are not constitutional: with `archival`, journal entries stay what they are.
-/// What no longer is core or archival keeps no place in the archive.
+/// As [`read`], with that kind for all that are not constitutional: with `archival`, journal entries keep their kind. A
+/// line that becomes neither core nor archival keeps no place in the archive.
 pub fn read_to(bytes: &[u8], to: Option<Kind>, now: Timestamp) -> Read {
     // Editors on Windows write a mark of the byte order.
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let lines: Vec<(usize, &[u8])> = bytes
         .split(|byte| *byte == b'\n')
-        // The lines are numbered before blank ones are left out, so that a number is that of the line in the file.
+        // Numbered before blank lines are removed, so that a number is that of the line in the file.
         .enumerate()
         .map(|(at, line)| (at + 1, line.trim_ascii()))
         .filter(|(_, line)| !line.is_empty())
@@ -190,8 +190,7 @@ pub fn read_to(bytes: &[u8], to: Option<Kind>, now: Timestamp) -> Read {
     read
 }
 
-/// The problem never holds the line's words: the parser's own message may quote them, so only its
-/// place and kind are kept.
+/// The problem never holds the line's text: the parser's own message may quote it, so only its place and kind are kept.
 fn read_line(
     place: usize,
     line: &[u8],
@@ -221,7 +220,7 @@ fn read_line(
         kind: line.kind,
         tags: line.tags,
         source: line.source,
-        // A file cannot make itself stronger than what it is.
+        // A file cannot raise its own origin.
         origin: line
             .origin
             .filter(|named| named.weakness() > Origin::Import.weakness()),
@@ -245,7 +244,7 @@ fn read_line(
         is_summary: line.is_summary,
         under: line.under,
         archived_at: line.archived_at,
-        // Which lines are core is decided by `to` then.
+        // `to` then decides which lines are core.
         replaces: match to {
             None => line.replaces,
             Some(_) => Vec::new(),
@@ -279,7 +278,7 @@ impl Read {
             let under = line.under.filter(|_| line.memory.kind == Kind::Archival)?;
             numbers.get(&under).copied()
         };
-        /// How far a line is known.
+        /// The progress of resolving a line.
         #[derive(Clone, Copy, PartialEq)]
         enum Known {
             Not,
@@ -327,10 +326,10 @@ impl Read {
     }
 }
 
-/// Where a line goes, once all of them are known.
+/// The place of a line, once all of them are known.
 #[derive(Debug, Clone, Copy)]
 enum LinePlace {
-    /// As its kind says, under none.
+    /// Its own kind, under none.
     Own,
     /// Core, as a summary of this origin.
     Summary(Origin),
@@ -342,11 +341,11 @@ enum LinePlace {
     },
 }
 
-/// Where all lines go.
+/// The places of all lines.
 struct ImportPlan {
     places: Vec<LinePlace>,
     not_replaced: Vec<UnreplacedLine>,
-    /// Tokens of what becomes core.
+    /// Tokens of new core memories.
     core_tokens: u64,
 }
 
@@ -357,7 +356,7 @@ impl ImportPlan {
         let is_under = |at: usize| {
             let line: &ReadLine = &lines[at];
             let under = line.under.and_then(|number| numbers.get(&number).copied());
-            // What takes a memory's place is core or archival; a summary that is to be no core memory is none.
+            // A memory that takes another's place is core or archival; a summary that is not core is none.
             under.filter(|above| {
                 let above = &lines[*above];
                 match above.memory.kind {
@@ -392,7 +391,7 @@ impl ImportPlan {
                 }
             }
         }
-        // Once all are where they go: only what another line is under is a summary.
+        // After all places are known: only a line with another one under it is a summary.
         let mut weakest: BTreeMap<usize, Origin> = BTreeMap::new();
         for (at, place) in places.iter().enumerate() {
             if let LinePlace::Archived {
@@ -449,8 +448,8 @@ impl ImportPlan {
     }
 }
 
-/// Where a line goes that another one replaces (SPEC 2.4). The limits of a week and of ages do not hold: it was never
-/// in this agent's prompt.
+/// The place of a line that another one replaces (SPEC 2.4). The limits of a week and of ages do not apply: it was
+/// never in this agent's prompt.
 fn replaced_place(
     lines: &[ReadLine],
     places: &[LinePlace],
@@ -462,7 +461,7 @@ fn replaced_place(
     let target = target.ok_or(NotReplaced::NotFound)?;
     let (old, new) = (&lines[target].memory, &lines[by].memory);
     if let LinePlace::Archived { under, at, .. } = places[target] {
-        // It says itself that it is there: this says why.
+        // The line names that place itself; the reference only gives the reason.
         return match under == Some(by) && !lines[by].is_summary {
             true => Ok((
                 target,
@@ -503,7 +502,7 @@ fn replaced_place(
 }
 
 impl AgentHandle {
-    /// Imports what was read, in one transaction; each memory is a record of its own, and one more reports the import.
+    /// Imports the lines in one transaction; each memory is a record of its own, and one more reports the import.
     /// `progress` counts the memories written.
     ///
     /// # Errors
@@ -569,7 +568,7 @@ impl AgentHandle {
         .await
     }
 
-    /// What importing this would come to.
+    /// A preview of the import.
     ///
     /// # Errors
     /// The agent is gone; the store fails.
@@ -608,7 +607,7 @@ fn line(memory: &Memory, all: &AllMemories) -> Line {
         let archived = source.place.archived();
         archived.is_some_and(|archived| archived.by == ArchivedBy::Replaced)
     };
-    // The sources of a summary were replaced by nothing, whatever brought them there.
+    // The sources of a summary were not replaced, whatever brought them there.
     let replaced = all.sources(memory.number).filter(is_replaced);
     let replaces = match memory.is_summary {
         true => Vec::new(),

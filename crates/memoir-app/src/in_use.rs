@@ -1,7 +1,7 @@
-//! Whether an agent is in use (SPEC 5.5): from then on only the agent decides about its tokens, since the holder of
-//! one can read all that the agent was given.
+//! Whether an agent is in use (SPEC 5.5): from then on only the agent decides about its tokens, since the holder of one
+//! can read all of its text.
 //!
-//! Text of an agent lies in these tables, each of which is checked here or rests on one that is:
+//! Text of an agent is stored in these tables. Each is checked here or depends on one that is:
 //!
 //! | table | what shows here that it holds text |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | `transcript_messages` | a message that an administrator did not hand over, or whose sender is no longer readable |
 //! | `replies` | the use of a token |
 //!
-//! `spec_5_5_text_in_any_table_makes_an_agent_in_use` fails for a table that it has no story for.
+//! `spec_5_5_text_in_any_table_makes_an_agent_in_use` fails for a table without a test case.
 
 use memoir_domain::audit::{Action, ActorKind, Record};
 use memoir_store::RecordFilter;
@@ -25,9 +25,9 @@ const MOST_RECORDS: u64 = 1_000;
 const MOST_MESSAGE_TOKENS: u64 = 1_000_000;
 
 impl AgentHandle {
-    /// Whether a token of the agent was ever used or opens something now, or any text of the agent exists that is not
-    /// an administrator's. Memories of every author count, but for the entries in which Memoir reports to the agent
-    /// what was set. Uses that another process of the installation noted count once it has written them.
+    /// Whether a token of the agent was ever used or is a valid connection, or any text of the agent exists that is not
+    /// an administrator's. Memories of every author count, but for the entries in which Memoir reports settings to the
+    /// agent. Uses in another process count once that has written them.
     ///
     /// # Errors
     /// A row does not open; the store fails.
@@ -55,12 +55,12 @@ impl AgentHandle {
 
     /// Whether the agent acted, or was given a memory by anyone but Memoir.
     async fn has_record_of_use(&self, loaded: &Loaded) -> Result<bool> {
-        // Opened, so that write access to the database does not attribute an agent's acts to others.
+        // Opened, so that write access to the database cannot attribute an agent's acts to others.
         let records = self.load_records(&RecordFilter::default()).await?;
         let is_entry = |record: &&Record| {
             record.action == Action::MemorySaved && record.actor.kind == ActorKind::System
         };
-        // Numbers are never given twice, so that a memory which was discarded or shredded since still counts.
+        // Numbers are never reused, so a memory that was discarded or shredded still counts.
         let given = loaded.agent.next_number.0 - 1;
         let entries = records.iter().filter(is_entry).count() as u64;
         let has_acted = records
@@ -74,7 +74,7 @@ impl AgentHandle {
         Ok(!sessions.is_empty())
     }
 
-    /// Whether messages wait that an administrator did not hand over. Those that the agent's model was given already
+    /// Whether messages wait that an administrator did not hand over. Those that were already sent to the agent's model
     /// count in any case.
     async fn has_message(&self, loaded: &Loaded) -> Result<bool> {
         let store = &self.memoir.store;

@@ -12,21 +12,21 @@ use crate::{Error, Result};
 pub(crate) struct InstallationKeys(pub(crate) Arc<KeyStore>);
 
 impl InstallationKeys {
-    /// The agent's key; `None` where it has none, or none any more.
+    /// The agent's key; `None` where it has none.
     pub(crate) async fn of(&self, scope: AgentScope) -> Result<Option<AgentKey>> {
         match self.0.cached(scope)? {
-            // From memory, once it was asked whether any process changed the key store since: no thread waits.
+            // From memory, after checking for changes of the key store by any process: no thread waits.
             Some(key) => Ok(Some(key)),
             None => self.wait(move |keys| keys.key(scope)).await,
         }
     }
 
-    /// The key of an agent that is being made. It is on the disk when this returns.
+    /// The key of a new agent. It is on the disk when this returns.
     pub(crate) async fn create(&self, scope: AgentScope, now: Timestamp) -> Result<AgentKey> {
         self.wait(move |keys| keys.create(scope, now)).await
     }
 
-    /// Destroys the agent's key; whether it was there.
+    /// Destroys the agent's key; returns whether it existed.
     pub(crate) async fn destroy(&self, scope: AgentScope, now: Timestamp) -> Result<bool> {
         self.wait(move |keys| keys.destroy(scope, now)).await
     }

@@ -147,7 +147,7 @@ pub use vectors::{AgentEmbedding, VectorsMade};
 pub use verify::{Misfit, Verification};
 pub use views::{RefinementDue, ScheduleView};
 
-/// How often a decision is made anew after another writer was faster.
+/// The attempts at a decision while other writers are faster.
 // Each loss means that another decision on the same agent was written, so there was progress. So many in a row occur
 // only where dozens write to one agent simultaneously; the caller then gets `Contended` instead of no response.
 const ATTEMPTS: usize = 32;
@@ -156,7 +156,7 @@ const ATTEMPTS: usize = 32;
 /// returns [`memoir_store::Error::Conflict`] because another process wrote meanwhile.
 ///
 /// # Errors
-/// Those of the attempt; [`Error::Contended`] where others were faster each time.
+/// Those of the attempt; [`Error::Contended`] where other processes were faster each time.
 async fn again<T, Attempt: Future<Output = Result<T>>>(attempt: impl Fn() -> Attempt) -> Result<T> {
     for _ in 0..ATTEMPTS {
         match attempt().await {
@@ -178,7 +178,7 @@ pub trait Models: Send + Sync {
     /// No such provider, or its key or address cannot be used.
     fn connect(&self, name: &ModelName) -> Result<Arc<dyn Model>, ConnectError>;
 
-    /// The model of embeddings of that name.
+    /// The embedding model of that name.
     ///
     /// # Errors
     /// As [`Models::connect`]; the provider makes none.
@@ -193,7 +193,7 @@ pub trait Models: Send + Sync {
         None
     }
 
-    /// The names of the providers there are, for people to choose from.
+    /// The names of the available providers, as choices for users.
     fn providers(&self) -> Vec<String> {
         Vec::new()
     }
@@ -226,7 +226,7 @@ pub struct Memoir {
     clock: Arc<clock::SharedClock>,
     random: Arc<dyn Random>,
     settings: Arc<InstallationSettings>,
-    /// Which memories have the same text.
+    /// A cache of which memories have the same text.
     same_texts: Arc<same_text::SameTexts>,
     recent: Arc<sessions::Recent>,
     opened: Arc<opened::OpenedMemories>,
@@ -246,7 +246,7 @@ pub struct Memoir {
 }
 
 impl Memoir {
-    /// On `store`, whose agents' keys are in `keys`, with the machine's clock and random numbers.
+    /// On `store`, with the agents' keys in `keys`, and with the machine's clock and random numbers.
     pub fn new(
         store: Arc<dyn Store>,
         keys: Arc<KeyStore>,
@@ -310,8 +310,8 @@ impl Memoir {
         self.models.providers()
     }
 
-    /// The models that the settings name, and the one that needs no network, for people to choose from:
-    /// `provider:name` each.
+    /// The models that the settings name, and the one that needs no network, as choices for users: `provider:name`
+    /// each.
     pub fn named_models(&self) -> Vec<String> {
         let settings = &self.settings;
         let named = settings.default_model.iter().chain(settings.prices.keys());
@@ -364,20 +364,20 @@ pub struct AgentHandle {
     memoir: Memoir,
     scope: AgentScope,
     name: String,
-    /// The agent's key, where the key store was asked for it by the request that this handle is for.
+    /// The agent's key, where this handle's request has read it from the key store.
     key: Option<AgentKey>,
     /// What must hold at every read of the agent, where the decision is based on what a user was shown.
     condition: Option<Condition>,
 }
 
-/// What has to be so at the moment of a change; [`Error::Changed`] where it is not.
+/// What must hold at the moment of a change; otherwise [`Error::Changed`].
 #[derive(Clone)]
 enum Condition {
     /// No record is newer than the one of this place.
     NewestRecord(u64),
-    /// The agent is so, as an administrator without a grant sees it.
+    /// A condition on the agent as an administrator without a grant reads it.
     Agent(Arc<dyn Fn(&AgentFacts) -> bool + Send + Sync>),
-    /// The memory of that number is so, as an administrator without a grant sees it.
+    /// A condition on the memory of that number as an administrator without a grant reads it.
     Memory(Number, Arc<dyn Fn(&MemoryFacts) -> bool + Send + Sync>),
 }
 
@@ -390,8 +390,8 @@ struct Loaded {
     running_session: Option<SessionId>,
 }
 
-/// That the rows of an agent's memories are as many, and as large, as its sealed document counts (SPEC 3.12): a row
-/// that was removed outside Memoir is named at every read.
+/// Checks that the number and size of an agent's memory rows match its sealed document (SPEC 3.12): a row that was
+/// removed outside Memoir is detected at every read.
 fn check_counts(agent: &Agent, rows: &RowCounts) -> Result<()> {
     let tally = agent.tally;
     let counted = RowCounts {
@@ -463,7 +463,7 @@ impl AgentHandle {
         self.scope
     }
 
-    /// Whether [`Account::agent`] finds this agent under `name`, which no other one has then.
+    /// Whether [`Account::agent`] finds this agent under `name`; no other agent has that name then.
     pub fn answers_to(&self, name: &str) -> bool {
         match name.parse::<AgentId>() {
             Ok(id) => id == self.scope.agent,
@@ -478,8 +478,8 @@ impl AgentHandle {
         self.under(Some(Condition::NewestRecord(newest_seq)))
     }
 
-    /// Does `attempt` with the agent as it is at its newest record, and again from the beginning where something is
-    /// written before it is done: so that what it reads first is what it decides on.
+    /// Runs `attempt` with the agent as of its newest record, and again from the beginning if anything is written
+    /// before its end. So its decision matches its first read.
     ///
     /// # Errors
     /// Those of the attempt, but for [`Error::Changed`]; [`Error::Contended`] where others were faster each time.
@@ -510,8 +510,7 @@ impl AgentHandle {
         self.under(Some(Condition::Agent(Arc::new(is_expected))))
     }
 
-    /// As [`AgentHandle::where_agent`], of one memory: whatever reads that memory is [`Error::Changed`] where it is not
-    /// as expected.
+    /// As [`AgentHandle::where_agent`], for one memory: reading it is [`Error::Changed`] where it is not as expected.
     #[must_use]
     pub fn where_memory(
         &self,
@@ -550,19 +549,19 @@ impl AgentHandle {
     async fn load(&self, query: &AgentQuery) -> Result<Loaded> {
         let room = self.room_for(query).await?;
         let snapshot = match self.condition {
-            // Its settings are what is judged, and some of those are prompts.
+            // The condition is on its settings, some of which are prompts.
             Some(Condition::Agent(_)) => self.snapshot(&query.clone().with_prompts()).await?,
             _ => self.snapshot(query).await?,
         };
         self.read(snapshot, room).await
     }
 
-    /// Waits for room for what a query brings; `None` where it brings no memories.
+    /// Waits for room for the result of a query; `None` where it includes no memories.
     ///
     /// # Errors
     /// [`Error::NoRoom`]; the store fails.
     async fn room_for(&self, query: &AgentQuery) -> Result<Option<HeldRoom>> {
-        // Outside of a task there is one caller alone, as on the command line.
+        // Outside of a task there is only one caller, as on the command line.
         if query.memories == Selection::None || tokio::task::try_id().is_none() {
             return Ok(None);
         }
@@ -570,7 +569,7 @@ impl AgentHandle {
         Ok(Some(self.memoir.room.take(self.scope, bytes).await?))
     }
 
-    /// Whether what a query brings is a short load.
+    /// Whether the result of a query is a short load.
     ///
     /// # Errors
     /// The store fails.
@@ -579,7 +578,7 @@ impl AgentHandle {
         Ok(load_room::weight(&counts, query) <= load_room::SHORT_LOAD)
     }
 
-    /// What the rows of the agent's memories came to when they were last read.
+    /// The number and size of the agent's memory rows when they were last read.
     ///
     /// # Errors
     /// The store fails.
@@ -588,7 +587,7 @@ impl AgentHandle {
         if let Some(counts) = room.counts(self.scope) {
             return Ok(counts);
         }
-        // Once in a while: every look notes what the rows come to.
+        // Rarely: every read notes the counts.
         let found = store.snapshot(self.scope, &AgentQuery::default()).await?;
         let counts = found.map_or_else(RowCounts::default, |found| found.row_counts);
         room.note(self.scope, counts);
@@ -625,8 +624,7 @@ impl AgentHandle {
 
     /// Opens a snapshot into the domain's types.
     async fn read(&self, snapshot: Snapshot, room: Option<HeldRoom>) -> Result<Loaded> {
-        // Before anything is opened: of an agent whose key is gone nothing is given, not from what
-        // this process keeps of it either.
+        // Before anything is opened: of an agent without a key nothing is returned, not even from this process's cache.
         let key = self.key_of(&snapshot.agent).await?;
         let version = snapshot.agent.document.version;
         let memories = self.open_rows(&key, version, snapshot.memories, room).await;
@@ -693,14 +691,14 @@ impl AgentHandle {
     /// [`Error::Erased`]; [`Error::NoKey`].
     async fn key_of(&self, row: &AgentRow) -> Result<AgentKey> {
         match self.present_key().await? {
-            // A row that says so is not believed before the key is gone: it may have been changed, or
-            // the erasing may have been interrupted.
+            // An `erased_at` is not believed while the key exists: the row may have been changed, or the erasing
+            // interrupted.
             Some(key) if row.columns.erased_at.is_none() => Ok(key),
             _ => Err(self.without_key(row).await?),
         }
     }
 
-    /// The agent's key; `None` where it has none, or none any more.
+    /// The agent's key; `None` where it has none.
     async fn present_key(&self) -> Result<Option<AgentKey>> {
         match &self.key {
             Some(key) => Ok(Some(key.clone())),
@@ -710,8 +708,7 @@ impl AgentHandle {
 
     /// Why there is no key for an agent whose row was read.
     async fn without_key(&self, row: &AgentRow) -> Result<Error> {
-        // Another process may have erased it: what this one keeps in the open goes as soon as that
-        // shows.
+        // Another process may have erased it: this process's opened memories are dropped immediately.
         self.memoir.opened.forget(self.scope);
         let name = match self.scope.is_of_account() {
             true => self.name.clone(),
@@ -727,7 +724,7 @@ impl AgentHandle {
     /// The agent's key; `None` where it was erased.
     ///
     /// # Errors
-    /// [`Error::NoKey`] where it was not erased and has none all the same.
+    /// [`Error::NoKey`] where it has none without having been erased.
     async fn key(&self) -> Result<Option<AgentKey>> {
         let snapshot = self.snapshot(&AgentQuery::default()).await?;
         match self.key_of(&snapshot.agent).await {
@@ -737,7 +734,7 @@ impl AgentHandle {
         }
     }
 
-    /// Writes a decision that was made on `base`, and gives the base of the next one.
+    /// Writes a decision that was made on `base`, and returns the base of the next one.
     async fn commit(
         &self,
         base: &codec::Base,
@@ -749,8 +746,7 @@ impl AgentHandle {
         let counted = refusals.count_into(&mut decision.sessions);
         let written = Box::pin(self.write(base, decision, beside)).await;
         if written.is_err() {
-            // Also where the outcome is not known: counted twice is the lesser evil, since nothing
-            // is decided by the count.
+            // Also where the outcome is not known: counting twice is acceptable, since no decision uses the count.
             refusals.restore(counted);
         }
         written
@@ -767,10 +763,9 @@ impl AgentHandle {
         let new = quotas::new_memories(&decision);
         // Making rows consumes the decision: what is needed after the write is kept here.
         let indexes = &self.memoir.indexes;
-        // Changes hold words: they are copied only where an index waits for them.
+        // Changes hold text: they are copied only for an existing index.
         let followed = indexes.has(self.scope).then(|| decision.changes.clone());
-        // Numbers alone: what is kept of the others stays, and these are opened from their rows when they
-        // are next needed.
+        // Numbers only: the cached others stay, and these are opened from their rows at the next use.
         let changed: Vec<Number> = decision.changes.iter().map(Change::number).collect();
         let takes_words = !decision.redactions.is_empty();
         let ended = decision
@@ -792,14 +787,14 @@ impl AgentHandle {
         let open = sessions::open_in(&decision);
         let (commit, next) =
             codec::commit(base, decision, beside, random, self.memoir.time_zone())?;
-        // Sealing takes a key from memory: as late as can be, since what is written under a key whose file went away is
+        // Sealing takes a key from memory. The check comes as late as possible: data under a key whose file is gone is
         // lost with the process.
         self.memoir.keys.check_there()?;
         let used = quotas::written(new, &commit);
         self.memoir.write(commit, counted).await?;
         self.memoir.usages.add(self.scope, used);
-        // Only now: what this process keeps is of the version that the decision was made on, and is carried to the next
-        // one only where that was written. Where words were taken out nothing is carried: it may hold them.
+        // Only now: the caches are of the decision's version, and move to the next one only once that is written. They
+        // are dropped where text was removed: they may hold it.
         match next.version() {
             Some(version) if !takes_words => {
                 let opened = &self.memoir.opened;
@@ -813,7 +808,7 @@ impl AgentHandle {
             let known = sessions::KnownSession::new(next.clone(), agent, session);
             self.memoir.recent.put(self.scope, known);
         }
-        // However it ended: what was read in its course is wiped.
+        // However it ended: the data read in it is wiped.
         for session in ended {
             self.memoir.recent.drop_notes(session);
         }
@@ -832,8 +827,7 @@ impl AgentHandle {
         Ok(next)
     }
 
-    /// Loads, decides and commits; and again where the agent changed meanwhile. A decision of `None`
-    /// writes nothing.
+    /// Loads, decides and commits; repeats where the agent changed meanwhile. A decision of `None` writes nothing.
     async fn decide<T, W: Into<codec::Writing>>(
         &self,
         query: &AgentQuery,
@@ -843,11 +837,11 @@ impl AgentHandle {
             .await
     }
 
-    /// As [`AgentHandle::decide`], where more is read to decide.
+    /// As [`AgentHandle::decide`], where the decision needs further reads.
     async fn decide_reading<T, W, Decided>(
         &self,
         query: &AgentQuery,
-        // No `AsyncFn`: of one that borrows, the compiler cannot show that tasks may be spawned with it.
+        // Not `AsyncFn`: for a borrowing one the compiler cannot prove that its future is `Send`.
         decide: impl Fn(Loaded, Timestamp) -> Decided,
     ) -> Result<T>
     where
@@ -867,8 +861,8 @@ impl AgentHandle {
             done => return done,
         }
         Box::pin(self.close_if_lapsed()).await?;
-        // Whether it was closed here or not: of several that it was in the way of one closes it, and the others find
-        // nothing in their way either.
+        // Whether it was closed here or not: one of several blocked callers closes it, and the others then succeed as
+        // well.
         again(&attempt).await
     }
 
@@ -883,13 +877,12 @@ impl AgentHandle {
         Decided: Future<Output = Result<(Option<W>, T)>>,
     {
         let loaded = self.load(query).await?;
-        // `decide` takes the rest apart; the base has to outlive it, as it says on which
-        // version the decision stands.
+        // `decide` consumes the rest; the base has to outlive it, as it holds the version of the decision.
         let base = loaded.base.clone();
         let rehearsed = loaded.session.as_ref();
         let rehearsed = rehearsed.and_then(|(session, kept)| Some((session.id, kept.clone()?)));
-        // The time is taken after the load, for each attempt anew: a decision that was made
-        // again after others' must not be dated before theirs.
+        // The time is taken after the load, anew for each attempt: a repeated decision must not be dated before those
+        // that it follows.
         let (writing, answer) = decide(loaded, self.memoir.now()).await?;
         let Some(writing) = writing else {
             return Ok(answer);
@@ -898,7 +891,7 @@ impl AgentHandle {
             decision,
             mut beside,
         } = writing.into();
-        // What a rehearsal has come to goes along wherever its session is written.
+        // The state of a rehearsal is written with its session each time.
         if let Some((id, kept)) = rehearsed
             && let Some(session) = decision.sessions.iter().find(|session| session.id == id)
         {
@@ -920,7 +913,7 @@ impl Loaded {
         self.agent.next_seq.saturating_sub(1)
     }
 
-    /// The session that was asked for.
+    /// Takes the requested session.
     fn take_session(&mut self, id: SessionId) -> Result<Session> {
         self.session
             .take()

@@ -1,5 +1,4 @@
-//! Near duplicates: pairs of active core memories that look alike, for a viewer that may read them. Nothing is done
-//! with them.
+//! Near duplicates: pairs of similar active core memories, for a viewer that may read them. They are only shown.
 
 use memoir_domain::{
     memory::Memory,
@@ -10,36 +9,36 @@ use serde::Serialize;
 
 use crate::{OwnAgent, Result, ShownMemory, memories::memory_query};
 
-/// Two active core memories that look alike.
+/// Two similar active core memories.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NearDuplicateView {
     /// The one with the lower number.
     pub left: ShownMemory,
     /// The other one.
     pub right: ShownMemory,
-    /// The share of all their words that both have, over 0, up to 1.
+    /// The share of all their words that both have, above 0, up to 1.
     pub similarity: f64,
-    /// Whether the duplicate cleanup of a session joins them by itself (SPEC 3.4).
+    /// Whether the duplicate cleanup of a session merges them (SPEC 3.4).
     pub exact: bool,
-    /// What differs; none where they are exact duplicates.
+    /// The differences; empty for exact duplicates.
     pub differences: Vec<Difference>,
     /// Differences beyond those named.
     pub more_differences: usize,
 }
 
-/// What was found.
+/// The result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NearDuplicatesView {
     /// The pairs listed, exact duplicates first, then the most alike.
     pub items: Vec<NearDuplicateView>,
     /// Pairs that were found beyond those listed.
     pub more: u64,
-    /// Whether all pairs were searched for; where not, there are more than `more`.
+    /// Whether the search was complete; otherwise there are more than `more`.
     pub is_complete: bool,
 }
 
 impl OwnAgent {
-    /// Pairs of active core memories that look alike, at most `limit` of them, and what differs.
+    /// Pairs of similar active core memories, at most `limit` of them, and their differences.
     ///
     /// # Errors
     /// The store fails.
@@ -61,7 +60,7 @@ impl OwnAgent {
                 .find(|memory| memory.number == number);
             memory.map(|memory| ShownMemory::with_words(memory.clone(), &links))
         };
-        // The pairs were found among the loaded memories, so `?` leaves none out.
+        // The pairs were found among the loaded memories, so `?` omits none.
         let items = found.pairs.into_iter().filter_map(|pair| {
             Some(NearDuplicateView {
                 left: view(pair.left)?,

@@ -18,12 +18,12 @@ use zeroize::Zeroizing;
 use super::sealed::{Sealer, plain_json};
 use crate::{Error, Result};
 
-/// What is sealed in a document that says all it has to say in the open.
+/// The sealed part of a document that is entirely open.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct NoWords {}
 
 impl Sealer<'_> {
-    /// What is `open`, and what is `private`, for that row.
+    /// The document of a row, from its open and its private part.
     pub(crate) fn document(
         &self,
         row: SealedRow,
@@ -35,7 +35,7 @@ impl Sealer<'_> {
         self.document_of(row, version, open, &private)
     }
 
-    /// As [`Sealer::document`], where what is private is no JSON.
+    /// As [`Sealer::document`], where the private part is no JSON.
     pub(crate) fn document_of(
         &self,
         row: SealedRow,
@@ -43,11 +43,11 @@ impl Sealer<'_> {
         open: &impl Serialize,
         private: &[u8],
     ) -> Result<Document> {
-        self.document_as_it_lies(row, version, open_json(open)?, private)
+        self.document_from_raw(row, version, open_json(open)?, private)
     }
 
-    /// As [`Sealer::document_of`], of what is open already in the form in which it lies.
-    pub(crate) fn document_as_it_lies(
+    /// As [`Sealer::document_of`], with the open part as its stored text.
+    pub(crate) fn document_from_raw(
         &self,
         row: SealedRow,
         version: u64,
@@ -66,10 +66,10 @@ impl Sealer<'_> {
     }
 }
 
-/// A document whose seal is over, since the key is gone that would open it.
+/// A document without a seal, since its key is gone.
 ///
 /// # Errors
-/// `open` cannot be written.
+/// `open` cannot be serialized.
 pub(crate) fn unsealed(version: u64, open: &impl Serialize) -> Result<Document> {
     Ok(Document {
         version,
@@ -79,7 +79,7 @@ pub(crate) fn unsealed(version: u64, open: &impl Serialize) -> Result<Document> 
     })
 }
 
-/// What is open of a document, and what is private.
+/// The open and the private part of a document.
 ///
 /// # Errors
 /// It is not as it was written.
@@ -89,12 +89,12 @@ pub(crate) fn open<Open: DeserializeOwned, Private: DeserializeOwned>(
     document: &Document,
 ) -> Result<(Open, Private)> {
     let private = open_private(key, row, document)?;
-    // The parser's own message may quote what it read.
+    // The parser's own message may quote the contents.
     let private = serde_json::from_slice(&private).map_err(|_| unreadable(row))?;
     Ok((read(row, &document.open)?, private))
 }
 
-/// What is private of a document, as it was given.
+/// The private part of a document, as it was given.
 ///
 /// # Errors
 /// It is not as it was written.
@@ -116,10 +116,10 @@ pub(crate) fn read<Open: DeserializeOwned>(row: SealedRow, open: &str) -> Result
     serde_json::from_str(open).map_err(|_| unreadable(row))
 }
 
-/// That the columns by which a row is searched are those of its document.
+/// Checks that the search columns of a row match its document.
 ///
 /// # Errors
-/// They are others: one of them was changed.
+/// They differ: one of them was changed.
 pub(crate) fn check_columns<SealedColumns: PartialEq>(
     row: SealedRow,
     version: u64,
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use crate::clock::SystemRandom;
 
-    /// As one version knows it.
+    /// The fields that one version knows.
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Early {
         name: String,
@@ -258,7 +258,7 @@ mod tests {
             other.sealed.0[at] ^= 1;
             changed.push(other);
         }
-        // What says the same in other bytes, and the same bytes under another version.
+        // Equal contents in other bytes, and the same bytes under another version.
         let open = format!("{} ", document.open);
         changed.push(Document {
             open,

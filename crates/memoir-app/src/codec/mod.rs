@@ -63,8 +63,8 @@ struct MemoryBody {
     protected_seq: Option<u64>,
 }
 
-/// A memory is no document: there are a hundred of them to an agent's row, and each is read with every context. All
-/// its open columns are bound to the seal.
+/// The open columns of a memory, all bound to the seal. It is no document: there are a hundred to an agent's row, and
+/// each is read with every context.
 fn memory_columns(row: &MemoryRow) -> Result<SealedColumns> {
     SealedColumns::of(&(
         row.kind.as_str(),
@@ -85,7 +85,7 @@ fn memory_columns(row: &MemoryRow) -> Result<SealedColumns> {
     ))
 }
 
-/// Under the agent's version `version`, which is the one that the commit writes.
+/// A memory's row under the agent's version `version`, which is the one that the commit writes.
 pub(crate) fn memory_row(sealer: &Sealer<'_>, version: u64, memory: Memory) -> Result<MemoryRow> {
     let archived = memory.place.archived();
     let mut row = MemoryRow {
@@ -153,8 +153,8 @@ pub(crate) fn memory(key: &AgentKey, row: &MemoryRow) -> Result<Memory> {
         discarded_at: row.discarded_at,
         shredded_at: row.shredded_at,
     };
-    // The columns are covered by the seal, so that only Memoir can have made them differ from the text. They are
-    // compared all the same: core size and protection are decided by these.
+    // The columns are covered by the seal, so only Memoir can have made them differ from the text. They are compared
+    // all the same: they decide core size and protection.
     if memory.tokens() != row.tokens || memory.is_constitutional() != row.constitutional {
         return inconsistent("size or flag do not fit the text");
     }
@@ -173,7 +173,7 @@ struct Prompts {
     refinement_prompt: Option<PrivateText>,
 }
 
-/// What of an agent stands in the open, which is all of it but its prompts.
+/// The open part of an agent, which is all of it but its prompts.
 #[derive(Serialize, Deserialize)]
 struct OpenAgent {
     /// Without its prompts.
@@ -207,7 +207,7 @@ fn microseconds(time: Option<Timestamp>) -> Option<i64> {
     time.map(Timestamp::microseconds)
 }
 
-/// The agent's row as it is to be written on `base`, with `next`'s end of the log.
+/// The agent's row to be written on `base`, with `next`'s end of the log.
 fn agent_row(
     sealer: &Sealer<'_>,
     base: &Base,
@@ -216,8 +216,8 @@ fn agent_row(
     time_zone: &TimeZone,
 ) -> Result<AgentRow> {
     let (prospect, ranks) = (schedule::prospect(&agent, time_zone), ranks(&agent));
-    // What is taken out here is not lost: it is either written beside this row (`changed_prompts`)
-    // or stands there unchanged under its own version.
+    // The prompts removed here are not lost: they are either written beside this row (`changed_prompts`) or remain
+    // stored unchanged under their own version.
     Prompts::taken_from(&mut agent.settings);
     let open = OpenAgent {
         folded_name: agent::fold_name(&agent.name),
@@ -236,9 +236,9 @@ fn agent_row(
     })
 }
 
-/// Where an agent stands in lists that are sorted.
+/// The ranks of an agent in sorted lists.
 fn ranks(agent: &Agent) -> FleetRanks {
-    // An agent that remembers nothing has 0 words, by which nothing can be divided.
+    // An agent without memories has 0 tokens, by which nothing can be divided.
     let millionths = |part: u64, whole: u64| part.saturating_mul(1_000_000) / whole.max(1);
     let (tally, settings) = (agent.tally, &agent.settings);
     FleetRanks {
@@ -260,8 +260,8 @@ impl Prompts {
     }
 }
 
-/// An agent, and what the next decision is made on: with its prompts where they were asked for, else as if it
-/// had set none. What is decided then changes none, which [`commit`] holds.
+/// An agent, and the base of its next decision. Without a request for its prompts, it is as if it had set none; the
+/// decision then changes none, which [`commit`] checks.
 ///
 /// # Errors
 /// The row or the prompts are not as they were written.
@@ -270,8 +270,7 @@ pub(crate) fn agent(
     row: &AgentRow,
     prompts: Option<&StoredText>,
 ) -> Result<(Agent, Base)> {
-    // Sealed are no words at all. It is opened for what it is bound to: every byte of the open
-    // document and its version.
+    // The sealed part is empty. It is opened to verify the open document and its version.
     document::open_private(key, SealedRow::Agent, &row.document)?;
     let opened = open_agent(row)?;
     let version = opened.prompts_version;
@@ -321,7 +320,7 @@ pub(crate) fn listed_agent(row: &AgentRow) -> Result<Agent> {
     Ok(open_agent(row)?.agent)
 }
 
-/// What of a session is sealed.
+/// The sealed part of a session.
 #[derive(Default, Serialize, Deserialize)]
 struct SealedSessionWords {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -353,7 +352,7 @@ fn session_row(
         reason: session.reason.take(),
         rehearsal,
     };
-    // A lease is renewed without the key: it is no part of what is sealed.
+    // A lease is renewed without the key, so it is not sealed.
     let lease = session.lease.take();
     let (row, version) = (SealedRow::Session(session.id), base.next_version());
     Ok(SessionRow {
@@ -365,8 +364,7 @@ fn session_row(
     })
 }
 
-/// A session, and what it came to where it was a rehearsal. Without the key: without its words, and without
-/// its seal being opened.
+/// A session, and the state of its rehearsal. Without the key: without text, and with its seal unopened.
 pub(crate) fn session(
     key: Option<&AgentKey>,
     row: SessionRow,
@@ -402,7 +400,7 @@ pub(crate) fn listed_session(row: &FleetSession) -> Result<Session> {
     Ok(session)
 }
 
-/// What of a request for access is sealed.
+/// The sealed part of an access request.
 #[derive(Serialize, Deserialize)]
 struct AccessWords {
     purpose: PrivateText,
@@ -432,7 +430,7 @@ fn access_row(sealer: &Sealer<'_>, base: &Base, request: AccessRequest) -> Resul
     })
 }
 
-/// A request for access.
+/// An access request.
 ///
 /// # Errors
 /// The row is not as it was written.
@@ -442,12 +440,12 @@ pub(crate) fn access_request(key: &AgentKey, row: &AccessRow) -> Result<AccessRe
     Ok(AccessRequest {
         purpose: words.purpose,
         reason: words.reason,
-        // Opened before it is read: nothing of the open part is given out whose seal does not hold.
+        // Opened before it is read: no open part is returned whose seal is invalid.
         ..listed_access_request(row)?
     })
 }
 
-/// A request for access without its words, and without its seal being opened.
+/// An access request without its text, and with its seal unopened.
 pub(crate) fn listed_access_request(row: &AccessRow) -> Result<AccessRequest> {
     let place = SealedRow::AccessRequest(row.id);
     let request: AccessRequest = document::read(place, &row.document.open)?;
@@ -460,7 +458,7 @@ pub(crate) fn listed_access_request(row: &AccessRow) -> Result<AccessRequest> {
     Ok(request)
 }
 
-/// Without a hash: that is worked out in the order of the log.
+/// Without a hash: that is computed in the order of the log.
 fn audit_row(sealer: &Sealer<'_>, record: Record) -> Result<AuditRow> {
     /// Of a body that was written with its record.
     const FIRST: u64 = 1;
@@ -521,11 +519,10 @@ pub(crate) fn chained(row: &AuditRow) -> chain::ChainRecord<'_> {
     }
 }
 
-/// Chains the records onto `head`, and gives the new head.
+/// Chains the records onto `head`, and returns the new head.
 fn chain_records(scope: AgentScope, mut head: RecordHash, records: &mut [AuditRow]) -> RecordHash {
     for row in records {
-        // A store fills this in as it reads; it is set here too, so that a record that was just
-        // written says the same.
+        // A store fills this in as it reads; it is set here too, so that a record that was just written is equal.
         row.previous_hash = (row.seq > 1).then_some(head.0);
         head = chained(row).hash(scope, &head);
         row.hash = head.0;
@@ -533,7 +530,7 @@ fn chain_records(scope: AgentScope, mut head: RecordHash, records: &mut [AuditRo
     head
 }
 
-/// A record; without the key, without its words.
+/// A record; without the key, without its text.
 pub(crate) fn record(key: Option<&AgentKey>, row: AuditRow) -> Result<Record> {
     let body: RecordBody = match key {
         Some(key) => {
@@ -557,10 +554,10 @@ pub(crate) fn record(key: Option<&AgentKey>, row: AuditRow) -> Result<Record> {
     })
 }
 
-/// Of a summary, of which there is one for each place: others are made where it went.
+/// The version of a summary, which is written once: each place has a summary of its own.
 const SUMMARY_VERSION: u64 = 1;
 
-/// A summary, sealed for the record of that hash, which is its last one.
+/// A summary, sealed for its last record, which has that hash.
 pub(crate) fn summary_row(
     sealer: &Sealer<'_>,
     summary: &LogSummary,
@@ -626,32 +623,31 @@ pub(crate) fn facts(row: &AuditRow) -> Result<Facts> {
     })
 }
 
-/// The version of an agent that was just made.
+/// The version of a new agent.
 const FIRST_VERSION: u64 = 1;
 
-/// What an agent's row keeps from one decision to the next, and its key.
+/// The state of an agent's row between two decisions, and its key.
 #[derive(Debug, Clone)]
 pub(crate) struct Base {
     scope: AgentScope,
     /// `None` where the agent is being made.
     version: Option<u64>,
     key: AgentKey,
-    /// Whether the agent was read with its prompts. Without them none can be written: those that it has would
-    /// be lost.
+    /// Whether the agent was read with its prompts. Without them none can be written: the existing ones would be lost.
     has_prompts: bool,
     prompts_version: u64,
     head: RecordHash,
 }
 
 impl Base {
-    /// Of an agent that is being made.
+    /// For a new agent.
     pub(crate) fn new(key: AgentKey) -> Self {
         Self {
             scope: key.scope(),
             version: None,
             has_prompts: true,
             prompts_version: FIRST_VERSION,
-            // The first hash of each agent's chain is its own, so that the log of one agent never fits another.
+            // The first hash of each agent's chain is its own, so that the log of one agent never matches another.
             head: chain::genesis(key.scope()),
             key,
         }
@@ -686,20 +682,20 @@ impl Base {
     }
 }
 
-/// What goes with a decision that the domain does not know.
+/// Data that is written with a decision and that the domain does not know.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WrittenBeside {
-    /// What the rehearsals among its sessions came to.
+    /// The states of the rehearsals among its sessions.
     pub(crate) rehearsals: BTreeMap<SessionId, Rehearsal>,
     /// The records that it redacts, as they are now.
     pub(crate) read: BTreeMap<u64, AuditRow>,
     /// The agent's tokens that it makes or changes.
     pub(crate) tokens: Vec<TokenRow>,
-    /// What became of messages of conversations.
+    /// The outcomes of conversation messages.
     pub(crate) messages: Vec<MessageOutcome>,
 }
 
-/// A decision with what goes beside it.
+/// A decision with the data beside it.
 #[derive(Debug)]
 pub(crate) struct Writing {
     pub(crate) decision: Decision,
@@ -716,7 +712,7 @@ impl From<Decision> for Writing {
 }
 
 impl WrittenBeside {
-    /// What one rehearsal came to.
+    /// The state of one rehearsal.
     pub(crate) fn rehearsed(session: SessionId, rehearsal: Rehearsal) -> Self {
         Self {
             rehearsals: BTreeMap::from([(session, rehearsal)]),
@@ -738,9 +734,8 @@ pub(crate) fn commit(
     let sealer = &Sealer { key, random };
     let version = base.next_version();
     let mut next = Base {
-        // The store counts the version up by itself. What is sealed here is bound to the number
-        // that it must come to; where the store finds another one, it is a conflict, and all of
-        // this is thrown away.
+        // The store increments the version itself. The seals here are bound to the resulting number; if the store finds
+        // another one, it is a conflict, and all of this is discarded.
         version: Some(version),
         ..base.clone()
     };
@@ -800,8 +795,7 @@ fn redacted(
             Error::Inconsistent(format!("record {seq} is redacted without having been read"))
         })?;
         let body_version = row.body_version + 1;
-        // Bound to the record's open fields as they are stored, which stay: only the words are
-        // other ones.
+        // Bound to the record's open fields as stored, which stay: only the text is replaced.
         let place = SealedRow::Record(seq);
         let body = sealer.seal(place, body_version, &record_columns(row)?, &redaction.body)?;
         bodies.push(BodyRow {
@@ -810,8 +804,7 @@ fn redacted(
             body,
         });
     }
-    // One that shreds, or those of an agent that comes from elsewhere: its texts are all sealed anew, and
-    // none stands in the place of another.
+    // Either a shredding, or the log of an imported agent: all its texts are sealed anew, and none replaces another.
     let shreddings = decision
         .records
         .iter_mut()
@@ -826,7 +819,7 @@ fn redacted(
     Ok(bodies)
 }
 
-/// The prompts where they are to be written. Every change of a setting is a record (SPEC 4.1).
+/// The prompts if they are to be written. Every change of a setting is a record (SPEC 4.1).
 fn changed_prompts(
     base: &Base,
     next: &mut Base,
@@ -838,8 +831,7 @@ fn changed_prompts(
     if !is_new && !decision.records.iter().any(is_change) {
         return Ok(None);
     }
-    // A decision on settings that was made without the prompts would write the four of them as
-    // unset.
+    // A decision on settings without the prompts would write the four of them as unset.
     if !base.has_prompts {
         return Err(Error::Inconsistent(
             "settings were decided on an agent without its prompts".to_owned(),
@@ -852,8 +844,7 @@ fn changed_prompts(
     Ok(Some(sealed))
 }
 
-/// A memory can be changed more than once in a decision: only where it ended up is written. In the order
-/// of the numbers.
+/// The last state of each memory, which a decision may change more than once, in the order of the numbers.
 fn last_states(changes: Vec<Change>) -> Vec<Memory> {
     let states = changes
         .iter()
@@ -878,8 +869,8 @@ const MESSAGE_VERSION: u64 = 1;
 
 fn message_place(digest: &[u8; 32]) -> SealedRow {
     let mut first = [0; 16];
-    // Half of a keyed digest is enough of a name: the seal binds size and time as well, and rows are
-    // found by the whole.
+    // Half of a keyed digest is enough for a name: the seal binds size and time as well, and rows are found by the
+    // whole.
     first.copy_from_slice(&digest[..16]);
     SealedRow::Message(first)
 }
@@ -903,7 +894,7 @@ pub(crate) fn message(
     };
     let sealer = Sealer { key, random };
     Ok(MessageRow {
-        // Given by the store as it is written.
+        // The store sets it when writing.
         seq: 0,
         digest,
         tokens,

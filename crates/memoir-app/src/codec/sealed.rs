@@ -1,5 +1,5 @@
-//! The form in which an agent's words stand in the store: JSON, sealed with the agent's key for one place,
-//! and bound to the open columns of its row (SPEC 5.3).
+//! The stored form of an agent's text: JSON, sealed with the agent's key for one place, and bound to the open columns
+//! of its row (SPEC 5.3).
 
 use std::io::{self, Write};
 
@@ -49,7 +49,7 @@ impl Sealer<'_> {
         Ok(StoredText(sealed))
     }
 
-    /// As [`Sealer::seal`], of what is no JSON.
+    /// As [`Sealer::seal`], for bytes that are no JSON.
     pub(super) fn seal_bytes(
         &self,
         row: SealedRow,
@@ -71,14 +71,14 @@ impl Sealer<'_> {
     }
 }
 
-/// What is to be sealed, wiped when it goes, and where it grew out of its place.
+/// Plain text to be sealed. Wiped when dropped, and in the old place when it is moved to a larger one.
 struct Plain(Zeroizing<Vec<u8>>);
 
 impl Plain {
-    /// Room for the words of most rows, in bytes.
+    /// Room for the text of most rows, in bytes.
     const ROOM: usize = 2_048;
 
-    /// A vector that grows leaves the words behind where it was.
+    /// A `Vec` that grows would leave the text in its old place.
     #[cold]
     fn move_to_larger(&mut self, needed: usize) {
         // The new place is twice as large, so that a long text is moved only a few times while it is written bit by
@@ -111,7 +111,7 @@ impl Write for Plain {
     }
 }
 
-/// What is to be sealed, wiped when it goes.
+/// JSON to be sealed, wiped when dropped.
 pub(super) fn plain_json(value: &impl Serialize) -> Result<Zeroizing<Vec<u8>>> {
     let mut plain = Plain(Zeroizing::new(Vec::with_capacity(Plain::ROOM)));
     serde_json::to_writer(&mut plain, value)
@@ -119,7 +119,7 @@ pub(super) fn plain_json(value: &impl Serialize) -> Result<Zeroizing<Vec<u8>>> {
     Ok(plain.0)
 }
 
-/// Opens what [`Sealer::seal`] made.
+/// Opens the result of [`Sealer::seal`].
 pub(super) fn open<T: DeserializeOwned>(
     key: &AgentKey,
     row: SealedRow,
@@ -129,7 +129,7 @@ pub(super) fn open<T: DeserializeOwned>(
 ) -> Result<T> {
     let place = SealContext { row, version };
     let plain = key.open(&place, &columns.0, &sealed.0)?;
-    // The parser's own message may quote what it read.
+    // The parser's own message may quote the contents.
     serde_json::from_slice(&plain)
         .map_err(|_| Error::Inconsistent(format!("{place}: the text cannot be read")))
 }

@@ -101,7 +101,7 @@ impl Gauges {
 
 impl Memoir {
     /// Asks the database, unless it was asked a moment ago.
-    pub(super) async fn look_at_the_load(&self) {
+    pub(super) async fn refresh_load_gauges(&self) {
         let gauges = &self.metrics.gauges;
         // Of many concurrent callers, one queries the database and the others wait for its result.
         let mut fresh = gauges.fresh.lock().await;

@@ -283,7 +283,7 @@ impl Metrics {
 impl Memoir {
     /// Everything that is counted, and the load of the moment, under the names that are served.
     pub async fn metrics(&self) -> Vec<MetricFamily> {
-        self.look_at_the_load().await;
+        self.refresh_load_gauges().await;
         self.metrics.gathered()
     }
 }
