@@ -85,7 +85,7 @@ impl KeysUrl {
             Some(_) => Ok(self),
             None => Err(format!(
                 "{origin} must be the URL of a database of PostgreSQL, such as `postgres://USER@HOST/DATABASE`; \
-                 leave it out for a key store in a file"
+                 omit it for a key store in a file"
             )),
         }
     }
@@ -555,7 +555,7 @@ fn closed(given: Option<bool>) -> Result<bool, String> {
         None => Ok(false),
         Some(true) => Ok(true),
         Some(false) => Err(
-            "`closed` can only be true: a configuration closes an installation and opens none; leave it out"
+            "`closed` can only be true: a configuration closes an installation and opens none; omit it"
                 .to_owned(),
         ),
     }

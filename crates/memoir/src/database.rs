@@ -168,7 +168,7 @@ fn path_of(url: &str) -> Result<PathBuf, Failure> {
     match path {
         "" => Err(Failure::new("the database has no path").hint(HINT)),
         ":memory:" => {
-            Err(Failure::new("a database in memory would be gone with this command").hint(HINT))
+            Err(Failure::new("a database in memory would end with this command").hint(HINT))
         }
         path => Ok(Path::new(path).to_owned()),
     }

@@ -222,7 +222,7 @@ fn hint(error: &Error) -> Option<String> {
         Error::RulesOnly(_) => "set another model with `memoir agent set NAME model PROVIDER:NAME`",
         Error::InTheWay { .. } => "`--cascade` undoes these too",
         Error::NotReplaceable(_) => {
-            "put its page back as it was; `memoir unprotect` removes the flag, `memoir promote` brings an archival memory back, and a summary is changed in a session"
+            "restore its page; `memoir unprotect` removes the flag, `memoir promote` makes an archival memory core, and a summary is changed in a session"
         }
         Error::ImportInTheWay { .. } => {
             "undo the sessions since with `memoir rollback SESSION`, or remove the flag with `memoir unprotect`"
@@ -245,7 +245,7 @@ fn hint(error: &Error) -> Option<String> {
         | Error::Store(store::Error::Busy)
         | Error::Keys(memoir_vault::Error::Busy) => "try again",
         Error::Store(store::Error::OutcomeUnknown(_) | store::Error::Lost(_)) => {
-            "look whether it is there before doing it again: `memoir audit list AGENT` ends with what was done last"
+            "check the result before you repeat it: `memoir audit list AGENT` ends with the last change"
         }
         Error::Store(store::Error::Newer { .. })
         | Error::Keys(memoir_vault::Error::Newer { .. }) => "use the newer version of Memoir",
@@ -273,14 +273,14 @@ fn hint(error: &Error) -> Option<String> {
             "check the permissions of the file and of its folder; a server that follows another one is read-only until it is promoted"
         }
         Error::Inconsistent(_) | Error::Store(store::Error::Inconsistent { .. }) => {
-            "`memoir doctor` looks closer; keep a copy of the file"
+            "`memoir doctor` examines it; keep a copy of the file"
         }
         Error::Erased { .. } => "`memoir audit verify NAME` still checks its log",
         Error::KeyRemains { .. } => {
             "Memoir destroys it as soon as it can: every command tries, and `memoir serve` does every minute; `memoir doctor` names it until then"
         }
         Error::NoKey(_) | Error::Keys(memoir_vault::Error::NotAKeyStore(_)) => {
-            "put the key store back that belongs to this database, from the same time or later"
+            "restore the key store of this database, from the same time or later"
         }
         Error::Keys(
             memoir_vault::Error::Unusable { .. } | memoir_vault::Error::Unreachable { .. },
@@ -288,13 +288,13 @@ fn hint(error: &Error) -> Option<String> {
             "`keys.url` in the configuration, or MEMOIR_KEYS_URL, names it; without either it is a file"
         }
         Error::Keys(memoir_vault::Error::MasterKeyLost { .. }) => {
-            "put the file back from where you keep a copy, or set MEMOIR_MASTER_KEY; without it nothing that was sealed can be read"
+            "restore the file from a copy, or set MEMOIR_MASTER_KEY; without it no sealed data can be read"
         }
         Error::Keys(memoir_vault::Error::WrongMasterKey { .. }) => {
             "give the master key that this key store was made or last rotated with"
         }
         Error::Keys(memoir_vault::Error::Missing(_)) => {
-            "put it back: without it nothing in this database can be read"
+            "restore it: without it nothing in this database can be read"
         }
         Error::Keys(memoir_vault::Error::Exposed { path, .. }) => {
             return Some(format!(
@@ -302,7 +302,7 @@ fn hint(error: &Error) -> Option<String> {
             ));
         }
         Error::Keys(memoir_vault::Error::NotAMasterKey { .. }) => {
-            "put the key back from where you keep a copy of it"
+            "restore the key from a copy"
         }
         Error::Keys(memoir_vault::Error::ReadOnly | memoir_vault::Error::File { .. }) => {
             "check the permissions of the file and of its folder"

@@ -389,7 +389,7 @@ pub(crate) async fn finish(memoir: &Memoir) -> Result<(), Failure> {
     let finished = memoir.finish().await?;
     if finished.sessions > 0 {
         terminal::note(&format!(
-            "closed {} left behind by a process that died; the edits stay",
+            "closed {} of a process that died; the edits stay",
             counted(finished.sessions, "session", "sessions")
         ));
     }

@@ -161,14 +161,14 @@ impl Remote {
         let text = self.text(request).await?;
         serde_json::from_str(&text)
             // Not the parser's message, which may quote the response.
-            .map_err(|_| Failure::new(format!("`{}` answers with something else", self.url)))
+            .map_err(|_| Failure::new(format!("`{}` sent an unknown response", self.url)))
     }
 
     async fn text(&self, request: reqwest::RequestBuilder) -> Result<String, Failure> {
         let away = |error: reqwest::Error| {
             // The innermost error gives the cause; the outer ones only name the address again.
             let failure = Failure::new(format!(
-                "no answer from `{}`: {}",
+                "no response from `{}`: {}",
                 self.url,
                 innermost(&error)
             ));
@@ -192,7 +192,7 @@ impl Remote {
         let code = problem["code"].as_str().unwrap_or("no code");
         if code == STILL_RUNNING {
             let message = format!("`{}` still carries it out ({code})", self.url);
-            let hint = "look later what came of it, before asking for it again";
+            let hint = "check the outcome before you repeat the request";
             return Err(Failure::new(message).hint(hint));
         }
         let message = format!("`{}` refused: {} ({code})", self.url, status.as_u16());
@@ -222,7 +222,7 @@ pub(crate) fn warning_of(url: &str) -> Option<String> {
     let is_open = url.scheme() == "http" && !memoir_model::is_loopback(&url);
     is_open.then(|| {
         format!(
-            "`{url}` is not encrypted: whoever is on the way reads the agent's token and words; give an address of \
+            "`{url}` is not encrypted: others on the network can read the agent's token and texts; give an address of \
              `https`, or one on this machine at which a tunnel begins"
         )
     })

@@ -86,7 +86,7 @@ impl Traces {
         // Another thread waits for the exporter, since this runtime must stay free to send the last spans.
         let last = tokio::task::spawn_blocking(move || self.0.shutdown_with_timeout(LAST_TIME));
         if !matches!(last.await, Ok(Ok(()))) {
-            tracing::warn!("the last spans were not taken by the collector");
+            tracing::warn!("the collector did not accept the last spans");
         }
     }
 }
@@ -167,18 +167,15 @@ impl Collector {
     fn note(&self, sent: &Result<Response<Bytes>, HttpError>) {
         let problem = match sent {
             Ok(response) if response.status().is_success() => None,
-            Ok(response) => Some(format!(
-                "it answers with status {}",
-                response.status().as_u16()
-            )),
+            Ok(response) => Some(format!("it returns status {}", response.status().as_u16())),
             Err(_) => Some("it cannot be reached".to_owned()),
         };
         let was_failing = self.is_failing.swap(problem.is_some(), Ordering::Relaxed);
         match problem {
             Some(problem) if !was_failing => {
-                tracing::warn!(problem, "the collector takes no spans; they are dropped");
+                tracing::warn!(problem, "the collector accepts no spans; they are dropped");
             }
-            None if was_failing => tracing::info!("the collector takes spans again"),
+            None if was_failing => tracing::info!("the collector accepts spans again"),
             _ => {}
         }
     }

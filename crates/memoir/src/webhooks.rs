@@ -136,7 +136,7 @@ pub(crate) fn examine(config: &Config) -> Vec<Examination> {
                     area: "webhook",
                     severity: Severity::Ok,
                     finding: format!(
-                        "{name} tells `{}` when sessions end (nothing was sent)",
+                        "{name} notifies `{}` when sessions end (nothing was sent)",
                         webhook.host()
                     ),
                     advice: None,

@@ -89,7 +89,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     if arguments.again && agent.absorb_again().await? == 0 {
         return Err(Failure::new("there is no conversation to read once more")
-            .hint("words are stored for seven days after they were read"));
+            .hint("messages are stored for seven days after they were read"));
     }
     if arguments.later {
         if global.json {
@@ -195,7 +195,7 @@ fn stream(
         let failure = Failure::new(format!("the transcript `{}`: {error}", path.display()));
         match error {
             memoir_transcripts::Error::Unrecognised(_) => failure.hint(
-                "name its form with `--format`; `memoir import AGENT FILE` takes memories of other programs over",
+                "name its format with `--format`; `memoir import AGENT FILE` imports memories of other programs",
             ),
             _ => failure,
         }

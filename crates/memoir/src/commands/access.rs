@@ -141,11 +141,11 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
     match agent.ask_for_access(id).await? {
         AskOutcome::Answered | AskOutcome::NotByModel => {}
         AskOutcome::AskedAlready => {
-            terminal::note("the agent's model is being asked already, by the service");
+            terminal::note("the service is asking the agent's model already");
         }
         AskOutcome::Failed(problem) => {
             // The request stays open, so that the agent's own client can answer it.
-            terminal::note(&format!("the agent's model has given no answer: {problem}"));
+            terminal::note(&format!("the agent's model did not answer: {problem}"));
         }
     }
     // The request is read as its requester, since the agent's reason is for that administrator alone.
@@ -226,7 +226,7 @@ fn print(global: &Global, request: &ShownAccessRequest) -> Outcome {
     let summaries: Vec<Number> = summaries.collect();
     if !summaries.is_empty() {
         terminal::note(&format!(
-            "summaries that were written over what was shredded: {}",
+            "summaries over the shredded memory: {}",
             show::numbers(&summaries)
         ));
     }

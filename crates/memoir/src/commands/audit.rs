@@ -53,8 +53,8 @@ pub(crate) struct VerifyArguments {
 
 /// List the audit records of an agent or of an account, oldest first
 ///
-/// An account's own log tells who was made its administrator and who made them, when they signed in, and which
-/// tokens they were given.
+/// An account's own log records who was made its administrator and by whom, when they signed in, and which tokens they
+/// were given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArguments {
     /// The agent

@@ -25,10 +25,10 @@ use crate::{
 
 /// Copy the database and the key store while Memoir runs
 ///
-/// Each of the two files is of one instant. What is sealed stays sealed: the copy of the database opens nothing by
-/// itself, and the copy of the key store opens only under the master key, of which no copy is made. Keep the two
-/// apart from each other. An agent that is erased later can be read again by whoever has an old copy of the key
-/// store and the master key: destroy such copies then.
+/// Each of the two files is of one instant. Sealed texts stay sealed: the copy of the database cannot be read by
+/// itself, and the copy of the key store opens only under the master key, of which no copy is made. Keep the two apart
+/// from each other. An agent that is erased later can be read again with an old copy of the key store and the master
+/// key: destroy such copies then.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Arguments {
@@ -96,7 +96,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         if path.symlink_metadata().is_ok() {
             return Err(
                 Failure::new(format!("`{}` is there already", path.display()))
-                    .hint("give the name of a file that is not there yet"),
+                    .hint("give the name of a new file"),
             );
         }
     }
@@ -147,7 +147,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     ))?;
     terminal::note(&format!(
         "keep the two apart from each other, and both apart from the master key {}, of which there is no copy in them; \
-         `memoir backup verify` tells whether they can be used",
+         `memoir backup verify` checks whether they can be used",
         keys.key_id()
     ));
     sound(&findings)
@@ -159,10 +159,10 @@ fn sound(findings: &[String]) -> Outcome {
         return Ok(Ending::Done);
     };
     Err(Failure::new(format!(
-        "the copies are written, and what is in them does not fit: {first}"
+        "the copies are written, and have a mismatch: {first}"
     ))
     .hint(
-        "keep earlier backups; `memoir audit verify --all` names what does not fit, and `memoir backup verify` finds \
+        "keep earlier backups; `memoir audit verify --all` names the mismatches, and `memoir backup verify` finds \
          an earlier backup in which it does",
     ))
 }
@@ -246,7 +246,7 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         return Ok(Ending::Done);
     }
     Err(Failure::new("the backup does not fit")
-        .hint("make another one; where that does not fit either, see `memoir doctor`"))
+        .hint("make another one; if that has a mismatch too, run `memoir doctor`"))
 }
 
 /// Opens one memory of each agent that has any, without showing it. Returns the number of agents.

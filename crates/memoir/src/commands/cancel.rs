@@ -34,8 +34,5 @@ fn ended(session: &SessionFacts) -> Failure {
         session.id,
         memoir_domain::labels::state(session.state)
     ))
-    .hint(format!(
-        "`memoir session {}` shows what became of it",
-        session.id
-    ))
+    .hint(format!("`memoir session {}` shows its outcome", session.id))
 }

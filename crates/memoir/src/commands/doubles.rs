@@ -13,7 +13,7 @@ use crate::{
     terminal,
 };
 
-/// List near duplicates: pairs of core memories that look alike, with what differs
+/// List near duplicates: pairs of similar core memories, with their differences
 ///
 /// Two memories that differ in one name, number, date or "not" are two memories. The list is for reading: no session
 /// and no command merges anything because of it.

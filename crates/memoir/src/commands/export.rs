@@ -207,7 +207,7 @@ fn check_is_shown(in_json: bool) -> Result<(), Failure> {
         ("stderr", goes_nowhere(&io::stderr()))
     };
     if is_nowhere {
-        return Err(not_shown(&format!("{stream} is closed or thrown away")));
+        return Err(not_shown(&format!("{stream} is closed or discarded")));
     }
     Ok(())
 }
@@ -240,7 +240,7 @@ fn goes_nowhere<T>(_stream: &T) -> bool {
 /// Shows a generated passphrase. Unlike a note, an error of printing is returned.
 fn show(passphrase: &str) -> Result<(), Failure> {
     let text = Zeroizing::new(format!(
-        "the archive's passphrase, shown once and kept nowhere; without it nobody can open the archive:\n{passphrase}\n"
+        "the archive's passphrase, shown once and stored nowhere; without it the archive cannot be opened:\n{passphrase}\n"
     ));
     let mut stderr = io::stderr().lock();
     let shown = stderr.write_all(text.as_bytes());

@@ -17,7 +17,7 @@ use crate::{
 /// Who is shown agents' words on this machine
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Say whether it is closed
+    /// Show whether it is closed
     Show,
     /// Close it: from now on commands show an agent's words only with its token in MEMOIR_TOKEN
     ///

@@ -102,7 +102,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             "there is a key store `{}` already",
             key_store.display()
         ))
-        .hint("it belongs to another installation; name another database, or put it away"));
+        .hint("it belongs to another installation; name another database, or remove it"));
     }
     // The keys are copied before the rows, so that the rows can be opened wherever the move stops.
     move_keys(global, &to, &config).await?;
@@ -142,7 +142,7 @@ async fn report_moved(to: &Global, moved: &[(&str, u64)], here_closed: bool) -> 
     if let Some(bad) = verified.iter().find(|one| !one.valid) {
         let message = format!("the log of `{}` does not fit", safe(&bad.agent));
         return Err(Failure::new(message).hint(
-            "it is as it was before: `memoir audit verify --all` tells more, here and there",
+            "the source has the same mismatch: `memoir audit verify --all` names it here and there",
         ));
     }
     if here_closed && !memoir.is_closed().await? {
@@ -285,9 +285,7 @@ async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Fa
                 .map_err(|error| Failure::file("write", &place, &error))?;
         } else if *read(&place)? != *master {
             let message = format!("there is another master key in `{}`", place.display());
-            return Err(
-                Failure::new(message).hint("it belongs to another installation; put it away")
-            );
+            return Err(Failure::new(message).hint("it belongs to another installation; remove it"));
         }
     }
     let place = keys::store_path(&database::path(to.database.as_deref())?);
@@ -345,7 +343,7 @@ async fn compare(
             let at = count + equal.count() as u64 + 1;
             let message = format!("table `{}` differs from row {at} on", table.name);
             return Err(Failure::new(message).hint(
-                "somebody wrote here or there meanwhile: stop that, empty the database to move into, and move again",
+                "a process wrote to one of them meanwhile: stop it, empty the target database, and move again",
             ));
         }
         let Some(last) = one.last() else {

@@ -21,7 +21,7 @@ pub(crate) enum Command {
     Adopt(AdoptArguments),
 }
 
-/// List the projects and their agents, and the agents whose folder is gone
+/// List the projects and their agents, and the agents whose folder is missing
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArguments {
     /// The service, where it keeps the memory
@@ -29,10 +29,9 @@ pub(crate) struct ListArguments {
     url: Option<String>,
 }
 
-/// Give a project the agent whose folder is gone: after it was moved or renamed
+/// Give a project the agent whose folder is missing: after it was moved or renamed
 ///
-/// Nothing of a memory is changed. The agent that the project had until then keeps its own, and is no project's
-/// any more.
+/// No memory is changed. The previous agent of the project keeps its own, and has no project then.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AdoptArguments {
     /// The agent
@@ -125,7 +124,7 @@ async fn adopt(global: &Global, arguments: AdoptArguments) -> Outcome {
     ))?;
     if let Some(before) = before.filter(|before| *before != agent) {
         terminal::note(&format!(
-            "`{0}`, which it had until now, keeps its memory: `memoir ledger {0}` shows it",
+            "`{0}`, its previous agent, keeps its memory: `memoir ledger {0}` shows it",
             safe(&before)
         ));
     }

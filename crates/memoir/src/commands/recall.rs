@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     /// Report why each was found: words, their weight, and its rank
     #[arg(long)]
     explain: bool,
-    /// Ask the questions of a file instead, and tell how many find what they should: JSON lines of `query` and
+    /// Ask the questions of a file instead, and report how many find what they should: JSON lines of `query` and
     /// `numbers`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "explain", "limit"])]
     eval: Option<PathBuf>,

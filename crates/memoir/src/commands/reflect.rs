@@ -24,7 +24,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     // The block drops the progress line before anything is printed.
     let reflected = {
         let _progress =
-            ProgressLine::start(None, "{spinner} the model looks at the journal, {elapsed}");
+            ProgressLine::start(None, "{spinner} the model reads the journal, {elapsed}");
         agent.reflect().await?
     };
     let ending = match reflected.failure {

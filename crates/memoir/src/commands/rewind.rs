@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// The place in the audit after which to return, 0 for before the first record
     #[arg(long, value_name = "RECORD", conflicts_with = "to", value_parser = parse::whole_number::<u64>(..))]
     to_record: Option<u64>,
-    /// Only say what would be done
+    /// Only show what would be done
     #[arg(long)]
     dry_run: bool,
 }

@@ -33,8 +33,8 @@ const LONGEST_PROBE: Duration = Duration::from_secs(5);
 
 /// Run the service: REST for programs, agents and administrators, and the workers of queued sessions
 ///
-/// The command line works beside it on the same database. Stop it with Ctrl-C or a TERM signal: running
-/// requests finish, running sessions are handed back.
+/// The command line works beside it on the same database. Stop it with Ctrl-C or a TERM signal: running requests
+/// finish, running sessions are released.
 ///
 /// Where there is no administrator yet, it prints a link by which the first one is made in a browser. The
 /// link works until then, or until the service ends.
@@ -43,17 +43,17 @@ pub(crate) struct Arguments {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8750", value_parser = parse::address)]
     listen: SocketAddr,
-    /// How many sessions run at once
+    /// How many sessions run simultaneously
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = parse::whole_number::<u16>(1..=1_000))]
     concurrency: u16,
-    /// A proxy in front of the service speaks TLS to the outside, and says so with `X-Forwarded-Proto`
+    /// A proxy in front of the service speaks TLS to the outside, and reports that with `X-Forwarded-Proto`
     #[arg(long)]
     behind_proxy: bool,
     /// A name by which clients of the Model Context Protocol call the service, beside addresses and `localhost`; can
     /// be repeated
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// Run the migrations that the database waits for first, as `memoir migrate` does
+    /// Run the pending migrations of the database first, as `memoir migrate` does
     #[arg(long)]
     migrate: bool,
     /// Ask the service that listens there whether it is ready, and run none: exit status 0 where it is
@@ -74,7 +74,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         return Err(Failure::new(
             "`oauth.address` is one of HTTPS, and the service speaks none of it by itself",
         )
-        .hint("put a proxy with TLS in front of it and say `--behind-proxy`"));
+        .hint("put a proxy with TLS in front of it and give `--behind-proxy`"));
     }
     if arguments.migrate {
         super::migrate::bring_up(global).await?;
@@ -166,11 +166,11 @@ async fn probe(listen: SocketAddr) -> Outcome {
     let answer = tokio::time::timeout(LONGEST_PROBE, ask_readiness(address)).await;
     let found = match answer {
         Ok(Ok(status)) if status == "200" => return Ok(Ending::Done),
-        Ok(Ok(status)) => format!("the service at {address} is not ready: it answers {status}"),
-        Ok(Err(error)) => format!("the service at {address} cannot be asked: {error}"),
-        Err(_) => format!("the service at {address} does not answer within {LONGEST_PROBE:?}"),
+        Ok(Ok(status)) => format!("the service at {address} is not ready: it returns {status}"),
+        Ok(Err(error)) => format!("the service at {address} cannot be reached: {error}"),
+        Err(_) => format!("the service at {address} does not respond within {LONGEST_PROBE:?}"),
     };
-    Err(Failure::new(found).hint("`memoir doctor` looks at what it needs"))
+    Err(Failure::new(found).hint("`memoir doctor` examines it"))
 }
 
 /// The status of the response.
@@ -238,7 +238,7 @@ fn report(
     }
     if !address.ip().is_loopback() && !behind_proxy {
         terminal::note(
-            "others can reach this address, and what they send is not encrypted: passwords are refused; put a proxy with TLS in front of it and say `--behind-proxy`",
+            "others can reach this address, and what they send is not encrypted: passwords are refused; put a proxy with TLS in front of it and give `--behind-proxy`",
         );
     }
     Ok(())

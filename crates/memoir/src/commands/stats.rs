@@ -94,7 +94,7 @@ fn form(path: &Path) -> Result<PictureForm, Failure> {
         "svg" => Ok(PictureForm::Svg),
         "png" => Ok(PictureForm::Png),
         _ => Err(
-            Failure::new(format!("`{}` tells no form of picture", path.display()))
+            Failure::new(format!("`{}` names no format of a chart", path.display()))
                 .hint("give a name that ends in `.svg` or `.png`"),
         ),
     }

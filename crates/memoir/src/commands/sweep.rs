@@ -18,7 +18,7 @@ use crate::{
     watch::ProgressPrinter,
 };
 
-/// Run every session that is due, after the reflections and the conversations that are
+/// Run every session that is due, after the due reflections and absorptions
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {}
 

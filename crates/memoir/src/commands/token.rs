@@ -13,13 +13,13 @@ use crate::{
     terminal::{self, safe},
 };
 
-/// Tokens, which open the doors of the service
+/// Tokens, which give access to the service
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Create(CreateArguments),
     /// List the account's tokens, without their secrets
     List,
-    /// Revoke a token: from now on it opens nothing
+    /// Revoke a token: it is invalid from now on
     Revoke {
         /// Its identifier, as `memoir token list` shows it
         #[arg(value_name = "TOKEN")]
@@ -36,16 +36,16 @@ pub(crate) struct CreateArguments {
     /// The agent, for the role `agent`
     #[arg(long, value_name = "NAME", required_if_eq("role", "agent"))]
     agent: Option<String>,
-    /// From when on it opens nothing
+    /// When it expires
     #[arg(long, value_name = "TIME", value_parser = parse::time)]
     expires_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum RoleArgument {
-    /// Administrator of the account: sees no words
+    /// Administrator of the account: reads no texts
     Admin,
-    /// One agent: sees its own words
+    /// One agent: reads its own texts
     Agent,
 }
 

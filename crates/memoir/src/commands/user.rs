@@ -26,7 +26,7 @@ pub(crate) enum Command {
     /// List the account's administrators
     List,
     Password(PasswordArguments),
-    /// Take an administrator's second factor away, when its device and the recovery codes are lost
+    /// Remove an administrator's second factor, when its device and the recovery codes are lost
     ///
     /// Signing in takes the password alone then, until a device is set up anew. All that the administrator is
     /// signed in for ends.
@@ -36,7 +36,7 @@ pub(crate) enum Command {
     },
     /// Remove an administrator: all that it is signed in for ends
     ///
-    /// The last one of the installation cannot be removed: without any, nobody could sign in.
+    /// The last one of the installation cannot be removed: without any, no user could sign in.
     Remove {
         /// The name
         name: String,
@@ -134,7 +134,7 @@ async fn list(global: &Global) -> Outcome {
             match user.second_factor {
                 Some(true) => "yes",
                 Some(false) => "no",
-                None => "its row was changed by somebody else than Memoir",
+                None => "its row was modified outside Memoir",
             }
             .to_owned(),
             when(user.created_at),

@@ -146,7 +146,7 @@ mod tests {
                 "2 hours ago".to_owned(),
                 "rolled back".to_owned(),
                 "all six tools".to_owned(),
-                "the breaker tripped: too little mass was left".to_owned(),
+                "the breaker tripped: too few tokens were left".to_owned(),
             ]);
         }
         table
@@ -180,7 +180,7 @@ mod tests {
                 "session 01a207be-b3b9-75cd-925a-f6714020f560",
                 "  begun: 2 hours ago  state: rolled back",
                 "  mode: all six tools",
-                "  note: the breaker tripped: too little mass was",
+                "  note: the breaker tripped: too few tokens were",
             ]
         );
     }

@@ -103,7 +103,7 @@ fn without_a_passphrase_one_is_made_and_shown_once_on_stderr() {
     };
     assert_eq!(ran.stderr.matches(made).count(), 1, "{ran:?}");
     assert!(
-        ran.stderr.contains("shown once and kept nowhere"),
+        ran.stderr.contains("shown once and stored nowhere"),
         "{ran:?}"
     );
     assert_eq!((made.len(), made.split('-').count()), (39, 8), "{made}");

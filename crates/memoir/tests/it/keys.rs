@@ -168,13 +168,13 @@ fn spec_5_3_without_the_right_keys_there_is_one_clear_error_and_nothing_changes(
             "no key file",
             |folder| fs::remove_file(folder.join("m.db.master-key")).unwrap(),
             "and `data/m.db.master-key` does not exist",
-            "put the file back",
+            "restore the file",
         ),
         (
             "no key store",
             |folder| fs::remove_file(folder.join("m.db.keys")).unwrap(),
             "the key store `data/m.db.keys` does not exist",
-            "put it back",
+            "restore it",
         ),
         (
             "neither",
@@ -183,25 +183,25 @@ fn spec_5_3_without_the_right_keys_there_is_one_clear_error_and_nothing_changes(
                 fs::remove_file(folder.join("m.db.master-key")).unwrap();
             },
             "the key store `data/m.db.keys` does not exist",
-            "put it back",
+            "restore it",
         ),
         (
             "an empty key store",
             |folder| fs::write(folder.join("m.db.keys"), b"").unwrap(),
             "the key store `data/m.db.keys` does not exist",
-            "put it back",
+            "restore it",
         ),
         (
             "rubbish for a key",
             |folder| fs::write(folder.join("m.db.master-key"), "rubbish-canary").unwrap(),
             "`data/m.db.master-key` holds no master key: ",
-            "put the key back",
+            "restore the key",
         ),
         (
             "rubbish for a key store",
             |folder| fs::write(folder.join("m.db.keys"), "rubbish-canary ".repeat(100)).unwrap(),
             "`data/m.db.keys` is not a key store of Memoir",
-            "put the key store back",
+            "restore the key store",
         ),
         #[cfg(unix)]
         (

@@ -256,7 +256,7 @@ fn nothing_is_written_that_nobody_agreed_to_or_that_cannot_be() {
     assert!(
         refused
             .stderr
-            .contains("hint: look at the differences, and give `--yes`")
+            .contains("hint: check the differences, and give `--yes`")
     );
     assert_eq!(others(&installation), before);
     for (path, text, told) in [

@@ -420,7 +420,7 @@ fn a_collector_that_takes_nothing_disturbs_nothing_and_is_told_of_once() {
             .env("MEMOIR_LOG", "info");
         let ran = Ran::of(&mut command);
         assert_eq!(ran.code, Some(0), "{ran:?}");
-        let told = ran.stderr.matches("the collector takes no spans").count();
+        let told = ran.stderr.matches("the collector accepts no spans").count();
         assert_eq!(told, 1, "{}", ran.stderr);
         let mut quiet = installation.command(&["refine", "wren", "--json"]);
         let ran = Ran::of(quiet.env("OTEL_EXPORTER_OTLP_ENDPOINT", address));

@@ -43,7 +43,7 @@ pub(super) async fn write(
             "the folder `{}` is not empty; nothing was written",
             folder.display()
         ))
-        .hint("name a folder that is not there yet"));
+        .hint("name a new folder"));
     }
     let memories = agent.lens().memories(false).await?;
     let parent = match folder.parent() {

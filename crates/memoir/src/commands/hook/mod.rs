@@ -59,7 +59,7 @@ const ONE_EVENT: i64 = 2;
 pub(crate) struct Arguments {
     /// What happened
     event: HookEvent,
-    /// The program that tells of it
+    /// The program that sends it
     #[arg(long)]
     client: Client,
     #[command(flatten)]

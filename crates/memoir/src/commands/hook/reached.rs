@@ -316,7 +316,7 @@ fn reshaped<T: DeserializeOwned>(view: &impl Serialize) -> Result<T, Failure> {
     serde_json::to_value(view)
         .and_then(serde_json::from_value)
         // Not the parser's message, which may quote the response.
-        .map_err(|_| Failure::new("an answer is not of the form that is read here"))
+        .map_err(|_| Failure::new("the response has an unknown format"))
 }
 
 impl super::AgentChoice {

@@ -179,7 +179,7 @@ impl LockedSession {
             .map_err(std::io::Error::from)
             // Closing the file after this releases its lock.
             .and_then(|text| file.write(text, kept.is_waiting));
-        written.map_err(|error| Failure::new(format!("cannot keep the session's state: {error}")))
+        written.map_err(|error| Failure::new(format!("cannot write the session's state: {error}")))
     }
 
     /// Whether the session was shown the memory in its present version.

@@ -16,7 +16,7 @@ const SHOWN_CHARACTERS: u64 = 3_000;
 
 /// The notice at a session's start where the memory cannot be read because it was modified outside Memoir.
 pub(super) const TAMPERED: &str = "Memoir: your long-term memory cannot be read. Its database was modified outside \
-    Memoir, and memories may be missing. This is not an empty memory. Tell the person who runs you: `memoir audit \
+    Memoir, and memories may be missing. This is not an empty memory. Inform the person who runs you: `memoir audit \
     verify --all` names what does not fit, and a backup may have it.";
 
 /// The context, and a line for each pending item of the agent.
@@ -40,7 +40,7 @@ pub(super) fn start(context: &HookContext, waiting: &Waiting) -> String {
 
 /// The notice to a session whose memory is closed.
 pub(super) fn closed(problem: &str) -> String {
-    format!("Memoir gives this session no memory: {problem}. Tell the user.\n")
+    format!("Memoir gives this session no memory: {problem}. Inform the user.\n")
 }
 
 fn waiting_lines(context: &HookContext, waiting: &Waiting) -> Vec<String> {
@@ -48,7 +48,7 @@ fn waiting_lines(context: &HookContext, waiting: &Waiting) -> Vec<String> {
     if waiting.requests > 0 {
         let requests = counted(waiting.requests, "request", "requests");
         lines.push(format!(
-            "{requests} for access to your memory: `view_config` or `get_context` tells who asks and why, and \
+            "{requests} for access to your memory: `view_config` or `get_context` shows who asks and why, and \
              `answer_access_request` answers. You are free to say no."
         ));
     }

@@ -204,7 +204,7 @@ pub(super) async fn run(
         return Err(Failure::new(
             "nothing was imported: the file ends in the middle, or is broken there",
         )
-        .hint("get it whole, or import what comes before that place with `--skip-bad`"));
+        .hint("get the whole file, or import the part before that place with `--skip-bad`"));
     }
     Ok(Ending::Done)
 }
@@ -545,7 +545,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
         (true, _) => format!("would import {imported}; nothing was written\n"),
         (false, true) => String::new(),
         (false, false) if taken.seq.is_none() => {
-            "imported nothing: there is nothing new in it\n".to_owned()
+            "imported nothing: it holds nothing new\n".to_owned()
         }
         (false, false) => format!(
             "imported {imported}; `memoir import {} --undo` undoes it\n",

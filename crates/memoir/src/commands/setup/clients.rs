@@ -341,7 +341,7 @@ impl Program {
                 "the context is there from the beginning of a session; nothing can be put beside a prompt",
             ),
             Self::Goose => Some(
-                "it reads no hook's answer: the context is written into `.goosehints`, which it reads when a session begins",
+                "it reads no hook's output: the context is written into `.goosehints`, which it reads when a session begins",
             ),
             _ => None,
         }

@@ -42,9 +42,9 @@ const FIRST_AGENT: &str = "assistant";
 
 /// Give a program an agent's memory: its tools, and hooks that put it before the model
 ///
-/// Without a program, it says which ones were found here, runs what each is set up with once, and says whether it works
-/// and since when the program has called. Every file's difference is shown before it is written; `--remove` restores
-/// every byte.
+/// Without a program, it lists the programs found here, runs the command of each once, and reports whether it works and
+/// since when the program has called. Every file's difference is shown before it is written; `--remove` restores every
+/// byte.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The program
@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
     /// manager runs from its cache, or whose path holds its version
     #[arg(long, requires = "program", conflicts_with = "remove")]
     copy: bool,
-    /// Take it back, whichever agent and service it was made for
+    /// Undo the setup, whichever agent and service it was made for
     // Not in conflict with the address: that is in the environment of whoever has set it up with one.
     #[arg(long, requires = "program", conflicts_with = "per_project")]
     remove: bool,
@@ -99,7 +99,7 @@ impl FileChange {
         };
         Err(
             Failure::new(format!("cannot change `{}`: {why}", self.path.display()))
-                .hint("nothing was changed; put the file right, or out of the way, and try again"),
+                .hint("nothing was changed; correct or move the file, and try again"),
         )
     }
 
@@ -390,7 +390,7 @@ fn with_own_line_ends(
     };
     after.map_err(|problem| {
         Failure::new(format!("cannot change `{}`: {problem}", path.display()))
-            .hint("nothing was changed; put the file right, or out of the way, and try again")
+            .hint("nothing was changed; correct or move the file, and try again")
     })
 }
 
@@ -415,8 +415,8 @@ fn agreed(global: &Global, arguments: &Arguments, changes: &[FileChange]) -> Res
     }
     if !io::stdin().is_terminal() {
         return Err(
-            Failure::new("nothing was changed: there was no terminal to agree on")
-                .hint("look at the differences, and give `--yes`"),
+            Failure::new("nothing was changed: there is no terminal for your consent")
+                .hint("check the differences, and give `--yes`"),
         );
     }
     terminal::note("Write this? [y/N]");

@@ -84,9 +84,8 @@ impl ProgramRecord {
                 let read = read.map_err(|error| Failure::file("read", &path, &error))?;
                 // The parser's message is omitted, since it may quote the file.
                 serde_json::from_slice(&read).map_err(|_| {
-                    Failure::new(format!("`{}` is no record of a setup", path.display())).hint(
-                        "remove it; what is Memoir's is then taken out of the files as they are",
-                    )
+                    Failure::new(format!("`{}` is no record of a setup", path.display()))
+                        .hint("remove it; Memoir's parts are then removed from the present files")
                 })?
             }
         };
@@ -174,7 +173,7 @@ impl ProgramRecord {
     }
 
     /// The file's previous text, if it still holds the written one.
-    #[expect(clippy::option_option, reason = "what stood there may be no file")]
+    #[expect(clippy::option_option, reason = "there may have been no file")]
     pub(super) fn before(&self, path: &Path, now: Option<&str>) -> Option<Option<String>> {
         let written = self.written.files.get(path)?;
         (written.after.as_deref() == now).then(|| written.before.clone())
