@@ -38,7 +38,7 @@ def remember(content: str) -> str:
 
 
 class Scripted(GenericFakeChatModel):
-    """A model that says what it was told to say."""
+    """A model with scripted answers."""
 
     def bind_tools(self, tools: Sequence[Any], **_: Any) -> BaseChatModel:
         """A script knows its tools."""

@@ -1,6 +1,6 @@
 """A plain loop: an agent that remembers, reads its context, and refines with a model of its own.
 
-`ask` stands for a model. This one is a script, so that the example runs without a network or a key;
+`ask` replaces a model. This one is a script, so that the example runs without a network or a key;
 the comment in it has the same for a real model.
 
     MEMOIR_URL=http://127.0.0.1:8750 MEMOIR_AGENT=wren MEMOIR_TOKEN=... python plain_loop.py
@@ -30,7 +30,7 @@ messages: list[dict[str, Any]] = []
 
 
 def step(turn: Turn) -> Reply:
-    """Tells the model what came of its calls, and asks it for more."""
+    """Sends the model the results of its calls, and asks it for more."""
     if turn.number == 1:
         messages.append({"role": "user", "content": turn.prompt})
     for outcome in turn.outcomes:
@@ -47,7 +47,7 @@ def step(turn: Turn) -> Reply:
 
 
 def ask(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the model answers: here a script that sees the doubled line."""
+    """The model's answer: here a script that finds the duplicate."""
     # With a real model, OpenAI's for instance:
     #
     #     answer = OpenAI().chat.completions.create(model=MODEL, messages=messages, tools=tools)

@@ -18,8 +18,8 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture
 def administrator(service: Service) -> Iterator[Administrator]:
-    with Administrator(service.url, service.admin) as door:
-        yield door
+    with Administrator(service.url, service.admin) as client:
+        yield client
 
 
 @pytest.fixture
@@ -31,5 +31,5 @@ def memory(service: Service, administrator: Administrator) -> Iterator[AgentMemo
     name = f"wren-{next(NUMBERS)}"
     administrator.create_agent(name, model="builtin:careful", loss_guard="off")
     token = administrator.create_token(name).token
-    with AgentMemory(service.url, name, token) as door:
-        yield door
+    with AgentMemory(service.url, name, token) as client:
+        yield client

@@ -1,4 +1,4 @@
-"""A proxy in front of the service that does as it is told with the first answers."""
+"""A proxy in front of the service that causes given faults with the first responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Faulty:
     """Passes requests on, and meets the first of them with `faults`, one each.
 
     `drop`: the service carries the request out, and the connection is cut before its answer.
-    `busy SECONDS`: 429 with that Retry-After; the service sees nothing. `page`: a proxy's page.
+    `busy SECONDS`: 429 with that Retry-After; the service gets nothing. `page`: a proxy's page.
     `cut PARTS`: a stream is cut after so many parts of it, in the middle of the next.
     """
 

@@ -1,4 +1,4 @@
-"""The examples run, as whoever copies them runs them; and LangGraph's own client of MCP works."""
+"""The examples run as copied, and LangGraph's own client of MCP works."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def test_an_example_runs(example: str, service: Service, memory: AgentMemory) ->
     assert memory.memory(2).discarded_at is not None
 
 
-@pytest.mark.parametrize("door", ["stdio", "http"])
+@pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_langgraph_reaches_memoir_over_mcp(
-    door: str, service: Service, memory: AgentMemory
+    transport: str, service: Service, memory: AgentMemory
 ) -> None:
     connection: Any = (
         {
@@ -48,7 +48,7 @@ def test_langgraph_reaches_memoir_over_mcp(
             "args": ["mcp", "--agent", memory.agent],
             "env": service.environment,
         }
-        if door == "stdio"
+        if transport == "stdio"
         else {
             "transport": "streamable_http",
             "url": f"{service.url}/mcp",

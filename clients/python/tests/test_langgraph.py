@@ -23,7 +23,7 @@ AT = ("memories", "marta")
 
 
 class Scripted(GenericFakeChatModel):
-    """A model that says what it was told to say, and keeps what it was sent."""
+    """A model with scripted answers, which keeps what it was sent."""
 
     sent: list[list[BaseMessage]] = []
 

@@ -1,4 +1,4 @@
-"""Conversations that are handed over, looks at the journal, and signing in."""
+"""Conversations that are handed over, reflections on the journal, and signing in."""
 
 from __future__ import annotations
 

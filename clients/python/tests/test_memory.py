@@ -82,7 +82,7 @@ def test_lists_are_read_page_after_page(memory: AgentMemory) -> None:
 
 def test_a_recall_tells_whether_it_looked_for_meaning(memory: AgentMemory) -> None:
     assert memory.recall("linen").meaning is None
-    # Nobody listens there.
+    # No server listens there.
     config = """
         [recall]
         embeddings = "lab:small"
@@ -141,7 +141,7 @@ def test_spec_5_2_an_administrator_looks_while_the_agent_lets_it(
     assert administrator.access_request(asked.id).reads == 1
     assert memory.revoke_access(asked.id).state == "revoked"
     assert [each.content for each in administrator.memories(memory.agent, kind="core")] == [None]
-    assert "to see a canary" in memory.context().text, "the agent is told who looked, and why"
+    assert "to see a canary" in memory.context().text, "a journal entry says who read, and why"
 
     refused = administrator.request_token(memory.agent, purpose="a second client")
     assert memory.answer_access_request(refused.id, granted=False).state == "refused"
@@ -206,10 +206,10 @@ def test_nothing_prints_words_or_secrets(memory: AgentMemory, service: Service) 
     assert "canary" not in "".join(traceback.format_exception(refused.value))
 
 
-def test_where_nobody_listens_that_is_said(memory: AgentMemory) -> None:
-    nobody = AgentMemory("http://127.0.0.1:1", "wren", "memoir_x", attempts=2)
+def test_an_unreachable_service_is_named(memory: AgentMemory) -> None:
+    unreachable = AgentMemory("http://127.0.0.1:1", "wren", "memoir_x", attempts=2)
     with pytest.raises(ConnectionFailed, match="after 2 attempts"):
-        nobody.remember(SECRET)
+        unreachable.remember(SECRET)
 
 
 def test_what_is_needed_can_come_from_the_environment(

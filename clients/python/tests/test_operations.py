@@ -106,12 +106,12 @@ def test_a_method_reaches_its_operation(
     arguments = filled(getattr(CLASSES[kind], name))
     if "to" in arguments:
         arguments["to"] = "2026-03-01T12:00:00Z"
-    door = CLASSES[kind](refusing.url, *(["x", "x"] if kind == "AgentMemory" else ["x"]))
+    client = CLASSES[kind](refusing.url, *(["x", "x"] if kind == "AgentMemory" else ["x"]))
     if name == "sign_in":
         arguments["url"] = refusing.url
     refusing.asked.clear()
-    with door, pytest.raises(Problem):
-        answer = getattr(door, name)(**arguments)
+    with client, pytest.raises(Problem):
+        answer = getattr(client, name)(**arguments)
         next(answer)
     described = operations[operation]
     pattern = re.sub(r"\{[a-z]+\}", "[^/]+", described["path"])

@@ -1,7 +1,7 @@
 /**
  * A plain loop: an agent that remembers, reads its context, and refines with a model of its own.
  *
- * `ask` stands for a model. This one is a script, so that the example runs without a network or a key; the
+ * `ask` replaces a model. This one is a script, so that the example runs without a network or a key; the
  * comment in it has the same for a real model.
  *
  *     MEMOIR_URL=http://127.0.0.1:8750 MEMOIR_AGENT=wren MEMOIR_TOKEN=… npm run example
@@ -45,7 +45,7 @@ const step: Step = async (turn) => {
 const session = await memory.refine(step);
 console.log(`${session.state}: ${session.edits} edit, ${session.pre_session_tokens} -> ${session.post_session_tokens} tokens`);
 
-/** What the model answers: here a script that sees the doubled line. */
+/** The model's answer: here a script that finds the duplicate. */
 async function ask(messages: readonly Message[], _tools: readonly object[]): Promise<Message> {
   // With a real model, OpenAI's for instance:
   //

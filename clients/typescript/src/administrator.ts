@@ -1,10 +1,10 @@
 /**
- * The agents of an account, for an administrator, who sees numbers, dates and codes, and words only while an
- * agent shows them.
+ * The agents of an account, for an administrator, who reads numbers, dates and codes, and text only while an agent
+ * allows it.
  */
 
 import {
-  Door,
+  Base,
   listed,
   moment,
   recorded,
@@ -13,7 +13,7 @@ import {
   type DoorOptions,
   type HandOver,
   type Listing,
-} from "./door.js";
+} from "./base.js";
 import type {
   AccessRequest,
   Agent,
@@ -38,7 +38,7 @@ import type {
 } from "./models.js";
 
 /** An account's administrator. Agents are named by their name or identifier. */
-export class Administrator extends Door {
+export class Administrator extends Base {
   /** When the token of `signIn` ends; undefined for one that was given. */
   readonly signedInUntil: Time | undefined;
 
@@ -75,23 +75,23 @@ export class Administrator extends Door {
 
   /** One agent, without the prompts that it has set itself. */
   agent(agent: string): Promise<Agent> {
-    return this.send("GET", Door.agentPath(agent));
+    return this.send("GET", Base.agentPath(agent));
   }
 
   /** Changes settings; null returns one to its default. */
   updateAgent(agent: string, settings: AgentSettings): Promise<Agent> {
-    return this.send("PATCH", Door.agentPath(agent), { body: settings });
+    return this.send("PATCH", Base.agentPath(agent), { body: settings });
   }
 
-  /** Destroys the agent's key: nothing of it can be read again, by anybody. */
+  /** Destroys the agent's key: nothing of it can ever be read again. */
   eraseAgent(agent: string): Promise<ErasedAgent> {
-    return this.send("DELETE", Door.agentPath(agent));
+    return this.send("DELETE", Base.agentPath(agent));
   }
 
   /** Makes an agent's first token, while it is not in use; later ones, where it lets you. */
   createToken(agent: string, options: { expiresAt?: Time | Date } = {}): Promise<MadeToken> {
     const body = { expires_at: moment(options.expiresAt) ?? null };
-    return this.send("POST", `${Door.agentPath(agent)}/tokens`, { body });
+    return this.send("POST", `${Base.agentPath(agent)}/tokens`, { body });
   }
 
   /**
@@ -105,24 +105,24 @@ export class Administrator extends Door {
   ): Promise<SavedMemory> {
     const { idempotencyKey: key, created_at, ...fields } = options;
     const body = { content, ...fields, created_at: moment(created_at) };
-    return this.send("POST", `${Door.agentPath(agent)}/memories`, { body, key });
+    return this.send("POST", `${Base.agentPath(agent)}/memories`, { body, key });
   }
 
   /** An agent's memories, without their words but where it lets you look. */
   memories(agent: string, options: Listing = {}): AsyncGenerator<Memory, void> {
     const { kind, since, until } = options;
     const query = { kind, since: moment(since), until: moment(until), ...listed(options) };
-    return this.pages(`${Door.agentPath(agent)}/memories`, query, options.pageSize);
+    return this.pages(`${Base.agentPath(agent)}/memories`, query, options.pageSize);
   }
 
   /** Makes a memory constitutional. */
   protect(agent: string, number: number): Promise<Memory> {
-    return this.send("PUT", `${Door.memoryPath(agent, number)}/protection`);
+    return this.send("PUT", `${Base.memoryPath(agent, number)}/protection`);
   }
 
   /** Lifts that again. */
   unprotect(agent: string, number: number): Promise<Memory> {
-    return this.send("DELETE", `${Door.memoryPath(agent, number)}/protection`);
+    return this.send("DELETE", `${Base.memoryPath(agent, number)}/protection`);
   }
 
   /** Moves an archival memory back into the prompt. */
@@ -132,17 +132,17 @@ export class Administrator extends Door {
 
   /** Restores one discarded memory to where it was; not a summary. */
   restore(agent: string, number: number): Promise<Memory> {
-    return this.send("POST", `${Door.memoryPath(agent, number)}/restore`);
+    return this.send("POST", `${Base.memoryPath(agent, number)}/restore`);
   }
 
   /** Discards one memory; it can be restored. What it replaced stays in the archive. */
   discard(agent: string, number: number): Promise<Memory> {
-    return this.send("POST", `${Door.memoryPath(agent, number)}/discard`);
+    return this.send("POST", `${Base.memoryPath(agent, number)}/discard`);
   }
 
   /** An agent's sessions, newest first. */
   sessions(agent: string, options: { pageSize?: number } = {}): AsyncGenerator<Session, void> {
-    return this.pages(`${Door.agentPath(agent)}/sessions`, {}, options.pageSize);
+    return this.pages(`${Base.agentPath(agent)}/sessions`, {}, options.pageSize);
   }
 
   /** Has Memoir ask the agent's model and drive a session; it is queued. */
@@ -151,11 +151,11 @@ export class Administrator extends Door {
     options: { mode?: Mode; rehearsal?: boolean; model?: string } = {},
   ): Promise<Session> {
     const body = { driver: "model", ...options };
-    return this.send("POST", `${Door.agentPath(agent)}/sessions`, { body });
+    return this.send("POST", `${Base.agentPath(agent)}/sessions`, { body });
   }
 
   /**
-   * Asks an agent to be let in to look: it answers through its model or its own client. `scope` is `core`,
+   * Sends an agent an access request, which its model or its own client answers. `scope` is `core`,
    * `all`, or `session:` and the identifier of a session; `minutes`, 1 to 60, count from its answer on.
    */
   requestAccess(
@@ -163,23 +163,23 @@ export class Administrator extends Door {
     options: { purpose: string; scope: "core" | "all" | `session:${string}`; minutes: number },
   ): Promise<AccessRequest> {
     const body = { kind: "read", ...options };
-    return this.send("POST", `${Door.agentPath(agent)}/access-requests`, { body });
+    return this.send("POST", `${Base.agentPath(agent)}/access-requests`, { body });
   }
 
   /** Asks an agent for one more token of it; once granted, `createToken` makes it. */
   requestToken(agent: string, options: { purpose: string; expiresAt?: Time | Date }): Promise<AccessRequest> {
     const body = { kind: "token", purpose: options.purpose, expires_at: moment(options.expiresAt) };
-    return this.send("POST", `${Door.agentPath(agent)}/access-requests`, { body });
+    return this.send("POST", `${Base.agentPath(agent)}/access-requests`, { body });
   }
 
   /** Asks an agent whether its words may go to the server of embeddings that is configured. */
   requestEmbeddings(agent: string, purpose: string): Promise<AccessRequest> {
-    return this.send("POST", `${Door.agentPath(agent)}/access-requests`, { body: { kind: "embeddings", purpose } });
+    return this.send("POST", `${Base.agentPath(agent)}/access-requests`, { body: { kind: "embeddings", purpose } });
   }
 
   /** The requests to an agent, newest first. */
   accessRequests(agent: string, options: { pageSize?: number } = {}): AsyncGenerator<AccessRequest, void> {
-    return this.pages(`${Door.agentPath(agent)}/access-requests`, {}, options.pageSize);
+    return this.pages(`${Base.agentPath(agent)}/access-requests`, {}, options.pageSize);
   }
 
   /**
@@ -193,7 +193,7 @@ export class Administrator extends Door {
     options: { derived?: boolean } = {},
   ): Promise<AccessRequest> {
     const body = { reason, derived: options.derived ?? false };
-    return this.send("POST", `${Door.memoryPath(agent, number)}/shred`, { body });
+    return this.send("POST", `${Base.memoryPath(agent, number)}/shred`, { body });
   }
 
   /** Hands a conversation over, up to 10,000 messages; see `AgentMemory.handOver`. */
@@ -206,19 +206,19 @@ export class Administrator extends Door {
     return this.transcriptsOf(agent);
   }
 
-  /** Lets the agent's model look at its journal of the last week, and name what becomes core. */
+  /** Lets the agent's model read its journal of the last week, and name what becomes core. */
   reflect(agent: string): Promise<Reflection> {
     return this.reflectionOf(agent);
   }
 
   /** Returns all of an agent's memories to that moment. */
   rewind(agent: string, to: Time | Date): Promise<Rewound> {
-    return this.send("POST", `${Door.agentPath(agent)}/rewind`, { body: { to: moment(to) } });
+    return this.send("POST", `${Base.agentPath(agent)}/rewind`, { body: { to: moment(to) } });
   }
 
   /** The records of what was changed, by whom, oldest first, without words. */
   audit(agent: string, options: AuditListing = {}): AsyncGenerator<AuditRecord, void> {
-    return this.pages(`${Door.agentPath(agent)}/audit`, recorded(options), options.pageSize);
+    return this.pages(`${Base.agentPath(agent)}/audit`, recorded(options), options.pageSize);
   }
 
   /** The records of the account itself: its users and their tokens, oldest first. */
@@ -228,7 +228,7 @@ export class Administrator extends Door {
 
   /** Recomputes an agent's audit and compares it with what is stored. */
   verify(agent: string): Promise<Verified> {
-    return this.send("GET", `${Door.agentPath(agent)}/audit/verify`);
+    return this.send("GET", `${Base.agentPath(agent)}/audit/verify`);
   }
 
   /** Signs what all audits come to now; keep it elsewhere. */

@@ -1,7 +1,7 @@
 /** An agent's own memory. */
 
 import {
-  Door,
+  Base,
   fromEnvironment,
   listed,
   moment,
@@ -11,7 +11,7 @@ import {
   type DoorOptions,
   type HandOver,
   type Listing,
-} from "./door.js";
+} from "./base.js";
 import type {
   AccessRequest,
   Agent,
@@ -72,7 +72,7 @@ export interface RefineOptions {
  * What changes something carries an idempotency key, so that it is carried out once, however often it is sent.
  * Every method can throw `Problem` and `ConnectionFailed`.
  */
-export class AgentMemory extends Door {
+export class AgentMemory extends Base {
   /** The agent's name or identifier. */
   readonly agent: string;
 
@@ -136,7 +136,7 @@ export class AgentMemory extends Door {
 
   /** One memory, also a discarded one. */
   memory(number: number): Promise<Memory> {
-    return this.send("GET", Door.memoryPath(this.agent, number));
+    return this.send("GET", Base.memoryPath(this.agent, number));
   }
 
   /**
@@ -161,7 +161,7 @@ export class AgentMemory extends Door {
     return this.transcriptsOf(this.agent);
   }
 
-  /** Lets the agent's model look at its journal of the last week, and name what becomes core. */
+  /** Lets the agent's model read its journal of the last week, and name what becomes core. */
   reflect(): Promise<Reflection> {
     return this.reflectionOf(this.agent);
   }
@@ -202,7 +202,7 @@ export class AgentMemory extends Door {
    *
    * Each turn calls `step`. It returns the tool calls that the model wants; or a text, the summary to complete
    * with; or nothing, after which the model is reminded once. The calls are carried out by the service; a
-   * refusal is an ordinary outcome for the model to read. An own session that is open is taken up again.
+   * refusal is an ordinary outcome for the model to read. An open session of its own is resumed.
    *
    * The session ends `completed`; `rolled_back` where too much was gone; or `abandoned`, with the edits that
    * were made, where the model stopped, `maxTurns` were reached, or `step` threw, which is then thrown here.
@@ -239,7 +239,7 @@ export class AgentMemory extends Door {
    */
   shred(number: number, reason: string, options: { derived?: boolean } = {}): Promise<ShreddedMemory> {
     const body = { reason, derived: options.derived ?? false };
-    return this.send("POST", `${Door.memoryPath(this.agent, number)}/shred`, { body });
+    return this.send("POST", `${Base.memoryPath(this.agent, number)}/shred`, { body });
   }
 
   /** The records of what was changed, by whom, oldest first. */
@@ -268,7 +268,7 @@ export class AgentMemory extends Door {
   }
 
   #at(path: string): string {
-    return Door.agentPath(this.agent) + path;
+    return Base.agentPath(this.agent) + path;
   }
 }
 

@@ -29,7 +29,7 @@ export class Problem extends MemoirError {
   readonly retryAfter: number | undefined;
   /** The session in question. */
   readonly sessionId: string | undefined;
-  /** What stands in the way of an undo. */
+  /** The changes that conflict with an undo. */
   readonly obstacles: readonly Obstacle[];
 
   constructor(status: number, problem: Readonly<Record<string, unknown>>, retryAfter?: number) {

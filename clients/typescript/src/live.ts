@@ -12,7 +12,7 @@ const LONGEST_WAIT = 30_000;
 export interface WatchOptions {
   /** The `id` of the last event that was seen; what came after it follows. */
   lastEventId?: string | undefined;
-  /** Ends it: whoever waits for an event is thrown the signal's reason. */
+  /** Ends it: a caller that waits for an event is thrown the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
@@ -59,7 +59,7 @@ export async function* watch(
   }
 }
 
-/** Undefined for one that a newer service tells of. */
+/** Undefined for one of a newer service. */
 function eventOf(type: string | undefined, id: string, data: unknown): LiveEvent | undefined {
   discreet(data);
   if (type === "record") return veiled<LiveEvent>({ type, id, record: data as LiveRecord });

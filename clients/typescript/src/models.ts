@@ -192,7 +192,7 @@ export interface Context {
   readonly refinement_due: Due | null;
 }
 
-/** One of the agent's own settings: the value in force, and whether it is the default. */
+/** One of the agent's own settings: the effective value, and whether it is the default. */
 export interface Setting {
   readonly type: "config";
   readonly field: OwnField;
@@ -243,7 +243,7 @@ export interface AgentSettings {
   active?: boolean | null;
 }
 
-/** An agent: its settings as set (null where unset), those in force, and its counts. */
+/** An agent: its settings as set (null where unset), the effective ones, and its counts. */
 export interface Agent {
   readonly id: string;
   readonly name: string;
@@ -420,7 +420,7 @@ export interface AuditRecord {
   readonly previous_hash: string;
 }
 
-/** A session as it is watched, with what the breaker looks at. */
+/** A session as it is watched, with the breaker's figures. */
 export interface LiveSession extends Session {
   /** The core size now, or at the end; null where it was never opened, and of a rehearsal that runs. */
   readonly core_tokens: number | null;
@@ -468,7 +468,7 @@ export interface Transcripts {
   readonly pending: number;
   /** Messages that were read. */
   readonly absorbed: number;
-  /** Messages that were given up after several attempts. */
+  /** Messages that failed permanently after several attempts. */
   readonly failed: number;
   /** From when on those that wait are read; null where none waits. */
   readonly due_at: Time | null;
@@ -506,7 +506,7 @@ export interface Checkpoint {
   readonly public_key: string;
 }
 
-/** A request to an agent to let somebody in, and what became of it. */
+/** An access request to an agent, and its outcome. */
 export interface AccessRequest {
   readonly id: string;
   readonly agent: string;
@@ -520,7 +520,7 @@ export interface AccessRequest {
   /** The memory to be shredded. */
   readonly memory: number | null;
   readonly token_expires_at: Time | null;
-  /** Why, in the words of whoever asks. */
+  /** Why, in the requester's words. */
   readonly purpose: string;
   readonly asked_by: Actor;
   /** `done` where the token was made or the memory shredded. */
@@ -571,7 +571,7 @@ export interface Rewound {
   readonly core_tokens_after: number;
 }
 
-/** A later change that stands in the way of an undo. */
+/** A later change that conflicts with an undo. */
 export interface Obstacle {
   readonly seq: number;
   readonly recorded_at: Time;

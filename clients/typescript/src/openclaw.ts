@@ -106,7 +106,7 @@ function tools(memory: AgentMemory): Tool[] {
       "text",
       async (text) => `Saved as #${(await memory.remember(text)).number}.`,
     ),
-    tool("memory_forget", "Forget", "Tells how a memory is taken away; takes none away.", "query", async () => KEPT),
+    tool("memory_forget", "Forget", "Says how a memory is taken away; takes none away.", "query", async () => KEPT),
   ];
 }
 

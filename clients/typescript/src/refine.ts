@@ -128,7 +128,7 @@ export interface Turn {
   readonly tools: readonly Tool[];
   /** What came of the calls that the step before asked for, in their order. */
   readonly outcomes: readonly Outcome[];
-  /** What to tell a model that called nothing. */
+  /** A message for a model that called nothing. */
   readonly reminder: string | undefined;
 }
 
@@ -141,7 +141,7 @@ export type Reply = readonly ToolCall[] | string | null | undefined | void;
 /** A function of the author's that asks the model. */
 export type Step = (turn: Turn) => Reply | Promise<Reply>;
 
-/** Runs a session. However it is left, it is not left open: it is cancelled where nobody ended it. */
+/** Runs a session. However it is left, it is not left open: it is cancelled unless it has ended. */
 export async function run(
   memory: AgentMemory,
   step: Step,

@@ -3,7 +3,7 @@
 import { discreet } from "./discreet.js";
 import { ConnectionFailed, Problem } from "./errors.js";
 
-/** Milliseconds before the second attempt; it doubles from then on, up to the longest. */
+/** Milliseconds before the second attempt; each wait is twice the last, up to the longest. */
 const FIRST_WAIT = 200;
 const LONGEST_WAIT = 5_000;
 /** A service that asks for more patience than this, in seconds, is not waited for. */
@@ -40,7 +40,7 @@ export interface RequestContent {
 export class Transport {
   readonly #options: TransportOptions;
   readonly #base: string;
-  /** Whether nobody can listen: it is sealed, or does not leave this machine. */
+  /** Whether it is encrypted, or does not leave this machine. */
   readonly isPrivate: boolean;
 
   constructor(options: TransportOptions) {

@@ -91,9 +91,9 @@ test("three lines", async () => {
   assert.deepEqual([session.state, session.edits, session.summary], ["completed", 0, "Nothing to do."]);
 });
 
-test("a recall tells whether it looked for meaning", async () => {
+test("a recall says whether it looked for meaning", async () => {
   const config = join(service.folder, "meaning.toml");
-  // Nobody listens there.
+  // No server listens there.
   const provider = '[providers.lab]\nbase_url = "http://127.0.0.1:9/v1"\n';
   await writeFile(config, `[recall]\nembeddings = "lab:small"\n${provider}`);
   const other = await Service.start({ MEMOIR_CONFIG: config });
@@ -144,7 +144,7 @@ test("spec 2.4: a replaced memory is in the archive, and comes back", async () =
   assert.equal((await memory.verify()).originals?.lost, 0);
 });
 
-test("an agent sets its own, and an administrator sees no words", async () => {
+test("an agent sets its own, and an administrator reads no text", async () => {
   const { memory, agent } = await newAgent();
   assert.equal((await memory.changeSetting("refinement_threshold", "0.85")).value, 0.85);
   assert.ok((await memory.changeSetting("refinement_threshold", null)).is_default);
@@ -183,7 +183,7 @@ test("spec 5.2: an administrator looks while the agent lets it", async () => {
   assert.equal((await refused(administrator.createToken(agent))).code, "consent_required");
 });
 
-test("a bad token opens nothing, and another agent is not there", async () => {
+test("a bad token opens nothing, and another agent is not found", async () => {
   const { agent } = await newAgent();
   const { token } = await newAgent();
   const bad = await refused(new AgentMemory({ url: service.url, agent, token: "memoir_none" }).context());
@@ -213,7 +213,7 @@ test("nothing prints words or secrets by itself", async () => {
   );
   assert.ok(!shown.includes("canary") && !shown.includes("memoir_"), shown);
   assert.match(inspect(saved), /content: '<29 characters>'/);
-  assert.ok(JSON.stringify(saved).includes("canary"), "the words are there for whoever asks for them");
+  assert.ok(JSON.stringify(saved).includes("canary"), "the words are in the object itself");
   const long = await refused(memory.remember(SECRET.repeat(1000)));
   assert.equal(long.code, "too_long");
   assert.ok(!inspect(long, { showHidden: true }).includes("canary"));
@@ -388,7 +388,7 @@ test("spec 3.17: a rehearsal changes nothing until it is applied", async () => {
   assert.ok((await memory.memory(1)).discarded_at);
 });
 
-test("an open session is taken up again", async () => {
+test("an open session is resumed", async () => {
   const { memory } = await newAgent();
   await fill(memory);
   const opened = await memory.openSession();
@@ -483,7 +483,7 @@ test("a signal ends a watch", async () => {
   assert.equal((await memory.cancel(opened.id)).state, "abandoned");
 });
 
-test("spec 2.5: a conversation is handed over once, and spec 2.6: the journal is looked at", async () => {
+test("spec 2.5: a conversation is handed over once, and spec 2.6: the model reads the journal", async () => {
   const { memory, agent } = await newAgent();
   const messages = [
     { id: "m-1", speaker: "Ann", text: "My canary is called Pim.", at: new Date("2026-03-01T12:00:00Z") },

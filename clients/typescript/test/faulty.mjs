@@ -1,5 +1,5 @@
 // @ts-check
-/** A proxy in front of the service that does as it is told with the first answers. */
+/** A proxy in front of the service that causes given faults with the first responses. */
 
 import { createServer } from "node:http";
 import { once } from "node:events";
@@ -7,7 +7,7 @@ import { once } from "node:events";
 /**
  * Passes requests on, and meets the first of them with `faults`, one each. `drop`: the service carries the
  * request out, and the connection is cut before its answer. `busy SECONDS`: 429 with that Retry-After; the
- * service sees nothing. `page`: a proxy's error page. `cut PARTS`: a stream is cut after so many parts of it, in
+ * service gets nothing. `page`: a proxy's error page. `cut PARTS`: a stream is cut after so many parts of it, in
  * the middle of the next.
  *
  * @param {string} target

@@ -40,11 +40,11 @@ test("every operation is reached by the methods of the Python client's names, or
       };
       const options = { url: "http://127.0.0.1:1", agent: "x", token: "x", fetch: refusing };
       /** @type {any} */
-      const door =
+      const client =
         name === "sign_in" ? Administrator : kind === "AgentMemory" ? new AgentMemory(options) : new Administrator(options);
       const given = name === "sign_in" ? [{ ...options, ...Object(args[0]) }] : args;
-      assert.equal(typeof door[camel(name ?? "")], "function", named);
-      const answer = door[camel(name ?? "")](...given);
+      assert.equal(typeof client[camel(name ?? "")], "function", named);
+      const answer = client[camel(name ?? "")](...given);
       await assert.rejects(async () => (answer.next ? answer.next() : answer), Problem, named);
       const { method, path } = /** @type {{ method: string; path: string }} */ (operations.get(operation));
       const pattern = new RegExp(`^${method} ${path.replace(/\{[a-z]+\}/g, "[^/]+")}$`);

@@ -21,7 +21,7 @@ from .errors import ConnectionFailed, Problem
 
 # Connections that wait to be used again.
 _MOST_IDLE = 8
-# Seconds before the second attempt; it doubles from then on, up to the longest.
+# Seconds before the second attempt; each wait is twice the last, up to the longest.
 _FIRST_WAIT = 0.2
 _LONGEST_WAIT = 5.0
 # A service that asks for more patience than this is not waited for.
@@ -66,7 +66,7 @@ class Transport:
 
     @property
     def is_private(self) -> bool:
-        """Whether nobody can listen: it is sealed, or does not leave this machine."""
+        """Whether it is encrypted, or does not leave this machine."""
         return self._secure or _is_loopback(self._host)
 
     def close(self) -> None:

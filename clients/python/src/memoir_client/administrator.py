@@ -1,6 +1,6 @@
 """The agents of an account, for an administrator.
 
-An administrator sees numbers, dates and codes, and words only while an agent shows them.
+An administrator reads numbers, dates and codes, and text only while an agent allows it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from ._door import Door, listed, moment, of, recorded
+from ._base import Base, listed, moment, of, recorded
 from ._transport import Transport
 from .models import (
     AccessRequest,
@@ -35,7 +35,7 @@ from .models import (
 )
 
 
-class Administrator(Door):
+class Administrator(Base):
     """An account's administrator.
 
     Agents are named by their name or identifier. The arguments are those of `AgentMemory`.
@@ -91,9 +91,9 @@ class Administrator(Door):
             made = read(SignedIn, transport.send("POST", "/v1/sign-in", body=body))
         finally:
             transport.close()
-        door = cls(url, made.token, timeout=timeout, attempts=attempts, ssl_context=ssl_context)
-        door.signed_in_until = made.expires_at
-        return door
+        client = cls(url, made.token, timeout=timeout, attempts=attempts, ssl_context=ssl_context)
+        client.signed_in_until = made.expires_at
+        return client
 
     def create_agent(self, name: str, **settings: Any) -> Agent:
         """Makes an agent; settings are those of `Agent`, such as `model` and `system_prompt`."""
@@ -112,7 +112,7 @@ class Administrator(Door):
         return read(Agent, self._transport.send("PATCH", of(agent), body=settings))
 
     def erase_agent(self, agent: str) -> ErasedAgent:
-        """Destroys the agent's key: nothing of it can be read again, by anybody."""
+        """Destroys the agent's key: nothing of it can ever be read again."""
         return read(ErasedAgent, self._transport.send("DELETE", of(agent)))
 
     def create_token(self, agent: str, *, expires_at: datetime | str | None = None) -> MadeToken:
@@ -211,7 +211,7 @@ class Administrator(Door):
     def request_access(
         self, agent: str, *, purpose: str, scope: str, minutes: int
     ) -> AccessRequest:
-        """Asks an agent to be let in to look: it answers through its model or its own client.
+        """Sends an agent an access request, which its model or its own client answers.
 
         Args:
             purpose: why, for the agent to judge.
@@ -263,7 +263,7 @@ class Administrator(Door):
         return self._transcripts(agent)
 
     def reflect(self, agent: str) -> Reflection:
-        """Lets the agent's model look at its last week's journal, and name what becomes core."""
+        """Lets the agent's model read its last week's journal, and name what becomes core."""
         return self._reflect(agent)
 
     def rewind(self, agent: str, to: datetime | str) -> Rewound:

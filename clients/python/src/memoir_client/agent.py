@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ._door import Door, listed, moment, of, recorded
+from ._base import Base, listed, moment, of, recorded
 from ._transport import segment
 from .models import (
     AccessRequest,
@@ -78,7 +78,7 @@ class NewMemory(Shown):
         return {name: value for name, value in fields.items() if value is not None}
 
 
-class AgentMemory(Door):
+class AgentMemory(Base):
     """The memory of one agent, with that agent's token.
 
     Args:
@@ -228,8 +228,8 @@ class AgentMemory(Door):
     ) -> HandedOver:
         """Hands a conversation over, up to 10,000 messages, for the agent's model to read.
 
-        It is read when nothing was added for six hours, or at once with `now`. Messages that the
-        agent had before are passed over.
+        It is read when nothing was added for six hours, or immediately with `now`. Known messages
+        are ignored.
         """
         return self._hand_over(self.agent, messages, now, idempotency_key)
 
@@ -238,7 +238,7 @@ class AgentMemory(Door):
         return self._transcripts(self.agent)
 
     def reflect(self) -> Reflection:
-        """Lets the agent's model look at its last week's journal, and name what becomes core."""
+        """Lets the agent's model read its last week's journal, and name what becomes core."""
         return self._reflect(self.agent)
 
     def about(self) -> Agent:
@@ -276,7 +276,7 @@ class AgentMemory(Door):
         Each turn calls `step` with a `Turn`. It returns the `ToolCall`s that the model wants; or a
         text, the summary to complete with; or nothing, after which the model is reminded once. The
         calls are carried out by the service; a refusal is an ordinary outcome for the model to
-        read. An own session that is open is taken up again. A rehearsal runs on a copy: its
+        read. An open session of its own is resumed. A rehearsal runs on a copy: its
         `changes` say what it came to, and `apply` does it.
 
         The session ends `completed`; `rolled_back` where too much was gone; or `abandoned`, with

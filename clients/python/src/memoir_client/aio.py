@@ -218,7 +218,7 @@ class AsyncAgentMemory:
     async def watch(
         self, session_id: str, *, last_event_id: str | None = None
     ) -> AsyncIterator[LiveEvent]:
-        """See `AgentMemory.watch`. A task that is cancelled ends it at once."""
+        """See `AgentMemory.watch`. Cancelling the task ends it immediately."""
         # It may wait for long, and is not to keep others from a thread.
         with (
             ThreadPoolExecutor(1) as thread,

@@ -187,7 +187,7 @@ def _path(path: str) -> str:
 
 
 def _told(work: Callable[[], str]) -> str:
-    """What came of a command; the model is told what the service refused."""
+    """The result of a command; the model gets a refusal of the service as text."""
     try:
         return work()
     except MemoirError as error:

@@ -27,7 +27,7 @@ class Problem(MemoirError):
             of the service's.
         retry_after: seconds to wait before another attempt, or None where it did not say.
         session_id: the session in question, or None.
-        obstacles: what stands in the way of an undo.
+        obstacles: the changes that conflict with an undo.
     """
 
     def __init__(self, status: int, problem: dict[str, Any], retry_after: float | None) -> None:

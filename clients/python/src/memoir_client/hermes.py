@@ -113,7 +113,7 @@ class MemoirMemoryProvider(MemoryProvider):  # type: ignore[misc]
         return _TOOLS
 
     def handle_tool_call(self, tool_name: str, args: dict[str, Any], **_: Any) -> str:
-        """What came of a call, as JSON; a refusal is told to the model."""
+        """The result of a call, as JSON; the model gets a refusal as text."""
         try:
             return json.dumps(self._called(tool_name, args), ensure_ascii=False)
         except (MemoirError, KeyError) as error:

@@ -67,7 +67,7 @@ class Watch(Iterator[LiveEvent]):
         self.close()
 
     def close(self) -> None:
-        """Ends it; whoever waits for an event is told that there are no more."""
+        """Ends it; for a thread that waits for an event, the events end."""
         self._closed.set()
         if self._socket is not None:
             try:
@@ -147,5 +147,5 @@ class Watch(Iterator[LiveEvent]):
         if kind in ("session", "ended"):
             of = cast(EventType, kind)
             return LiveEvent(type=of, id=name, session=read(LiveSession, data))
-        # One that a newer service tells of.
+        # One of a newer service.
         return None

@@ -1,7 +1,7 @@
 """What the service answers with, as plain data.
 
 Fields are named as on the wire. Nothing here prints an agent's words, or a token, by itself: a
-`repr` tells how long they are.
+`repr` shows how long they are.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ class Context(Shown):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Setting(Shown):
-    """One of the agent's own settings: the value in force, and whether it is the default.
+    """One of the agent's own settings: the effective value, and whether it is the default.
 
     `warnings` say where a prompt that was just set is not what it seems.
     """
@@ -494,7 +494,7 @@ class Record(Shown):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class LiveSession(Session):
-    """A session as it is watched, with what the breaker looks at.
+    """A session as it is watched, with the breaker's figures.
 
     Attributes:
         core_tokens: the core size now, or at the end; None where the session was never opened,
@@ -550,7 +550,7 @@ class Transcripts(Shown):
     Attributes:
         pending: messages that wait to be read.
         absorbed: messages that were read.
-        failed: messages that were given up after several attempts.
+        failed: messages that failed permanently after several attempts.
         due_at: from when on those that wait are read; None where none waits.
     """
 
@@ -581,7 +581,7 @@ class Reflection(Shown):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Misfit(Shown):
-    """Something that is not as it was written; `seq` is None where no record tells of it."""
+    """Something that is not as it was written; `seq` is None where it has no record."""
 
     seq: int | None = None
     problem: str
@@ -627,7 +627,7 @@ class Checkpoint(Shown):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AccessRequest(Shown):
-    """A request to an agent to let somebody in, and what became of it.
+    """An access request to an agent, and its outcome.
 
     Attributes:
         kind: `read`, to look for a while; `token`, to make one more token; `shred`, to have a
@@ -636,11 +636,11 @@ class AccessRequest(Shown):
         minutes: for how long from the answer on; None where it is not to look.
         memory: the memory to be shredded.
         derived: whether the summaries and reports that rest on it go, too.
-        purpose: why, in the words of whoever asks.
+        purpose: why, in the requester's words.
         state: `asked`, `granted`, `refused`, `revoked` or `expired`; `done` where the token was
             made or the memory shredded.
         expires_at: until when it waits for its answer; once granted, until when it can be used.
-        reason: what the agent said to it: for the agent, and for whoever asked.
+        reason: the agent's words about it: for the agent, and for the requester.
         reads, memories_read, tokens_read: what was seen under it.
         summaries: summaries that were written over what was shredded; only in the response to the
             agent's consent.
@@ -707,7 +707,7 @@ class Rewound(Shown):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Obstacle(Shown):
-    """A later change that stands in the way of an undo."""
+    """A later change that conflicts with an undo."""
 
     seq: int
     recorded_at: datetime

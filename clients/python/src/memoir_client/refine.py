@@ -79,7 +79,7 @@ class Turn(Shown):
         tools: the tools, with JSON schemas; `Tool.openai()` and `Tool.anthropic()` put them in the
             form of these interfaces.
         outcomes: what came of the calls that the step before asked for, in their order.
-        reminder: what to tell a model that called nothing; else None.
+        reminder: a message for a model that called nothing; else None.
     """
 
     number: int
@@ -102,7 +102,7 @@ def turns(
 ) -> Generator[Turn, Reply, Session]:
     """Runs a session: hands turns out, takes replies in, ends with the session.
 
-    However it is left, the session is not left open: where nobody ended it, it is cancelled, and
+    However it is left, the session is not left open: unless it has ended, it is cancelled, and
     what was edited stays.
     """
     opened = memory.open_session(mode=mode, rehearsal=rehearsal)

@@ -33,7 +33,7 @@ export interface DoorOptions {
 }
 
 /** Requests with one token. */
-export class Door {
+export class Base {
   readonly #transport: Transport;
 
   protected constructor(options: DoorOptions) {
@@ -51,7 +51,7 @@ export class Door {
    * A session's events as they happen, from its beginning until it has ended.
    *
    * Every record comes once, in its order; of the states in between, some may be passed over. A stream that
-   * breaks off is taken up where it was, in as many attempts as a request has.
+   * breaks off resumes where it was, in as many attempts as a request has.
    */
   watch(id: string, options: WatchOptions = {}): AsyncGenerator<LiveEvent, void> {
     return watch(this.#transport, `/v1/sessions/${segment(id)}/events`, options);
@@ -95,15 +95,15 @@ export class Door {
   protected handOverTo(agent: string, messages: readonly Message[], options: HandOver): Promise<HandedOver> {
     const each = messages.map((message) => ({ ...message, at: moment(message.at) }));
     const wanted = { body: { messages: each, now: options.now ?? false }, key: options.idempotencyKey };
-    return this.send("POST", `${Door.agentPath(agent)}/transcripts`, wanted);
+    return this.send("POST", `${Base.agentPath(agent)}/transcripts`, wanted);
   }
 
   protected transcriptsOf(agent: string): Promise<Transcripts> {
-    return this.send("GET", `${Door.agentPath(agent)}/transcripts`);
+    return this.send("GET", `${Base.agentPath(agent)}/transcripts`);
   }
 
   protected reflectionOf(agent: string): Promise<Reflection> {
-    return this.send("POST", `${Door.agentPath(agent)}/reflections`, { timeout: REFLECTING });
+    return this.send("POST", `${Base.agentPath(agent)}/reflections`, { timeout: REFLECTING });
   }
 
   /** Every item of a list, page after page as they are asked for. */
@@ -118,11 +118,11 @@ export class Door {
   }
 
   protected promoted(agent: string, number: number): Promise<Memory> {
-    return this.send("POST", `${Door.memoryPath(agent, number)}/promote`);
+    return this.send("POST", `${Base.memoryPath(agent, number)}/promote`);
   }
 
   protected static memoryPath(agent: string, number: number): string {
-    return `${Door.agentPath(agent)}/memories/${segment(String(number))}`;
+    return `${Base.agentPath(agent)}/memories/${segment(String(number))}`;
   }
 
   protected static agentPath(agent: string): string {
@@ -143,7 +143,7 @@ export function transportOf(options: DoorOptions, token: string | undefined): Tr
 
 /** How a conversation is handed over. */
 export interface HandOver {
-  /** Whether it is read at once, instead of when nothing was added for six hours. */
+  /** Whether it is read immediately, instead of when nothing was added for six hours. */
   now?: boolean | undefined;
   idempotencyKey?: string | undefined;
 }

@@ -25,14 +25,14 @@ from .models import (
     read,
 )
 
-Self = TypeVar("Self", bound="Door")
+Self = TypeVar("Self", bound="Base")
 T = TypeVar("T", bound=Shown)
 
 # Seconds: the agent's model reads and thinks meanwhile.
 _REFLECTING = 600.0
 
 
-class Door:
+class Base:
     """Requests with one token. Threads may share it; leaving a `with` block closes it."""
 
     def __init__(
@@ -74,7 +74,7 @@ class Door:
         """A session's events as they happen, from its beginning until it has ended.
 
         Every record comes once, in its order; of the states in between, some may be passed over. A
-        stream that breaks off is taken up where it was, in as many attempts as a request has.
+        broken stream resumes where it was, in as many attempts as a request has.
 
         Args:
             last_event_id: the `id` of the last event that was seen; what came after it follows.
