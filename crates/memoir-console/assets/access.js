@@ -1,23 +1,22 @@
-// An open page under an access: counts down what is left of it, and closes what it shows.
+// An open page under an access grant: counts down the remaining time, and closes the text.
 //
-// The words leave the page at the end of the time at the latest, by whichever of two clocks comes first: one that
-// nobody sets, and the time of day, since the other may stand still while the machine sleeps. The visitor's own
-// idea of what time it is plays no part; the server says how much is left. It is asked again and again, so that
-// whoever takes the access back closes the page at once; where it cannot be reached, the words are hidden.
+// The text leaves the page at the end at the latest, by the earlier of two clocks: a monotonic one, and the time of
+// day, since the former may stop while the machine sleeps. Only differences count; the server reports the remaining
+// time. It is polled, so that a revocation closes the page immediately. Without a response the text is hidden.
 (() => {
   "use strict";
 
-  /** How often the server is asked, and for how long it may be silent, in milliseconds. */
+  /** The interval of the polls, and the longest silence of the server, in milliseconds. */
   const ASK_EVERY = 3000;
   const SILENCE = 10000;
-  /** How long before the end a browser without scripts has not gone elsewhere yet, in milliseconds. */
+  /** How long before the end a browser without scripts still shows the page, in milliseconds. */
   const STAY = 3000;
-  /** For how long a page that waits for an answer asks by itself. */
+  /** For how long a page that waits for an answer polls, in milliseconds. */
   const PATIENCE = 15 * 60 * 1000;
-  /** What is read out, at so many seconds before the end. */
+  /** Texts for screen readers, by seconds before the end. */
   const ALOUD = [[10, "10 seconds left."], [60, "1 minute left."], [300, "5 minutes left."]];
 
-  /** What the server says of the access; throws where it says nothing. `null` where it says that there is none. */
+  /** The state of the access by the server; throws without a response. `null` where there is none. */
   const ask = async (path) => {
     const answer = await fetch(path, {
       cache: "no-store",
@@ -25,7 +24,7 @@
       redirect: "manual",
       signal: AbortSignal.timeout(SILENCE),
     });
-    // Somebody who is signed out is sent elsewhere.
+    // A signed-out user is redirected.
     if (answer.type === "opaqueredirect" || (answer.status >= 400 && answer.status < 500 && answer.status !== 429)) {
       return null;
     }
@@ -33,7 +32,7 @@
     return answer.json();
   };
 
-  /** What the agent lets be read. */
+  /** The granted text. */
   const read = (words) => {
     const banner = document.getElementById("banner");
     const closed = document.getElementById("closed");
@@ -90,7 +89,7 @@
       return text;
     };
 
-    /** Closes it, and tells why once the server says. */
+    /** Closes it, and shows the reason once the server reports it. */
     const runOut = async () => {
       const text = close("Its time is over.");
       try {
@@ -116,7 +115,7 @@
       clock.textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
       const due = ALOUD.find(([at]) => seconds <= at);
       if (due && due[0] < spoken) {
-        // What is due already when the page opens is on the banner.
+        // The banner has what is due already when the page opens.
         if (spoken !== Infinity) aloud.textContent = due[1];
         spoken = due[0];
       } else if (spoken === Infinity) {
@@ -136,7 +135,7 @@
         } else if (now.state !== "granted") {
           close(now.told);
         } else {
-          // Never later than was said before.
+          // Never later than reported before.
           end = Math.min(end, asked + now.seconds_left * 1000 + 1000);
           heard = performance.now();
           heardAt = Date.now();
@@ -160,7 +159,7 @@
     document.addEventListener("visibilitychange", again);
     window.addEventListener("focus", again);
     window.addEventListener("online", again);
-    // A page that is left keeps no words, and one that is come back to is asked for anew.
+    // A page that is left keeps no text, and is loaded again on return.
     window.addEventListener("pagehide", () => {
       isOver = true;
       words.replaceChildren();
@@ -170,7 +169,7 @@
     });
   };
 
-  /** How a request stands, on its own page. */
+  /** The state of a request, on its own page. */
   const follow = (standing) => {
     const known = standing.dataset.standing;
     if (known !== "asked" && known !== "granted") return;

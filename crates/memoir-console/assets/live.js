@@ -1,12 +1,11 @@
-// Follows a session while it runs. The service says when something happened; the page is then asked for again,
-// and what is new on it is put into this one. So everything that is shown was made by the service, as it makes
-// it for a browser without scripts, and nothing is put together from texts here.
+// Follows a session while it runs. When the service reports an event, the page is loaded again, and its new parts
+// are inserted into this one. So the service renders everything, as for a browser without scripts.
 "use strict";
 
 (() => {
-  /** How long after a look there is no other, in milliseconds. */
+  /** The shortest interval between two loads, in milliseconds. */
   const REST = 250;
-  /** How often the present standing is read out at most. */
+  /** The shortest interval between two announcements, in milliseconds. */
   const READ_OUT_EVERY = 2_000;
   /** The model's last call is counted right after the end. */
   const LAST_LOOK_AFTER = 1_500;
@@ -27,7 +26,7 @@
     else follow();
   });
 
-  /** Begins to follow; what is over by then comes as well. */
+  /** Begins to follow; earlier events come as well. */
   function follow() {
     if (events || hasEnded || document.hidden) return;
     events = new EventSource(page.dataset.events);
@@ -49,7 +48,7 @@
     });
   }
 
-  /** Follows no more. Where nobody looks, too: a browser has six connections to a host, and this takes one. */
+  /** Stops following. For hidden pages too: a browser has six connections to a host, and this takes one. */
   function rest() {
     events?.close();
     events = null;
@@ -61,7 +60,7 @@
     if (place) place.textContent = text;
   }
 
-  /** Looks at the page as it is now; again once that is done where something happened meanwhile. */
+  /** Loads the present page; again afterwards if there was an event meanwhile. */
   async function look() {
     isStale = true;
     if (isLooking) return;
@@ -80,7 +79,7 @@
 
   async function take() {
     const answer = await fetch(location.pathname);
-    // Whoever is not signed in any more is sent elsewhere.
+    // A signed-out user is redirected.
     if (!answer.ok || answer.redirected) throw new Error(`status ${answer.status}`);
     const text = await answer.text();
     const fresh = new DOMParser().parseFromString(text, "text/html").getElementById("session");
@@ -92,24 +91,24 @@
     }
     if (!isToBeRead) {
       isToBeRead = true;
-      setTimeout(tell, READ_OUT_EVERY);
+      setTimeout(announce, READ_OUT_EVERY);
     }
   }
 
-  /** Reads out how the session stands, where that changed. */
-  function tell() {
+  /** Announces the state of the session, where that changed. */
+  function announce() {
     isToBeRead = false;
     const now = page.querySelector("[data-now]").textContent;
     if (readOut.textContent !== now) readOut.textContent = now;
   }
 
-  /** Puts what is in `other` into `part`, without taking the keyboard from whoever is there. */
+  /** Puts the content of `other` into `part`, and keeps the keyboard focus. */
   function replace(part, other) {
     if (part.innerHTML === other.innerHTML) return;
     const left = part.contains(document.activeElement) ? document.activeElement.textContent : null;
     part.replaceChildren(...other.childNodes);
     if (left === null) return;
-    // To the same button where it is still there, and to none that does something else.
+    // To the same button if it still exists, never to one with another action.
     const same = [...part.querySelectorAll("a, button")].find((one) => one.textContent === left);
     (same ?? document.getElementById("heading")).focus();
   }
@@ -123,7 +122,7 @@
     rows.append(...[...fresh.children].filter((row) => place(row) > last));
   }
 
-  /** Gives the plot what it is to draw now. */
+  /** Passes the present data to the plot. */
   function takeCurve(part, other) {
     const [figure, fresh] = [part, other].map((one) => one.querySelector("figure"));
     if (!figure || !fresh) return replace(part, other);

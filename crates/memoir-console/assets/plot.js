@@ -1,6 +1,5 @@
-// Draws the curves of a page, with uPlot, into the boxes that the service made for them (`src/plot.rs`). What
-// there is to tell comes from there too; here it is drawn, and told for the place that somebody points at or
-// moves to with the arrow keys.
+// Draws the curves of a page, with uPlot, into the boxes of the service (`src/plot.rs`). The service makes the texts
+// too; the script shows those of the place under the pointer, or reached with the arrow keys.
 "use strict";
 
 (() => {
@@ -9,7 +8,7 @@
   /** Half of a mark's width, in dots of the page. */
   const MARK = 4;
   const NUMBERS = new Intl.NumberFormat("en");
-  /** Less wide a curve has no room for years. */
+  /** The width from which on a curve has room for years. */
   const NARROW = 500;
   /** The axis of a session has room for its ten edits from the beginning, so that it seldom changes. */
   const LEAST_STEPS = 12;
@@ -47,7 +46,7 @@
       for (const button of this.figure.querySelectorAll("button")) {
         button.addEventListener("click", () => this.choose(button));
       }
-      // A page that follows a session puts what is to be drawn now into this attribute.
+      // A page that follows a session puts the present data into this attribute.
       const changes = new MutationObserver(() => this.read());
       changes.observe(this.figure, { attributeFilter: ["data-curve"] });
     }
@@ -80,12 +79,12 @@
       }
     }
 
-    /** Shows a curve, with its last point told. */
+    /** Shows a curve, with the text of its last point. */
     show(curve) {
       this.curve = curve;
       this.marks = new Map(curve.marks.map((mark) => [mark.place, mark]));
       this.draw();
-      if (curve.at.length > 0) this.tell(curve.at.length - 1);
+      if (curve.at.length > 0) this.describe(curve.at.length - 1);
       else this.told.textContent = "There is nothing to draw yet.";
     }
 
@@ -137,7 +136,7 @@
         tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
         cursor: {
           y: false,
-          // A click keeps the place, so that what is told of it can be reached.
+          // A click keeps the place, so that its text can be reached.
           lock: true,
           drag: { x: false, y: false },
           dataIdx: (_, series, place) => (series === 1 ? place : null),
@@ -163,7 +162,7 @@
       this.drawn?.setSize(this.size());
     }
 
-    /** From where to where the curve goes. */
+    /** The range of the curve. */
     span() {
       const { at } = this.curve;
       const [first, last] = [at[0], at[at.length - 1]];
@@ -171,7 +170,7 @@
       return first < last ? [first, last] : [first - DAY, last + DAY];
     }
 
-    /** From which mass to which: over time from nothing on, of a session what changed. */
+    /** The range of core sizes: over time from 0 on, of a session the changing part. */
     height() {
       const { mass, high, line } = this.curve;
       const all = [...mass, ...high, ...(line === null ? [] : [line])];
@@ -224,9 +223,9 @@
       ctx.restore();
     }
 
-    /** Somebody points at a place. */
+    /** The pointer is at a place. */
     point({ cursor }) {
-      if (cursor.idx !== null && cursor.idx !== undefined && cursor.left >= 0) this.tell(cursor.idx);
+      if (cursor.idx !== null && cursor.idx !== undefined && cursor.left >= 0) this.describe(cursor.idx);
     }
 
     press(event) {
@@ -237,9 +236,9 @@
       const to = Math.min(Math.max(place, 0), last);
       const { at, mass } = this.curve;
       const [left, top] = [this.drawn.valToPos(at[to], "x"), this.drawn.valToPos(mass[to], "y")];
-      // Several places may share a dot, so that it does not tell which it is.
+      // Several places may share a dot, so that it does not identify the place.
       this.drawn.setCursor({ left, top }, false);
-      this.tell(to);
+      this.describe(to);
     }
 
     placeFor(key, last) {
@@ -255,8 +254,8 @@
       }
     }
 
-    /** Tells what is known of a place, under the curve and to whoever does not see it. */
-    tell(place) {
+    /** Shows the texts of a place, under the curve and for screen readers. */
+    describe(place) {
       this.place = place;
       const mark = this.marks.get(place);
       const parts = this.overTime ? [this.massAt(place)] : [];
@@ -285,7 +284,7 @@
     }
   }
 
-  /** A mass stays until something changes it. */
+  /** The core size stays until an event changes it. */
   const stepped = () => uPlot.paths.stepped({ align: 1 });
 
   const TIMES = {
@@ -304,7 +303,7 @@
 
   async function load(address) {
     const answer = await fetch(address);
-    // Whoever is not signed in any more is sent elsewhere.
+    // A signed-out user is redirected.
     if (!answer.ok || answer.redirected) throw new Error(`status ${answer.status}`);
     return answer.json();
   }

@@ -19,7 +19,7 @@
   const WIDTH = 1000;
 
   let waiting = 0;
-  // The place that is to be shown next, and whether another one is being asked for.
+  // The next place to show, and whether a request is running.
   let wanted = null;
   let isAsking = false;
 
@@ -27,7 +27,7 @@
     return `${form.action}?record=${encodeURIComponent(record)}`;
   }
 
-  // What is known before the service answers.
+  // Shows the place before the service responds.
   function mark(record) {
     const across = Math.floor((record * WIDTH) / Math.max(1, Number(slide.max)));
     here.setAttribute("x1", across);
@@ -37,8 +37,8 @@
     place.textContent = Number(record) === 0 ? "Before the first record" : `Record ${record}`;
   }
 
-  // One question at a time: each makes the service read the whole log, and goes on there where nobody waits for
-  // its answer any more. Places that were passed over meanwhile are not asked for.
+  // One request at a time: each makes the service read the whole log, and runs on there after the client has left.
+  // Places that were passed meanwhile are skipped.
   async function show(record) {
     wanted = record;
     if (isAsking) return;
@@ -56,9 +56,9 @@
       const answer = await fetch(address(record), { headers: { accept: "text/html" } });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const moment = page.getElementById("moment");
-      // Signed out, for instance: then that page is the one to see.
+      // Signed out, for instance: then that page is shown.
       if (!answer.ok || !moment) return location.assign(address(record));
-      // The slider was moved on since: its place is told already.
+      // The slider was moved on since, and shows its place already.
       if (slide.value !== record) return;
       document.getElementById("moment").replaceWith(document.adoptNode(moment));
       place.textContent = moment.dataset.text;

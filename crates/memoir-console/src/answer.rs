@@ -1,4 +1,4 @@
-//! What every page is sent with, and the pages that tell what went wrong.
+//! The headers of every page, and the pages that report failures.
 
 use axum::{
     extract::Request,
@@ -15,7 +15,7 @@ use crate::{
     words,
 };
 
-/// No outside host, nothing inline; forms go nowhere else, and nobody frames a page.
+/// No outside host, nothing inline; forms stay on this host, and no page may frame this one.
 // `data:` is for the blank icon in each head, without which browsers would ask for one.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
      img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
@@ -47,19 +47,19 @@ pub(crate) async fn guard_page(request: Request, next: Next) -> Response {
     with_headers(next.run(request).await)
 }
 
-/// Beside an answer: the origin to which the answer to its form leads, which browsers hold against the policy too.
+/// Added to a response: the origin to which its form leads. Browsers check that against the policy too.
 #[derive(Debug, Clone)]
 pub(crate) struct FormTarget(pub(crate) String);
 
-/// The answer with the headers of a page.
+/// The response with the headers of a page.
 pub(crate) fn with_headers(mut response: Response) -> Response {
-    // Not beside what an answer may have: of two values of one header the browser would choose.
+    // Existing headers stay: of two values of one header the browser would choose.
     for (name, value) in HEADERS {
         let value = HeaderValue::from_static(value);
         response.headers_mut().insert(name, value);
     }
     if let Some(FormTarget(origin)) = response.extensions_mut().remove() {
-        // Browsers hold the redirect that answers a form against `form-action`, too.
+        // Browsers check the redirect after a form against `form-action`, too.
         let policy = POLICY.replace(
             "form-action 'self'",
             &format!("form-action 'self' {origin}"),
@@ -79,25 +79,25 @@ pub(crate) fn page(markup: Markup) -> Response {
     (kind, markup.into_string()).into_response()
 }
 
-/// To another page, after a form was carried out.
+/// Redirects to another page, after a form was carried out.
 pub(crate) fn see_other(path: &str) -> Response {
     // The status 303 makes the browser go on with `GET`, so that reloading the page does not send the form again.
     Redirect::to(path).into_response()
 }
 
-/// A page that tells of something that was not done.
+/// A page about an act that was not carried out.
 pub(crate) fn page_of(status: StatusCode, answer: Response) -> Response {
     (status, answer).into_response()
 }
 
-/// Why a request was not carried out. Beside its answer, until it gets the frame of whoever is signed in.
+/// Why a request was not carried out. It is attached to its response until that gets the frame of the signed-in user.
 #[derive(Debug, Clone)]
 pub(crate) struct PageFailure {
     status: StatusCode,
     message: String,
 }
 
-/// What a request comes to.
+/// The result of a request.
 pub(crate) type PageResult = Result<Response, PageFailure>;
 
 impl PageFailure {
@@ -116,12 +116,12 @@ impl PageFailure {
         self.status
     }
 
-    /// What was wrong, in a sentence.
+    /// The failure, in a sentence.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// As a page of somebody who is signed in, who finds the way on from there.
+    /// As a page in the frame of a signed-in user, with links onwards.
     pub(crate) fn framed(&self, visitor: &SignedInUser, path: &str) -> Response {
         let place = match path {
             "/audit" => ConsoleSection::Audit,
@@ -135,8 +135,7 @@ impl PageFailure {
         )
     }
 
-    /// The page that somebody most likely came from, and what it is called; `None` where it is not there
-    /// either.
+    /// The page that the user most likely came from, and its label; `None` where that does not exist either.
     fn way_back(&self, path: &str) -> Option<(String, &'static str)> {
         let is_gone = matches!(self.status, StatusCode::NOT_FOUND | StatusCode::GONE);
         let mut parts = path.split('/').skip(1);
@@ -164,9 +163,9 @@ impl PageFailure {
 impl From<Error> for PageFailure {
     fn from(error: Error) -> Self {
         let status = status_of(error.code());
-        // Only internal failures have a fault identifier; whoever runs the service finds the failure in the log by it.
+        // Only internal failures have a fault identifier, by which the operator finds the failure in the log.
         let fault = FaultId::of(&error);
-        // What went wrong inside is for the log.
+        // Internal details are for the log.
         let message = match status {
             StatusCode::INTERNAL_SERVER_ERROR => "The service could not carry this out.".to_owned(),
             _ => words::message(&error),
@@ -174,7 +173,7 @@ impl From<Error> for PageFailure {
         Self::new(
             status,
             match fault {
-                Some(fault) => format!("{message} Its log tells more, under `{fault}`."),
+                Some(fault) => format!("{message} Its log has more, under `{fault}`."),
                 None => message,
             },
         )
@@ -187,8 +186,7 @@ impl IntoResponse for PageFailure {
         // The way back depends on the path of the request, which is not known here.
         let markup = parts::bare(heading, self.content(heading, None));
         let mut response = page_of(self.status, page(markup));
-        // Beside the answer, since the frame needs whoever is signed in, and only the layer above knows who
-        // that is.
+        // Attached to the response, since only the layer above knows the signed-in user for the frame.
         response.extensions_mut().insert(self);
         response
     }

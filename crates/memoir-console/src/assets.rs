@@ -1,5 +1,5 @@
-//! Files that the pages use. They lie in the binary under names that hold their hashes, so that browsers
-//! keep them for good.
+//! Files of the pages. They are in the binary under names with their hashes, so that browsers can cache them
+//! permanently.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use data_encoding::HEXLOWER;
 use maud::{Markup, html};
 use sha2::{Digest, Sha256};
 
-/// How the pages look.
+/// The style of the pages.
 static STYLE: LazyLock<AssetFile> = LazyLock::new(|| {
     AssetFile::new(
         "console",
@@ -21,7 +21,7 @@ static STYLE: LazyLock<AssetFile> = LazyLock::new(|| {
     )
 });
 
-/// What draws curves; not ours, see the README beside it.
+/// The library that draws curves; not ours, see the README beside it.
 static UPLOT_STYLE: LazyLock<AssetFile> = LazyLock::new(|| {
     AssetFile::new(
         "uplot",
@@ -67,7 +67,7 @@ static SLIDER: LazyLock<AssetFile> = LazyLock::new(|| {
     )
 });
 
-/// Every file, by which it is found.
+/// Every file, for lookup.
 static FILES: [&LazyLock<AssetFile>; 8] = [
     &STYLE,
     &UPLOT_STYLE,
@@ -83,7 +83,7 @@ static FILES: [&LazyLock<AssetFile>; 8] = [
 enum AssetKind {
     Style,
     Script,
-    /// The terms of what is not ours, which go where it goes.
+    /// The licence of the foreign files, delivered with them.
     Licence,
 }
 
@@ -115,7 +115,7 @@ struct AssetFile {
 
 impl AssetFile {
     fn new(stem: &str, kind: AssetKind, text: &'static str) -> Self {
-        // 64 bits tell versions apart; nobody relies on the name for more.
+        // 64 bits distinguish versions; the name has no other purpose.
         let digest = HEXLOWER.encode(&Sha256::digest(text)[..8]);
         let name = format!("{stem}.{digest}.{}", kind.extension());
         Self { name, kind, text }
@@ -125,7 +125,7 @@ impl AssetFile {
         format!("/assets/{}", self.name)
     }
 
-    /// What loads it, in the head of a page. Scripts run once the page is read, in their order.
+    /// The element that loads it, in the head of a page. Scripts run once the page is read, in their order.
     fn tag(&self) -> Markup {
         html! {
             @match self.kind {
@@ -137,14 +137,14 @@ impl AssetFile {
     }
 }
 
-/// What makes a page more than its markup where scripts run; every page tells what it has to tell without.
+/// An addition to pages where scripts run; every page is complete without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageScript {
     /// Draws curves where the page has figures for one.
     Plot,
     /// Follows a session that runs.
     Live,
-    /// Counts down what is left of an access, and closes what it showed.
+    /// Counts down the rest of an access grant, and closes its text.
     Access,
     /// Shows an agent's history at the place of a slider.
     Slider,
@@ -162,7 +162,7 @@ impl PageScript {
     }
 }
 
-/// What loads the style of every page, and these scripts.
+/// The elements that load the style of every page, and these scripts.
 pub(crate) fn tags(scripts: &[PageScript]) -> Markup {
     html! {
         (STYLE.tag())
@@ -179,7 +179,7 @@ pub(crate) async fn serve(Path(name): Path<String>) -> Response {
     };
     let headers: [(HeaderName, &str); 3] = [
         (header::CONTENT_TYPE, file.kind.media_type()),
-        // For good: another content has another name.
+        // Permanently: another content has another name.
         (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];

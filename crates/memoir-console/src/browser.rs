@@ -1,10 +1,10 @@
-//! Who looks: the cookie of a browser that an administrator signed in with, and what shows that a form was
-//! filled in on a page of this console.
+//! Browser sign-ins: the cookie of a browser in which an administrator signed in, and the check that a form was filled
+//! in on a page of this console.
 //!
-//! Whoever signs in with a browser gets a row among the tokens that names the user; its secret is in the
-//! cookie and is no token (`token::browser_digest_of`), so that revoking, sealing and the last use are those
-//! that there are, and twelve hours, or two without a look, end it. A form is taken if the browser says that
-//! it comes from this host and it holds what only this browser's pages hold.
+//! A sign-in adds a row among the tokens that names the user. Its secret is in the cookie and is no token
+//! (`token::browser_digest_of`), so that revoking, sealing and last use work as for tokens. It ends after twelve hours,
+//! or after two without a request. A form is accepted if the browser reports this host as its origin and it holds the
+//! form token of this browser's pages.
 
 use std::sync::Arc;
 
@@ -26,29 +26,29 @@ use crate::{
     pages,
 };
 
-/// How long somebody stays signed in.
+/// The longest duration of a sign-in, in seconds.
 pub(crate) const LONGEST_SECONDS: i64 = 12 * 3_600;
-/// How long somebody stays signed in without looking.
+/// The duration of a sign-in without requests, in seconds.
 const IDLE_SECONDS: i64 = 2 * 3_600;
 
-/// The cookie where browsers come by TLS: they take it from this very host and from no other.
+/// The cookie over TLS: browsers accept it from exactly this host.
 // Browsers accept a cookie with this prefix only over TLS and not from another host of its domain.
 const SEALED_COOKIE: &str = "__Host-memoir";
-/// The cookie on this machine, where there is no TLS.
+/// The cookie on this machine, without TLS.
 // Browsers accept the prefix `__Host-` only together with `Secure`, which needs TLS.
 const OPEN_COOKIE: &str = "memoir";
 
-/// The cookies of a browser that knew the password and has not given the code, in the same two cases.
+/// The cookies of a browser between password and code, in the same two cases.
 const SEALED_PASSAGE: &str = "__Host-memoir-code";
 const OPEN_PASSAGE: &str = "memoir-code";
-/// How long it is kept; it counts for no longer either.
+/// How long it is kept and valid, in seconds.
 // The application accepts it for this long (`PASSAGE_SECONDS` in `memoir-app/src/sign_in.rs`).
 const PASSAGE_SECONDS: i64 = 5 * 60;
 
-/// The administrator who looks. Clones share it.
+/// The signed-in administrator. Clones share it.
 pub(crate) type Visitor = Arc<SignedInUser>;
 
-/// Lets in whoever is signed in, and forms that were filled in on a page of this browser.
+/// Admits signed-in users, and forms that were filled in on a page of this browser.
 pub(crate) async fn admit(
     State(console): State<Console>,
     request: Request,
@@ -58,7 +58,7 @@ pub(crate) async fn admit(
     let_in(&console, found, request, next).await
 }
 
-/// As [`admit`], for what an open page asks for by itself, again and again: that keeps nobody signed in.
+/// As [`admit`], for the repeated requests of an open page's script: they do not prolong the sign-in.
 pub(crate) async fn admit_script(
     State(console): State<Console>,
     request: Request,
@@ -83,7 +83,7 @@ async fn let_in(
         Ok(None) => Ok(false),
         Err(failure) => Err(failure),
     };
-    // `pass` notes the visitor before it checks anything, so that a refusal gets the visitor's frame too.
+    // `pass` sets the visitor before any check, so that a refusal gets the visitor's frame too.
     let visitor = parts.extensions.get::<Visitor>().cloned();
     let answer = match passed {
         // `pass` has read the body and put the form into the request's extensions.
@@ -95,18 +95,18 @@ async fn let_in(
     framed(answer, visitor, &path)
 }
 
-/// Whether a page of another site led here to have a program connected. Browsers send no cookie then, also where
-/// somebody is signed in.
+/// Whether a page of another site led here to connect a program. Browsers then send no cookie, also of a signed-in
+/// user.
 fn comes_from_elsewhere(parts: &Parts) -> bool {
     let site = parts.headers.get("sec-fetch-site");
     let is_foreign = site.is_some_and(|site| site == "cross-site" || site == "same-site");
-    // Only `GET` is repeated: a form that another site sent must not be carried out by way of a page of this host.
+    // Only `GET` is repeated: a form that another site sent must not be carried out through a page of this host.
     parts.method == Method::GET && parts.uri.path() == pages::connect::PATH && is_foreign
 }
 
-/// The same look once more, led to by a page of this host.
+/// Repeats the same request from a page of this host.
 fn once_more(parts: &Parts) -> Response {
-    // The path as it came, which names no host: whatever led here can make the browser look at this host only.
+    // The path as received, which names no host, so that the browser stays on this host.
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let markup = html! {
         h1 { "Connect a program" }
@@ -121,7 +121,7 @@ fn once_more(parts: &Parts) -> Response {
     shown
 }
 
-/// A failure with the frame of whoever is signed in; every other answer as it is.
+/// Puts a failure into the frame of the signed-in user; returns every other response unchanged.
 fn framed(mut answer: Response, visitor: Option<Visitor>, path: &str) -> Response {
     let failure = answer.extensions_mut().remove::<PageFailure>();
     match failure.zip(visitor) {
@@ -130,7 +130,7 @@ fn framed(mut answer: Response, visitor: Option<Visitor>, path: &str) -> Respons
     }
 }
 
-/// Puts who is signed in, and the form, beside the request.
+/// Adds the signed-in user, and the form, to the request.
 async fn pass(
     console: &Console,
     visitor: SignedInUser,
@@ -139,7 +139,7 @@ async fn pass(
 ) -> Result<(), PageFailure> {
     let visitor: Visitor = Arc::new(visitor);
     parts.extensions.insert(visitor.clone());
-    // By the token and after it was found: whoever has none is counted where signing in is.
+    // By token, and after it was found: requests without one are counted at sign-in.
     if !console.admits(visitor.token) {
         return Err(PageFailure::new(
             StatusCode::TOO_MANY_REQUESTS,
@@ -151,8 +151,7 @@ async fn pass(
     if !parts.method.is_safe() {
         check_origin(&parts.headers)?;
         filled_in = SentForm::read(body, form::MOST_BYTES).await?;
-        // Beside the origin: it shows that the form was filled in by whoever is signed in now, and
-        // not by somebody before.
+        // Besides the origin: it shows that the present user filled in the form, not a previous one.
         let given = filled_in.field(form::TOKEN).as_bytes();
         // The comparison takes constant time, so that response times do not reveal how much of a guess is right.
         if !bool::from(given.ct_eq(visitor.form_token.as_bytes())) {
@@ -163,7 +162,7 @@ async fn pass(
     Ok(())
 }
 
-/// As [`visitor`], without it being a look.
+/// As [`visitor`], without counting as a use.
 async fn recognized(
     console: &Console,
     headers: &HeaderMap,
@@ -175,7 +174,7 @@ async fn recognized(
     Ok(memoir.recognize_browser(secret, IDLE_SECONDS).await?)
 }
 
-/// Whoever the cookie is of.
+/// The user of the cookie.
 pub(crate) async fn visitor(
     console: &Console,
     headers: &HeaderMap,
@@ -186,7 +185,7 @@ pub(crate) async fn visitor(
     visitor_by(console, secret).await
 }
 
-/// Whoever the secret is of.
+/// The user of the secret.
 pub(crate) async fn visitor_by(
     console: &Console,
     secret: &str,
@@ -195,11 +194,11 @@ pub(crate) async fn visitor_by(
     Ok(memoir.enter_with_browser(secret, IDLE_SECONDS).await?)
 }
 
-/// Where somebody signs in, and comes back from.
+/// The path to sign in, and to return from.
 fn sign_in_path(parts: &Parts) -> String {
     let wanted = match parts.method {
         Method::GET => parts.uri.path_and_query().map_or("/", |path| path.as_str()),
-        // What a form was to do must not be done by a look.
+        // A read must not carry out what a form was for.
         _ => "/",
     };
     // Without `next`, signing in leads to `/`.
@@ -219,19 +218,19 @@ pub(crate) fn own_path(wanted: &str) -> &str {
     if is_own { wanted } else { "/" }
 }
 
-/// That a form was sent by a page of this host. Browsers say so, and pages cannot make them say otherwise.
+/// Checks that a page of this host sent a form. Browsers report the origin, and pages cannot change it.
 ///
 /// # Errors
-/// It came from elsewhere, or nothing says from where.
+/// It came from another site, or its origin is unknown.
 pub(crate) fn check_origin(headers: &HeaderMap) -> Result<(), PageFailure> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let is_own = match text("sec-fetch-site") {
-        // `same-site` is not enough: another host of the same domain may belong to somebody else.
-        // `none`, which is typed into the address line, sends no forms.
+        // `same-site` is not enough: another host of the domain may have another owner. `none`, for typed addresses,
+        // sends no forms.
         Some(site) => site == "same-origin",
-        // Older browsers, and those that come without TLS.
+        // Older browsers, and those without TLS.
         None => {
-            // By the host alone: behind what ends TLS the scheme that is seen here is not the browser's.
+            // By the host alone: behind a proxy that ends TLS, the scheme seen here is not the browser's.
             let origin = text("origin").and_then(|origin| Some(origin.split_once("://")?.1));
             // Without this check a request that has neither header would pass, since two missing values are equal.
             origin.is_some() && origin == text("host")
@@ -240,11 +239,11 @@ pub(crate) fn check_origin(headers: &HeaderMap) -> Result<(), PageFailure> {
     if is_own { Ok(()) } else { Err(foreign()) }
 }
 
-/// That something is not asked for by a page of another site. Browsers that do not say where a request comes
-/// from send no cookie with those of other sites.
+/// Checks that no page of another site made the request. Browsers that do not report the origin send no cookie with
+/// requests of other sites.
 ///
 /// # Errors
-/// It comes from elsewhere.
+/// It comes from another site.
 pub(crate) fn check_site(headers: &HeaderMap) -> Result<(), PageFailure> {
     match headers.get("sec-fetch-site") {
         Some(site) if site != "same-origin" => Err(PageFailure::new(
@@ -258,7 +257,7 @@ pub(crate) fn check_site(headers: &HeaderMap) -> Result<(), PageFailure> {
 fn foreign() -> PageFailure {
     PageFailure::new(
         StatusCode::FORBIDDEN,
-        "This form was not filled in on a page of this console, or somebody else signed in since. \
+        "This form was not filled in on a page of this console, or another user signed in since. \
          Nothing was changed; load the page again.",
     )
 }
@@ -283,7 +282,7 @@ fn cookie<'head>(headers: &'head HeaderMap, name: &str) -> Option<&'head str> {
     })
 }
 
-/// Whoever knew the password a moment ago, by the cookie for that.
+/// The user who gave the password just before, by the cookie for that.
 pub(crate) async fn half_signed_in(
     console: &Console,
     headers: &HeaderMap,
@@ -302,23 +301,23 @@ fn passage_name(console: &Console) -> &'static str {
     }
 }
 
-/// Signs the browser in, and sends it on.
+/// Signs the browser in, and redirects it.
 pub(crate) fn enter(console: &Console, made: &TokenWithSecret, path: &str) -> PageResult {
     let cookie = set_cookie(console, Some(made.secret.expose()))?;
     Ok(([(header::SET_COOKIE, cookie)], see_other(path)).into_response())
 }
 
-/// Sets the cookie; with `None` the browser forgets it.
+/// Sets the cookie; with `None` the browser deletes it.
 pub(crate) fn set_cookie(
     console: &Console,
     secret: Option<&str>,
 ) -> Result<HeaderValue, PageFailure> {
-    // Without `Max-Age` the browser forgets the cookie when it closes; the store keeps how long the sign-in counts.
+    // Without `Max-Age` the browser deletes the cookie when it closes; the store has the duration of the sign-in.
     let over = if secret.is_none() { "; Max-Age=0" } else { "" };
     cookie_of(console, cookie_name(console), secret, over)
 }
 
-/// As [`set_cookie`], for what a browser holds until the code is given.
+/// As [`set_cookie`], for the proof that a browser keeps until the code is given.
 pub(crate) fn set_passage(
     console: &Console,
     passage: Option<&str>,
@@ -336,8 +335,7 @@ fn cookie_of(
 ) -> Result<HeaderValue, PageFailure> {
     let secure = if console.is_sealed() { "; Secure" } else { "" };
     let value = value.unwrap_or_default();
-    // `HttpOnly`, so that no script that got into a page could read it; `Strict`, so that no link
-    // of another site comes with it.
+    // `HttpOnly`, so that no injected script can read it; `Strict`, so that no link of another site sends it.
     // The prefix `__Host-` demands `Path=/` and no `Domain`.
     let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{age}");
     // This cannot fail: secrets are base64, which is valid in every header.
@@ -347,7 +345,7 @@ fn cookie_of(
             "The service could not carry this out.",
         )
     })?;
-    // Kept out of what HTTP libraries print.
+    // Keeps it out of the output of HTTP libraries.
     value.set_sensitive(true);
     Ok(value)
 }

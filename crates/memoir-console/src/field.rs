@@ -1,14 +1,13 @@
-//! The fields of a form: each with its label, what it takes, and what was wrong with what was typed, which
-//! stays in it.
+//! The fields of a form: each with its label, its limits, and the faults of the typed text, which stays in it.
 //!
-//! Everything that is wrong is told at once, each beside its field: the application checks settings one by
-//! one (`check_settings`) before it changes any.
+//! All faults are reported together, each beside its field: the application checks settings one by one
+//! (`check_settings`) before it changes any.
 
 use maud::{Markup, PreEscaped, html};
 
 use crate::words;
 
-/// What was wrong with a form, in the order of its fields.
+/// The faults of a form, in the order of its fields.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Faults(Vec<FieldFault>);
 
@@ -22,7 +21,7 @@ struct FieldFault {
 }
 
 impl Faults {
-    /// Notes what is wrong with a field: `must be a number`, or a whole sentence.
+    /// Adds a fault of a field: `must be a number`, or a whole sentence.
     pub(crate) fn add(&mut self, id: &str, label: &str, problem: &str) {
         self.0.push(FieldFault {
             id: id.to_owned(),
@@ -35,18 +34,18 @@ impl Faults {
         self.0.is_empty()
     }
 
-    /// What is wrong with one field.
+    /// The fault of one field.
     pub(crate) fn of(&self, id: &str) -> Option<&str> {
         let found = self.0.iter().find(|fault| fault.id == id);
         found.map(|fault| fault.problem.as_str())
     }
 
-    /// All that is in the way of a change, with links to the fields; nothing where nothing is wrong.
+    /// All faults that prevent a change, with links to the fields; empty without faults.
     pub(crate) fn summary(&self) -> Markup {
         self.listed("Nothing was changed yet.")
     }
 
-    /// All that is in the way of a look, with links to the fields; nothing where nothing is wrong.
+    /// All faults that prevent a search, with links to the fields; empty without faults.
     pub(crate) fn wrong(&self) -> Markup {
         self.listed("That cannot be looked for.")
     }
@@ -67,11 +66,11 @@ impl Faults {
     }
 }
 
-/// A field: its name in the form, by which it is found in the page too.
+/// A field: its name in the form, which is its identifier in the page too.
 pub(crate) struct LabelledField<'a> {
     id: &'a str,
     label: &'a str,
-    /// What it takes; nothing where the label says all.
+    /// What it accepts; empty where the label says all.
     hint: Markup,
     fault: Option<&'a str>,
 }
@@ -86,13 +85,13 @@ impl<'a> LabelledField<'a> {
         }
     }
 
-    /// With a line about what it takes.
+    /// With a line about what it accepts.
     pub(crate) fn hint(mut self, hint: Markup) -> Self {
         self.hint = hint;
         self
     }
 
-    /// With what was wrong with it, if anything was.
+    /// With its fault, if any.
     pub(crate) fn faults(mut self, faults: &'a Faults) -> Self {
         self.fault = faults.of(self.id);
         self
@@ -103,17 +102,17 @@ impl<'a> LabelledField<'a> {
         self.line(value, "text", None, None)
     }
 
-    /// A line of text with suggestions, which stand in the list of that name.
+    /// A line of text with suggestions, from the list of that name.
     pub(crate) fn suggested(&self, value: &str, list: &str) -> Markup {
         self.line(value, "text", None, Some(list))
     }
 
-    /// A number, written as text: what is none stays in the field.
+    /// A number, written as text: invalid input stays in the field.
     pub(crate) fn number(&self, value: &str, mode: &str) -> Markup {
         self.line(value, "text", Some(mode), None)
     }
 
-    /// A password, which is never shown again. `use_for` tells browsers whether they know it.
+    /// A password, which is never shown again. `use_for` says to browsers whether it is known.
     pub(crate) fn password(&self, use_for: &str) -> Markup {
         self.framed(html! {
             // A password has at most 1,000 characters.
@@ -122,7 +121,7 @@ impl<'a> LabelledField<'a> {
         })
     }
 
-    /// The name of somebody who signs in.
+    /// The name of a user who signs in.
     pub(crate) fn username(&self, value: &str) -> Markup {
         // `autocapitalize` keeps phones from beginning the name with a capital letter.
         self.framed(html! {
@@ -132,13 +131,13 @@ impl<'a> LabelledField<'a> {
         })
     }
 
-    /// A code that a device shows, which is never shown again.
+    /// A code of a device, which is never shown again.
     pub(crate) fn code(&self) -> Markup {
         // A recovery code, which has 19 characters with its dashes, is accepted wherever a code is asked for.
         self.typed_code(Some("numeric"), Some("one-time-code"), "40")
     }
 
-    /// A code for when the device is lost.
+    /// A recovery code for a lost device.
     pub(crate) fn recovery_code(&self) -> Markup {
         self.typed_code(None, None, "40")
     }
@@ -180,7 +179,7 @@ impl<'a> LabelledField<'a> {
         })
     }
 
-    /// One of several: the value of each, and its words.
+    /// A choice: the value of each, and its text.
     pub(crate) fn choice<V: AsRef<str>, W: AsRef<str>>(
         &self,
         chosen: &str,

@@ -1,4 +1,4 @@
-//! What a form was filled in with, and what was wrong with it.
+//! The content of a sent form, and its faults.
 
 use std::str::FromStr;
 
@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 
 use crate::answer::PageFailure;
 
-/// No form of somebody who is signed in is longer: all prompts of the greatest length, each character
-/// written as its four bytes in percent signs.
+/// The largest form of a signed-in user: all prompts of the greatest length, each character percent-encoded as four
+/// bytes.
 pub(crate) const MOST_BYTES: usize = 2 << 20;
-/// No form of anybody else is longer.
+/// The largest form of any other client.
 // A password of 1,000 characters takes up to 12,000 bytes: four bytes a character, each written as three (`%F0`).
 pub(crate) const MOST_BYTES_OF_STRANGERS: usize = 16 << 10;
 
@@ -28,11 +28,11 @@ impl SentForm {
     /// # Errors
     /// It has more than `most_bytes`, or is no form.
     pub(crate) async fn read(body: Body, most_bytes: usize) -> Result<Self, PageFailure> {
-        // A connection that broke gives the same error, but nobody reads the answer to it.
+        // A broken connection gives the same error, but then no client reads the response.
         let bytes = axum::body::to_bytes(body, most_bytes).await.map_err(|_| {
             PageFailure::new(StatusCode::PAYLOAD_TOO_LARGE, "The form is too long.")
         })?;
-        // The parser's message is left out, since it may quote what was typed.
+        // Without the parser's message, which may quote the typed text.
         let fields: Vec<(String, String)> = serde_urlencoded::from_bytes(&bytes)
             .map_err(|_| PageFailure::invalid("The form cannot be read."))?;
         let with_one = |(name, value): (String, String)| (name, value.replace("\r\n", "\n"));
@@ -61,10 +61,10 @@ impl SentForm {
     }
 }
 
-/// What stands behind the `?`; blanks stand for what is left out, as browsers send them.
+/// The query after the `?`; blanks count as omitted, as browsers send them.
 ///
 /// # Errors
-/// A value that the page does not take.
+/// A value that the page does not accept.
 pub(crate) fn query<T: DeserializeOwned>(text: Option<&str>) -> Result<T, PageFailure> {
     let pairs: Vec<(String, String)> = serde_urlencoded::from_str(text.unwrap_or_default())
         .map_err(|_| PageFailure::invalid("The address cannot be read."))?;
@@ -72,7 +72,7 @@ pub(crate) fn query<T: DeserializeOwned>(text: Option<&str>) -> Result<T, PageFa
         .into_iter()
         .filter(|(_, value)| !value.trim().is_empty())
         .collect();
-    // Written once more, since the deserializer would read a blank as a value and not as what is left out.
+    // Encoded again, since the deserializer would read a blank as a value and not as omitted.
     let text = serde_urlencoded::to_string(given)
         .map_err(|_| PageFailure::invalid("The address cannot be read."))?;
     serde_urlencoded::from_str(&text)
@@ -82,7 +82,7 @@ pub(crate) fn query<T: DeserializeOwned>(text: Option<&str>) -> Result<T, PageFa
 /// The last entry of the page before, by its time in microseconds and its identifier; `None` for the first page.
 ///
 /// # Errors
-/// They are those of no entry.
+/// They belong to no entry.
 pub(crate) fn place<I: FromStr>(
     at: Option<i64>,
     id: Option<&str>,
@@ -95,7 +95,7 @@ pub(crate) fn place<I: FromStr>(
     place.map(Some).ok_or_else(unknown)
 }
 
-/// An address with these parameters, those that are blank left out.
+/// An address with these parameters, without blank ones.
 pub(crate) fn address(path: &str, parameters: &[(&str, &str)]) -> String {
     let given: Vec<_> = parameters
         .iter()

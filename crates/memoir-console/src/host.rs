@@ -1,4 +1,4 @@
-//! What the pages need from whoever serves them.
+//! What the pages need from the server.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use memoir_app::{
 };
 use memoir_domain::{PrivateText, SessionId, TokenId};
 
-/// An administrator's name and password, as they were typed.
+/// An administrator's name and password, as typed.
 #[derive(Debug)]
 pub struct TypedCredentials {
     /// The account; the default one where it is blank.
@@ -24,43 +24,42 @@ pub struct TypedCredentials {
     pub password: PrivateText,
 }
 
-/// What signing in came to where it was not refused.
+/// The result of a sign-in that was not refused.
 #[derive(Debug)]
 pub enum Admission {
-    /// Whoever it is is in.
+    /// The user is signed in.
     In(TokenWithSecret),
-    /// The password is right, and a code is needed too; the browser holds this until it comes.
+    /// The password is right, and a code is needed too; the browser keeps this until then.
     CodeNeeded(PasswordProof),
 }
 
-/// Why nobody was signed in.
+/// Why a sign-in was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignInRefusal {
-    /// The status of the answer.
+    /// The status of the response.
     pub status: StatusCode,
-    /// What was wrong; the same for a wrong name as for a wrong password.
+    /// The reason; the same for a wrong name and a wrong password.
     pub message: String,
-    /// What to do about it; `None` where the message says all.
+    /// What to do; `None` where the message says all.
     pub hint: Option<String>,
 }
 
-/// Whoever serves the pages: it counts requests and attempts to sign in, together with those that come by
-/// other doors.
+/// The server of the pages: it limits requests and sign-in attempts, together with those of the other interfaces.
 #[async_trait]
 pub trait Host: Send + Sync {
     /// The installation.
     fn memoir(&self) -> &Memoir;
 
-    /// Whether a password may travel the way that the request with this head came.
+    /// Checks that a password may travel the way of the request with this head.
     ///
     /// # Errors
-    /// It would travel in the open.
+    /// The way is not encrypted.
     fn check_transport(&self, head: &Parts) -> Result<(), SignInRefusal>;
 
     /// Signs an administrator in with a browser, for `seconds` at most.
     ///
     /// # Errors
-    /// The way is not safe, there were too many attempts, or there is nobody of that name and password.
+    /// The way is not safe, there were too many attempts, or no user has that name and password.
     async fn sign_in(
         &self,
         head: &Parts,
@@ -68,7 +67,7 @@ pub trait Host: Send + Sync {
         seconds: i64,
     ) -> Result<Admission, SignInRefusal>;
 
-    /// Signs an administrator in with a browser who knew the password a moment ago, with the code.
+    /// Signs an administrator in with the code, in a browser that gave the password before.
     ///
     /// # Errors
     /// The way is not safe, there were too many attempts, or the code is wrong.
@@ -80,10 +79,10 @@ pub trait Host: Send + Sync {
         seconds: i64,
     ) -> Result<TokenWithSecret, SignInRefusal>;
 
-    /// That whoever is signed in knows the password and, where there is a second factor, has a code.
+    /// Checks that the signed-in user knows the password and, with a second factor, has a code.
     ///
     /// # Errors
-    /// The way is not safe, there were too many attempts, or something is wrong.
+    /// The way is not safe, there were too many attempts, or the proof is wrong.
     async fn prove(
         &self,
         head: &Parts,
@@ -92,14 +91,13 @@ pub trait Host: Send + Sync {
         code: &PrivateText,
     ) -> Result<Proven, SignInRefusal>;
 
-    /// Whether that is the secret of the link by which the first administrator is made, while it opens.
+    /// Whether that is the secret of the unused link that creates the first administrator.
     ///
     /// # Errors
-    /// The way is not safe, or it cannot be found out.
+    /// The way is not safe, or the store cannot be read.
     async fn opens_first_link(&self, head: &Parts, secret: &str) -> Result<bool, SignInRefusal>;
 
-    /// Makes the first administrator, and signs it in with a browser; `None` where the link opens nothing
-    /// any more.
+    /// Creates the first administrator, and signs it in with a browser; `None` where the link is no longer valid.
     ///
     /// # Errors
     /// As [`Host::opens_first_link`]; the name or the password is not allowed; there is no such account.
@@ -111,10 +109,10 @@ pub trait Host: Send + Sync {
         seconds: i64,
     ) -> Result<Option<TokenWithSecret>, SignInRefusal>;
 
-    /// Which programs can be connected; `None` where none can.
+    /// The settings for connecting programs; `None` where none can be connected.
     fn connecting(&self) -> Option<&Connecting>;
 
-    /// Whether whoever holds that token may make one more request now.
+    /// Whether the holder of that token may make one more request now.
     fn admits(&self, token: TokenId) -> bool;
 
     /// Whether browsers reach the pages by TLS.
@@ -123,8 +121,7 @@ pub trait Host: Send + Sync {
     /// A session was queued.
     fn wake_workers(&self);
 
-    /// A session of that agent as it happens, as server-sent events without words, for as long as the
-    /// visitor is signed in.
+    /// The events of a session of that agent, as server-sent events without text, while the visitor is signed in.
     async fn watch(
         &self,
         head: &Parts,

@@ -1,31 +1,28 @@
-//! The console: pages for the people who run agents and may not read them (SPEC 5.1).
+//! The console: pages for administrators, who run agents and may not read their text (SPEC 5.1).
 //!
-//! A door like the others: it parses, calls a use case, and shows what came of it, as pages that need no
-//! script. It calls the administrators' views alone, which open no agent's words, but for the pages of
-//! `pages/reading.rs`: their words come from an `AgentLens` under a grant of the agent's. Everything that is
-//! shown is escaped. Owns no rule of refining, and none of signing in: how often somebody may try is decided by
-//! whoever serves it ([`Host`]).
+//! An interface like the others: it parses, calls a use case, and shows the outcome, as pages that need no script. It
+//! calls only the administrators' views, which open no agent's text. The pages of `pages/reading.rs` are the exception:
+//! their text comes from an `AgentLens` under an access grant. All output is escaped. It owns no rule of refining or
+//! signing in: the server limits sign-in attempts ([`Host`]).
 //!
-//! Pages are rendered here (`maud`), so that they work without scripts, nothing has to be built, and whatever
-//! is put into one is escaped. The list of agents is sorted and cut in the store, by identifiers alone, and
-//! only the agents of the page are read. The link of the first administrator is a random secret in the memory
-//! of the process that printed it; the store makes a first user only where there is none. A failure is a page
-//! in the frame of whoever is signed in, and so is an address where nothing is, if it is a browser that asks
-//! and the address is not under `/v1` or `/mcp` (`nothing.rs`); programs get a problem document.
+//! Pages are rendered here (`maud`), so that they work without scripts and a build step, and all text is escaped. The
+//! list of agents is sorted and cut in the store, by identifiers alone, and only the agents of the page are read. The
+//! link for the first administrator is a random secret in the memory of the process that printed it; the store creates
+//! a first user only where there is none. A failure is a page in the frame of the signed-in user. So is an unknown
+//! address, for a browser and outside of `/v1` and `/mcp` (`nothing.rs`); programs get a problem document.
 //!
 //! # Scripts
 //!
-//! They are plain files in `assets/`, without a framework and a build step, since they only add to pages that
-//! are whole without them: `plot.js` draws curves with uPlot (unmodified, in `assets/vendor`, loaded by pages
-//! with a curve alone), `live.js` follows a session, `slider.js` moves along the history, `access.js` ends a
-//! page of words. They make up nothing: a curve is thinned in the domain and worded in `plot.rs`, where tests
-//! are cheap, and where a session's stream says that something happened, the page is asked for again and what
-//! is new on it is put in its place, so that no markup is put together from texts in the browser. The stream
-//! is that of `/v1`, let in by the cookie: it ends where the browser is signed out, and waiting for it is no
-//! use of the cookie, as looking at what came is. What a curve shows is on `/agents/{agent}/mass` as a table.
+//! They are plain files in `assets/`, without a framework and a build step, since they only add to complete pages:
+//! `plot.js` draws curves with uPlot (unmodified, in `assets/vendor`, loaded by pages with a curve alone), `live.js`
+//! follows a session, `slider.js` moves along the history, `access.js` closes a page of text. They compute nothing: the
+//! domain thins a curve and `plot.rs` adds the texts, where tests are cheap. When a session's stream reports an event,
+//! the page is loaded again and its new parts are inserted, so that the browser builds no markup from texts. The stream
+//! is that of `/v1`, authenticated by the cookie: it ends at sign-out. Waiting for it is no use of the cookie; loading
+//! the page is. A curve's data is on `/agents/{agent}/mass` as a table.
 //!
-//! All of it lies in the binary; the policy of the pages allows scripts and connections of this host only,
-//! and nothing inline.
+//! All files are in the binary; the policy of the pages allows scripts and connections of this host only, and nothing
+//! inline.
 
 mod answer;
 mod assets;
@@ -161,7 +158,7 @@ pub fn router(host: Arc<dyn Host>) -> Router {
             "/sign-out-everywhere",
             post(pages::sign_in::sign_out_everywhere),
         )
-        // `route_layer` leaves unknown addresses alone: there nobody is asked to sign in.
+        // `route_layer` skips unknown addresses: those do not ask for a sign-in.
         .route_layer(from_fn_with_state(host.clone(), browser::admit));
     let asked_by_scripts = Router::new()
         .route("/access/{request}/state", get(pages::access_request::state))
@@ -181,8 +178,7 @@ pub fn router(host: Arc<dyn Host>) -> Router {
         )
         .merge(guarded)
         .merge(asked_by_scripts)
-        // Around all pages, the refusals of the layers above among them. Files come after it: they are to be
-        // kept by browsers.
+        // Around all pages, refusals of the layers above included. Files come after it, since browsers may cache them.
         .route_layer(from_fn(answer::guard_page))
         .route("/assets/{name}", get(assets::serve))
         .with_state(host)

@@ -1,4 +1,4 @@
-//! What a browser sees where the service has no page: those of the console, so that nobody is lost.
+//! The page for unknown addresses in a browser: a page of the console, with links to the others.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
     browser,
 };
 
-/// Whether whoever asks wants a page: browsers say so, programs do not.
+/// Whether the client wants a page: browsers say so, programs do not.
 pub fn wants_page(headers: &HeaderMap) -> bool {
     let mut sent = headers.get_all(header::ACCEPT).into_iter();
     sent.any(|accept| {
@@ -23,7 +23,7 @@ pub fn wants_page(headers: &HeaderMap) -> bool {
     })
 }
 
-/// The page for a request with this head that nothing answers, with that status.
+/// The page for a request with this head to an unknown address, with that status.
 pub async fn nothing(host: Arc<dyn Host>, head: &Parts, status: StatusCode) -> Response {
     let message = match status {
         StatusCode::METHOD_NOT_ALLOWED => {
@@ -32,12 +32,12 @@ pub async fn nothing(host: Arc<dyn Host>, head: &Parts, status: StatusCode) -> R
         _ => "There is no page at this address.",
     };
     let failure = PageFailure::new(status, message);
-    // Whoever cannot be let in for any reason sees the page without the frame.
+    // Clients that cannot be authenticated get the page without the frame.
     let visitor = browser::visitor(&host, &head.headers).await.ok().flatten();
     let page = match visitor.filter(|visitor| host.admits(visitor.token)) {
         Some(visitor) => failure.framed(&visitor, head.uri.path()),
         None => failure.into_response(),
     };
-    // The router's layer sets the headers of its own answers, and this answer does not pass that layer.
+    // The router's layer sets the headers of its own responses, which this one does not pass.
     with_headers(page)
 }

@@ -1,4 +1,4 @@
-//! What pages are made of: the frame around each of them, and what appears on several.
+//! Parts of pages: the frame around each of them, and elements of several.
 
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
@@ -115,14 +115,14 @@ fn head(title: &str, scripts: &[PageScript]) -> Markup {
             meta name="color-scheme" content="light dark";
             title { (title) " · Memoir" }
             (assets::tags(scripts))
-            // Nothing is painted before all of it is there: the columns of a table that grows would move.
+            // The page is painted once it is complete: columns of a growing table would move.
             link rel="expect" href="#foot" blocking="render";
             link rel="icon" href="data:,";
         }
     }
 }
 
-/// A page for a visitor that is not signed in, or for whom nothing was found.
+/// A page for a visitor that is not signed in, or without a result.
 pub(crate) fn bare(title: &str, content: Markup) -> Markup {
     html! {
         (DOCTYPE)
@@ -130,7 +130,7 @@ pub(crate) fn bare(title: &str, content: Markup) -> Markup {
             (head(title, &[]))
             body.bare {
                 main #main { (content) }
-                // What the head waits for.
+                // The head waits for this element.
                 div #foot {}
             }
         }
@@ -202,7 +202,7 @@ impl<'a> SignedInPage<'a> {
     }
 }
 
-/// The name of the console, the way between its parts, and who is signed in.
+/// The name of the console, the navigation, and the signed-in user.
 fn top(visitor: &SignedInUser, place: ConsoleSection) -> Markup {
     let entry = |path: &str, text: &str, own: ConsoleSection| {
         // `aria-current` is `true` and not `page`, since the page may lie below the section that is linked.
@@ -220,7 +220,7 @@ fn top(visitor: &SignedInUser, place: ConsoleSection) -> Markup {
                 summary { (visitor.user.name) }
                 div.menu {
                     a.button href="/account" { "Your account" }
-                    // Signing out is a form and not a link, since any page could lead somebody to a link unawares.
+                    // Signing out is a form, since any page could lead a user to a link unawares.
                     (button(visitor, "/sign-out", "Sign out", "Sign out", ""))
                     (button(visitor, "/sign-out-everywhere", "Sign out everywhere",
                         "Sign out everywhere", ""))
@@ -246,7 +246,7 @@ pub(crate) fn form_token(visitor: &SignedInUser) -> Markup {
     html! { input type="hidden" name=(form::TOKEN) value=(visitor.form_token); }
 }
 
-/// A form that is but a button. `name` says in full what it does; `class` how it looks.
+/// A form with only a button. `name` says in full what it does; `class` sets its style.
 pub(crate) fn button(
     visitor: &SignedInUser,
     path: &str,
@@ -302,7 +302,7 @@ pub(crate) fn time_or(at: Option<Timestamp>, none: &str) -> Markup {
     }
 }
 
-/// How a session stands, with a mark of its own.
+/// The state of a session, with its mark.
 pub(crate) fn state(state: State, rehearsal: bool, undone: bool) -> Markup {
     let class = match state {
         State::Queued | State::Asking | State::Open => "badge running",
@@ -322,7 +322,7 @@ pub(crate) fn pair(name: &str, value: Markup) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }
 }
 
-/// What memories become where something is undone, in a list of pairs.
+/// The changes to memories by an undo, in a list of pairs.
 pub(crate) fn become_different(changes: &RewindPreview) -> Markup {
     let parts = [
         ("Active again", changes.returning),
@@ -351,7 +351,7 @@ pub(crate) fn become_different(changes: &RewindPreview) -> Markup {
     }
 }
 
-/// Links to the page before and the one behind.
+/// Links to the previous and the next page.
 pub(crate) fn pages(
     label: &str,
     before: Option<(&str, &str)>,

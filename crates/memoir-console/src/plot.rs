@@ -1,5 +1,5 @@
-//! Curves of the mass: what a script draws (`assets/plot.js`), made up here so that it is tested here, and the
-//! box that it is drawn into. Numbers, dates and codes only (SPEC 5.1).
+//! Curves of the core size: the data that a script draws (`assets/plot.js`), prepared here so that it is tested here,
+//! and the box for it. Numbers, dates and codes only (SPEC 5.1).
 
 use std::collections::BTreeMap;
 
@@ -10,27 +10,27 @@ use serde::Serialize;
 
 use crate::words;
 
-/// What is told of one place of a curve at most; the page of figures tells the rest.
+/// The most sentences for one place of a curve; the page of figures has the rest.
 const MOST_SENTENCES: usize = 3;
 
-/// What a curve is drawn from.
+/// The data of a curve.
 #[derive(Debug, Serialize)]
 pub(crate) struct PlotCurve {
-    /// Seconds since 1970 where it is one over time, else records since the beginning.
+    /// Seconds since 1970 for a curve over time, else records since the beginning.
     pub(crate) at: Vec<i64>,
-    /// The mass at each, in tokens.
+    /// The core size at each, in tokens.
     pub(crate) mass: Vec<u64>,
-    /// The smallest mass since the one before; none where the curve leaves nothing out.
+    /// The smallest core size since the one before; empty where the curve omits nothing.
     pub(crate) low: Vec<u64>,
     /// The largest.
     pub(crate) high: Vec<u64>,
-    /// The budget, or the mass at which the breaker holds.
+    /// The budget, or the smallest core size at which the breaker holds.
     pub(crate) line: Option<u64>,
-    /// What happened, by where it is on the curve.
+    /// Events, by their places on the curve.
     pub(crate) marks: Vec<MarkOnCurve>,
 }
 
-/// Something that happened.
+/// The events at one place.
 #[derive(Debug, Serialize)]
 pub(crate) struct MarkOnCurve {
     /// Its place among the points.
@@ -38,16 +38,16 @@ pub(crate) struct MarkOnCurve {
     pub(crate) kind: MarkKind,
     /// Sentences without a full stop.
     pub(crate) told: Vec<String>,
-    /// The session that it was.
+    /// The path of the last event's session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<String>,
 }
 
-/// What a mark looks like; of several at one place the last of these.
+/// The kind of a mark; of several at one place the last of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum MarkKind {
-    /// A session that did not come to its end, or was declined.
+    /// A session that did not complete, or was declined.
     Other,
     /// A session that was completed.
     Done,
@@ -55,14 +55,14 @@ pub(crate) enum MarkKind {
     Back,
 }
 
-/// One thing that happened, in words.
+/// One event, in words.
 pub(crate) struct Happening {
     pub(crate) kind: MarkKind,
     pub(crate) text: String,
     pub(crate) path: Option<String>,
 }
 
-/// The curve of an agent's mass over time.
+/// The curve of an agent's core size over time.
 pub(crate) fn over_time(history: &MassHistory, budget: u64) -> PlotCurve {
     let points = &history.points;
     let marks = happenings(history)
@@ -92,11 +92,11 @@ fn mark(place: usize, happened: Vec<Happening>) -> MarkOnCurve {
     let kinds = happened.iter().map(|one| one.kind);
     // The default is never used: a mark has at least one happening.
     let kind = kinds.max().unwrap_or(MarkKind::Other);
-    // A click can lead to one page only: that of the last happening that has one.
+    // A click can lead to one page only: that of the last event that has one.
     let path = happened.iter().rev().find_map(|one| one.path.clone());
     let count = happened.len();
     let mut sentences: Vec<String> = happened.into_iter().map(|one| one.text).collect();
-    // One line less than may be told, since the last one tells how many more there are.
+    // One line less than the maximum, since the last one counts the rest.
     if count > MOST_SENTENCES {
         sentences.truncate(MOST_SENTENCES - 1);
         sentences.push(format!("And {} more", count - sentences.len()));
@@ -109,17 +109,15 @@ fn mark(place: usize, happened: Vec<Happening>) -> MarkOnCurve {
     }
 }
 
-/// What happened since the point before, by the places of points. Rehearsals change nothing and are left
-/// out.
+/// The events since the point before, by the places of points. Rehearsals change nothing and are omitted.
 pub(crate) fn happenings(history: &MassHistory) -> BTreeMap<usize, Vec<Happening>> {
     let last = history.points.len().saturating_sub(1);
-    // A point tells of the time since the one before it, so that what happened belongs to the first one behind
-    // it.
+    // A point covers the time since the one before it, so that an event belongs to the first point after it.
     let place = |at: Timestamp| {
         history
             .points
             .partition_point(|point| point.at < at)
-            // A happening after the last point is shown at that point.
+            // An event after the last point is shown at that point.
             .min(last)
     };
     let mut found: BTreeMap<usize, Vec<Happening>> = BTreeMap::new();
@@ -130,7 +128,7 @@ pub(crate) fn happenings(history: &MassHistory) -> BTreeMap<usize, Vec<Happening
         entry.push(of_session(session));
     }
     for taken_back in &history.returns {
-        // That a session was rolled back is told by the session.
+        // The session reports its rollback.
         if taken_back.action != Action::MemoryRefinementRollback {
             let entry = found.entry(place(taken_back.at)).or_default();
             entry.push(of_return(taken_back));
@@ -143,7 +141,7 @@ fn of_session(session: &SessionMark) -> Happening {
     let is_undone = session.undone_at.is_some();
     let kind = match session.state {
         State::RolledBack => MarkKind::Back,
-        // An undone session counts as taken back, however it ended.
+        // An undone session counts as undone, however it ended.
         _ if is_undone => MarkKind::Back,
         State::Completed => MarkKind::Done,
         _ => MarkKind::Other,
@@ -181,17 +179,17 @@ fn of_return(taken_back: &Return) -> Happening {
     }
 }
 
-/// Where a curve is drawn once scripts run; nothing is to be seen of it before, and where none do. `about`
-/// names the heading above it; `source` is where the curve is got from, and `curve` what is drawn at once.
+/// The box of a curve, hidden unless scripts run. `about` names the heading above it; the script loads the curve from
+/// `source`, or draws `curve` immediately.
 pub(crate) struct Figure<'a> {
     pub(crate) about: &'a str,
-    /// What the line across is called: `budget`.
+    /// The label of the horizontal line: `budget`.
     pub(crate) line: &'a str,
     pub(crate) source: Option<&'a str>,
     pub(crate) curve: Option<&'a PlotCurve>,
-    /// Parts of the source to choose from: days, or none for all, with a text.
+    /// Ranges to choose from: days, or `None` for all, with a text.
     pub(crate) ranges: &'a [(Option<u32>, &'a str)],
-    /// Pairs of a mark and what it stands for.
+    /// Marks and their meanings.
     pub(crate) legend: &'a [(MarkKind, &'a str)],
 }
 

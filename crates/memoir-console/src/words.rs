@@ -1,4 +1,4 @@
-//! Numbers, times and codes as people read them.
+//! Numbers, times and codes in readable form.
 
 use memoir_app::Error;
 use std::time::Duration;
@@ -53,9 +53,9 @@ pub(crate) fn time_of_day(at: Timestamp) -> String {
     at.to_jiff().strftime("%H:%M:%S").to_string()
 }
 
-/// What is left of a time, in minutes and seconds: `12:34`.
+/// The remaining time, in minutes and seconds: `12:34`.
 pub(crate) fn clock(left: Duration) -> String {
-    // Seconds are rounded down, so that nobody is promised more time than is left.
+    // Seconds are rounded down, so that the page never shows more time than is left.
     let seconds = left.as_secs();
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }
@@ -76,7 +76,7 @@ pub(crate) fn capital(text: &str) -> String {
     })
 }
 
-/// What is wrong with something, as a sentence: `must be a number` is `It must be a number.`
+/// A fault as a sentence: `must be a number` is `It must be a number.`
 pub(crate) fn sentence(problem: &str) -> String {
     let about = match problem.chars().next() {
         Some(first) if first.is_ascii_lowercase() => "It ",

@@ -1,4 +1,4 @@
-//! `/agents/{agent}/access`: who asked the agent to be let in, and the forms to ask (SPEC 5.2, 5.5, 4.4).
+//! `/agents/{agent}/access`: access requests to the agent, and the forms to make them (SPEC 5.2, 5.5, 4.4).
 
 use axum::{
     Extension,
@@ -34,10 +34,10 @@ use crate::{
 const AT_ONCE: u32 = 25;
 /// The latest sessions that can be chosen.
 const LATEST: u32 = 20;
-/// For how many minutes somebody asks who does not say otherwise.
+/// The default minutes of a request.
 const USUAL_MINUTES: &str = "15";
 
-/// The fields of the forms, by which what is wrong with them is told of, and their labels.
+/// The fields of the forms, to which faults are assigned, and their labels.
 const PURPOSE: (&str, &str) = ("purpose", "What for");
 const SCOPE: (&str, &str) = ("scope", "To see");
 const MINUTES: (&str, &str) = ("minutes", "Minutes");
@@ -45,7 +45,7 @@ const EXPIRES_AT: (&str, &str) = ("expires_at", "The token ends");
 
 #[derive(Default, Deserialize)]
 pub(crate) struct AccessPageQuery {
-    /// What to ask for: chosen already, where a link leads here from what somebody wants to see.
+    /// The requested scope: selected in advance, where a link from a hidden text leads here.
     scope: Option<String>,
     /// The last request of the page before: its time in microseconds and its identifier.
     at: Option<i64>,
@@ -53,8 +53,8 @@ pub(crate) struct AccessPageQuery {
     done: Option<String>,
 }
 
-/// What of an agent is asked for on a form: to look, a token, that its words go to the server of embeddings, or to have
-/// a memory shredded.
+/// The request of a form: read access, a token, the sending of text to the embeddings server, or the shredding of a
+/// memory.
 #[derive(Clone, Copy)]
 enum AccessWish {
     Look,
@@ -63,14 +63,14 @@ enum AccessWish {
     Shredding(Number),
 }
 
-/// What stands in a form, and what is wrong with it.
+/// The content of a form, and its faults.
 #[derive(Default)]
 struct AccessForm<'a> {
     purpose: &'a str,
     scope: &'a str,
     minutes: &'a str,
     expires_at: &'a str,
-    /// Whether what rests on a memory is to be shredded too.
+    /// Whether the derived summaries and reports are to be shredded too.
     derived: bool,
     faults: Faults,
 }
@@ -87,25 +87,25 @@ impl<'a> AccessForm<'a> {
         }
     }
 
-    /// What the agent is to be asked; `None` where something is wrong, which is noted.
+    /// The request to the agent; `None` where a field has a fault, which is added.
     fn read(&mut self, wish: AccessWish) -> Option<AccessDraft> {
         let kind = match wish {
             AccessWish::Look => self.look(),
             AccessWish::Token => self.token(),
-            // To which server is filled in where it is asked.
+            // The server is filled in when the request is made.
             AccessWish::Embeddings => Some(AccessKind::Token { expires_at: None }),
             AccessWish::Shredding(number) => Some(AccessKind::Shred {
                 number,
                 derived: self.derived,
             }),
         };
-        // A kind that nothing can be wrong with shows what is wrong with the purpose.
+        // A valid kind, so that the faults of the purpose are shown.
         let draft = AccessDraft {
             kind: kind.unwrap_or(AccessKind::Token { expires_at: None }),
             purpose: self.purpose.into(),
         };
         match draft.check() {
-            // Also where the kind is wrong, so that all that is wrong is told at once.
+            // Also where the kind has a fault, so that all faults are reported together.
             Ok(draft) => kind.map(|_| draft),
             Err(invalid) => {
                 self.fault(&invalid);
@@ -139,16 +139,16 @@ impl<'a> AccessForm<'a> {
         Some(AccessKind::Token { expires_at })
     }
 
-    /// Notes what the application found wrong.
+    /// Adds a fault that the application reported.
     fn fault(&mut self, invalid: &Invalid) {
         let fields = [PURPOSE, SCOPE, MINUTES, EXPIRES_AT];
         let found = fields.iter().find(|(id, _)| *id == invalid.field);
-        // A fault in what the form has no field for is shown at the purpose, a field that every form has.
+        // A fault of a value without a field is shown at the purpose, a field that every form has.
         let (id, label) = found.unwrap_or(&PURPOSE);
         self.faults.add(id, label, &invalid.problem);
     }
 
-    /// Asks the agent; `None` where something of what was typed is wrong, which is noted.
+    /// Makes the request; `None` where a field has a fault, which is added.
     async fn send(
         &mut self,
         wish: AccessWish,
@@ -172,8 +172,7 @@ impl<'a> AccessForm<'a> {
                 Ok(None)
             }
             Err(
-                // What can only be waited for keeps what was typed; whatever else went wrong has a page of its
-                // own.
+                // Failures that only need waiting keep the typed text; all others have a page of their own.
                 error @ (Error::Access(
                     AccessRefusal::TooManyWaiting | AccessRefusal::RefusedBefore { .. },
                 )
@@ -267,13 +266,13 @@ pub(crate) async fn ask_to_shred(
     .await
 }
 
-/// The page with the form for a wish, in which nothing stands yet.
+/// The page with an empty form.
 async fn blank_form(wish: AccessWish, visitor: &Visitor, agent: &str) -> PageResult {
     let agent = visitor.account.agent(agent).await?;
     form_page(wish, visitor, &agent, &AccessForm::default()).await
 }
 
-/// Asks the agent for what the form says, or shows the form again with what is wrong in it.
+/// Makes the request of the form, or shows the form again with its faults.
 async fn ask_for(wish: AccessWish, visitor: &Visitor, agent: &str, form: &SentForm) -> PageResult {
     let agent = visitor.account.agent(agent).await?;
     let mut draft = AccessForm::of(form);
@@ -298,7 +297,7 @@ async fn form_page(
     }
 }
 
-/// Where a request's page is.
+/// The path of a request's page.
 pub(super) fn path_of(request: AccessRequestId) -> String {
     format!("/access/{request}")
 }
@@ -311,7 +310,7 @@ async fn tab(
 ) -> PageResult {
     let before = form::place(query.at, query.request.as_deref())?;
     let lens = agent.seen_by(visitor.viewer());
-    // One request more than is shown tells whether there is another page.
+    // One request more than is shown says whether there is another page.
     let mut requests = lens.access_requests(before, AT_ONCE + 1).await?;
     let is_more = requests.len() > AT_ONCE as usize;
     requests.truncate(AT_ONCE as usize);
@@ -358,7 +357,7 @@ async fn tab(
         .show(content))
 }
 
-/// The title of a page with a form: whether something is wrong comes first.
+/// The title of a page with a form: faults come first.
 fn title(draft: &AccessForm<'_>, title: &str) -> String {
     let failed = if draft.faults.is_empty() {
         ""
@@ -368,7 +367,7 @@ fn title(draft: &AccessForm<'_>, title: &str) -> String {
     format!("{failed}{title}")
 }
 
-/// What of the agent is open to somebody now, or waits for its answer; nothing where nothing is.
+/// The live grants and the waiting requests; empty without any.
 pub(super) async fn open(agent: &AgentHandle) -> Result<Markup, PageFailure> {
     let open = agent.open_access().await?;
     let link = |request: &AccessRequestFacts| {
@@ -401,7 +400,7 @@ fn tab_path(agent: &AgentHandle) -> String {
     format!("{}/access", agent_path(agent.scope().agent))
 }
 
-/// How the agent is going to answer.
+/// How the agent will answer.
 pub(super) async fn answering(agent: &AgentHandle) -> Result<Markup, PageFailure> {
     let model = agent.answering_model().await?;
     Ok(html! {
@@ -436,7 +435,7 @@ async fn look_form(
     })
 }
 
-/// Why, for the agent to judge.
+/// The purpose, for the agent to judge.
 fn purpose(draft: &AccessForm<'_>) -> Markup {
     LabelledField::new(PURPOSE.0, PURPOSE.1)
         .hint(html! { "The agent reads this, and decides by it. Up to " (words::number(PURPOSE_LIMIT as u64)) " characters." })
@@ -444,7 +443,7 @@ fn purpose(draft: &AccessForm<'_>) -> Markup {
         .area(draft.purpose, 3)
 }
 
-/// What can be asked for, by its wire name; a session that was chosen before, however old it is.
+/// The scopes to choose from, by wire name; the chosen session is included, however old it is.
 fn scopes(chosen: &str, sessions: &[SessionFacts]) -> Vec<(String, String)> {
     let name = |id: SessionId| AccessScope::Session(id).to_string();
     let mut scopes = vec![
@@ -473,7 +472,7 @@ fn scopes(chosen: &str, sessions: &[SessionFacts]) -> Vec<(String, String)> {
     scopes
 }
 
-/// Whether the agent's words go to the server of embeddings that is configured.
+/// Whether the agent's text is sent to the configured embeddings server.
 fn sent_to(embedding: &AgentEmbedding) -> Markup {
     html! {
         @match (embedding.is_local, embedding.is_allowed) {
@@ -578,7 +577,7 @@ fn row(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
             td role="cell" data-label="State" { (badge(request)) }
             td role="cell" data-label="Left" { (left(agent, request)) }
             td.figure role="cell" data-label="Looks" {
-                // Only requests with a scope let somebody read.
+                // Only requests with a scope allow reading.
                 @if request.scope.is_some() { (words::number(request.reads)) } @else { span.none { "–" } }
             }
         }
@@ -589,7 +588,7 @@ fn left(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
     html! {
         @match request.state {
             AccessState::Granted if request.is_standing() => "until it is revoked",
-            // The clock that leaves less time counts, so that putting one back extends nothing (SPEC 5.2).
+            // The clock with less time left counts, so that setting one back extends nothing (SPEC 5.2).
             AccessState::Granted => (words::clock(agent.access_time_left(request))),
             AccessState::Asked => { "until " (parts::time(request.expires_at)) }
             _ => span.none { "–" },
@@ -597,7 +596,7 @@ fn left(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
     }
 }
 
-/// What is asked for, in words.
+/// The requested access, in words.
 pub(super) fn what(request: &AccessRequestFacts) -> Markup {
     html! {
         (labels::access(request.kind, request.scope))
@@ -609,7 +608,7 @@ pub(super) fn what(request: &AccessRequestFacts) -> Markup {
     }
 }
 
-/// Where a request stands, in a word.
+/// The state of a request, in a word.
 pub(super) fn badge(request: &AccessRequestFacts) -> Markup {
     let (class, text) = status_label(request);
     html! { span class=(class) { (text) } }
@@ -623,7 +622,7 @@ pub(super) fn status_label(request: &AccessRequestFacts) -> (&'static str, &'sta
         AccessState::Refused => "badge bad",
         AccessState::Done | AccessState::Revoked | AccessState::Expired => "badge plain",
     };
-    // A request that nobody answered and a grant whose time is over have the same state, `Expired`.
+    // An unanswered request and a grant whose time is over have the same state, `Expired`.
     let is_unanswered = request.state == AccessState::Expired && request.answered_at.is_none();
     (
         class,

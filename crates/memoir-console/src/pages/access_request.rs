@@ -1,4 +1,4 @@
-//! `/access/{request}`: one request to be let in, the agent's answer, and how it stands (SPEC 5.2).
+//! `/access/{request}`: one access request, the agent's answer, and its state (SPEC 5.2).
 
 use axum::{
     Extension, Json,
@@ -33,7 +33,7 @@ pub(crate) struct AccessRequestPageQuery {
     done: Option<String>,
 }
 
-/// A request, with whoever looks at it.
+/// A request, with the visitor.
 pub(super) struct ShownRequest {
     pub(super) visitor: Visitor,
     pub(super) agent: AgentHandle,
@@ -41,13 +41,13 @@ pub(super) struct ShownRequest {
 }
 
 impl ShownRequest {
-    /// As the visitor may see it.
+    /// As shown to the visitor.
     ///
     /// # Errors
     /// The account has no such request.
     pub(super) async fn find(visitor: Visitor, request: &str) -> Result<Self, PageFailure> {
         let (agent, id) = visitor.account.access_agent(request).await?;
-        // The request is read as this visitor, since the agent's reason is shown only to whoever asked.
+        // The request is read as this visitor, since the agent's reason is shown only to the requester.
         let request = agent.seen_by(visitor.viewer()).access_request(id).await?;
         Ok(Self {
             visitor,
@@ -56,14 +56,14 @@ impl ShownRequest {
         })
     }
 
-    /// How it stands now.
+    /// Reads its present state.
     pub(super) async fn look_again(&mut self) -> Result<(), PageFailure> {
         let lens = self.agent.seen_by(self.visitor.viewer());
         self.request = lens.access_request(self.request.id).await?;
         Ok(())
     }
 
-    /// Whether the visitor asked.
+    /// Whether the visitor is the requester.
     pub(super) fn is_own(&self) -> bool {
         self.visitor.has_asked(&self.request)
     }
@@ -81,7 +81,7 @@ impl ShownRequest {
         path_of(self.request.id)
     }
 
-    /// Where what it shows is to be read.
+    /// The path of the granted text.
     pub(super) fn reading_path(&self) -> String {
         match self.request.session_id {
             Some(session) => format!("{}/sessions/{session}", self.path()),
@@ -89,7 +89,7 @@ impl ShownRequest {
         }
     }
 
-    /// How it stands, in a sentence without words of the agent's.
+    /// Its state, in a sentence without the agent's text.
     async fn status_sentence(&self) -> Result<String, PageFailure> {
         let name = self.agent.name();
         let who = if self.is_own() {
@@ -116,7 +116,7 @@ impl ShownRequest {
             Some(actor) if actor == self.visitor.actor() => "You".to_owned(),
             Some(actor) if actor.kind == ActorKind::Agent => self.agent.name().to_owned(),
             Some(actor) => actor.name,
-            None => "Somebody".to_owned(),
+            None => "An unknown user".to_owned(),
         })
     }
 }
@@ -158,14 +158,13 @@ pub(crate) async fn show(
         .done(query.done.as_deref())
         .scripts(&[PageScript::Access])
         .show(content);
-    // So that the page tells of the end where no script runs.
-    // A second later than the end, so that the page that is asked for then finds it over.
+    // So that the page shows the end without scripts. A second after the end, so that the reloaded page finds it over.
     let ends = shown_request.is_granted() && !request.is_standing();
     let seconds = ends.then(|| shown_request.seconds_left() + 1);
     Ok(refreshing(shown, seconds, &shown_request.path()))
 }
 
-/// The answer, after which a browser goes to another page by itself, after so many seconds.
+/// The response, after which a browser loads another page by itself, after so many seconds.
 pub(super) fn refreshing(mut answer: Response, seconds: Option<u64>, path: &str) -> Response {
     let Some(seconds) = seconds else {
         return answer;
@@ -183,7 +182,7 @@ fn actions(shown_request: &ShownRequest) -> Markup {
     let tokens = format!("{}/tokens", agent_path(shown_request.agent.scope().agent));
     let (text, name) = match (request.state, is_own) {
         (AccessState::Asked, true) => ("Withdraw", "Withdraw the request"),
-        // Only a request with a scope lets somebody look.
+        // Only a request with a scope allows reading.
         (AccessState::Granted, true) if request.scope.is_some() => ("Stop looking", "Stop looking"),
         _ => ("Revoke", "Revoke the request"),
     };
@@ -241,7 +240,7 @@ fn facts(shown_request: &ShownRequest) -> Markup {
     }
 }
 
-/// What the agent said to it, for whoever asked.
+/// The agent's reason, for the requester.
 fn reason(shown_request: &ShownRequest) -> Markup {
     let request = &shown_request.request;
     html! {
@@ -256,7 +255,7 @@ fn reason(shown_request: &ShownRequest) -> Markup {
     }
 }
 
-/// How a request stands, for the script of an open page.
+/// The state of a request, for the script of an open page.
 #[derive(Serialize)]
 struct RequestStatus {
     state: AccessState,

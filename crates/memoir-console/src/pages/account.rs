@@ -1,4 +1,4 @@
-//! `/account`: how whoever is signed in signs in, and where.
+//! `/account`: the sign-in methods and sign-ins of the user.
 
 use axum::{
     Extension,
@@ -22,7 +22,7 @@ use crate::{
     words,
 };
 
-/// The field for the password that counts now.
+/// The field for the present password.
 const PASSWORD: &str = "password";
 
 #[derive(Deserialize)]
@@ -30,10 +30,10 @@ pub(crate) struct AccountPageQuery {
     done: Option<String>,
 }
 
-/// Takes what was typed into the fields of [`proof`].
+/// Checks the input of the fields of [`proof`].
 ///
 /// # Errors
-/// It does not show who it is, or there were too many attempts: the form `again`, which tells so.
+/// The proof is wrong, or there were too many attempts: the form `again`, which reports that.
 pub(super) async fn prove(
     console: &Console,
     head: &Parts,
@@ -47,15 +47,15 @@ pub(super) async fn prove(
     proven.map_err(|refusal| page_of(refusal.status, again(&refusal)))
 }
 
-/// The way back.
+/// The link back.
 pub(super) fn crumb() -> Markup {
     html! { p.crumb { a href="/account" { "Your account" } } }
 }
 
-/// The fields in which somebody shows who it is. Nothing that was typed in them is shown again.
+/// The fields for the user's proof. Their input is never shown again.
 pub(super) fn proof(visitor: &Visitor) -> Markup {
     html! {
-        // For what keeps passwords, so that it knows whose this one is.
+        // For password managers, which need the user's name.
         label for="username" hidden { "Name" }
         input #username name="username" type="text" autocomplete="username" readonly hidden
             value=(visitor.user.name);
@@ -105,7 +105,7 @@ pub(crate) async fn show(
     Ok(sheet.show(content))
 }
 
-/// How it stands, with the codes that are left and those that were wrong.
+/// Its state, with the remaining codes and the failed attempts.
 fn second_factor(factor: Option<(usize, u32)>) -> Markup {
     html! {
         @match factor {
@@ -179,6 +179,6 @@ pub(crate) async fn end_sign_in(
     // A malformed identifier belongs to no sign-in, so the answer is the same as for an unknown one.
     let id: TokenId = id.parse().map_err(|_| Error::NoToken(id))?;
     visitor.end_sign_in(id).await?;
-    // Whoever ends the own one is asked to sign in there.
+    // A user who ends the present sign-in is asked to sign in there.
     Ok(see_other("/account?done=ended"))
 }

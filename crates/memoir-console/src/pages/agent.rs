@@ -1,4 +1,4 @@
-//! `/agents/{agent}`: the state of one agent, and what can be done about it.
+//! `/agents/{agent}`: the state of one agent, and the acts on it.
 
 use axum::{
     Extension,
@@ -44,7 +44,7 @@ pub(crate) async fn show(
     page(&console, &visitor, &agent, query.done.as_deref(), &draft).await
 }
 
-/// The page, with what was typed into its form and what was wrong with it.
+/// The page, with the input of its form and the faults.
 pub(super) async fn page(
     console: &Console,
     visitor: &Visitor,
@@ -168,7 +168,7 @@ fn next(view: &AgentFacts) -> Markup {
     }
 }
 
-/// The loss from which a session that begins now is undone, as the agent reads it too.
+/// The loss at which a session that begins now is undone, as the agent's prompt states it.
 fn breaker(view: &AgentFacts) -> String {
     let threshold = Threshold::new(view.effective_refinement_threshold);
     let gauge = Gauge {
@@ -186,7 +186,7 @@ pub(super) fn value(view: &AgentFacts, field: Field) -> Option<&Value> {
     view.settings.expose().get(field.as_str())
 }
 
-/// The settings that are read most.
+/// The most important settings.
 fn settings(console: &Console, view: &AgentFacts) -> Markup {
     let schedule = console.memoir().schedule();
     html! {

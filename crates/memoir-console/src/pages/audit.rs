@@ -35,7 +35,7 @@ pub(crate) async fn show(
     };
     let agent = match visitor.account.agent(name).await {
         Ok(agent) => agent,
-        // The form keeps the name, so that a slip can be corrected.
+        // The form keeps the name, so that a typing error can be corrected.
         Err(Error::NoAgent(_)) => return Ok(no_agent(&visitor, name)),
         Err(error) => return Err(error.into()),
     };
@@ -45,7 +45,7 @@ pub(crate) async fn show(
     let newest = agent
         .search_records(&RecordFilter::default(), None, 1)
         .await?;
-    // While the form has faults nothing is searched: the result would answer another question.
+    // With faults in the form nothing is searched: the result would not match the form.
     let found = match faults.is_empty() {
         true => found(&agent, &query, &search, before).await?,
         false => html! {},
@@ -98,7 +98,7 @@ async fn found(
     search: &RecordFilter,
     before: Option<u64>,
 ) -> Result<Markup, Error> {
-    // One more than is shown tells whether there is another page, without counting them all.
+    // One more than is shown says whether there is another page, without counting all.
     let mut records = agent.search_records(search, before, AT_ONCE + 1).await?;
     let is_more = records.len() > AT_ONCE as usize;
     records.truncate(AT_ONCE as usize);

@@ -1,4 +1,4 @@
-//! What of an agent's log is wanted: the fields of a form, which keep what was typed.
+//! The filter of an agent's log: the fields of a form, which keep their input.
 
 use maud::{Markup, html};
 use memoir_app::RecordFilter;
@@ -18,7 +18,7 @@ use crate::{
 /// A time of day without its seconds, such as `2026-03-04T12:00`.
 const MINUTE: &str = "%Y-%m-%dT%H:%M";
 
-/// What stands in the address, as it was typed.
+/// The query of the address, as typed.
 #[derive(Default, Deserialize)]
 pub(super) struct AuditQuery {
     pub(super) agent: Option<String>,
@@ -33,7 +33,7 @@ pub(super) struct AuditQuery {
 }
 
 impl AuditQuery {
-    /// What is looked for, and what is wrong with each field.
+    /// The filter, and the fault of each field.
     pub(super) fn read(&self) -> (RecordFilter, Faults) {
         let mut faults = Faults::default();
         let action = |name: &str| Action::from_name(name);
@@ -73,7 +73,7 @@ impl AuditQuery {
     /// Before which place in the log; `None` on the first page.
     ///
     /// # Errors
-    /// What is given is no place.
+    /// The value is no place.
     pub(super) fn before(&self) -> Result<Option<u64>, PageFailure> {
         let before = self.before.as_deref().map(str::parse).transpose();
         before.map_err(|_| PageFailure::invalid("There is no such page."))
@@ -146,7 +146,7 @@ fn text(value: &Option<String>) -> &str {
     value.as_deref().unwrap_or_default()
 }
 
-/// What was typed, read; `wrong` is told where it cannot be.
+/// Parses the input; `wrong` is reported where that fails.
 fn read<T>(
     typed: &Option<String>,
     parse: impl FnOnce(&str) -> Option<T>,
@@ -160,9 +160,9 @@ fn read<T>(
     parsed
 }
 
-/// The end of what was given: of a day its last moment, of a minute its last one.
+/// The end of the input: the last moment of a day or a minute.
 fn until(text: &str) -> Option<Timestamp> {
-    // A browser's field gives whole minutes: until 12:00 holds all of 12:00.
+    // A browser's field gives whole minutes: until 12:00 includes all of 12:00.
     const REST_OF_A_MINUTE: i64 = 59_999_999;
     let time = Timestamp::parse_until(text).ok()?;
     // A time that is written to the minute means the whole minute; one with seconds or a zone means its moment.
@@ -173,7 +173,7 @@ fn until(text: &str) -> Option<Timestamp> {
     })
 }
 
-/// A time in the form in which browsers take it; what is none stays as it was typed.
+/// A time in the form of browsers; invalid input stays as typed.
 fn moment(typed: &Option<String>, parse: impl FnOnce(&str) -> Option<Timestamp>) -> String {
     let Some(typed) = typed else {
         return String::new();

@@ -1,9 +1,9 @@
-//! `/sign-in/code`: the code of somebody who knew the password a moment ago.
+//! `/sign-in/code`: the code, after the password was given.
 //!
-//! A page of its own, so that whoever has no second factor is not asked for one. What the browser holds
-//! meanwhile is no sign-in: it opens this page and no other, for five minutes.
+//! A page of its own, so that users without a second factor are not asked for one. The browser's cookie in between is
+//! no sign-in: it opens this page only, for five minutes.
 //!
-//! That a password was right shows by this page, to whoever knew it, and guessing codes is slow for good.
+//! The page reveals only to a client with the password that it was right, and guessing codes is permanently slow.
 
 use axum::{
     extract::{RawQuery, Request, State},
@@ -25,27 +25,27 @@ use crate::{
     parts,
 };
 
-/// Where it is.
+/// Its path.
 const PATH: &str = "/sign-in/code";
 /// The field.
 pub(super) const CODE: &str = "code";
 
 #[derive(Deserialize)]
 pub(crate) struct CodePageQuery {
-    /// The path that somebody came for.
+    /// The path to return to.
     next: Option<String>,
     /// Whether a recovery code is to be typed.
     recovery: Option<String>,
 }
 
-/// What the page is shown with.
+/// The data of the page.
 struct CodePage<'a> {
     name: &'a str,
     next: &'a str,
     by_recovery: bool,
 }
 
-/// Sends a browser here that knew the password, with what it is to hold.
+/// Redirects a browser here after the password, with the cookie to keep.
 pub(super) fn ask(
     console: &Console,
     passage: &PasswordProof,
@@ -76,7 +76,7 @@ pub(crate) async fn show(
 
 pub(crate) async fn give(State(console): State<Console>, request: Request) -> PageResult {
     let (head, body) = request.into_parts();
-    // Only the origin is checked: a form has a token only where somebody is signed in.
+    // Only the origin is checked: a form has a token only for a signed-in user.
     browser::check_origin(&head.headers)?;
     let given = SentForm::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
     let next = browser::own_path(given.field("next"));
@@ -93,12 +93,12 @@ pub(crate) async fn give(State(console): State<Console>, request: Request) -> Pa
                     header::SET_COOKIE,
                     browser::set_cookie(&console, Some(made.secret.expose()))?,
                 ),
-                // The browser forgets that the password was given, since the sign-in takes its place.
+                // The browser deletes the proof of the password, since the sign-in takes its place.
                 (header::SET_COOKIE, browser::set_passage(&console, None)?),
             ]);
             Ok((cookies, see_other(next)).into_response())
         }
-        // The browser keeps what it holds: a wrong digit need not cost the password once more.
+        // The browser keeps the proof: after a wrong digit the password need not be repeated.
         Err(refusal) => {
             let shown = CodePage {
                 name: &half.name,
@@ -110,7 +110,7 @@ pub(crate) async fn give(State(console): State<Console>, request: Request) -> Pa
     }
 }
 
-/// Nothing that the browser holds counts: it took too long, or all was signed out meanwhile.
+/// The browser's proof is not valid: it expired, or all sign-ins were ended.
 fn start_over(console: &Console) -> PageResult {
     let cookie = browser::set_passage(console, None)?;
     let path = "/sign-in?done=start-over";

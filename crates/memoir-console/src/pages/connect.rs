@@ -1,8 +1,8 @@
 //! `/oauth/authorize`: an administrator agrees that a program is connected to an agent, or does not (SPEC 5.5).
 //!
-//! What a program asks for stands in the address. As long as it is not known where the program may be reached, and of
-//! what is wrong with its question, only whoever looks is told: nobody who can register a program sends a browser
-//! elsewhere by a link to this page. Where an agent is in use, it is asked, and the page is come back to.
+//! The program's question is in the address. Until the program's own address is verified, and for faults of the
+//! question, only the administrator is informed. So no client that registers a program can redirect a browser by a link
+//! to this page. The agent is asked where it is in use, and the browser returns to this page.
 
 use axum::{
     Extension,
@@ -26,9 +26,9 @@ use crate::{
     parts::{self, ConsoleSection, SignedInPage},
 };
 
-/// Where it is.
+/// Its path.
 pub(crate) const PATH: &str = "/oauth/authorize";
-/// What a program says there; everything else is passed over.
+/// The parameters of a program; others are ignored.
 const PARAMETERS: [&str; 8] = [
     "response_type",
     "client_id",
@@ -39,23 +39,23 @@ const PARAMETERS: [&str; 8] = [
     "resource",
     "scope",
 ];
-/// Which agent it is to be connected to.
+/// The agent to connect to.
 const AGENT: (&str, &str) = ("agent", "Agent");
-/// What the agent is told of why.
+/// The reason that the agent is given.
 const PURPOSE: (&str, &str) = ("purpose", "Why, for the agent");
 /// Most agents that are listed; of more, one is typed.
 const MOST_LISTED: u32 = 200;
 
-/// What a program asks for.
+/// The question of a program.
 struct ConnectionQuestion {
-    /// As it was asked, in the order of [`PARAMETERS`].
+    /// As received, in the order of [`PARAMETERS`].
     given: Vec<(&'static str, String)>,
     wish: ConnectionWish,
-    /// Where answers are sent from, as the program knows it.
+    /// The issuer of responses, as the program knows it.
     issuer: String,
 }
 
-/// What is wrong with a question, where it is known from whom it is.
+/// The fault of a question by a known program.
 struct WrongQuestion {
     client: OAuthClient,
     address: ClientAddress,
@@ -77,7 +77,7 @@ impl ConnectionQuestion {
         given.find_map(|(known, value)| (*known == name).then_some(value.as_str()))
     }
 
-    /// The address of this page for the same question and that agent.
+    /// The address of this page for the same question and this agent.
     fn path(&self, agent: &str) -> String {
         let given = self.given.iter();
         let mut parameters: Vec<_> = given.map(|(name, value)| (*name, value.as_str())).collect();
@@ -86,7 +86,7 @@ impl ConnectionQuestion {
     }
 }
 
-/// Where the browser is sent with an answer (RFC 6749, 4.1.2; RFC 9207).
+/// The address of the program for an answer (RFC 6749, 4.1.2; RFC 9207).
 fn answer(
     address: &ClientAddress,
     state: Option<&str>,
@@ -171,10 +171,10 @@ pub(crate) async fn decide(
     }
 }
 
-/// What a program asks for; or what is wrong with that, where it can be told.
+/// The question of a program; or its fault, where the program is known.
 ///
 /// # Errors
-/// Programs are not connected here, or it is not known which one asks or where it may be reached.
+/// Connecting is off, or the program or its address is unknown.
 async fn question(
     console: &Console,
     visitor: &Visitor,
@@ -187,7 +187,7 @@ async fn question(
         )
     })?;
     let mut given: Vec<(&'static str, String)> = Vec::new();
-    // Given twice, two readers of the same address could each take another one of them (RFC 6749, 3.1).
+    // For a repeated parameter, two readers of the address could each take another value (RFC 6749, 3.1).
     for name in PARAMETERS {
         let mut values = pairs.iter().filter(|(known, _)| known == name);
         let value = values.next();
@@ -203,8 +203,7 @@ async fn question(
     };
     // A missing identifier becomes an empty one, for which no program is registered.
     let client = of("client_id").unwrap_or_default();
-    // Who asks and where it may be reached come first. Until both are known nothing is sent to an address that
-    // the question names.
+    // The program and its address come first. Until both are known, nothing is sent to an address from the question.
     let client = console.memoir().client(connecting, client).await?;
     let client = match client {
         Some(client) if visitor.account.takes_client(&client).await? => client,
@@ -243,7 +242,7 @@ async fn question(
     })
 }
 
-/// The challenge of a question that is as it must be; otherwise the code of OAuth, and what is wrong.
+/// The challenge of a valid question; otherwise the code of OAuth, and the fault.
 fn check<'a>(
     connecting: &Connecting,
     of: &impl Fn(&str) -> Option<&'a str>,
@@ -261,7 +260,7 @@ fn check<'a>(
             "Its `state` is longer than 4,000 characters.",
         ));
     }
-    // `plain` would show the secret to whoever sees the address.
+    // `plain` would show the secret to every reader of the address.
     if of("code_challenge_method") != Some("S256") {
         let problem =
             "It must prove that the code is its own (PKCE): `code_challenge_method=S256`.";
@@ -273,7 +272,7 @@ fn check<'a>(
     if challenge.len() != 43 || !challenge.bytes().all(is_letter) {
         return Err(("invalid_request", "Its `code_challenge` is no SHA-256."));
     }
-    // A token that is meant for another service must not be asked for here, nor taken for one of ours.
+    // A token for another service must not be requested here, nor accepted as one of ours.
     if of("resource") != Some(connecting.resource().as_str()) {
         let problem = "It must name this service in `resource`, to the letter of the address under which it is known.";
         return Err(("invalid_target", problem));
@@ -281,10 +280,10 @@ fn check<'a>(
     Ok(challenge)
 }
 
-/// A question that is not as it must be. Whoever looks decides whether the program is told.
+/// An invalid question. The administrator decides whether the program is informed.
 fn refused(visitor: &Visitor, wrong: &WrongQuestion) -> Response {
     let parameters = [("error", wrong.code)];
-    // A link and no redirect: whoever can register a program would have a way to send browsers on.
+    // A link and no redirect: otherwise any client that registers a program could redirect browsers.
     let back = answer(
         &wrong.address,
         wrong.state.as_deref(),
@@ -328,7 +327,7 @@ async fn page(
             "If you agree, your browser goes on to " strong { (question.wish.address.host()) }
             ", and a user of the program there can do all that the agent can: read its memories, save others and "
             "refine them, until you revoke it." }
-        // Programs without this time are in the configuration, where whoever runs the service has named them.
+        // Programs without this time are in the configuration, where the operator has named them.
         @if client.registered_at.is_some() {
             p.notice { "It gave itself this name. Agree only if you have just begun this at "
                 strong { (question.wish.address.host()) } " yourself." }
@@ -353,7 +352,7 @@ async fn choosing(
     question: &ConnectionQuestion,
     faults: &Faults,
 ) -> Result<Markup, PageFailure> {
-    // One more than is listed tells that there are more.
+    // One more than is listed says that there are more.
     let agents = visitor.account.agent_page(None, MOST_LISTED + 1).await?;
     let is_listed = agents.len() <= MOST_LISTED as usize;
     let agents: Vec<_> = agents
@@ -374,7 +373,7 @@ async fn choosing(
     })
 }
 
-/// That the agent was asked, and what it said.
+/// The state of the request to the agent, and its answer.
 fn waiting(
     visitor: &Visitor,
     question: &ConnectionQuestion,
@@ -401,7 +400,7 @@ fn waiting(
     }
 }
 
-/// The form in which an agent is asked that is in use.
+/// The form for the request to an agent in use.
 fn asking(
     visitor: &Visitor,
     question: &ConnectionQuestion,
@@ -409,7 +408,7 @@ fn asking(
     faults: &Faults,
 ) -> Markup {
     let id = agent.scope().agent;
-    let hint = html! { "It is told which program this is, and what you write here." };
+    let hint = html! { "The agent reads which program this is, and what you write here." };
     html! {
         p { a href=(agent_path(id)) { (agent.name()) } " is in use: it decides itself who is let in. Ask it, and come "
             "back to this page once it has answered." }
@@ -422,7 +421,7 @@ fn asking(
     }
 }
 
-/// What a program asks for, to be sent with the form.
+/// The program's question, to be sent with the form.
 fn hidden(visitor: &Visitor, question: &ConnectionQuestion) -> Markup {
     html! {
         (parts::form_token(visitor))

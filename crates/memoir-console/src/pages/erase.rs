@@ -1,4 +1,4 @@
-//! `/agents/{agent}/erase`: the end of an agent, for which its name is typed (SPEC 5.4).
+//! `/agents/{agent}/erase`: erasing an agent, confirmed by typing its name (SPEC 5.4).
 
 use axum::{Extension, extract::Path, http::StatusCode};
 use maud::html;
@@ -33,15 +33,14 @@ pub(crate) async fn erase(
 ) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let typed = form.field(NAME);
-    // Held against the name within the decision, so that an agent that was renamed meanwhile is not erased by
-    // its old one.
+    // Compared within the decision, so that an agent that was renamed meanwhile is not erased by its old name.
     // Names are the same whatever the case (SPEC 2.2).
     let name = fold_name(typed.trim());
     let named = agent.where_agent(move |now| name == fold_name(&now.name));
     let mut faults = Faults::default();
     match named.erase(&visitor.actor()).await {
         Ok(_) => return Ok(see_other("/?done=erased")),
-        // A decision answers `Changed` where its condition, here the typed name, does not hold.
+        // A decision returns `Changed` where its condition, here the typed name, is not met.
         Err(Error::Changed) => {
             faults.add(NAME, "Name", "is not the name of this agent");
         }

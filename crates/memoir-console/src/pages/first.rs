@@ -1,4 +1,4 @@
-//! `/first/{secret}`: the first administrator, by the link that the service prints where there is none.
+//! `/first/{secret}`: creating the first administrator, by the link that the service prints where there is none.
 
 use axum::{
     extract::{Path, Request, State},
@@ -46,10 +46,10 @@ pub(crate) async fn create(
     request: Request,
 ) -> PageResult {
     let (head, body) = request.into_parts();
-    // Only the origin is checked: a form has a token only where somebody is signed in.
+    // Only the origin is checked: a form has a token only for a signed-in user.
     browser::check_origin(&head.headers)?;
     let given = SentForm::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
-    // Before anything is said of what was typed: a dead link says nothing else.
+    // Before any fault of the input: for an invalid link the page says nothing else.
     match console.opens_first_link(&head, &secret).await {
         Ok(true) => {}
         Ok(false) => return Ok(dead()),
@@ -126,7 +126,7 @@ fn refused_page(refusal: &SignInRefusal) -> Markup {
     )
 }
 
-/// The same for a link that is none as for one that was used.
+/// The same for an unknown link and a used one.
 fn dead() -> axum::response::Response {
     let markup = parts::bare(
         "This link opens nothing",

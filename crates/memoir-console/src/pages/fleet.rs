@@ -21,7 +21,7 @@ const AT_ONCE: u32 = 50;
 /// The column with where the originals are.
 const ORIGINALS: &str = "In the prompt / archived";
 
-/// The columns: the order, its word in addresses, the heading, and whether the greatest come first.
+/// The columns: the order, its word in addresses, the heading, and whether the largest come first.
 const COLUMNS: [(FleetOrder, &str, &str, bool); 8] = [
     (FleetOrder::Name, "name", "Agent", false),
     (FleetOrder::Share, "mass", "Core size of budget", true),
@@ -65,7 +65,7 @@ impl FleetPageQuery {
             text: self.q.clone().unwrap_or_default(),
             order,
             descending: greatest_first != self.is_turned(),
-            // The number of the page is whatever the address says.
+            // The address may hold any page number.
             offset: (self.page() - 1).saturating_mul(u64::from(AT_ONCE)),
             limit: AT_ONCE,
         }
@@ -188,7 +188,7 @@ fn heading(
 
 fn row(listed: &ListedAgent) -> Markup {
     let agent = &listed.agent;
-    let (mass, budget) = (agent.counts.core_tokens, agent.effective_core_token_budget);
+    let (size, budget) = (agent.counts.core_tokens, agent.effective_core_token_budget);
     let last = listed.last_session.as_ref();
     html! {
         tr role="row" {
@@ -196,8 +196,8 @@ fn row(listed: &ListedAgent) -> Markup {
                 a.name href=(agent_path(agent.id)) { (agent.name) }
             }
             td.figure role="cell" data-label="Core size of budget" {
-                span.gauge { (parts::bar(mass, budget))
-                    span { (words::number(mass)) span.of { " of " (words::number(budget)) } }
+                span.gauge { (parts::bar(size, budget))
+                    span { (words::number(size)) span.of { " of " (words::number(budget)) } }
                 }
             }
             td role="cell" data-label="Last outcome" {

@@ -22,16 +22,16 @@ use crate::{
     words,
 };
 
-/// Parts of a curve, whatever time it tells of: about one for each dot of a wide screen.
+/// Parts of a curve, whatever time it covers: about one for each dot of a wide screen.
 const PARTS: usize = 720;
-/// What can be chosen: the days that are looked back, how it is called, and the rows of its table.
+/// The choices: the days back from now, the label, and the rows of the table.
 const RANGES: [(Option<u32>, &str, usize); 4] = [
     (Some(30), "30 days", 30),
     (Some(90), "90 days", 45),
     (Some(365), "A year", 52),
     (None, "All", 60),
 ];
-/// What the marks on a curve stand for.
+/// The meanings of the marks on a curve.
 const LEGEND: [(MarkKind, &str); 3] = [
     (MarkKind::Done, "completed session"),
     (MarkKind::Back, "rolled back, undone or rewound"),
@@ -43,14 +43,14 @@ pub(crate) struct MassQuery {
     days: Option<u32>,
 }
 
-/// An agent's mass over the days that were asked for.
+/// An agent's core size over the requested days.
 struct MassCurve {
     history: MassHistory,
     budget: u64,
 }
 
 impl MassQuery {
-    /// The range that was asked for.
+    /// The requested range.
     fn range(&self) -> Result<(Option<u32>, &'static str, usize), PageFailure> {
         let mut ranges = RANGES.into_iter();
         let unknown = || PageFailure::invalid("There is no such range.");
@@ -60,7 +60,7 @@ impl MassQuery {
     }
 }
 
-/// The mass over these days in so many parts, or in fewer that are not shorter than that.
+/// The core size over these days in so many parts, or in fewer that are not shorter than the minimum.
 async fn mass_changes(
     agent: &AgentHandle,
     now: Timestamp,
@@ -69,13 +69,12 @@ async fn mass_changes(
     least_seconds: i64,
 ) -> Result<MassCurve, PageFailure> {
     let view = agent.show().await?;
-    // Nothing is to be seen of the time before it was made.
+    // Not before its creation.
     let since = days.map(|days| now.plus_days(-i64::from(days)).max(view.created_at));
     let seconds = now.seconds_since(since.unwrap_or(view.created_at));
-    // An agent of an hour has no 720 parts: each would be shorter than what is drawn, or a row of the table an
-    // empty one.
-    // Where the clock was put back, the agent may be made after `now`: the difference is negative, and there are no
-    // parts.
+    // An agent of an hour has fewer than 720 parts: shorter ones could not be drawn, or would be empty rows.
+    // Where the clock was set back, the agent's creation may be after `now`: the difference is negative, and there are
+    // no parts.
     let parts = parts.min(usize::try_from(seconds / least_seconds).unwrap_or(0));
     let history = match since {
         None => agent.stats(None, Some(now), parts).await?.history,

@@ -1,4 +1,4 @@
-//! `/agents/{agent}/memories`: memories as rows without text, and what can be done with each.
+//! `/agents/{agent}/memories`: memories as rows without text, and the acts on each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,7 +89,7 @@ pub(crate) async fn show(
         Some("shown") => in_prompt(&agent, page_query).await?,
         _ => agent.memory_page(&page_query).await?,
     };
-    // One memory more than is shown tells whether there is another page.
+    // One memory more than is shown says whether there is another page.
     let is_more = rows.len() > AT_ONCE as usize;
     rows.truncate(AT_ONCE as usize);
     let now = NowByNumber::of(&agent, &rows).await?;
@@ -354,7 +354,7 @@ fn is_faded(agent: &AgentHandle, row: &MemoryFacts) -> bool {
     row.kind == Kind::Journal && row.discarded_at.is_none() && is_old
 }
 
-/// What can be done with a memory, by the words of the addresses.
+/// The acts on a memory, by the words of the addresses.
 fn offered(row: &MemoryFacts) -> Vec<(&'static str, &'static str)> {
     // A shredded memory cannot be brought back.
     if row.shredded_at.is_some() {

@@ -43,7 +43,7 @@ enum Tab {
     Settings,
 }
 
-/// Where an agent's page is. By its identifier: a name may change, and is the agent's own to choose.
+/// The path of an agent's page. By its identifier: the agent can change its name.
 fn agent_path(id: AgentId) -> String {
     format!("/agents/{id}")
 }

@@ -1,4 +1,4 @@
-//! `/agents/new`: making an agent.
+//! `/agents/new`: creating an agent.
 
 use axum::{Extension, extract::State, http::StatusCode, response::Response};
 use maud::{Markup, html};
@@ -21,15 +21,15 @@ use crate::{
     parts::{self, ConsoleSection, SignedInPage},
 };
 
-/// What most agents are given.
+/// The settings for most agents.
 const FIRST: [Field; 4] = [
     Field::Name,
     Field::Model,
     Field::SystemPrompt,
     Field::CoreTokenBudget,
 ];
-/// What fewer are.
-// Only `active` is missing from both lists: an agent that is made out of service could do nothing.
+/// Less common settings.
+// Only `active` is missing from both lists: an agent that is created out of service could do nothing.
 const MORE: [Field; 15] = [
     Field::RefinementTriggerTokens,
     Field::RefinementThreshold,

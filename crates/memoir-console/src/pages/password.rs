@@ -1,4 +1,4 @@
-//! `/account/password`: another password.
+//! `/account/password`: changing the password.
 
 use axum::{
     Extension,
@@ -26,7 +26,7 @@ use crate::{
 const NEW: (&str, &str) = ("new", "New password");
 const AGAIN: (&str, &str) = ("again", "The new password again");
 
-/// Notes what is wrong with a password that was typed twice.
+/// Adds the faults of a password that was typed twice.
 pub(super) fn check_new(
     given: &SentForm,
     new: (&str, &str),

@@ -1,15 +1,13 @@
-//! `/access/{request}/…`: what an agent lets an administrator read for a while, under a banner that says who
-//! looks, at what and why (SPEC 5.2).
+//! `/access/{request}/…`: the text that an access grant covers, under a banner with visitor, scope and purpose (SPEC
+//! 5.2).
 //!
-//! The only pages with an agent's words. They come from an [`AgentLens`] under that one grant, which puts each
-//! look on the agent's record before it hands out anything. A page whose grant ended while it was made is
-//! not sent.
+//! Only these pages show an agent's text. It comes from an [`AgentLens`] under that one grant, which records each read
+//! before it returns anything. A page whose grant ended while it was rendered is not sent.
 //!
-//! In the open page its script (`assets/access.js`) removes the words at the end: it counts from the moment
-//! at which the page was asked for what the server said was left, by two clocks of the browser, asks every
-//! three seconds how the grant stands, and hides the words where nobody answers for ten. What leaves the page
-//! leaves nothing behind: a page that is come back to is asked for anew. Without scripts a `Refresh` header
-//! takes the browser elsewhere a second before the end.
+//! In the open page its script (`assets/access.js`) removes the text at the end. It counts the remaining time from the
+//! server since the page's request, by two clocks of the browser. It asks for the state every three seconds, and hides
+//! the text after ten without a response. A page that is left keeps no text, and is loaded again on return. Without
+//! scripts a `Refresh` header redirects the browser a second before the end.
 
 use axum::{
     Extension,
@@ -48,13 +46,13 @@ use crate::{
 /// Memories, records or sessions on a page.
 const AT_ONCE: u32 = 25;
 
-/// Somebody who may read now.
+/// A visitor with a live grant.
 struct GrantedLook {
     shown_request: ShownRequest,
     viewer: Viewer,
 }
 
-/// The parts of what everything shows.
+/// The parts of the scope `all`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReadingPart {
     Memories,
@@ -64,7 +62,7 @@ enum ReadingPart {
 }
 
 impl ReadingPart {
-    /// Whether a grant of that scope shows it.
+    /// Whether a grant of that scope covers it.
     fn is_in(self, scope: AccessScopeName) -> bool {
         match self {
             Self::Memories => scope != AccessScopeName::Session,
@@ -74,8 +72,7 @@ impl ReadingPart {
 }
 
 impl GrantedLook {
-    /// Under that grant, where it is the visitor's and covers what is to be read; else the way to the page
-    /// that tells how it stands.
+    /// Under that grant, where it is the visitor's and covers the page; else a redirect to the page with its state.
     ///
     /// # Errors
     /// The account has no such request.
@@ -85,7 +82,7 @@ impl GrantedLook {
         covers: impl Fn(&ShownRequest) -> bool,
     ) -> Result<Result<Self, Response>, PageFailure> {
         let shown_request = ShownRequest::find(visitor, request).await?;
-        // For the way to the right page only. That nobody reads without a grant is held by the lens.
+        // For the redirect only: the lens refuses reads without a grant.
         if !(shown_request.is_own() && shown_request.is_granted() && covers(&shown_request)) {
             return Ok(Err(see_other(&shown_request.path())));
         }
@@ -99,7 +96,7 @@ impl GrantedLook {
         }))
     }
 
-    /// The agent, by that grant alone.
+    /// The agent, under that grant alone.
     fn lens(&self) -> AgentLens<'_> {
         self.shown_request.agent.seen_by(self.viewer.clone())
     }
@@ -118,9 +115,9 @@ impl GrantedLook {
         Self::begin(visitor, request, covers).await
     }
 
-    /// The page with what was read. Nothing of it is sent where the grant ended meanwhile.
+    /// The page with the text. None of it is sent where the grant ended meanwhile.
     async fn show(mut self, heading: &str, part: Option<ReadingPart>, read: Markup) -> PageResult {
-        // Between the words that were read and now the agent may have taken its leave back.
+        // Since the text was read, the agent may have revoked the grant.
         self.shown_request.look_again().await?;
         let path = self.shown_request.path();
         if !self.shown_request.is_granted() {
@@ -130,8 +127,8 @@ impl GrantedLook {
         let content = html! {
             p.crumb { a href=(path) { "The request" } }
             h1 { (heading) }
-            // `access.js` fills these in: why the page closed, that the service is out of reach, and what is read
-            // aloud.
+            // `access.js` fills these in: why the page closed, that the service is not reachable, and the text for
+            // screen readers.
             div #closed role="alert" tabindex="-1" {}
             p #out-of-reach .problem role="status" hidden {}
             p #left-aloud .hidden role="status" {}
@@ -144,12 +141,12 @@ impl GrantedLook {
             .scripts(&[PageScript::Access])
             .reading(banner(&self.shown_request))
             .show(content);
-        // A browser begins to count when it has read the page, which takes a moment.
+        // A browser begins to count when it has read the page, a moment later.
         Ok(refreshing(shown, Some(left.saturating_sub(1)), &path))
     }
 }
 
-/// Who looks, at what, why, and until when.
+/// Visitor, scope, purpose and end.
 fn banner(shown_request: &ShownRequest) -> Markup {
     let request = &shown_request.request;
     let what = match request.scope {
@@ -188,7 +185,7 @@ fn tabs(path: &str, part: Option<ReadingPart>) -> Markup {
     }
 }
 
-/// Words of an agent, as they are.
+/// Text of an agent, unchanged.
 fn said(text: &str) -> Markup {
     html! { div.said dir="auto" { (text) } }
 }
@@ -207,9 +204,9 @@ pub(crate) struct ReadingQuery {
 }
 
 impl ReadingQuery {
-    /// What is asked of the memories; of a grant of the core memories nothing else is.
+    /// The filter of the memories; a grant of the core memories has only one.
     fn page(&self, scope: Option<AccessScopeName>) -> Result<MemoryPage, PageFailure> {
-        // Whatever the address asks for: under a grant of the core it is the core.
+        // A grant of the core covers only the core, whatever the address asks for.
         let all = scope == Some(AccessScopeName::All);
         let kind = match all {
             true => memories::kind(self.kind.as_deref())?,
@@ -252,7 +249,7 @@ pub(crate) async fn memories(
     };
     let page = query.page(look.shown_request.request.scope)?;
     let mut memories = look.lens().memory_page(&page).await?;
-    // What the grant does not cover comes without words, and is no memory to be read.
+    // Memories outside of the grant come without text, and are not shown.
     memories.retain(|memory| memory.words.is_some());
     let is_more = memories.len() > AT_ONCE as usize;
     memories.truncate(AT_ONCE as usize);
@@ -276,7 +273,7 @@ pub(crate) async fn memories(
     look.show(&heading, Some(ReadingPart::Memories), read).await
 }
 
-/// A memory with its words.
+/// A memory with its text.
 fn memory_words(memory: &ShownMemory, heading: &str) -> Markup {
     let id = format!("memory-{}", memory.number.0);
     let title = html! { "#" (memory.number.0) };
@@ -330,7 +327,7 @@ pub(crate) async fn sessions(
         Err(elsewhere) => return Ok(elsewhere),
     };
     let before = form::place(query.at, query.session.as_deref())?;
-    // Without words: these are on the pages of the sessions.
+    // Without text, which is on the pages of the sessions.
     let agent = &look.shown_request.agent;
     let mut sessions = agent.session_page(before, AT_ONCE + 1).await?;
     let is_more = sessions.len() > AT_ONCE as usize;
@@ -385,7 +382,7 @@ pub(crate) async fn session(
     let records = records_after(&look, &filter, &query, &path).await?;
     let read = html! {
         p { a href={ "/sessions/" (id) } { "The session without text" } }
-        // Only the first page shows the session's words; the pages after it go on with the records.
+        // Only the first page shows the session's own text; later pages continue the records.
         @if query.after == 0 { (session_words(&session)) }
         section aria-labelledby="records" {
             h2 #records { "What it changed" }
@@ -429,7 +426,7 @@ fn rehearsed(change: &RehearsedMemory) -> Markup {
     }
 }
 
-/// What was, and what became of it.
+/// The states before and after.
 fn sides(before: Option<Markup>, after: Option<Markup>) -> Markup {
     let nothing = || html! { span.none { "nothing" } };
     html! {
@@ -457,7 +454,7 @@ pub(crate) async fn records(
     look.show(&heading, Some(ReadingPart::Records), read).await
 }
 
-/// One page of records with their words, oldest first.
+/// One page of records with their text, oldest first.
 async fn records_after(
     look: &GrantedLook,
     filter: &RecordFilter,
@@ -483,8 +480,7 @@ async fn records_after(
     })
 }
 
-/// What is not listed with the counts and codes of a record: its words, which are told beside them, and what
-/// nobody here needs to see again.
+/// Not listed with the counts and codes of a record: its text, which is shown beside them, and what is of no use here.
 const NOT_LISTED: [&str; 5] = [
     "summary",
     "reason_text",

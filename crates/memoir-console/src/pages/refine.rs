@@ -1,4 +1,4 @@
-//! Beginning a session from an agent's page: how, and why none can be begun where that is so.
+//! Beginning a session from an agent's page, and why none can be begun.
 
 use std::{fmt::Display, str::FromStr};
 
@@ -25,14 +25,14 @@ use crate::{
     parts, words,
 };
 
-/// Where on the page it is, whether there is a form or only why there is none.
+/// Its anchor on the page, with a form or only the reason.
 const PLACE: &str = "actions";
 /// The fields.
 const MODE: &str = "mode";
 const REHEARSAL: &str = "rehearsal";
 const MODEL: &str = "model";
 
-/// What was typed into the form, and why nothing came of it.
+/// The input of the form, and why it failed.
 #[derive(Default)]
 pub(super) struct RefineForm {
     form: SentForm,
@@ -50,7 +50,7 @@ impl Hindrance {
     /// `latest` are the agent's sessions, newest first: one that runs is the newest.
     fn of(view: &AgentFacts, latest: &[SessionFacts]) -> Option<Self> {
         let running = latest.iter().find(|session| session.ended_at.is_none());
-        // In the order of `lifecycle::begin`, so that the page names what an attempt would be refused for.
+        // In the order of `lifecycle::begin`, so that the page names the reason of the refusal.
         if agent::value(view, Field::Active) == Some(&Value::Bool(false)) {
             Some(Self::OutOfService)
         } else if let Some(session) = running {
@@ -169,7 +169,7 @@ pub(crate) async fn refine(
         };
         match agent.enqueue(&options).await {
             Ok(session) => {
-                // Without this call the session would wait until a worker looks by itself.
+                // Without this call the session would wait until a worker checks by itself.
                 console.wake_workers();
                 return Ok(see_other(&format!("/sessions/{}?done=queued", session.id)));
             }
@@ -188,7 +188,7 @@ pub(crate) async fn refine(
     Ok(page_of(StatusCode::CONFLICT, shown))
 }
 
-/// What was typed, read; nothing where nothing was.
+/// Parses the input; `None` where it is blank.
 fn given<T: FromStr<Err: Display>>(text: &str) -> Result<Option<T>, String> {
     let text = Some(text.trim()).filter(|text| !text.is_empty());
     let read = text.map(str::parse).transpose();

@@ -1,4 +1,4 @@
-//! On the page of a rehearsal: what applying it would do, memory by memory and without text, and applying.
+//! On the page of a rehearsal: the effect of applying it, memory by memory and without text, and applying it.
 
 use axum::{Extension, extract::Path, http::StatusCode};
 use maud::{Markup, html};
@@ -20,8 +20,8 @@ use crate::{
     words,
 };
 
-/// What applying a rehearsal would do, as a part of its page; nothing for any other session, while it runs, and where
-/// it has no result.
+/// The effect of applying a rehearsal, as a part of its page; empty for any other session, while it runs, and without a
+/// result.
 pub(super) async fn section(
     visitor: &Visitor,
     agent: &AgentHandle,
@@ -51,14 +51,14 @@ fn shown(visitor: &Visitor, id: SessionId, rehearsal: &RehearsalFacts) -> Markup
                 // This case comes first, since an applied rehearsal cannot be applied again, whatever the outcome says.
                 (_, Some(applied)) => p { "It was applied as "
                     a href={ "/sessions/" (applied) } { "another session" } "." },
-                (Ok(mass), None) => (apply_form(visitor, id, rehearsal.newest_seq, *mass)),
+                (Ok(size), None) => (apply_form(visitor, id, rehearsal.newest_seq, *size)),
                 (Err(error), None) => p.problem { (words::message(error)) },
             }
         }
     }
 }
 
-/// How many of its edits hold now, and which do not.
+/// How many of its edits apply now, and which do not.
 fn holding(rehearsal: &RehearsalFacts) -> Markup {
     // Where it cannot be applied at all, the reason is shown instead.
     if rehearsal.outcome.is_err() && rehearsal.not_applied.is_empty() {
@@ -147,7 +147,7 @@ fn what(change: &RehearsedChangeFacts) -> Markup {
             _ if change.is_reworded && is_protected => "same text in another form, and protected",
             _ if change.is_reworded => "rewritten",
             _ if is_protected => "protected",
-            // The memory that stays takes over the tags of the others.
+            // The remaining memory takes over the tags of the others.
             _ => "same text, with other tags or another origin date",
         }
     }
@@ -161,10 +161,10 @@ fn numbers(numbers: &[Number]) -> String {
     }
 }
 
-fn apply_form(visitor: &Visitor, id: SessionId, newest_seq: u64, mass: AppliedMass) -> Markup {
+fn apply_form(visitor: &Visitor, id: SessionId, newest_seq: u64, size: AppliedMass) -> Markup {
     html! {
-        p { "The core size would go from " (words::number(mass.core_tokens_before)) " to "
-            (words::number(mass.core_tokens_after)) " tokens." }
+        p { "The core size would go from " (words::number(size.core_tokens_before)) " to "
+            (words::number(size.core_tokens_after)) " tokens." }
         form.row method="post" action={ "/sessions/" (id) "/apply" } {
             (parts::form_token(visitor))
             // The sequence number lets the application refuse to apply something else than this page shows.
@@ -194,7 +194,7 @@ pub(crate) async fn apply(
     )))
 }
 
-/// What applying would do now, where records were written since it was shown.
+/// The present effect, where records were written since the page was shown.
 async fn stale(visitor: &Visitor, agent: &AgentHandle, id: SessionId) -> PageResult {
     let session = agent.session(id).await?;
     let content = html! {

@@ -1,8 +1,8 @@
-//! `/account/second-factor`, `/account/second-factor/off` and `/account/recovery-codes`: codes of a device,
-//! and those for when it is lost.
+//! `/account/second-factor`, `/account/second-factor/off` and `/account/recovery-codes`: codes of a device, and
+//! recovery codes for a lost one.
 //!
-//! The secret of a device is shown until the device has shown a right code, and never again. Between the page
-//! and the code it is in the form, closed.
+//! The secret of a device is shown until the device has shown a right code, and never again. In between, the form holds
+//! it sealed.
 
 use axum::{
     Extension,
@@ -30,10 +30,10 @@ use crate::{
 
 /// The code of the device that is being set up.
 const FRESH: (&str, &str) = ("fresh", "Code of the new device");
-/// The secret, closed.
+/// The sealed secret.
 const OFFERED: &str = "offered";
 
-/// Whether signing in takes a code now.
+/// Whether signing in requires a code now.
 fn is_on(visitor: &Visitor) -> bool {
     visitor.user.second_factor == Some(true)
 }
@@ -79,7 +79,7 @@ pub(crate) async fn turn_on(
         Some((made, codes)) => {
             let secret = made.secret.expose();
             let cookie = browser::set_cookie(&console, Some(secret))?;
-            // The forms of this page must be those of what the browser holds from now on.
+            // The forms of this page must belong to the browser's new cookie.
             let renewed = browser::visitor_by(&console, secret).await?;
             // The codes are shown even where the new sign-in is over already, since they are shown only this once.
             let visitor = renewed.as_ref().unwrap_or(&visitor);
@@ -211,12 +211,12 @@ pub(crate) async fn renew_codes(
     };
     match visitor.renew_recovery_codes(proven).await? {
         Some(codes) => Ok(shown_once(&visitor, "New recovery codes", &codes)),
-        // Somebody turned the second factor off meanwhile.
+        // The second factor was turned off meanwhile.
         None => Ok(see_other("/account")),
     }
 }
 
-/// What is asked before something about the second factor is changed.
+/// The confirmation before a change of the second factor.
 struct FactorChange {
     path: &'static str,
     heading: &'static str,

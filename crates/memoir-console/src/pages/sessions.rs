@@ -157,7 +157,7 @@ pub(crate) async fn show(
         .show(content))
 }
 
-/// Whether the page follows the session.
+/// Says whether the page follows the session.
 fn following(id: SessionId) -> Markup {
     html! {
         p.hint.scripted data-following { "This page follows the session." }
@@ -208,7 +208,7 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
             }))
             (parts::pair("Ended", parts::time_or(session.ended_at, "not yet")))
             @if let Some(at) = session.undone_at { (parts::pair("Undone", parts::time(at))) }
-            // What an agent that drives itself uses is not known.
+            // The usage of an agent that drives itself is unknown.
             @if session.driver == Driver::Model {
                 (parts::pair("Used", html! {
                     (words::counted(session.usage.calls, "call", "calls")) ", "
@@ -217,7 +217,7 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
                     @if let Some(cost) = cost(console, session) { ", at a cost of " (cost) }
                 }))
             }
-            // A line of its own, from the beginning: what comes later moves nothing.
+            // A line of its own, from the beginning, so that later content moves nothing.
             div.wide {
                 dt { "Why it ended" }
                 dd {
@@ -231,7 +231,7 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
     }
 }
 
-/// What a session came to: `31 memories archived under 2 summaries, 4 alone; 8,012 → 6,120 tokens`.
+/// The result of a session: `31 memories archived under 2 summaries, 4 alone; 8,012 → 6,120 tokens`.
 fn measured(session: &SessionFacts) -> String {
     let memories = |count: u32| words::counted(count.into(), "memory", "memories");
     let under = session.archived_under_summaries;
@@ -256,7 +256,7 @@ fn measured(session: &SessionFacts) -> String {
     }
 }
 
-/// What it cost, where the configuration has the model's price.
+/// Its cost, where the configuration has the model's price.
 fn cost(console: &Console, session: &SessionFacts) -> Option<String> {
     let model = session.model.as_deref()?;
     let mut prices = console.memoir().settings().prices.iter();
@@ -293,7 +293,7 @@ fn actions(visitor: &Visitor, agent: &AgentHandle, session: &SessionFacts) -> Ma
     }
 }
 
-/// The events of the session, as they happen. No other site may read them.
+/// The events of the session, live. No other site may read them.
 pub(crate) async fn events(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
@@ -313,7 +313,7 @@ pub(crate) async fn cancel(
 ) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;
     match agent.cancel(id, &visitor.actor()).await {
-        // It ended by itself between the page and the click: no fault of the service.
+        // It ended between the page and the click: no fault of the service.
         Err(Error::SessionLost(_)) => Err(PageFailure::new(
             axum::http::StatusCode::CONFLICT,
             "The session is over already.",

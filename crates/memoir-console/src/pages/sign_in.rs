@@ -21,12 +21,12 @@ use crate::{
 
 #[derive(Deserialize)]
 pub(crate) struct SignInQuery {
-    /// The path that somebody came for.
+    /// The path to return to.
     next: Option<String>,
     done: Option<String>,
 }
 
-/// What stands in the form.
+/// The content of the form.
 #[derive(Default)]
 struct Filled<'a> {
     account: &'a str,
@@ -41,7 +41,7 @@ pub(crate) async fn show(
 ) -> PageResult {
     let (head, _) = request.into_parts();
     let query: SignInQuery = form::query(raw_query.as_deref())?;
-    // Here and where the form is sent: both come from whoever made the link.
+    // Checked here and when the form is sent: the author of the link chooses both.
     let next = browser::own_path(query.next.as_deref().unwrap_or("/"));
     if browser::visitor(&console, &head.headers).await?.is_some() {
         return Ok(see_other(next));
@@ -50,7 +50,7 @@ pub(crate) async fn show(
         next,
         ..Filled::default()
     };
-    // An unsafe connection is refused before anything is typed, since anybody may read a password sent over it.
+    // An unsafe connection is refused before typing, since third parties may read a password sent over it.
     let refused = console.check_transport(&head).err();
     let has_users = console.memoir().has_users().await?;
     let markup = sign_in_page(&filled, query.done.as_deref(), has_users, refused.as_ref());
@@ -59,8 +59,8 @@ pub(crate) async fn show(
 
 pub(crate) async fn sign_in(State(console): State<Console>, request: Request) -> PageResult {
     let (head, body) = request.into_parts();
-    // Without a form's token, which only those have who are signed in: otherwise another site could sign a
-    // browser in as somebody else.
+    // Without a form token, which only signed-in users have: otherwise another site could sign a browser in as another
+    // user.
     browser::check_origin(&head.headers)?;
     let given = SentForm::read(body, form::MOST_BYTES_OF_STRANGERS).await?;
     let next = browser::own_path(given.field("next"));
@@ -91,7 +91,7 @@ fn sign_in_page(
     has_users: bool,
     refusal: Option<&SignInRefusal>,
 ) -> Markup {
-    // Forbidden is the way, not the password: a form would send one over it.
+    // The connection is forbidden, not the password: a form would send one over it.
     let is_possible = refusal.is_none_or(|refusal| refusal.status != StatusCode::FORBIDDEN);
     parts::bare(
         "Sign in",
@@ -109,7 +109,7 @@ fn sign_in_page(
     )
 }
 
-/// Why nobody was let in.
+/// Why the sign-in was refused.
 pub(super) fn refused(refusal: &SignInRefusal) -> Markup {
     html! {
         div.problem role="alert" {
@@ -147,7 +147,7 @@ pub(crate) async fn sign_out(
     State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
 ) -> PageResult {
-    // In the store first: a browser that keeps the cookie has one that opens nothing.
+    // In the store first: a browser that keeps the cookie then has an invalid one.
     visitor.sign_out().await?;
     signed_out(&console, "signed-out")
 }

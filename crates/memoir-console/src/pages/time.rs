@@ -1,4 +1,4 @@
-//! `/agents/{agent}/time`: any point of an agent's history, what going back to it would do, and going back.
+//! `/agents/{agent}/time`: any point of an agent's history, the effect of a rewind to it, and the rewind.
 
 use axum::{
     Extension,
@@ -21,7 +21,7 @@ use crate::{
     words,
 };
 
-/// Sessions that one can jump to.
+/// Sessions in the list of points.
 const LATEST: usize = 50;
 /// Sessions that are marked on the curve.
 const BANDS: usize = 200;
@@ -29,18 +29,18 @@ const BANDS: usize = 200;
 // `WIDTH` in `assets/slider.js` must be the same.
 const WIDTH: u64 = 1_000;
 const HEIGHT: u64 = 400;
-/// What is left free above the highest point of the curve.
+/// The room above the highest point of the curve.
 // Without it half of the line's stroke would be cut off at the top edge.
 const HEADROOM: u64 = 16;
 
-/// Which point is asked for. A page without scripts sends all of its fields together.
+/// The requested point. A page without scripts sends all of its fields together.
 #[derive(Default, Deserialize)]
 pub(crate) struct TimeMachineQuery {
     /// The number in the field.
     record: Option<String>,
     /// The place of the slider.
     slide: Option<String>,
-    /// What both were when the page was shown.
+    /// The value of both when the page was shown.
     shown: Option<String>,
     /// A time.
     at: Option<String>,
@@ -50,10 +50,10 @@ pub(crate) struct TimeMachineQuery {
 }
 
 impl TimeMachineQuery {
-    /// The point that is asked for, a session's left out; `None` for the newest. Of the slider and the
-    /// field that one counts which is not as it was shown.
+    /// The requested point, except for a session's; `None` for the newest. Of the slider and the field, the changed one
+    /// counts.
     fn point(&self) -> Result<Option<Point>, &'static str> {
-        // The time comes first, since it is blank unless somebody filled it in, and the other two are always sent.
+        // The time comes first, since it is blank unless filled in, and the other two are always sent.
         if let Some(at) = &self.at {
             let at: Timestamp = at
                 .parse()
@@ -63,7 +63,7 @@ impl TimeMachineQuery {
         let fields = [&self.record, &self.slide];
         let moved = fields
             .into_iter()
-            // Both are sent with each look, and only what was moved was meant.
+            // Both are sent with each request, and only the changed one is meant.
             .find(|field| field.is_some() && **field != self.shown);
         let number = |text: &String| text.trim().parse().map(Point::Record);
         let chosen = moved.unwrap_or(&self.shown).as_ref();
@@ -169,7 +169,7 @@ fn place(view: &LookBack) -> String {
     }
 }
 
-/// What is read aloud of a point when the slider moves.
+/// The text for screen readers when the slider moves.
 fn summary(view: &LookBack) -> String {
     let changed = view.foresight.changes.changed;
     format!(
@@ -221,7 +221,7 @@ fn curve(view: &LookBack) -> Markup {
     let bands = history
         .sessions
         .iter()
-        // A rehearsal changes nothing, so that the curve has no part of it.
+        // A rehearsal changes nothing, and is not on the curve.
         .filter(|span| !span.rehearsal)
         .take(BANDS);
     let line = outline(history, highest);
@@ -285,7 +285,7 @@ fn moment(visitor: &Visitor, path: &str, view: &LookBack) -> Markup {
     }
 }
 
-/// What the log says in the open of the point's record.
+/// The open facts of the point's record.
 fn origin(path: &str, seq: u64, record: &RecordMark) -> Markup {
     html! {
         dl.facts {
@@ -386,7 +386,7 @@ fn foreseen(foresight: &RewindForecast) -> Markup {
     }
 }
 
-/// The latest sessions, as points to jump to.
+/// The latest sessions, as points to choose.
 fn sessions(path: &str, agent: &AgentHandle, history: &LogHistory) -> Markup {
     let rest = history.sessions.len().saturating_sub(LATEST);
     let all = format!("{}/sessions", agent_path(agent.scope().agent));
@@ -456,7 +456,7 @@ pub(crate) async fn go_back(
         .ok_or_else(|| PageFailure::invalid("The form does not say which point to go back to."))?;
     let actor = visitor.actor();
     let problem = match agent
-        // What was foreseen is what happens: a record that came after it makes all of it another question.
+        // The preview is binding: a record that was written since refuses it.
         .as_seen(newest)
         .rewind(Point::Record(point), &actor)
         .await

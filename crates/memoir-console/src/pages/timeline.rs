@@ -1,5 +1,5 @@
-//! What happened in a session, record by record: as a curve that falls towards the breaker line, and as rows.
-//! While the session runs, `assets/live.js` follows it here.
+//! The records of a session: as a curve that falls towards the breaker line, and as rows. While the session runs,
+//! `assets/live.js` follows it here.
 
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, RecordFacts, RecordFilter, SessionFacts, sessions::LiveSession};
@@ -18,12 +18,12 @@ use crate::{
     words,
 };
 
-/// A session that is watched, without words.
+/// A live session, without text.
 type LiveSessionFacts = LiveSession<SessionFacts>;
 
 /// Records on a page. A session of many edits has some dozens; one that joined many duplicates has more.
 const AT_ONCE: u32 = 200;
-/// What the marks on the curve stand for.
+/// The meanings of the marks on the curve.
 const LEGEND: [(MarkKind, &str); 2] = [(MarkKind::Done, "record"), (MarkKind::Back, "undone")];
 /// The facts of records with the core size after them.
 const MASSES: [&str; 3] = [CORE_TOKENS, "core_tokens_after", "post_session_tokens"];
@@ -38,7 +38,7 @@ const SHOWN_BESIDE: [&str; 4] = [
 /// Some records of a session, oldest first.
 pub(super) struct TimelinePage {
     records: Vec<RecordFacts>,
-    /// The place of the record that they lie before; `None` for the latest.
+    /// The place of the record that they precede; `None` for the latest.
     before: Option<u64>,
     /// Whether there are earlier ones.
     is_more: bool,
@@ -67,7 +67,7 @@ impl TimelinePage {
         })
     }
 
-    /// Whether what happens next belongs on it.
+    /// Whether the next record belongs on it.
     pub(super) fn is_latest(&self) -> bool {
         self.before.is_none()
     }
@@ -91,8 +91,8 @@ impl TimelinePage {
         }
     }
 
-    /// The core size after each record that measures it, from that of the beginning on. `None` of a rehearsal, whose
-    /// records come all at once, and of a session that was never opened.
+    /// The core size after each record that measures it, from the beginning on. `None` of a rehearsal, whose records
+    /// are written together, and of a session that was never opened.
     fn curve(&self, live: &LiveSessionFacts) -> Option<PlotCurve> {
         let session = &live.session;
         let was_opened = session.pre_session_tokens.is_some();
@@ -122,16 +122,16 @@ impl TimelinePage {
                 path: None,
             });
         }
-        for (record, mass) in measured {
+        for (record, size) in measured {
             let place = curve.at.len();
             // Where earlier records are left out, the curve has no point for the beginning, and its places begin at 1.
             // The conversion cannot fail: a page has about two hundred records.
             let passed = i64::try_from(place).unwrap_or(i64::MAX);
             curve.at.push(passed + i64::from(self.is_more));
-            curve.mass.push(mass);
+            curve.mass.push(size);
             curve
                 .marks
-                .push(mark(place, record, mass, live.breaker_tokens));
+                .push(mark(place, record, size, live.breaker_tokens));
         }
         Some(curve)
     }
@@ -172,7 +172,7 @@ fn mass_after(record: &RecordFacts) -> Option<u64> {
     MASSES.iter().find_map(|fact| data.get(*fact)?.as_u64())
 }
 
-fn mark(place: usize, record: &RecordFacts, mass: u64, line: Option<u64>) -> MarkOnCurve {
+fn mark(place: usize, record: &RecordFacts, size: u64, line: Option<u64>) -> MarkOnCurve {
     let mut text = format!("Record {}", record.seq);
     text += &format!(
         ", {}: {}",
@@ -182,11 +182,11 @@ fn mark(place: usize, record: &RecordFacts, mass: u64, line: Option<u64>) -> Mar
     if let Some(number) = record.memory {
         text += &format!(" (#{})", number.0);
     }
-    text += &format!(", {} tokens", words::number(mass));
+    text += &format!(", {} tokens", words::number(size));
     if let Some(line) = line {
-        let (apart, side) = match mass.checked_sub(line) {
+        let (apart, side) = match size.checked_sub(line) {
             Some(above) => (above, "above"),
-            None => (line - mass, "below"),
+            None => (line - size, "below"),
         };
         text += &format!(", {} {side} the breaker line", words::number(apart));
     }
@@ -245,9 +245,9 @@ fn row(record: &RecordFacts, live: &LiveSessionFacts) -> Markup {
             }
             td.figure role="cell" data-label="Core size after" {
                 @match mass_after(record) {
-                    Some(mass) => span.gauge {
-                        (parts::bar_with_line(mass, whole, live.breaker_tokens))
-                        span { (words::number(mass)) }
+                    Some(size) => span.gauge {
+                        (parts::bar_with_line(size, whole, live.breaker_tokens))
+                        span { (words::number(size)) }
                     },
                     None => span.none { "–" },
                 }
@@ -257,19 +257,19 @@ fn row(record: &RecordFacts, live: &LiveSessionFacts) -> Markup {
     }
 }
 
-/// How the session stands, in figures and a sentence.
+/// The state of the session, in figures and a sentence.
 pub(super) fn status(live: &LiveSessionFacts) -> Markup {
     let before = live.session.pre_session_tokens;
     html! {
-        @if let (Some(before), Some(mass)) = (before, live.core_tokens) {
+        @if let (Some(before), Some(size)) = (before, live.core_tokens) {
             div.mass {
-                p.figures { strong { (words::number(mass)) } " of " (words::number(before)) " tokens"
+                p.figures { strong { (words::number(size)) } " of " (words::number(before)) " tokens"
                     @if let Some(line) = live.breaker_tokens {
                         @let line_is = if live.session.state.is_running() { "is" } else { "was" };
                         span.of { " · the breaker line " (line_is) " at " (words::number(line)) }
                     }
                 }
-                (parts::bar_with_line(mass, before, live.breaker_tokens))
+                (parts::bar_with_line(size, before, live.breaker_tokens))
             }
         }
         p data-now { (now(live)) }

@@ -1,5 +1,5 @@
-//! `/agents/{agent}/tokens`: what lets an agent in. A secret is shown once, in the answer to the form that
-//! made it, and is nowhere else.
+//! `/agents/{agent}/tokens`: an agent's tokens. A secret is shown once, in the response to the form that created it,
+//! and is stored nowhere else.
 
 use axum::{
     Extension,
@@ -21,7 +21,7 @@ use crate::{
     words,
 };
 
-/// For how many days a token can be made, with the words for it; blank for ever.
+/// The lifetimes of a token in days, with their texts; blank for no end.
 const LIFETIMES: [(&str, &str); 4] = [
     ("", "It does not end"),
     ("30", "In 30 days"),
@@ -29,9 +29,9 @@ const LIFETIMES: [(&str, &str); 4] = [
     ("365", "In a year"),
 ];
 
-/// Where on the page of the settings they are.
+/// Its anchor on the page of the settings.
 pub(super) const PLACE: &str = "tokens";
-/// The field for when a token ends.
+/// The field for the end of a token.
 const ENDS: &str = "ends";
 
 /// An agent's tokens, as a part of its settings.
@@ -116,7 +116,7 @@ fn status(token: &TokenView, now: Timestamp) -> Markup {
     }
 }
 
-/// The button behind a question, since nothing makes a token count again.
+/// The button behind a question, since nothing makes a revoked token valid again.
 fn revoking(visitor: &Visitor, view: &AgentFacts, token: &TokenView) -> Markup {
     let made = words::minute(token.created_at);
     let path = format!("{}/tokens/{}/revoke", agent_path(view.id), token.id);
@@ -141,8 +141,7 @@ pub(crate) async fn make(
     let agent = visitor.account.agent(&agent).await?;
     let days: Option<i64> = match form.field(ENDS) {
         "" => None,
-        // Only what is offered, though the use case would take any: a form that says something else was not
-        // filled in here.
+        // Only the offered values, though the use case accepts any: any other form was not filled in here.
         days if LIFETIMES.iter().any(|(known, _)| *known == days) => days.parse().ok(),
         _ => {
             return Err(PageFailure::invalid(
@@ -157,7 +156,7 @@ pub(crate) async fn make(
         .await
     {
         Ok(made) => Ok(shown_once(&visitor, &agent, &made)),
-        // The agent has memories by now: the page says how to ask it, where an error would only say no.
+        // The agent has memories by now: the page says how to ask it, where an error would only refuse.
         Err(error @ Error::ConsentNeeded(_)) => {
             let failure = PageFailure::from(error);
             settings::with_refused_token(&console, &visitor, &agent, &failure).await

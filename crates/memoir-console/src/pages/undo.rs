@@ -1,4 +1,4 @@
-//! `/sessions/{session}/roll-back`: the conflicts first, then the undoing.
+//! `/sessions/{session}/roll-back`: the conflicts first, then the undo.
 
 use axum::{Extension, extract::Path, http::StatusCode};
 use maud::{Markup, html};

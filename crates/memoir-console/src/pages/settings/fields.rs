@@ -1,4 +1,4 @@
-//! An agent's settings as the fields of a form, and what was typed into them as new values.
+//! An agent's settings as the fields of a form, and their input as new values.
 
 use maud::{Markup, html};
 use memoir_app::{AgentFacts, Memoir};
@@ -23,7 +23,7 @@ use crate::{
 pub(in crate::pages) const MODELS: &str = "models";
 
 /// The settings other than prompts. A blank field means the default, except for the name. The form also sends the
-/// values that it showed, so that a setting which somebody else changed meanwhile is left alone.
+/// values that it showed, so that untouched settings keep changes by other actors.
 pub(super) const PLAIN: [Field; 17] = [
     Field::Name,
     Field::Model,
@@ -52,7 +52,7 @@ pub(super) const PROMPTS: [Field; 4] = [
     Field::RefinementPrompt,
 ];
 
-/// What people call a setting.
+/// The label of a setting.
 pub(in crate::pages) fn label(field: Field) -> &'static str {
     match field {
         Field::Name => "Name",
@@ -79,7 +79,7 @@ pub(in crate::pages) fn label(field: Field) -> &'static str {
     }
 }
 
-/// What a setting is for, and what it takes.
+/// The purpose of a setting, and its limits.
 fn purpose(field: Field) -> &'static str {
     match field {
         Field::Name => "1 to 100 characters, unique in the account regardless of case.",
@@ -141,7 +141,7 @@ fn limit(field: Field) -> usize {
     }
 }
 
-/// The values of a setting that is one of several, with their words.
+/// The values of a setting with choices, with their texts.
 fn choices(field: Field) -> Vec<(&'static str, String)> {
     let values: Vec<_> = match field {
         Field::DuplicateMatch => {
@@ -174,7 +174,7 @@ fn choices(field: Field) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// The default of a setting that is one of several, where Memoir has one.
+/// The default of a setting with choices, where Memoir has one.
 fn constant_default(field: Field) -> Option<&'static str> {
     match field {
         Field::DuplicateMatch => Some(labels::duplicate_match(DuplicateMatch::default())),
@@ -245,7 +245,7 @@ fn effective(memoir: &Memoir, view: &AgentFacts, field: Field) -> Option<String>
     }
 }
 
-/// A setting as it is written in its field; blank where it has its default. No prompt is ever written.
+/// A setting as written in its field; blank for the default. No prompt is ever written.
 pub(super) fn written(view: &AgentFacts, field: Field) -> String {
     if field == Field::Name {
         return view.name.clone();
@@ -254,7 +254,7 @@ pub(super) fn written(view: &AgentFacts, field: Field) -> String {
         // A choice with a default of its own, unlike the boxes.
         Some(Value::Bool(is_set)) if field == Field::NearDuplicates => is_set.to_string(),
         Some(Value::Bool(is_set)) => if *is_set { "yes" } else { "" }.to_owned(),
-        // A prompt may be the agent's own words, which no browser of an administrator gets (SPEC 5.1).
+        // A prompt may be the agent's own text, which no browser of an administrator gets (SPEC 5.1).
         Some(Value::String(text)) if !field.is_text() => text.clone(),
         Some(Value::Number(number)) => number.to_string(),
         // A blank field means the default, so an empty list of tags is written `[]`.
@@ -267,11 +267,11 @@ pub(super) fn written(view: &AgentFacts, field: Field) -> String {
     }
 }
 
-/// What stands beside the fields, by which form they are in.
+/// The data beside the fields, by form.
 pub(in crate::pages) struct Around<'a> {
     pub(in crate::pages) memoir: &'a Memoir,
     pub(in crate::pages) faults: &'a Faults,
-    /// The agent as it is; `None` where it is still to be made.
+    /// The agent; `None` where it is not created yet.
     pub(in crate::pages) view: Option<&'a AgentFacts>,
 }
 
@@ -303,7 +303,7 @@ pub(in crate::pages) fn plain(
     }
 }
 
-/// What a setting takes; below it how it stands, and by whom it was set.
+/// The limits of a setting; below them its state, and the actor that set it.
 fn hint(around: &Around<'_>, field: Field, set_by: Option<Markup>) -> Markup {
     let stands = stands(around, field);
     html! {
@@ -332,7 +332,7 @@ fn stands(around: &Around<'_>, field: Field) -> Option<String> {
     })
 }
 
-/// The models that a browser suggests.
+/// The models for a browser's suggestions.
 pub(in crate::pages) fn models(memoir: &Memoir) -> Markup {
     html! {
         datalist id=(MODELS) { @for name in memoir.named_models() { option value=(name) {} } }
@@ -355,18 +355,17 @@ pub(in crate::pages) fn prompt(around: &Around<'_>, field: Field, value: &str) -
         .area(value, rows)
 }
 
-/// The name of the box that takes a prompt away.
+/// The name of the box that clears a prompt.
 pub(super) fn reset(field: Field) -> String {
     format!("default_{}", field.as_str())
 }
 
-/// The name of the hidden field that holds what was shown of a setting.
+/// The name of the hidden field with the shown value of a setting.
 pub(super) fn shown(field: Field) -> String {
     format!("shown_{}", field.as_str())
 }
 
-/// What was typed for a setting that is no prompt, as the application takes it: a blank is the default,
-/// but for the name.
+/// The input for a setting that is no prompt, as the application takes it: a blank is the default, but for the name.
 pub(in crate::pages) fn typed(form: &SentForm, field: Field) -> Option<String> {
     let text = form.field(field.as_str());
     match field {
@@ -378,7 +377,7 @@ pub(in crate::pages) fn typed(form: &SentForm, field: Field) -> Option<String> {
     }
 }
 
-/// Notes what is wrong with settings by themselves, as they are to be.
+/// Adds the faults of the new values by themselves.
 pub(in crate::pages) fn check(assignments: &[(Field, Option<String>)], faults: &mut Faults) {
     for (field, value) in assignments {
         for invalid in memoir_app::check_settings(&[(*field, value.as_deref())]) {

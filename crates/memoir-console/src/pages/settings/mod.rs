@@ -1,12 +1,11 @@
-//! `/agents/{agent}/settings`: what an agent is set to, and changing it. Its tokens and its end are reached
-//! from here.
+//! `/agents/{agent}/settings`: an agent's settings, and changing them. Its tokens and its erasure are linked here.
 //!
-//! A form sends every field with what was shown of it. What is as it was shown was not touched, and is left
-//! as it is by now; of what was touched, whoever sends it is told first if somebody else changed it
-//! meanwhile. No prompt is ever shown, whoever wrote it, but to whoever just typed it.
+//! A form sends every field with its shown value. An unchanged field is ignored. For a changed one, the administrator
+//! is first informed of a change by another actor in between. No prompt is ever shown, except the administrator's own
+//! input.
 //!
-//! Whether somebody else changed it is told by the log: by the `agent_configured` records after the last one
-//! that was shown. That holds for prompts too, of which a page shows the length.
+//! The log decides that: the `agent_configured` records after the last one that was shown. That includes prompts, of
+//! which a page shows the length.
 
 pub(super) mod fields;
 
@@ -39,8 +38,8 @@ use crate::{
     words,
 };
 
-/// The latest changes that are looked at: by them it is told who set what. Each may hold two prompts of the
-/// greatest length.
+/// The latest changes that are read, to name the actor of each setting. Each may hold two prompts of the greatest
+/// length.
 const LATEST: u32 = 20;
 /// Those of them that are listed.
 const LISTED: usize = 10;
@@ -52,15 +51,15 @@ pub(crate) struct SettingsPageQuery {
     done: Option<String>,
 }
 
-/// An agent's settings with who set them.
+/// An agent's settings with the actors that set them.
 struct SettingsView {
     view: AgentFacts,
-    /// The latest changes, newest first, without their words.
+    /// The latest changes, newest first, without their text.
     changes: Vec<RecordFacts>,
 }
 
 impl SettingsView {
-    /// The changes first: one that comes in between is among the settings, and told of once more.
+    /// Reads the changes first: one in between is then among the settings, and reported once more.
     async fn of(agent: &AgentHandle) -> Result<Self, Error> {
         let changes = changes(agent).await?;
         let view = agent.show().await?;
@@ -72,9 +71,9 @@ impl SettingsView {
         self.changes.first().map_or(0, |change| change.seq)
     }
 
-    /// Whether there were more changes after that place in the log than are looked at.
+    /// Whether there were more changes after that place in the log than are read.
     fn is_cut_after(&self, seen: u64) -> bool {
-        // A list that is shorter than the limit holds all changes that there are.
+        // A list that is shorter than the limit holds all changes.
         let is_full = self.changes.len() == LATEST as usize;
         is_full && self.changes.last().is_some_and(|oldest| oldest.seq > seen)
     }
@@ -93,7 +92,7 @@ async fn changes(agent: &AgentHandle) -> Result<Vec<RecordFacts>, Error> {
     agent.search_records(&search, None, LATEST).await
 }
 
-/// The settings that a record tells of, by their wire names.
+/// The settings of a record, by their wire names.
 fn touched_by(record: &RecordFacts) -> impl Iterator<Item = &str> {
     let names = record
         .counts
@@ -107,7 +106,7 @@ fn touches(record: &RecordFacts, field: Field) -> bool {
     touched_by(record).any(|name| name == field.as_str())
 }
 
-/// Who did something, in words.
+/// The actor, in words.
 fn who(actor: &Actor) -> &str {
     match actor.kind {
         ActorKind::Agent => "the agent itself",
@@ -134,23 +133,23 @@ pub(crate) async fn show(
     page(&console, &visitor, &agent, &settings_view, &notice).await
 }
 
-/// What was typed into the form, and what is wrong with it.
+/// The input of the form, and its faults.
 #[derive(Clone, Default)]
 struct SettingsForm {
-    /// New values of settings that are no prompt, as they were typed.
+    /// New values of settings that are no prompt, as typed.
     plain: BTreeMap<&'static str, String>,
-    /// New prompts as they were typed, and whether one is to be taken away.
+    /// New prompts as typed, and whether one is to be cleared.
     prompts: BTreeMap<&'static str, (String, bool)>,
     faults: Faults,
 }
 
 impl SettingsForm {
-    /// What of the form is not as it was shown.
+    /// The changed fields of the form.
     fn read(form: &SentForm) -> Self {
         let plain = PLAIN.into_iter().filter_map(|field| {
             let typed = form.field(field.as_str());
-            // Against what was shown, not against what is set: what somebody else changed meanwhile is not put
-            // back by a form that never touched it.
+            // Compared with the shown value, not the present one: a form must not undo another actor's change of an
+            // untouched field.
             let is_touched = typed.trim() != form.field(&shown(field)).trim();
             is_touched.then(|| (field.as_str(), typed.to_owned()))
         });
@@ -167,7 +166,7 @@ impl SettingsForm {
         }
     }
 
-    /// The settings that were touched, and what they are to be.
+    /// The changed settings, and their new values.
     fn assignments(&self, form: &SentForm) -> Vec<(Field, Option<String>)> {
         let plain = PLAIN
             .into_iter()
@@ -180,14 +179,14 @@ impl SettingsForm {
         plain.chain(prompts).collect()
     }
 
-    /// Notes what is wrong with the values by themselves, and where somebody else was faster.
+    /// Adds the faults of the values, and conflicts with changes by other actors.
     fn check(
         &mut self,
         assignments: &[(Field, Option<String>)],
         settings_view: &SettingsView,
         seen: u64,
     ) {
-        // It is asked once for each attempt, and what was in the way before may be gone.
+        // It runs once for each attempt, and earlier conflicts may be gone.
         self.faults = Faults::default();
         for (field, (typed, is_reset)) in PROMPTS
             .into_iter()
@@ -206,10 +205,10 @@ impl SettingsForm {
         }
     }
 
-    /// Who changed a setting since the form was shown, unless to what it is to be now.
+    /// The actor that changed a setting since the form was shown, unless to the new value.
     fn meanwhile(&self, field: Field, settings_view: &SettingsView, seen: u64) -> Option<String> {
         let typed = self.plain.get(field.as_str());
-        // Whoever wants what is set by now is in nobody's way.
+        // The present value equals the new one: no conflict.
         if typed.is_some_and(|typed| typed.trim() == written(&settings_view.view, field)) {
             return None;
         }
@@ -234,7 +233,7 @@ impl SettingsForm {
     }
 }
 
-/// A setting that is no prompt in words, as it is set.
+/// The value of a setting that is no prompt, in words.
 fn setting_text(view: &AgentFacts, field: Field) -> String {
     match (field, written(view, field)) {
         (Field::Paused | Field::Active, value) if value == "yes" => "yes".to_owned(),
@@ -260,8 +259,8 @@ pub(crate) async fn change(
         return Ok(see_other(&format!("{path}/settings?done=unchanged")));
     }
     let (settings, actor) = (fields::borrowed(&assignments), visitor.actor());
-    // What the form was filled in on is held against the settings as they are where it is written.
-    // The closure borrows all of it, since it may run several times.
+    // The comparison of the form with the settings is in the transaction. The closure borrows all of it, since it may
+    // run several times.
     let (sent, assigned, settings, actor) = (&draft, &assignments, &settings, &actor);
     let attempt = |agent: AgentHandle| async move {
         let settings_view = SettingsView::of(&agent).await?;
@@ -294,10 +293,10 @@ pub(crate) async fn change(
     }
 }
 
-/// Told beside the name.
+/// Reported beside the name.
 pub(super) const NAME_TAKEN: &str = "Another agent of the account has this name already.";
 
-/// What a setting is; that of a prompt which the agent wrote is not among them.
+/// The value of a setting; `None` for a prompt that the agent wrote.
 fn value(view: &AgentFacts, field: Field) -> Option<Value> {
     match field {
         Field::Name => Some(Value::from(view.name.as_str())),
@@ -305,7 +304,7 @@ fn value(view: &AgentFacts, field: Field) -> Option<Value> {
     }
 }
 
-/// The page once more, with what was typed, and as it stood when it was looked at.
+/// The page again, with the input and the shown state.
 async fn refused(
     console: &Console,
     visitor: &Visitor,
@@ -323,7 +322,7 @@ async fn refused(
     Ok(page_of(StatusCode::CONFLICT, shown))
 }
 
-/// The page, with why no token was made.
+/// The page, with the reason why no token was created.
 pub(super) async fn with_refused_token(
     console: &Console,
     visitor: &Visitor,
@@ -342,7 +341,7 @@ pub(super) async fn with_refused_token(
     Ok(page_of(refusal.status(), shown))
 }
 
-/// What the page tells beside how the agent is set.
+/// The notices of the page beside the settings.
 struct SettingsNotice<'a> {
     draft: &'a SettingsForm,
     done: Option<&'a str>,
@@ -483,13 +482,13 @@ fn plain(
     }
 }
 
-/// Who set a setting last, where that is among the latest changes.
+/// The actor that set a setting last, where that is among the latest changes.
 fn set_by(settings_view: &SettingsView, field: Field) -> Option<Markup> {
     let change = settings_view.last_of(field)?;
     Some(html! { "Set by " (who(&change.actor)) ", " (parts::time(change.recorded_at)) })
 }
 
-/// A prompt: by whom, and how long; new words for it, or none.
+/// A prompt: its author and length; new text for it, or none.
 fn prompt(
     around: &Around<'_>,
     field: Field,
@@ -581,7 +580,7 @@ fn history(settings_view: &SettingsView) -> Markup {
     }
 }
 
-/// The settings that a record tells of, in words.
+/// The settings of a record, in words.
 fn names(change: &RecordFacts) -> String {
     let names: Vec<String> = touched_by(change).map(setting).collect();
     names.join(", ")
