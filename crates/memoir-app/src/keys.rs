@@ -31,18 +31,18 @@ impl InstallationKeys {
         self.wait(move |keys| keys.destroy(scope, now)).await
     }
 
-    /// Makes sure that the key store is where it was, before anything that is sealed under a key of it is
-    /// acknowledged. Takes a microsecond.
+    /// Makes sure that the key store is in its place, before data sealed under a key of it is acknowledged. Takes a
+    /// microsecond.
     pub(crate) fn check_there(&self) -> Result<()> {
         Ok(self.0.check_there()?)
     }
 
-    /// Makes sure that the key store answers.
+    /// Makes sure that the key store responds.
     pub(crate) async fn check_answers(&self) -> Result<()> {
         self.wait(KeyStore::check_answers).await
     }
 
-    /// Those of the agents whose keys are there.
+    /// Those of the agents whose keys exist.
     pub(crate) async fn present(&self, scopes: Vec<AgentScope>) -> Result<Vec<AgentScope>> {
         if scopes.is_empty() {
             return Ok(scopes);
@@ -55,7 +55,7 @@ impl InstallationKeys {
         self.wait(KeyStore::finish_rotation).await
     }
 
-    /// Whether a rotation of the master key was interrupted, and something of it is left to be done.
+    /// Whether a rotation of the master key was interrupted and is unfinished.
     pub(crate) async fn is_rotation_unfinished(&self) -> Result<bool> {
         self.wait(KeyStore::is_rotation_unfinished).await
     }
@@ -75,12 +75,12 @@ impl InstallationKeys {
         self.wait(move |keys| keys.destroyed_at(scope)).await
     }
 
-    /// The key that signs the log over all heads, with the name of that log.
+    /// The key that signs the log over all heads, and the name of that log.
     pub(crate) async fn log(&self, now: Timestamp) -> Result<memoir_vault::log::LogKey> {
         self.wait(move |keys| keys.log(now)).await
     }
 
-    /// On a thread that may block: another process may hold the file.
+    /// Runs on a thread that may block: another process may lock the file.
     async fn wait<T: Send + 'static>(
         &self,
         work: impl FnOnce(&KeyStore) -> memoir_vault::Result<T> + Send + 'static,
@@ -88,7 +88,7 @@ impl InstallationKeys {
         let keys = self.0.clone();
         match tokio::task::spawn_blocking(move || work(&keys)).await {
             Ok(done) => Ok(done?),
-            // A panic in there is one of ours, and must not pass for a key store that fails.
+            // A panic in there is a fault of this program, and must not look like a failure of the key store.
             Err(panic) if panic.is_panic() => std::panic::resume_unwind(panic.into_panic()),
             Err(_) => Err(Error::Inconsistent(
                 "the key store was asked while the process was ending".to_owned(),

@@ -1,10 +1,10 @@
-//! Room in memory for the rows of agents: every load passes here, and waits while others fill the room.
+//! Room in memory for the rows of agents: every load acquires it, and waits while others fill it.
 //!
-//! A load is weighed before it is made, by what the rows of the agent came to when they were last read, and holds its
-//! room until its memories are dropped. Short loads have room of their own, which long ones cannot take. The long
-//! loads of one agent take at most half of the room, so that those of all others have the other half.
+//! A load is estimated before it is made, by the size of the agent's rows when they were last read, and holds its room
+//! until its memories are dropped. Short loads have room of their own, which long ones cannot take. The long loads of
+//! one agent take at most half of the room, so that all others have the other half.
 //!
-//! A task that holds room does not wait for more: two such tasks could wait for each other. It takes what is free.
+//! A task with room does not wait for more: two such tasks could block each other. It takes what is free.
 
 use std::{
     collections::HashMap,
@@ -35,18 +35,18 @@ const LONG_ROOM: usize = 64 << 20;
 const AGENT_ROOM: usize = LONG_ROOM / 2;
 /// How long a load waits for room.
 const WAIT: Duration = Duration::from_secs(20);
-/// Beside its text, what a memory takes as a row and as it is opened.
+/// The size of a memory beside its text, as a row and opened.
 const MEMORY_BYTES: u64 = 1_024;
-/// What a token of text takes: four characters, sealed and opened.
+/// The size of a token of text: four characters, sealed and opened.
 const TOKEN_BYTES: u64 = 8;
 /// Tokens of the longest memory.
 const LONGEST_TOKENS: u64 = memoir_domain::memory::CONTENT_LIMIT as u64 / 4;
-/// Agents of which the size is remembered at least.
+/// Agents whose size is remembered at least.
 const REMEMBERED: usize = 10_000;
 
-/// What is known of an agent.
+/// The state of an agent.
 struct KnownAgent {
-    /// What its rows came to when they were last read.
+    /// The counts of its rows when they were last read.
     counts: RowCounts,
     /// Its part of the room for long loads.
     room: Arc<Semaphore>,
@@ -69,7 +69,7 @@ pub(crate) struct LoadRoom {
     holders: Holders,
 }
 
-/// The tasks that hold room, and how many parts of it.
+/// The tasks with room, and how many parts of it.
 type Holders = Arc<Mutex<HashMap<task::Id, usize>>>;
 
 /// Room that a load holds. Dropping it releases the room.
@@ -118,7 +118,7 @@ impl Default for LoadRoom {
 }
 
 impl LoadRoom {
-    /// Notes what the rows of an agent come to.
+    /// Notes the counts of an agent's rows.
     pub(crate) fn note(&self, scope: AgentScope, counts: RowCounts) {
         let mut known = lock(&self.known);
         forget_idle(&mut known);
@@ -128,7 +128,7 @@ impl LoadRoom {
             .or_insert_with(|| KnownAgent::new(counts));
     }
 
-    /// What the rows of an agent came to when they were last read; `None` where this process has not read them.
+    /// The counts of an agent's rows when they were last read; `None` where this process has not read them.
     pub(crate) fn counts(&self, scope: AgentScope) -> Option<RowCounts> {
         lock(&self.known).get(&scope).map(|agent| agent.counts)
     }
@@ -159,8 +159,8 @@ impl LoadRoom {
         Ok(HeldRoom::new(permits, &self.holders))
     }
 
-    /// From which semaphores a load takes how many permits, in this order: the agent's part comes first, so that a
-    /// load that waits for its own agent holds nothing of what all share.
+    /// The semaphores and permits of a load, in this order: the agent's part comes first, so that a load that waits for
+    /// its own agent holds nothing of the shared room.
     fn parts(&self, scope: AgentScope, bytes: usize) -> Vec<(Arc<Semaphore>, u32)> {
         // The rooms are far smaller than `u32::MAX` units.
         let units = |most: usize| bytes.min(most).div_ceil(UNIT) as u32;
@@ -177,20 +177,20 @@ impl LoadRoom {
     }
 }
 
-/// Forgets agents that hold no room, where many are known.
+/// Forgets agents without room, where many are known.
 fn forget_idle(known: &mut HashMap<AgentScope, KnownAgent>) {
     if known.len() >= REMEMBERED {
         known.retain(|_, agent| Arc::strong_count(&agent.room) > 1);
     }
 }
 
-/// What panicked in the middle left whole entries behind.
+/// A panic in the middle leaves whole entries behind.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// About how many bytes the memories of `query` take, of an agent whose rows come to `counts`: as rows and as they are
-/// opened, for texts of one byte a character.
+/// The approximate bytes of the memories of `query`, of an agent with `counts` rows: as rows and opened, for texts of
+/// one byte a character.
 pub(crate) fn weight(counts: &RowCounts, query: &AgentQuery) -> usize {
     let RowCounts {
         core,
@@ -205,7 +205,7 @@ pub(crate) fn weight(counts: &RowCounts, query: &AgentQuery) -> usize {
         tokens: parts.iter().map(|part| part.tokens).sum(),
     };
     let active = sum(&all);
-    // Of what is discarded the sizes are not counted: as large as the others on average.
+    // The sizes of discarded memories are not counted: they are taken as average.
     let average = active
         .tokens
         .checked_div(active.count)
@@ -242,7 +242,7 @@ pub(crate) fn weight(counts: &RowCounts, query: &AgentQuery) -> usize {
     bytes(wanted)
 }
 
-/// About how many bytes so many memories take.
+/// The approximate bytes of so many memories.
 pub(crate) fn bytes(memories: CountAndTokens) -> usize {
     let bytes = memories.count * MEMORY_BYTES + memories.tokens * TOKEN_BYTES;
     usize::try_from(bytes).unwrap_or(usize::MAX)
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    /// What the calls of a task of its own come to.
+    /// Runs calls in a task of their own.
     async fn apart<T: Send + 'static>(
         work: impl Future<Output = T> + Send + 'static,
     ) -> task::JoinHandle<T> {
@@ -284,7 +284,7 @@ mod tests {
         let first = hold(&room, 2, AGENT_ROOM).await.await.unwrap();
         let waits = hold(&room, 2, AGENT_ROOM).await;
         assert!(!waits.is_finished());
-        // Others, and what is short, are not kept waiting by it.
+        // Other agents, and short loads, are not blocked by it.
         let other = hold(&room, 3, usize::MAX).await.await.unwrap();
         let short = hold(&room, 2, SHORT_LOAD).await.await.unwrap();
         drop(other);

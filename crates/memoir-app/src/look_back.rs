@@ -1,12 +1,12 @@
 //! One point of an agent's history, and what a rewind to it would do: counts, dates and codes, never text (SPEC 4.3,
 //! 5.1). Records are unsealed to find it; only their open parts are returned.
 //!
-//! The console's slider shows this. Its button sends along which record was the newest when it was shown, and uses
-//! `AgentHandle::as_seen`: it does what was shown, or nothing where a record was written since.
+//! The console's slider shows this. Its button sends the newest record of that time, and uses `AgentHandle::as_seen`:
+//! it does what was shown, or nothing where a record was written since.
 //!
-//! This reads summaries of the log ([`LogSummary`]), one for each [`SUMMARY_RECORDS`] records, and of the records
-//! themselves only the stretch that the point lies in and the last one. The first call for a log makes the missing
-//! summaries, and keeps them, sealed with the agent's key and bound to the hash of their last record. Rewinding reads
+//! This reads summaries of the log ([`LogSummary`]), one for each [`SUMMARY_RECORDS`] records. Of the records
+//! themselves it reads only the stretch of the point and the last one. The first call for a log makes the missing
+//! summaries and keeps them, sealed with the agent's key and bound to the hash of their last record. Rewinding reads
 //! the whole log and none of them. In memory are only the sum of the summaries, and those that may hold the point.
 //!
 //! A process does this for few agents at a time, and later callers wait.
@@ -31,7 +31,7 @@ use crate::{
 const PAGE: u32 = 64;
 
 /// Most points of [`LogHistory::mass`].
-// Half as many as the console draws across (`pages/time.rs`): every point is a pixel or two.
+// Half as many as the pixels that the console draws across (`pages/time.rs`): every point is a pixel or two.
 pub const MASS_POINTS: u64 = 500;
 
 /// One point of an agent's history.
@@ -41,11 +41,11 @@ pub struct LookBack {
     pub seq: u64,
     /// That record; `None` before the first.
     pub record: Option<RecordMark>,
-    /// What was counted of the memories then.
+    /// The counts of the memories then.
     pub then: Tally,
-    /// What is counted of them now.
+    /// The counts of the memories now.
     pub now: Tally,
-    /// What a rewind would do, were no session running.
+    /// The effect of a rewind, were no session running.
     pub foresight: RewindForecast,
     /// The running session, which conflicts.
     pub running: Option<SessionId>,
@@ -58,11 +58,11 @@ pub struct LookBack {
 pub struct RecordMark {
     /// When it was written.
     pub recorded_at: Timestamp,
-    /// What was done.
+    /// The action.
     pub action: Action,
     /// The actor.
     pub actor: Actor,
-    /// In which session.
+    /// Its session.
     pub session_id: Option<SessionId>,
     /// The memory that it is about.
     pub memory: Option<Number>,
@@ -92,7 +92,7 @@ pub struct MassAt {
     pub highest_core_tokens: u64,
 }
 
-/// The place of a session in the log. Records of others may lie in between.
+/// The place of a session in the log. Other records may lie in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionSpan {
     /// The session.
@@ -101,7 +101,7 @@ pub struct SessionSpan {
     pub started_at: Timestamp,
     /// Its state.
     pub state: State,
-    /// Whether it was a rehearsal, of which there is but one record.
+    /// Whether it was a rehearsal, which has only one record.
     pub rehearsal: bool,
     /// Whether it was undone.
     pub is_undone: bool,
@@ -112,8 +112,8 @@ pub struct SessionSpan {
 }
 
 impl AgentHandle {
-    /// One point of the agent's history, and what [`AgentHandle::rewind`] would do; `None` for the
-    /// newest. Content-blind.
+    /// One point of the agent's history, and the effect of [`AgentHandle::rewind`]; `None` for the newest.
+    /// Content-blind.
     ///
     /// # Errors
     /// The agent is erased; the store fails.
@@ -165,7 +165,7 @@ impl AgentHandle {
         .await?
     }
 
-    /// The sum of the summaries of the whole log, the last one of the remaining records; missing ones are made and
+    /// The sum of the summaries of the whole log, the last one of the remaining records. Missing ones are made and
     /// kept.
     async fn pasts(&self, loaded: &Loaded, point: Point) -> Result<HistoryWindow> {
         let mut pasts = self.kept_pasts(loaded, point).await?;
@@ -182,7 +182,7 @@ impl AgentHandle {
                 summary
             })
             .await?;
-            // The rest of the log grows with the next record: a summary of it would have to be made again.
+            // The rest of the log grows with the next record, so a summary of it would soon be outdated.
             if summary.is_full() {
                 let sealer = codec::Sealer {
                     key: loaded.base.key(),
@@ -198,7 +198,7 @@ impl AgentHandle {
         Ok(pasts)
     }
 
-    /// The sum of the summaries that are kept, from the first record on without a gap.
+    /// The sum of the stored summaries, from the first record on without a gap.
     async fn kept_pasts(&self, loaded: &Loaded, point: Point) -> Result<HistoryWindow> {
         let mut pasts = HistoryWindow::of(point);
         let mut newest: Option<SummaryRow> = None;
@@ -231,8 +231,8 @@ impl AgentHandle {
         };
         let seq = [newest.last_seq];
         let of = self.memoir.store.records_at(self.scope, &seq).await?;
-        // The last one is enough: shredding removes all summaries together, and a log that was rewritten from some
-        // record on has other hashes from there to its end.
+        // The last one is enough: shredding removes all summaries together, and rewriting a log changes all hashes from
+        // there to its end.
         if of.first().map(|row| row.hash) != Some(newest.hash) {
             return Err(Error::Inconsistent(format!(
                 "table `log_summaries`, up to record {}: that record has another hash, or is missing",
@@ -242,19 +242,19 @@ impl AgentHandle {
         Ok(pasts)
     }
 
-    /// Keeps summaries, unless text was shredded since they were made. Other records written meanwhile do not matter to
+    /// Stores summaries, unless text was shredded since they were made. Other records written meanwhile do not affect
     /// them.
     async fn keep_summaries(&self, loaded: &Loaded, rows: Vec<SummaryRow>) -> Result<()> {
         let shredded = loaded.agent.tally.shredded_count;
         again(|| async {
             let now = self.load(&AgentQuery::default()).await?;
-            // The count is in the agent's sealed row. Summaries of text that was shredded since are dropped, and made anew
-            // by the next call.
+            // The count is in the agent's sealed row. Summaries of text that was shredded since are dropped, and the
+            // next call makes new ones.
             if now.agent.tally.shredded_count != shredded {
                 return Ok(());
             }
             // A loaded agent always has a version. The store keeps the summaries only while the agent is still of this
-            // version, so none is kept of text that is shredded from here on.
+            // version, so none outlasts a later shredding.
             let version = now.base.version().unwrap_or_default();
             let keeping = self
                 .memoir
@@ -292,7 +292,7 @@ impl AgentHandle {
         // The agent's row holds the hash of the last record only, so only the end of the log can be compared with it.
         let ends = end < loaded.agent.next_seq || hash == loaded.base.head();
         if !is_whole || !ends {
-            // Names which, and whether a record was written meanwhile.
+            // Names the gap, and detects a concurrent write.
             self.log_from(first, loaded).await?;
             return Err(CONFLICT);
         }
@@ -304,8 +304,8 @@ impl AgentHandle {
         Ok((opened.await??, hash))
     }
 
-    /// What was written of the stretch that the point lies in by then, the place of the last record of it, and
-    /// that record; of nothing, 0 and `None` before the first.
+    /// The part of the point's stretch that was written by then, the place of its last record, and that record; 0 and
+    /// `None` before the first.
     async fn then(
         &self,
         loaded: &Loaded,
@@ -330,15 +330,15 @@ impl AgentHandle {
     }
 }
 
-/// A log, read once: as it is now, and as it was before the stretch that a point lies in.
+/// A log, read once: its current state, and its state before the stretch of a point.
 struct HistoryWindow {
     point: Point,
     /// The whole log, as far as it was read.
     past: LogPast,
     /// The log before the first of `since`.
     before: LogPast,
-    /// The stretch that the point lies in as far as is known, and those after it, one of which may turn out to be
-    /// it: times can run backwards. Before the first that may hold it, none.
+    /// The stretch of the point as far as known, and later ones that may turn out to be it: times can run backwards.
+    /// Empty before the first that may hold it.
     since: Vec<LogSummary>,
     /// Whether the first of `since` may hold the point.
     is_found: bool,
@@ -363,19 +363,19 @@ impl HistoryWindow {
             Point::Time(time) => summary.begins_by(time),
         };
         if holds {
-            // The last one that may hold it is the one that does.
+            // The last one that may hold it does.
             for passed in self.since.drain(..) {
                 self.before.add(&passed);
             }
             self.is_found = true;
         }
-        // No later stretch holds a place that is behind.
+        // No later stretch holds an earlier place.
         if holds || matches!(self.point, Point::Time(_)) {
             self.since.push(summary);
         }
     }
 
-    /// The stretch that the point lies in; `None` before the first record.
+    /// The stretch of the point; `None` before the first record.
     fn stretch(&self) -> Option<&LogSummary> {
         self.since.first().filter(|_| self.is_found)
     }
@@ -391,7 +391,7 @@ fn mark(record: &Record) -> RecordMark {
     }
 }
 
-/// The core size along the log: after every record, or where there are many, after as many stretches of them.
+/// The core size along the log: after every record, or after as many stretches of them.
 fn core_sizes(masses: &[(u64, u64)], newest_seq: u64) -> Vec<MassAt> {
     let mut points = vec![MassAt {
         seq: 0,
@@ -421,7 +421,7 @@ fn core_sizes(masses: &[(u64, u64)], newest_seq: u64) -> Vec<MassAt> {
     points
 }
 
-/// Where the sessions lie in the log, the newest first.
+/// The places of the sessions in the log, the newest first.
 fn spans(past: &LogPast, sessions: &[Session]) -> Vec<SessionSpan> {
     let mut spans: Vec<SessionSpan> = sessions
         .iter()

@@ -26,7 +26,7 @@ use crate::{
     shown::schemas, spans,
 };
 
-/// A memory as it is given from outside, unchecked.
+/// A memory from outside, unchecked.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryInput {
     /// Its text.
@@ -35,7 +35,7 @@ pub struct MemoryInput {
     pub kind: Option<Kind>,
     /// Its tags.
     pub tags: Vec<PrivateText>,
-    /// Where it came from.
+    /// A free-text reference.
     pub source: Option<PrivateText>,
     /// A weaker origin than that of the interface by which it is saved; `None` means that one.
     pub origin: Option<Origin>,
@@ -51,7 +51,7 @@ impl MemoryInput {
     /// Checks it against the limits, at `now`.
     ///
     /// # Errors
-    /// Names the field at fault, the limit and the size given.
+    /// Names the field at fault, the limit and the given size.
     pub fn check(&self, saved_by: SavedBy, now: Timestamp) -> Result<Saving, Invalid> {
         let source = self.source.as_ref();
         let kind = self.kind.unwrap_or(Kind::Core);
@@ -90,7 +90,7 @@ pub struct NotReplaced {
     /// The number that was named.
     #[schema(value_type = u64)]
     pub number: Number,
-    /// Why it stays where it is.
+    /// Why it was not replaced.
     #[schema(value_type = schemas::NotReplacedReason)]
     pub reason: memoir_domain::replace::NotReplaced,
 }
@@ -122,12 +122,12 @@ pub struct Saved {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<u64>>)]
     pub replaced: Option<Vec<Number>>,
-    /// Those that stay where they are, with the reason, where `replaces` was given.
+    /// Those that were not replaced, with the reason, where `replaces` was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_replaced: Option<Vec<NotReplaced>>,
 }
 
-/// What is done with one memory outside of sessions.
+/// Acts on one memory outside of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handling {
     /// It is discarded, and can be restored. Repeating it is no error.
@@ -142,7 +142,7 @@ pub enum Handling {
     Promote,
 }
 
-/// A text that is saved is in memory about so many times: as it was given, checked, sealed as a row and as a record.
+/// A saved text is in memory about so many times: as given, checked, sealed as a row and as a record.
 const SAVED_TIMES: usize = 5;
 
 impl AgentHandle {
@@ -157,7 +157,7 @@ impl AgentHandle {
 
     async fn save_all(&self, inputs: &[MemoryInput], actor: &Actor) -> Result<Vec<Saved>> {
         let now = self.memoir.now();
-        // All are checked before the agent is loaded: what breaks a limit costs the store nothing.
+        // All are checked before the agent is loaded: an invalid input costs the store nothing.
         let savings = inputs
             .iter()
             .map(|input| input.check(SavedBy::of(actor.kind), now))
@@ -242,7 +242,7 @@ impl AgentHandle {
         Ok((Some(decision.clone()), (decision.agent, answers)))
     }
 
-    /// For each memory to save, an active one that has its text.
+    /// For each memory to save, an active one with its text.
     async fn same_as(&self, loaded: &Loaded, savings: &[Saving]) -> Result<Vec<Option<SameAs>>> {
         let same_texts = &self.memoir.same_texts;
         let version = loaded.base.version().unwrap_or_default();
@@ -283,8 +283,8 @@ impl AgentHandle {
         Ok(found)
     }
 
-    /// Memories that `actor` saved in an earlier attempt of the same request, as they are now. Whether they had the
-    /// text of others then, and what they replaced, is not known any more.
+    /// Memories that `actor` saved in an earlier attempt of the same request, as they are now. Their former duplicates
+    /// and replacements are unknown.
     ///
     /// # Errors
     /// As for [`AgentHandle::answered`].
@@ -302,11 +302,10 @@ impl AgentHandle {
         Ok(saved.collect())
     }
 
-    /// Memories as they are now, as the response to a change shows them to the actor who made it: to an administrator
-    /// without text.
+    /// Memories as they are now, as the response to a change shows them to its actor: to an administrator without text.
     ///
     /// # Errors
-    /// There is none of one of the numbers; the store fails.
+    /// One of the numbers does not exist; the store fails.
     pub async fn answered(&self, numbers: &[Number], actor: &Actor) -> Result<Vec<ShownMemory>> {
         let query = memory_query(Selection::Numbers(numbers.to_vec()));
         let found = self.load(&query).await?.memories;
@@ -319,7 +318,7 @@ impl AgentHandle {
         shown.collect()
     }
 
-    /// Acts on one memory. The result is the memory as it is then.
+    /// Acts on one memory. Returns the memory after it.
     ///
     /// # Errors
     /// There is none of that number; [`Error::Changed`]. To discard: it is constitutional. To
@@ -354,7 +353,7 @@ impl AgentHandle {
                 .and_then(|decision| decision.changes.first())
                 .map_or_else(|| memory.clone(), |change| change.after());
             let mut links = self.links_of(std::iter::once(&after)).await?;
-            // As they are once the decision is written.
+            // Their state after the decision is written.
             for change in decision.iter().flat_map(|decision| &decision.changes) {
                 links.follow(&change.after());
             }
@@ -363,7 +362,7 @@ impl AgentHandle {
         .await
     }
 
-    /// The summary that loses its last source where the memory leaves the place under it (SPEC 2.4).
+    /// The summary that loses its last source when the memory is moved from under it (SPEC 2.4).
     pub(crate) async fn bare_summary(&self, memory: &Memory) -> Result<Option<Memory>> {
         let Some(under) = memory.under().filter(|_| memory.is_active_archival()) else {
             return Ok(None);
@@ -372,7 +371,7 @@ impl AgentHandle {
         Ok(family.summary_left_bare(memory).cloned())
     }
 
-    /// Whether [`AgentHandle::edit`] would take another text of that memory now.
+    /// Whether [`AgentHandle::edit`] would accept another text of that memory now.
     ///
     /// # Errors
     /// As for it.
@@ -388,9 +387,8 @@ impl AgentHandle {
         .await
     }
 
-    /// Edits one core memory, where it still has the text that was `seen`: a new original that replaces it
-    /// (SPEC 3.12). The result is the new memory; `None` where the text is the same. For the owner of an open
-    /// installation, outside of sessions.
+    /// Edits one core memory, if its text is still `seen`: a new original that replaces it (SPEC 3.12). Returns the new
+    /// memory; `None` where the text is the same. For the owner of an open installation, outside of sessions.
     ///
     /// # Errors
     /// There is none of that number; it is no core memory, constitutional, or discarded; a session is running; the
@@ -408,7 +406,7 @@ impl AgentHandle {
         self.decide_reading(&query, |loaded, now| async move {
             let memory = loaded.memories.first().cloned();
             let memory = memory.ok_or(Error::NoMemory(number))?;
-            // By the text and not by the version: others may have changed anything else of the agent meanwhile.
+            // By the text and not by the version: other parts of the agent may have changed meanwhile.
             if memory.content != *seen {
                 return Err(Error::Changed);
             }
@@ -442,7 +440,7 @@ struct SavedOne {
     replacements: Replacements,
 }
 
-/// The active memory that has the text of one to save.
+/// The active memory with the text of one to save.
 #[derive(Clone, Copy)]
 enum SameAs {
     /// A memory of that number.

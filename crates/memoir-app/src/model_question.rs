@@ -1,5 +1,5 @@
-//! Asking a model outside of a session: again where the provider fails, as a session does (SPEC 3.16). Where the answer
-//! is to be JSON, with the provider's schema where it has such a thing, and once more where it cannot be read.
+//! Asking a model outside of a session, with the retries of a session (SPEC 3.16). For a JSON response it uses the
+//! provider's schema where available, and asks once more after an unreadable response.
 
 use std::{pin::Pin, time::Duration};
 
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::{Memoir, SessionLimits, settings::MORE_ROOM};
 
-/// What a model is asked for a JSON object.
+/// A request to a model for a JSON object.
 pub(crate) struct ModelQuestion {
     pub(crate) prompt: Prompt,
     pub(crate) schema: AnswerSchema,
@@ -18,27 +18,27 @@ pub(crate) struct ModelQuestion {
 /// Completes when the caller has to stop. It is not polled again after that.
 pub(crate) type Stop<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-/// Why a model has said nothing; in no words of the agent's.
+/// Why a model gave no response; without the agent's text.
 #[derive(Debug)]
 pub(crate) enum ModelFailure {
-    /// The provider refuses what it is asked, and would refuse it again.
+    /// The provider refuses the request, and would refuse it again.
     Refused(String),
-    /// The provider failed for good, or the time is over.
+    /// The provider failed permanently, or the time is over.
     Failed(String),
 }
 
-/// Why there is no answer that can be used.
+/// Why there is no usable response.
 #[derive(Debug)]
 pub(crate) enum NotAnswered {
-    /// What was said cannot be used, not even after it was asked for once more.
+    /// The response was unusable, twice.
     Unreadable(Unreadable),
-    /// The model has said nothing.
+    /// The model did not respond.
     Model(ModelFailure),
     /// The caller has to stop.
     Stopped,
 }
 
-/// What one model is asked, and until when.
+/// A request to one model, with a deadline.
 pub(crate) struct ModelCall<'a> {
     model: &'a dyn Model,
     limits: SessionLimits,
@@ -48,7 +48,7 @@ pub(crate) struct ModelCall<'a> {
 }
 
 impl<'a> ModelCall<'a> {
-    /// Within `time` and the time of a session, whichever is shorter.
+    /// Within `time` or the time of a session, whichever is shorter.
     pub(crate) fn new(
         model: &'a dyn Model,
         prompt: Prompt,
@@ -71,13 +71,13 @@ impl<'a> ModelCall<'a> {
         }
     }
 
-    /// For the next answer, after one that was cut off.
+    /// For the next response, after one that was cut off.
     pub(crate) fn give_more_room(&mut self) {
         let room = &mut self.request.max_output_tokens;
         *room = room.saturating_mul(MORE_ROOM);
     }
 
-    /// One answer, after as many attempts and waits as a session's calls get (SPEC 3.16).
+    /// One response, after as many attempts and waits as a session's calls get (SPEC 3.16).
     pub(crate) async fn answer(&mut self) -> Result<Reply, ModelFailure> {
         let mut failures = 0;
         loop {
@@ -91,8 +91,8 @@ impl<'a> ModelCall<'a> {
                     ));
                 }
             };
-            // The same question without a schema is another question, so this counts as no attempt. `take` makes sure
-            // that it happens once at most.
+            // The same question without a schema is another question, so this counts as no attempt. `take` ensures that
+            // it happens once at most.
             if is_about_schema(&error) && self.request.answer_schema.take().is_some() {
                 continue;
             }
@@ -100,7 +100,7 @@ impl<'a> ModelCall<'a> {
             if error.is_about_request() {
                 return Err(ModelFailure::Refused(error.to_string()));
             }
-            // A wait beyond the deadline would end as "took too long", and hide what the provider said.
+            // A wait beyond the deadline would end as "took too long", and hide the provider's error.
             let wait = self.limits.wait_after(failures, &error);
             match wait.filter(|wait| Instant::now() + *wait < self.deadline) {
                 Some(wait) => tokio::time::sleep(wait).await,
@@ -111,7 +111,7 @@ impl<'a> ModelCall<'a> {
 }
 
 impl Memoir {
-    /// Asks, and reads the answer with `read`; until `stop`.
+    /// Asks, and parses the response with `read`; until `stop`.
     pub(crate) async fn question<T>(
         &self,
         model: &dyn Model,
@@ -141,8 +141,8 @@ async fn ask_twice<T>(
         Err(unreadable) => unreadable,
     };
     let messages = &mut call.request.messages;
-    // An answer that was cut off is not sent back to the model. Neither is an empty one, since some providers refuse
-    // empty messages.
+    // A cut-off response is not sent back to the model. Neither is an empty one, since some providers refuse empty
+    // messages.
     let is_cut = reply.finish == Finish::Length;
     if !is_cut && !reply.text.expose().trim().is_empty() {
         messages.push(ModelMessage::Assistant(reply.message));
@@ -165,7 +165,7 @@ impl From<ModelFailure> for NotAnswered {
     }
 }
 
-/// Whether it may be the schema that the provider does not know.
+/// Whether the error may mean that the provider does not support the schema.
 fn is_about_schema(error: &ModelError) -> bool {
     matches!(
         error,

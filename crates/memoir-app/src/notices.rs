@@ -1,8 +1,8 @@
-//! Notifying webhooks that sessions ended: which ends are due to which receiver, when another attempt is made, and
-//! when it fails permanently. Nothing here holds an agent's text, and nothing is sent from here.
+//! Notifying webhooks of ended sessions: which ends are due to which receiver, when to retry, and when delivery fails
+//! permanently. Nothing here holds an agent's text, and nothing is sent from here.
 //!
-//! Ends are entered for every registered webhook in the transaction that ends the session; services lease what is due
-//! for a minute at a time and send it. The store knows a webhook by a digest only.
+//! Ends are entered for every registered webhook in the transaction that ends the session. Services lease due ones for
+//! a minute and send them. The store knows a webhook by a digest only.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -21,11 +21,11 @@ const FIRST_WAIT: Duration = Duration::from_secs(10);
 const ATTEMPTS: u32 = 14;
 /// No wait, and none that a receiver requests, is longer.
 const LONGEST_WAIT: Duration = Duration::from_secs(12 * 3_600);
-/// After so many days in which no service registered a receiver, it is removed.
+/// A receiver is removed after so many days without a registration by a service.
 const FORGOTTEN_AFTER_DAYS: i64 = 30;
 
-/// That a session ended, for a receiver outside: as an administrator of its account sees it, with the counts `archived`
-/// and `summaries`.
+/// The end of a session, for a receiver outside: as an administrator of its account reads it, with the counts
+/// `archived` and `summaries`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndNotice {
     /// The tenant.
@@ -40,7 +40,7 @@ pub struct EndNotice {
 }
 
 impl EndNotice {
-    /// Which attempt it is, from 1.
+    /// The number of the attempt, from 1.
     pub fn attempt(&self) -> u32 {
         self.delivery.attempt
     }
@@ -49,7 +49,7 @@ impl EndNotice {
 /// The outcome for a notice that was not delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
-    /// Another attempt is made then.
+    /// The time of the next attempt.
     At(Timestamp),
     /// That was the last one.
     GivenUp,
@@ -58,8 +58,8 @@ pub enum Retry {
 }
 
 impl Memoir {
-    /// Registers receivers: from now on, every end of a session is due to each of them. With `anew`, those that were
-    /// closed are notified again. To be repeated while they are configured, at least every few days.
+    /// Registers receivers: from now on, every end of a session is due to each of them. With `anew`, closed ones are
+    /// notified again. Callers repeat it while they are configured, at least every few days.
     ///
     /// # Errors
     /// The store fails.
@@ -72,8 +72,8 @@ impl Memoir {
             .await?)
     }
 
-    /// Leases what is due to a receiver, at most so many notices. Ends of other accounts than `accounts` (names; `None`
-    /// for all) are dropped.
+    /// Leases the due notices of a receiver, at most so many. Ends of other accounts than `accounts` (names; `None` for
+    /// all) are dropped.
     ///
     /// # Errors
     /// The store fails.
@@ -86,7 +86,7 @@ impl Memoir {
         let now = self.now();
         let times = (
             now.plus_seconds(CLAIM_SECONDS),
-            // No wait reaches so far: what is due later was noted by a clock that has been set back since.
+            // No wait is so long: a later due time was noted by a clock that has been set back since.
             now.plus(2 * LONGEST_WAIT),
         );
         let visible = now.plus_seconds(-NOTICE_DELAY_SECONDS);
@@ -201,7 +201,7 @@ impl Memoir {
 }
 
 fn is_wanted(notice: &EndNotice, accounts: Option<&[String]>) -> bool {
-    // Names are folded here as they are when accounts are looked up, so that the settings may write them in any case.
+    // Names are folded here as for looking up accounts, so that the settings may write them in any case.
     let own = agent::fold_name(&notice.account_name);
     accounts.is_none_or(|names| {
         names

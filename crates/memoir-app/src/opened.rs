@@ -1,4 +1,4 @@
-//! Memories that this process has opened, kept so that a row is opened once (SPEC 5.3).
+//! A cache of opened memories, so that each row is opened once (SPEC 5.3).
 //!
 //! Nothing is returned from here alone: every read of a memory reads its row from the store. A cached memory replaces
 //! opening it only where the row equals the opened one in every byte and column. A changed row is opened, or refused,
@@ -23,16 +23,16 @@ use memoir_vault::AgentKey;
 
 use crate::{Result, codec, load_room::HeldRoom, parallel, sessions::BoundedCache};
 
-/// Most that all kept memories take, in bytes: about 1 KB a memory of two sentences.
-// Words in the open for as long as they are used: enough for some dozens of agents with a thousand
-// memories each, and a bound to what a picture of the process's memory gives away.
+/// Most bytes of all kept memories: about 1 KB for a memory of two sentences.
+// Plain text for as long as it is used: enough for some dozens of agents with a thousand memories each, and a limit to
+// what a dump of the process's memory reveals.
 const OPENED_BYTES: usize = 32 << 20;
 
 /// Memories as they were read, shared by several readers: their text is in memory once, and is wiped when the last of
 /// these is dropped.
 pub(crate) struct MemoryList {
     memories: Vec<SharedMemory>,
-    /// What they take of the room for loads.
+    /// Their share of the room for loads.
     _room: Option<HeldRoom>,
 }
 
@@ -40,11 +40,11 @@ pub(crate) struct MemoryList {
 struct OpenedMemory {
     row: MemoryRow,
     memory: SharedMemory,
-    /// What both take, as long as they are kept.
+    /// The bytes of both, while they are kept.
     bytes: usize,
 }
 
-/// Up to so many bytes are wiped in passing: starting a thread takes as long.
+/// Up to so many bytes are wiped directly: starting a thread takes as long.
 const WIPED_AT_ONCE: usize = 64 << 10;
 
 impl OpenedMemory {
@@ -67,7 +67,7 @@ impl MemoryList {
         }
     }
 
-    /// In the order in which they were asked for.
+    /// In the requested order.
     pub(crate) fn iter(&self) -> MemoryIter<'_> {
         self.memories.iter().map(|memory| memory)
     }
@@ -86,7 +86,7 @@ impl MemoryList {
         self.iter().next()
     }
 
-    /// Leaves out those of which this is not so.
+    /// Removes those that do not match.
     pub(crate) fn retain(&mut self, is_kept: impl Fn(&Memory) -> bool) {
         self.memories.retain(|memory| is_kept(memory));
     }
@@ -104,7 +104,7 @@ impl<'a> IntoIterator for &'a MemoryList {
     }
 }
 
-/// What is kept of one agent.
+/// The cached memories of one agent.
 #[derive(Default)]
 struct OfAgent {
     /// The version of the agent as this process last read or wrote it.
@@ -121,7 +121,7 @@ impl OfAgent {
         }
     }
 
-    /// Keeps these memories.
+    /// Keeps only these memories.
     fn keep_only(&mut self, numbers: &HashSet<Number>) {
         self.memories.retain(|number, _| numbers.contains(number));
         self.bytes = self.memories.values().map(|kept| kept.bytes).sum();
@@ -133,7 +133,7 @@ impl OfAgent {
         }
     }
 
-    /// What would take all of the room alone begins anew.
+    /// A cache that alone would take all of the room is emptied.
     fn keep_within_bounds(&mut self) {
         if self.bytes > OPENED_BYTES {
             self.keep_only(&HashSet::new());
@@ -143,7 +143,7 @@ impl OfAgent {
 
 type SharedMemories = Arc<RwLock<OfAgent>>;
 
-/// What is kept of all agents.
+/// The cached memories of all agents.
 pub(crate) struct OpenedMemories(Mutex<BoundedCache<AgentScope, SharedMemories>>);
 
 impl Default for OpenedMemories {
@@ -153,10 +153,10 @@ impl Default for OpenedMemories {
 }
 
 impl OpenedMemories {
-    /// The memories of these rows, in their order, which were read where the agent was at `version`. They hold `room`.
+    /// Opens the memories of these rows, in their order, read at the agent's `version`. They hold `room`.
     ///
     /// # Errors
-    /// A row is not as it was written.
+    /// Memoir did not write one of the rows.
     pub(crate) fn open(
         &self,
         key: &AgentKey,
@@ -170,7 +170,7 @@ impl OpenedMemories {
         };
         let bytes: usize = rows.iter().map(|row| row.body.0.len()).sum();
         let scope = key.scope();
-        // What would push most others out is opened each time.
+        // Memories that would evict most others are opened each time.
         let is_kept = !rows.is_empty() && bytes <= OPENED_BYTES / 4;
         let Some(shared) = is_kept.then(|| self.of(scope)).flatten() else {
             let open = |row| Ok(codec::memory(key, &row)?.into_shared());
@@ -193,16 +193,15 @@ impl OpenedMemories {
         if own.version != version {
             let same = opened.iter().flatten();
             let same = same.filter(|(_, new)| new.is_none());
-            // Under the lock that writes: between the two locks another look of this process may
-            // have put memories of a later version here, and a few of those are opened once more,
-            // which is all.
+            // Under the write lock: between the two locks another read of this process may have put memories of a later
+            // version here, a few of which are then merely opened again.
             own.keep_only(&same.map(|(memory, _)| memory.number).collect());
             own.version = version;
         }
         let mut memories = Vec::with_capacity(opened.len());
         let new = opened.iter().flatten().filter(|(_, new)| new.is_some());
         own.memories.reserve(new.count());
-        // To its end also where a row cannot be opened: the others are kept all the same.
+        // To its end also where a row cannot be opened: the others are kept.
         let mut failed = None;
         for memory in opened {
             match memory {
@@ -230,14 +229,14 @@ impl OpenedMemories {
         let _ = self.of(scope);
     }
 
-    /// Follows a commit of this process, made on one version of the agent: `changed` are opened anew.
+    /// Follows a commit of this process, made on one version of the agent: `changed` will be opened again.
     pub(crate) fn follow(&self, scope: AgentScope, from: Option<u64>, to: u64, changed: &[Number]) {
         let Some(shared) = self.lock().get(scope) else {
             return;
         };
         let mut own = write(&shared);
         for number in changed {
-            // Not replaced by what was written: that has a row of its own only once it is read.
+            // Not replaced by the new state: that gets its row only when it is read.
             own.take(*number);
         }
         // After a missed version, the next read of the rows finds out what changed.
@@ -246,7 +245,7 @@ impl OpenedMemories {
         }
     }
 
-    /// Wipes what is kept of the agent.
+    /// Wipes the cached memories of the agent.
     pub(crate) fn forget(&self, scope: AgentScope) {
         let gone = self.lock().take(scope);
         // Outside of the lock, and before returning: callers may rely on removed text being wiped.
@@ -259,13 +258,13 @@ impl OpenedMemories {
         let mut kept = self.lock();
         let known = kept.get(scope);
         if known.is_none() {
-            // What weighs nothing makes nothing give way.
+            // An empty entry evicts nothing.
             drop(kept.put(scope, 0, SharedMemories::default()));
         }
         known
     }
 
-    /// Notes how much is kept of the agent now; nothing where it was forgotten meanwhile.
+    /// Updates the size of the agent's cache; nothing where it was forgotten meanwhile.
     fn weigh(&self, scope: AgentScope, shared: SharedMemories, bytes: usize) {
         let mut kept = self.lock();
         let known = kept.get(scope);
@@ -325,7 +324,7 @@ mod tests {
         codec::memory_row(&codec::Sealer { key, random }, version, memory).unwrap()
     }
 
-    /// The numbers of what is kept of the agent, and how much it is.
+    /// The numbers of the agent's cached memories, and their size.
     fn kept(opened: &OpenedMemories, key: &AgentKey) -> (BTreeSet<u64>, usize) {
         let shared = opened.lock().get(key.scope()).unwrap_or_default();
         let own = write(&shared);
@@ -371,7 +370,7 @@ mod tests {
         for row in changed {
             assert!(opened.open(&key, 5, vec![row], None).is_err());
         }
-        // The same words, sealed anew, and others of the same number.
+        // The same text, sealed anew, and another one of the same number.
         let again = row(&key, 1, 6, "She swims.");
         let both = open(&[again, rows().remove(1)]);
         assert_eq!(both, ["She swims.", "He sings."]);
@@ -399,7 +398,7 @@ mod tests {
         // A commit of another process, of unknown contents.
         opened.open(&key, 7, rows[..1].to_vec(), None).unwrap();
         assert_eq!(kept(&opened, &key).0, BTreeSet::from([1]));
-        // One of this process on a version that was not looked at.
+        // A commit of this process on a version that was not read.
         opened.follow(key.scope(), Some(8), 9, &[Number(3)]);
         opened.open(&key, 9, rows[1..2].to_vec(), None).unwrap();
         assert_eq!(kept(&opened, &key).0, BTreeSet::from([2]));

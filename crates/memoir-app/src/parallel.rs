@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{Error, Result};
 
-/// Large work of which a process does little at a time, and for each agent one piece: others wait, and the many calls
+/// Large work of which a process does little in parallel, and one piece for each agent. Others wait, and the many calls
 /// of one agent are one in the queue of all.
 #[derive(Debug, Clone)]
 pub(crate) struct ConcurrencyLimit {
@@ -26,7 +26,7 @@ pub(crate) struct Turn {
 }
 
 impl ConcurrencyLimit {
-    /// So many pieces at a time.
+    /// Allows so many pieces in parallel.
     pub(crate) fn new(at_once: usize) -> Self {
         Self {
             all: Arc::new(Semaphore::new(at_once)),
@@ -61,7 +61,7 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
 ) -> Result<T> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => Ok(done),
-        // A panic is one of ours and must be told as one, whichever thread it came up on.
+        // A panic is a fault of this program and must be reported as one, whichever thread it occurred on.
         Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
         // The task was cancelled, which happens only while the process ends.
         Err(_) => Err(Error::Contended),

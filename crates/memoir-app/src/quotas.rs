@@ -1,9 +1,9 @@
-//! Quotas: how much one agent, and one account, takes of an installation.
+//! Quotas: the limits of one agent, and of one account, in an installation.
 //!
 //! One table holds every quota, [`Quotas::check`] is the one check, and a new quota is a line of the table and a call
-//! of the check. What is used comes from what is stored anyway: counts of the agent, sizes of the records of its log,
-//! sessions by their start. A process remembers what it read of these for [`REMEMBERED_SECONDS`] and adds what it
-//! writes itself meanwhile; what other processes write counts once it is read anew.
+//! of the check. Usage is computed from stored data: counts of the agent, sizes of the records of its log, sessions by
+//! their start. A process caches it for [`REMEMBERED_SECONDS`] and adds its own writes; those of other processes count
+//! after the next read.
 //!
 //! Quotas count by agent and by account, never by token, and hold for every interface.
 
@@ -24,20 +24,20 @@ use memoir_store::{Commit, RecordFilter, StoredUsage};
 
 use crate::{AgentHandle, Error, Memoir, Result, codec};
 
-/// For how long what was read of an account's or an agent's use is remembered.
+/// How long the usage of an account or an agent is cached.
 const REMEMBERED_SECONDS: i64 = 600;
-/// Most agents and accounts of which the use is remembered.
+/// Most agents and accounts whose usage is cached.
 const REMEMBERED: usize = 10_000;
-/// The time that quotas by day look back over.
+/// The window of daily quotas.
 const DAY_SECONDS: i64 = 24 * 60 * 60;
-/// After how many seconds a client may try again where a quota by day is used up.
-// The time looks back over a day: something becomes free all the time.
+/// After how many seconds a client may retry after a daily quota is used up.
+// The window slides over a day: something becomes free all the time.
 const RETRY_SECONDS: u32 = 3_600;
 /// From which share of a quota on `memoir doctor` warns, in percent.
 pub(crate) const NEAR_PERCENT: u64 = 80;
 /// Sessions and records that are read per query to count the calls of a model.
 const PAGE: u32 = 200;
-/// For how long an agent is not asked again for a session that a caller requests, after it has refused one (SPEC 3.3).
+/// How long an agent is not asked again for a requested session after a refusal (SPEC 3.3).
 const REFUSED_SECONDS: i64 = 24 * 60 * 60;
 
 macro_rules! quotas {
@@ -62,12 +62,12 @@ macro_rules! quotas {
                 match self { $(Self::$quota => $default),* }
             }
 
-            /// The code with which it is refused.
+            /// The error code.
             pub fn code(self) -> &'static str {
                 match self { $(Self::$quota => $code),* }
             }
 
-            /// What it counts, for messages.
+            /// The counted unit, for messages.
             pub fn what(self) -> &'static str {
                 match self { $(Self::$quota => $what),* }
             }
@@ -128,11 +128,11 @@ impl Default for Quotas {
 /// A quota that is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuotaReached {
-    /// Which.
+    /// The quota.
     pub quota: Quota,
-    /// How much is used.
+    /// The usage.
     pub used: u64,
-    /// How much was requested besides.
+    /// The additional request.
     pub more: u64,
     /// The limit.
     pub limit: u64,
@@ -192,7 +192,7 @@ struct RememberedUsage {
     read_at: Timestamp,
 }
 
-/// What this process remembers of the use of agents and accounts.
+/// This process's cache of the usage of agents and accounts.
 #[derive(Default)]
 pub(crate) struct Usages(Mutex<HashMap<Whose, RememberedUsage>>);
 
@@ -205,7 +205,7 @@ impl Usages {
         let all = self.lock();
         let remembered = all.get(&whose)?;
         let age = now.microseconds() - remembered.read_at.microseconds();
-        // A clock that was put back makes it as good as unknown.
+        // A clock that was set back makes it unknown.
         (0..REMEMBERED_SECONDS * 1_000_000)
             .contains(&age)
             .then_some(remembered.usage)
@@ -220,7 +220,7 @@ impl Usages {
         all.insert(whose, RememberedUsage { usage, read_at });
     }
 
-    /// Counts what this process has written of an agent.
+    /// Counts this process's writes for an agent.
     pub(crate) fn add(&self, scope: AgentScope, written: StoredUsage) {
         let mut all = self.lock();
         for whose in [(scope.account, Some(scope.agent)), (scope.account, None)] {
@@ -231,7 +231,7 @@ impl Usages {
     }
 }
 
-/// What an agent's model was used for in the last day.
+/// The usage of an agent's model in the last day.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ModelUse {
     sessions: u64,
@@ -243,7 +243,7 @@ pub(crate) struct ModelUse {
 }
 
 impl Memoir {
-    /// What an account or an agent uses.
+    /// The usage of an account or an agent.
     ///
     /// # Errors
     /// The store fails.
@@ -258,7 +258,7 @@ impl Memoir {
         Ok(usage)
     }
 
-    /// How much of each quota that is stored is used by an account.
+    /// The usage of each stored quota by an account.
     ///
     /// # Errors
     /// The store fails.
@@ -272,13 +272,13 @@ impl Memoir {
     }
 }
 
-/// How many memories a decision makes.
+/// The number of memories that a decision makes.
 pub(crate) fn new_memories(decision: &Decision) -> u64 {
     let changes = decision.changes.iter();
     changes.filter(|change| change.before().is_none()).count() as u64
 }
 
-/// What a commit adds to what is used, with so many new memories.
+/// The usage that a commit adds, with so many new memories.
 pub(crate) fn written(memories: u64, commit: &Commit) -> StoredUsage {
     let records = commit.records.iter();
     let own = records.filter(|record| record.actor_kind == ActorKind::Agent);
@@ -303,8 +303,8 @@ fn characters_of(agent: &Agent) -> u64 {
 }
 
 impl AgentHandle {
-    /// Makes sure that so many more memories of so many bytes stay within the quotas, and where the agent itself writes
-    /// them, within those by day.
+    /// Makes sure that so many more memories of so many bytes stay within the quotas; where the agent itself writes
+    /// them, within its daily ones too.
     ///
     /// # Errors
     /// [`Error::Quota`]; the store fails.
@@ -329,7 +329,7 @@ impl AgentHandle {
     }
 
     /// Makes sure that the agent itself may write so many more bytes to its log today. It reads no row of the agent, so
-    /// that it can be called before anything else is read.
+    /// it can be called before any other read.
     ///
     /// # Errors
     /// [`Error::Quota`]; the store fails.
@@ -352,11 +352,11 @@ impl AgentHandle {
         quotas.check(Quota::AgentSessionsADay, used.sessions, 1)?;
         let account = self.memoir.usage_of((self.scope.account, None)).await?;
         quotas.check(Quota::AccountSessionsADay, account.driven_sessions, 1)?;
-        // The schedule waits for its next slot by itself, which may come earlier.
+        // The schedule waits for its own next slot, which may come earlier.
         if is_requested && let Some(at) = used.refused_at {
             let until = at.plus_seconds(REFUSED_SECONDS);
             let left = until.microseconds() - self.memoir.now().microseconds();
-            // A refusal that lies ahead was noted by a clock that was put back since, and counts for nothing.
+            // A refusal in the future was noted by a clock that was set back since, and is ignored.
             if (1..=REFUSED_SECONDS * 1_000_000).contains(&left) {
                 // Of a day: it fits.
                 let seconds = ((left + 999_999) / 1_000_000) as u32;
@@ -378,8 +378,8 @@ impl AgentHandle {
         Ok(used)
     }
 
-    /// What the agent's model was used for in the last day: by sessions, and at least one call for each reflection and
-    /// each part of a conversation.
+    /// The usage of the agent's model in the last day: by sessions, and at least one call for each reflection and each
+    /// part of a conversation.
     async fn model_use(&self) -> Result<ModelUse> {
         let store = &self.memoir.store;
         let since = self.memoir.now().plus_seconds(-DAY_SECONDS);
@@ -398,7 +398,7 @@ impl AgentHandle {
                 }
                 Ok::<u32, Error>(counted + 1)
             })?;
-            // The quota itself bounds how many are read.
+            // The quota itself limits the number of reads.
             if is_last || counted < PAGE {
                 break;
             }
@@ -424,7 +424,7 @@ impl AgentHandle {
         let name = session.model.as_deref().and_then(|name| name.parse().ok());
         let price = name.and_then(|name| self.memoir.settings.prices.get(&name));
         used.cost += price.map_or(0.0, |price| price.cost(&session.usage));
-        // A model that only follows rules is worn out by nothing, and costs nothing.
+        // A model that only follows rules has no limits and no costs.
         let is_asked = !session.model.as_deref().is_some_and(is_builtin);
         if session.state == State::Declined && is_asked {
             used.refused_at = used.refused_at.max(session.ended_at);
@@ -454,7 +454,7 @@ impl AgentHandle {
         Ok(tokens.iter().filter(counts).count() as u64)
     }
 
-    /// Makes sure that conversations of so many characters may wait beside those that wait.
+    /// Makes sure that so many more characters of conversations may wait.
     ///
     /// # Errors
     /// [`Error::Quota`]; the store fails.
@@ -470,7 +470,7 @@ impl AgentHandle {
         quotas.check(Quota::AgentWaiting, waiting, characters)
     }
 
-    /// How much of each quota that is stored the agent uses.
+    /// The usage of each stored quota by the agent.
     ///
     /// # Errors
     /// The store fails.

@@ -1,6 +1,5 @@
-//! Absorption: conversations wait as sealed messages until the agent's model reads them, chunk by chunk
-//! (SPEC 2.6). A chunk's notes and the fact that it was read are one commit, so that no message is read
-//! twice and none is lost, whenever the process dies.
+//! Absorption: conversations wait as sealed messages until the agent's model reads them, chunk by chunk (SPEC 2.6). A
+//! chunk's notes and read marks are one commit, so that no message is read twice or lost after a crash.
 
 use std::time::Duration;
 
@@ -37,7 +36,7 @@ use crate::{
 /// Most messages per call, since all of them are written in one transaction.
 const MESSAGES_LIMIT: usize = 10_000;
 /// Most characters of a message's identifier, of which a digest is kept.
-// Programs name a message by what they like; nothing but a digest is kept of it.
+// Programs choose identifiers freely; only a digest is kept.
 const ID_LIMIT: usize = 10_000;
 /// Most characters of a speaker's name.
 const SPEAKER_LIMIT: usize = 200;
@@ -50,40 +49,40 @@ const ATTEMPTS: u32 = 5;
 /// permanently together with few others.
 // To a 256th before the fifth and last attempt.
 const SHRINKING: u32 = 2;
-/// What the agent remembers already takes one part in so many of the room for memories and messages.
-// Two thirds stay for the conversation, which is what is asked about.
+/// The agent's memories take at most this fraction of the room for memories and messages.
+// Two thirds stay for the conversation, which the question is about.
 const KNOWN_SHARE: u64 = 3;
-/// How much longer a claim lasts than a question may take, unless it is renewed; it is with each chunk.
+/// How much longer a lease lasts than a question may take; each chunk renews it.
 const CLAIM_SECONDS: i64 = 5 * 60;
 /// The wait after the first failed attempt; each further attempt waits twice as long.
-// Each attempt is a call at the agent's cost, and what failed mostly fails again a moment later.
+// Each attempt is a call at the agent's cost, and an immediate retry mostly fails again.
 const FIRST_WAIT: Duration = Duration::from_secs(15 * 60);
 /// The longest such wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A message as it is handed over.
+/// A message that is handed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandedMessage {
-    /// What it is known by; the same message is never read twice.
+    /// Its identifier; the same message is never read twice.
     pub id: PrivateText,
     /// When it was said; `None` where unknown.
     pub at: Option<Timestamp>,
-    /// Who said it.
+    /// The speaker.
     pub speaker: PrivateText,
-    /// What was said.
+    /// The text.
     pub text: PrivateText,
 }
 
-/// What became of messages that were handed over.
+/// The outcome for messages that were handed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct HandedOver {
     /// New ones, which wait now.
     pub received: u64,
-    /// Ones that the agent had before.
+    /// Earlier messages of the agent.
     pub known: u64,
 }
 
-/// How it stands with an agent's conversations.
+/// The state of an agent's conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct TranscriptView {
     /// Messages that wait to be read.
@@ -92,11 +91,11 @@ pub struct TranscriptView {
     pub absorbed: u64,
     /// Messages that failed permanently after several attempts.
     pub failed: u64,
-    /// From when on those that wait are read; `None` where none waits.
+    /// When waiting messages will be read; `None` where none waits.
     pub due_at: Option<Timestamp>,
 }
 
-/// What absorbing came to.
+/// The result of an absorption.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
 pub struct Absorbed {
     /// Messages that were read.
@@ -105,19 +104,19 @@ pub struct Absorbed {
     pub saved: u64,
     /// Core memories that they replaced.
     pub replaced: u64,
-    /// Memories that were named to be replaced and stay where they are.
+    /// Memories that the model named for replacement and that were not replaced.
     pub not_replaced: u64,
     /// Chunks that were read.
     pub chunks: u64,
     /// Messages that still wait.
     pub pending: u64,
-    /// Why it stopped before the end, or passed something over; never in the model's words.
+    /// Why it stopped before the end, or skipped something; without the model's text.
     pub failure: Option<String>,
-    /// Whether it was told to stop before the end.
+    /// Whether it was stopped before the end.
     pub is_interrupted: bool,
 }
 
-/// Where an absorption stands.
+/// The progress of an absorption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AbsorbProgress {
     /// Messages read so far.
@@ -153,17 +152,17 @@ impl HandedMessage {
     }
 }
 
-/// A chunk as it was taken from the store.
+/// A chunk as read from the store.
 struct Chunk {
     places: Vec<u64>,
-    /// What the agent is shown beside them.
+    /// The memories that are shown beside them.
     known: Known,
     messages: Vec<ConversationMessage>,
-    /// When the last of them was said, as far as that is known.
+    /// When the last of them was said, where known.
     at: Option<Timestamp>,
 }
 
-/// What became of one chunk.
+/// The outcome of one chunk.
 enum ChunkOutcome {
     Absorbed {
         notes: Vec<Saving>,
@@ -172,7 +171,7 @@ enum ChunkOutcome {
     },
     /// Another reader was faster.
     Lost,
-    /// Its answer could not be used, or the provider would not take it.
+    /// The response was unusable, or the provider refused the chunk.
     Failed {
         code: &'static str,
         problem: String,
@@ -189,12 +188,12 @@ enum ChunkOutcome {
 struct AbsorptionUnderWay<'a> {
     model: &'a dyn Model,
     claim: u64,
-    /// Attempts at the next chunk that came to nothing.
+    /// Failed attempts at the next chunk.
     failures: u32,
-    /// How much smaller than usual chunks are, as a power of two: where large ones were too much for the
-    /// model, the next large one would be too.
+    /// How much smaller than usual chunks are, as a power of two: after one that was too large for the model, the next
+    /// one probably is too.
     shrunk: u32,
-    /// What was noted of the chunks before.
+    /// The notes of the chunks before.
     noted: Vec<Saving>,
     absorbed: Absorbed,
 }
@@ -229,7 +228,7 @@ impl AgentHandle {
         let texts = messages.iter().map(|message| message.text.expose().len());
         let bytes = texts.sum::<usize>();
         self.check_waiting(bytes as u64).await?;
-        // As they were given, checked and sealed.
+        // As given, checked and sealed.
         let _room = self.memoir.room.take(self.scope, bytes * 3).await?;
         let received_at = self.memoir.now();
         let due_at = match now {
@@ -252,7 +251,7 @@ impl AgentHandle {
             })
             .collect::<Result<_>>()?;
         self.memoir.keys.check_there()?;
-        // Where no service runs, what hands over is what comes by most often.
+        // Without a running service, handing over is the most frequent call.
         self.memoir.forget_words().await?;
         let store = &self.memoir.store;
         // Under no version of the agent: conversations may arrive at any time and must not conflict with a session. The
@@ -260,7 +259,7 @@ impl AgentHandle {
         let received = match store.add_messages(self.scope, &rows, due_at, now).await {
             Ok(received) => received,
             Err(error) => {
-                // One that was erased meanwhile says so.
+                // Returns the error of an agent that was erased meanwhile.
                 self.load(&AgentQuery::default()).await?;
                 return Err(error.into());
             }
@@ -271,7 +270,7 @@ impl AgentHandle {
         })
     }
 
-    /// How it stands with the agent's conversations.
+    /// The state of the agent's conversations.
     ///
     /// # Errors
     /// The agent is gone; the store fails.
@@ -324,8 +323,8 @@ impl AgentHandle {
             .await
     }
 
-    /// Lets what was absorbed in the last [`KEPT_DAYS`] days wait again, so that [`AgentHandle::absorb`] reads it once
-    /// more. What was noted of it before stays. How many messages that is.
+    /// Lets the messages that were absorbed in the last [`KEPT_DAYS`] days wait again, for [`AgentHandle::absorb`].
+    /// Their earlier notes stay. Returns their number.
     ///
     /// # Errors
     /// The agent is gone; the store fails.
@@ -362,7 +361,7 @@ impl AgentHandle {
         let model = match self.reader().await {
             Ok(model) => model,
             Err(error) => {
-                // Looked at again tomorrow: no attempt was made.
+                // Checked again tomorrow: no attempt was made.
                 let later = now.plus(LONGEST_WAIT);
                 store
                     .settle_transcript(self.scope, claim, later, row.failures)
@@ -376,7 +375,7 @@ impl AgentHandle {
             .map(Some)
     }
 
-    /// The agent's model, where it can read.
+    /// The agent's model, if it understands text.
     async fn reader(&self) -> Result<std::sync::Arc<dyn Model>> {
         let model = self.model(&RefineOptions::default()).await?;
         if model.name().provider() == RULES_ONLY {
@@ -385,13 +384,13 @@ impl AgentHandle {
         Ok(model)
     }
 
-    /// Until when a claim made now lasts: longer than one chunk can take.
+    /// The expiry of a lease taken now: later than one chunk can take.
     fn claimed_until(&self) -> Timestamp {
         let question = self.memoir.settings.limits.time;
         self.memoir.now().plus(question).plus_seconds(CLAIM_SECONDS)
     }
 
-    /// Reads what waits, and lets go of the claim however that ended.
+    /// Reads the waiting messages, and releases the lease in any case.
     async fn absorb_claimed(
         &self,
         model: &dyn Model,
@@ -428,7 +427,7 @@ impl AgentHandle {
         Ok(absorbed)
     }
 
-    /// Reads chunk by chunk. When what is left is to be tried again.
+    /// Reads chunk by chunk. Returns when the rest is to be tried again.
     async fn read_chunks(
         &self,
         reading: &mut AbsorptionUnderWay<'_>,
@@ -437,7 +436,7 @@ impl AgentHandle {
     ) -> Result<Timestamp> {
         let store = &self.memoir.store;
         while let Some(chunk) = self.next_chunk(reading).await? {
-            // What waits stays, and is tried again like a chunk that came to nothing.
+            // The waiting messages stay, and are tried again like a failed chunk.
             self.check_model_use().await?;
             let count = chunk.places.len() as u64;
             let absorbed = &mut reading.absorbed;
@@ -464,7 +463,7 @@ impl AgentHandle {
                         self.note_failure(&chunk, code).await?;
                         return Ok(self.after(reading.failures));
                     }
-                    // Shrunk chunks stay so: where this one was too much for the model, the next large one may be.
+                    // Later chunks stay small: the next large one may be too much for the model, too.
                     self.give_up(&chunk, "given_up").await?;
                     reading.failures = 0;
                 }
@@ -472,7 +471,7 @@ impl AgentHandle {
                     absorbed.failure = Some(problem);
                     self.give_up(&chunk, "too_large").await?;
                 }
-                // Not counted against the chunk: a provider that is down says nothing about what it was asked.
+                // Not counted against the chunk: a provider that is down does not depend on its contents.
                 ChunkOutcome::ModelFailed(problem) => {
                     absorbed.failure = Some(problem);
                     return Ok(self.after(reading.failures));
@@ -505,13 +504,13 @@ impl AgentHandle {
         Ok(self.memoir.now())
     }
 
-    /// When it is tried again after so many attempts at the same chunk that came to nothing.
+    /// The next attempt after so many failures of the same chunk.
     fn after(&self, failures: u32) -> Timestamp {
         let wait = doubled(FIRST_WAIT, failures, LONGEST_WAIT);
         self.memoir.now().plus(wait)
     }
 
-    /// The messages that are read next; `None` where none waits.
+    /// The next messages to read; `None` where none waits.
     async fn next_chunk(&self, reading: &AbsorptionUnderWay<'_>) -> Result<Option<Chunk>> {
         let query = memory_query(Selection::ActiveCore).with_prompts();
         let loaded = self.load(&query).await?;
@@ -525,7 +524,7 @@ impl AgentHandle {
         let known = Known::new(agent, core, &reading.noted, room / KNOWN_SHARE);
         let budget = room.saturating_sub(known.tokens()).min(CHUNK_TOKENS);
         let smaller = reading.shrunk.saturating_mul(SHRINKING);
-        // At 0 the store gives one message, the least that can be asked about.
+        // At 0 the store returns one message, the least for a question.
         let budget = budget.checked_shr(smaller).unwrap_or(0);
         let rows = self
             .memoir
@@ -542,8 +541,7 @@ impl AgentHandle {
         }))
     }
 
-    /// When the last of them was said, as far as that is known. A conversation that claims to be of the future is
-    /// of today.
+    /// When the last of them was said, where known. A conversation dated in the future counts as of today.
     pub(super) fn last_said(&self, messages: &[ConversationMessage]) -> Option<Timestamp> {
         let last = messages.iter().filter_map(|message| message.at).next_back();
         last.map(|at| at.min(self.memoir.now()))
@@ -576,8 +574,7 @@ impl AgentHandle {
             Err(NotAnswered::Unreadable(Unreadable { code, problem })) => {
                 return Ok(ChunkOutcome::Failed { code, problem });
             }
-            // As an answer that cannot be used: another provider's filter may stand at one message, which
-            // shrinking finds.
+            // As an unusable response: another provider's filter may refuse one message, which smaller chunks isolate.
             Err(NotAnswered::Model(ModelFailure::Refused(problem))) => {
                 return Ok(ChunkOutcome::Failed {
                     code: "refused",
@@ -610,8 +607,8 @@ impl AgentHandle {
         })
     }
 
-    /// Why a chunk of one message is not asked about: some providers cut what is too long for their model
-    /// without a word, and what was cut would count as read. `None` where it is asked about.
+    /// Why a chunk of one message is not sent: some providers silently cut an input that is too long, and the rest
+    /// would count as read. `None` where it is sent.
     fn too_large(&self, model: &dyn Model, chunk: &Chunk) -> Option<String> {
         let context_tokens = self.context_of(model.context_tokens());
         let tokens: u64 = chunk.messages.iter().map(ConversationMessage::tokens).sum();
@@ -636,7 +633,7 @@ impl AgentHandle {
             .map(drop)
     }
 
-    /// Puts on the record that a chunk's answer could not be used.
+    /// Records that a chunk's response was unusable.
     async fn note_failure(&self, chunk: &Chunk, code: &'static str) -> Result<()> {
         let count = chunk.messages.len();
         self.decide(&AgentQuery::default(), |loaded, now| {
@@ -645,7 +642,7 @@ impl AgentHandle {
         .await
     }
 
-    /// Writes a decision, which saves `notes`, together with what became of the messages at these places; `None` where
+    /// Writes a decision, which saves `notes`, together with the outcomes of the messages at these places; `None` where
     /// another reader was faster, and nothing was written.
     async fn resolve<T>(
         &self,
@@ -678,7 +675,7 @@ impl AgentHandle {
     }
 }
 
-/// What became of the messages at these places. The words of absorbed ones are kept for a while.
+/// The outcomes of the messages at these places. The text of absorbed ones is kept for some days.
 pub(super) fn outcomes(
     places: impl Iterator<Item = u64>,
     state: MessageState,
@@ -694,7 +691,7 @@ pub(super) fn outcomes(
     places.map(outcome).collect()
 }
 
-/// Messages as they were handed over.
+/// The messages, opened.
 pub(super) fn opened(loaded: &Loaded, rows: &[MessageRow]) -> Result<Vec<ConversationMessage>> {
     let key = loaded.base.key();
     rows.iter()
@@ -703,7 +700,7 @@ pub(super) fn opened(loaded: &Loaded, rows: &[MessageRow]) -> Result<Vec<Convers
 }
 
 impl crate::Memoir {
-    /// Removes the words of absorbed conversations whose days are over (SPEC 2.6).
+    /// Removes the text of absorbed conversations after their days (SPEC 2.6).
     ///
     /// # Errors
     /// The store fails.

@@ -25,5 +25,5 @@ pub use own::{NotedPart, UnreadPart};
 pub use reflect::Reflected;
 pub use schedule::{Job, JobOutcome, LifeSchedule};
 
-/// The provider whose models follow rules and understand no words.
+/// The provider whose models follow rules and do not understand text.
 pub(crate) const RULES_ONLY: &str = "builtin";

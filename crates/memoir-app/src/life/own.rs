@@ -1,5 +1,5 @@
-//! Reading by the agent itself, on the model that it lives on (SPEC 2.6): part by part, and what it notes of a part
-//! is saved together with the fact that it was read.
+//! Reading by the agent itself, on its own model (SPEC 2.6): part by part. The notes of a part and its read marks are
+//! saved together.
 
 use memoir_domain::{
     PrivateText,
@@ -24,25 +24,25 @@ use crate::{
 
 /// About so many tokens are shown per call: programs accept little from one tool call.
 const PART_TOKENS: u64 = 8_000;
-/// A larger message is shown by no program in one piece.
+/// No program shows a larger message in one piece.
 const MESSAGE_TOKENS: u64 = 20_000;
-/// The room for core memories, where the agent's own prompt has a place for them.
+/// The room for core memories, if the agent's own prompt has a place for them.
 const KNOWN_TOKENS: u64 = 4_000;
 
-/// Messages that wait, as they are shown to the agent.
+/// Waiting messages, as they are shown to the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnreadPart {
-    /// What to look for in them, and the messages.
+    /// Instructions, and the messages.
     pub text: PrivateText,
-    /// By what they are named when they were read; `None` where none waits.
+    /// The code that names them once they were read; `None` where none waits.
     pub part: Option<String>,
-    /// How many wait, with these.
+    /// How many wait, these included.
     pub waiting: u64,
     /// How many just failed permanently, since they are too large to be shown.
     pub too_large: u64,
 }
 
-/// What became of a part that the agent has read.
+/// The outcome of a part that the agent has read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NotedPart {
     /// Messages that were read.
@@ -51,7 +51,7 @@ pub struct NotedPart {
     pub saved: u64,
     /// The core memories that they replaced.
     pub replaced: Vec<Number>,
-    /// Those that were named to be replaced and stay where they are, with the reason.
+    /// Memories that were named for replacement and not replaced, with the reason.
     pub not_replaced: Vec<NotReplaced>,
 }
 
@@ -74,8 +74,8 @@ impl AgentHandle {
 }
 
 impl OwnAgent {
-    /// The messages that wait longest, for the agent to read itself. A message that is too large to be shown is given
-    /// up, on the record; `memoir absorb` lets a model try it.
+    /// The messages that wait longest, for the agent to read itself. One that is too large to be shown fails
+    /// permanently, with a record; `memoir absorb` lets a model try it.
     ///
     /// # Errors
     /// The agent is gone or not in service; the store fails.
@@ -86,11 +86,11 @@ impl OwnAgent {
             let loaded = self.load(&query).await?;
             check_in_service(&loaded)?;
             let rows = self.waiting(None).await?;
-            // The store gives one message at least, however large; a part of several is within its size.
+            // The store returns one message at least, however large; a part of several is within its size.
             if let [row] = rows.as_slice()
                 && row.tokens > MESSAGE_TOKENS
             {
-                // Else it would stay the first that waits, and keep all that came after it from being read.
+                // Otherwise it would stay the first that waits, and block all later ones.
                 self.give_up_at(&[row.seq], "too_large").await?;
                 too_large += 1;
                 continue;
@@ -132,7 +132,7 @@ impl OwnAgent {
         });
         self.decide_reading(&query, |loaded, now| async move {
             check_in_service(&loaded)?;
-            // Cut at the part's own end: what came since must not make its code another one.
+            // Cut at the part's own end: later messages must not change its code.
             let rows = self.waiting(Some(last_place(part)?)).await?;
             if code(&rows).as_deref() != Some(part) {
                 let problem = "names messages that do not wait any more, and nothing was saved; call this without it \
@@ -171,8 +171,7 @@ impl OwnAgent {
         .await
     }
 
-    /// The messages of the next part, up to the place `last` where it is given: what came since is of the part after
-    /// it.
+    /// The messages of the next part, up to the place `last` where given: later ones belong to the next part.
     async fn waiting(&self, last: Option<u64>) -> Result<Vec<MessageRow>> {
         let store = &self.memoir.store;
         let mut rows = store.pending_messages(self.scope, PART_TOKENS).await?;
@@ -188,8 +187,8 @@ fn check_in_service(loaded: &Loaded) -> Result<()> {
     }
 }
 
-/// A part's code: the first and the last of its messages' places, and how many they are. Messages are read from the
-/// first on, so that one that was read, or waits again, is missed in it. `None` for no messages.
+/// A part's code: the first and the last of its messages' places, and their number. Messages are read from the first
+/// on, so a message that was read or waits again changes it. `None` for no messages.
 fn code(rows: &[MessageRow]) -> Option<String> {
     let (first, last) = (rows.first()?.seq, rows.last()?.seq);
     Some(format!("{first}-{last}/{}", rows.len()))

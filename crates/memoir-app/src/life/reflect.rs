@@ -22,20 +22,20 @@ use crate::{
     sessions::{RefineOptions, room},
 };
 
-/// What a reflection came to.
+/// The result of a reflection.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Reflected {
-    /// Journal entries that the agent saw.
+    /// Journal entries that were shown.
     pub considered: usize,
-    /// Those that are core memories now.
+    /// The promoted ones.
     pub promoted: Vec<Number>,
     /// The core memories that they replaced.
     pub replaced: Vec<Number>,
-    /// How many were named to be replaced and stay where they are; the record has the reasons.
+    /// How many memories were named for replacement and not replaced; the record has the reasons.
     pub not_replaced: u64,
-    /// Why nothing was promoted, where it was for a reason; never in the model's words.
+    /// Why nothing was promoted, if for a reason; without the model's text.
     pub failure: Option<String>,
-    /// Whether it was told to stop before the model had answered.
+    /// Whether it was stopped before the model had answered.
     #[serde(skip)]
     pub is_interrupted: bool,
 }
@@ -61,7 +61,7 @@ impl AgentHandle {
             .await
     }
 
-    /// As [`AgentHandle::reflect`]. What has to stop before the model has answered is as if it had not begun.
+    /// As [`AgentHandle::reflect`]. A stop before the model's response leaves no trace.
     ///
     /// # Errors
     /// As [`AgentHandle::reflect`]; [`Error::NotDue`].
@@ -71,7 +71,7 @@ impl AgentHandle {
         cause: ReflectionCause,
     ) -> Result<Reflected> {
         let slot = &self.memoir.settings.daily_slot;
-        // Before anything is written: where no model can be used, the reflection stays due.
+        // Before anything is written: without a usable model, the reflection stays due.
         let model = self.model(&RefineOptions::default()).await?;
         self.check_model_use().await?;
         let context_tokens = model.context_tokens();
@@ -92,7 +92,7 @@ impl AgentHandle {
                 &loaded.agent.settings.memory_reflection_prompt,
             ];
             let room = room(self.context_of(context_tokens), own);
-            // Asked in the decision, so that what the model is shown and what counts as seen are of one moment.
+            // In the decision, so that the question and the shown entries are consistent.
             let question = reflection::ask(&loaded.agent, &loaded.memories, room, now);
             let seen = ReflectionSeen {
                 entries: question
@@ -111,7 +111,7 @@ impl AgentHandle {
             };
             Ok((Some(decision), (question, seen)))
         });
-        // A request for a reflection that breaks off here is executed again: what it is made for comes with the
+        // A request for a reflection that is interrupted here is executed again: its purpose is fulfilled with the
         // model's response.
         let looked = replies::for_no_request(looked).await?;
         let (Some(question), seen) = looked else {
@@ -174,7 +174,7 @@ impl AgentHandle {
         })
     }
 
-    /// Promotes the entries that the model named, and replaces what it named for each.
+    /// Promotes the entries that the model named, with the replacements that it named for each.
     async fn promote_entries(
         &self,
         promotions: &Promotions,
@@ -185,7 +185,7 @@ impl AgentHandle {
             true => Selection::All,
             false => Selection::Numbers(promotions.keys().copied().collect()),
         });
-        // Loaded anew: the model may have thought for minutes, and others wrote.
+        // Loaded again: the model may have taken minutes, and other processes wrote.
         self.decide_reading(&query, |loaded, now| async move {
             let mut replacing = match replaces {
                 true => self.replacing(&loaded.memories).await?,

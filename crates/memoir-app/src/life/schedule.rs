@@ -22,7 +22,7 @@ pub enum Job {
 }
 
 impl Job {
-    /// Whose it is.
+    /// The agent of the job.
     pub fn scope(self) -> AgentScope {
         match self {
             Self::Reflect(scope) | Self::Absorb(scope) => scope,
@@ -30,7 +30,7 @@ impl Job {
     }
 }
 
-/// Finds what is due, and passes over for a while what could not be done.
+/// Finds due jobs, and skips failed ones for ten minutes.
 #[derive(Debug, Default)]
 pub struct LifeSchedule {
     passed_over: PassedOver<AgentId>,
@@ -38,19 +38,19 @@ pub struct LifeSchedule {
 }
 
 impl LifeSchedule {
-    /// What is due now, at most `per_account` of each kind for each account; of the account first that has
-    /// waited longest for its turn, and one of each account before a second one of any.
+    /// The due jobs, at most `per_account` of each kind for each account. Accounts take turns: the one that has waited
+    /// longest comes first, and each gets one before any gets a second.
     ///
     /// # Errors
     /// The store fails.
     pub async fn due(&mut self, memoir: &Memoir, per_account: u32) -> Result<Vec<Job>> {
         let now = memoir.now();
         let passed_over = self.passed_over.at(now, AGAIN_AFTER_SECONDS);
-        // As many more as may have to be passed over.
+        // As many more as may have to be skipped.
         let limit =
             per_account.saturating_add(u32::try_from(passed_over.len()).unwrap_or(u32::MAX));
         let mut jobs = Vec::new();
-        // Without a schedule, what was handed over is read all the same.
+        // Without a schedule, messages that were handed over are still read.
         if memoir.settings.schedule
             && let Some(slot) = memoir.settings.daily_slot.latest(now)
         {
@@ -91,8 +91,7 @@ impl LifeSchedule {
 }
 
 impl Memoir {
-    /// Does what is due, until `stop`. Whether anything was done; where not, the job is to be passed over
-    /// for a while.
+    /// Runs a due job, until `stop`. Returns whether anything was done; if not, the job is to be skipped for some time.
     ///
     /// # Errors
     /// The store fails, or no model can be used.
@@ -114,17 +113,17 @@ impl Memoir {
     }
 }
 
-/// What a job came to.
+/// The outcome of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JobOutcome {
-    /// The agent looked at its journal.
+    /// The agent reflected on its journal.
     Reflected(Reflected),
     /// Conversations were read.
     Absorbed(Absorbed),
 }
 
 impl crate::Account {
-    /// What is due for its agents now, whether the schedule is on or not. Each comes with the agent.
+    /// The due jobs of its agents, whether the schedule is on or not. Each comes with the agent.
     ///
     /// # Errors
     /// The store fails.
@@ -148,8 +147,7 @@ impl crate::Account {
 }
 
 impl AgentHandle {
-    /// Does a job of this agent's that is due, until `stop`; `None` where it is not due any more, or the
-    /// agent is to be left alone.
+    /// Runs a due job of this agent, until `stop`; `None` where it is no longer due, or the agent is not to be asked.
     ///
     /// # Errors
     /// The store fails, or no model can be used.

@@ -1,4 +1,4 @@
-//! Commits: how long they take, and what the decisions that they write are counted as.
+//! Commits: their durations, and the counters of their decisions.
 
 use std::time::{Duration, Instant};
 
@@ -13,25 +13,25 @@ use tracing::Instrument;
 use super::{Metrics, driver_name, limit_of, seconds, tool_of};
 use crate::{Memoir, RequestAttempt, Result, spans};
 
-/// How often a commit is written again whose response was lost, at most.
+/// How often a commit with a lost response is written again, at most.
 const RESENT: usize = 4;
-/// How long it is tried to find out what became of such a commit, while the database does not answer: a server that is
-/// restarted has its first connections back within that.
+/// How long the outcome of such a commit is queried while the database does not respond: a restarted server accepts its
+/// first connections within that.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// The wait between two attempts at a database that does not answer.
+/// The wait between two attempts at a database that does not respond.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// What a decision is counted as, once it is written.
+/// The counters of a decision, once it is written.
 #[derive(Default)]
 pub(crate) struct Counted {
     records: Vec<CountedRecord>,
     ended: Vec<EndedSession>,
 }
 
-/// What a record is counted as.
+/// The counters of a record.
 struct CountedRecord {
     action: Action,
-    /// The tokens that an edit took out of the core memories.
+    /// The tokens that an edit removed from the core memories.
     removed_tokens: u64,
     /// The memories that an edit moved to the archive.
     archived: u64,
@@ -67,7 +67,7 @@ struct EndedSession {
 }
 
 impl Counted {
-    /// And another one that is written with it.
+    /// Adds another one that is written with it.
     pub(crate) fn add(&mut self, other: Self) {
         self.records.extend(other.records);
         self.ended.extend(other.ended);
@@ -106,14 +106,14 @@ impl EndedSession {
             reason: session
                 .end_reason
                 .filter(|_| session.state != State::Completed),
-            // The clock may have been put back while the session ran.
+            // The clock may have been set back while the session ran.
             seconds: microseconds.max(0) as f64 / 1e6,
         }
     }
 }
 
 impl Memoir {
-    /// Writes a decision, with the mark of the request that makes it, and counts it once it is written.
+    /// Writes a decision, with the mark of its request, and counts it once it is written.
     pub(crate) async fn write(&self, mut commit: Commit, counted: Counted) -> Result<()> {
         let attempt = RequestAttempt::current(commit.agent.scope.account);
         if let Some(attempt) = &attempt {
@@ -137,7 +137,7 @@ impl Memoir {
         Ok(written?)
     }
 
-    /// Writes a commit, and where the store's answer is lost, finds out what became of it.
+    /// Writes a commit, and resolves its outcome where the store's response is lost.
     async fn resolve_outcome(&self, commit: Commit) -> memoir_store::Result<()> {
         match self.store.commit(commit).await {
             // On the heap: it is rare.
@@ -151,8 +151,7 @@ impl Memoir {
     async fn resolve_lost(&self, same: Box<Commit>) -> memoir_store::Result<()> {
         let deadline = Instant::now() + PATIENCE;
         let mut refusal = None;
-        // Not by `again`: nothing is loaded and decided anew, and of a conflict it has to be found out whose commit
-        // it was.
+        // Not by `again`: nothing is loaded and decided anew, and after a conflict the writer must be identified.
         let mut resent = 0;
         while resent == 0 || resent < RESENT && Instant::now() < deadline {
             match self.store.commit(Commit::clone(&same)).await {
@@ -168,20 +167,20 @@ impl Memoir {
             }
         }
         let found = match same.records.last() {
-            // The database did not answer until now.
+            // The database did not respond so far.
             Some(_) if matches!(refusal, Some(Error::Unreachable { .. })) => Ok(None),
             Some(newest) => {
                 let place = [newest.seq];
                 let records = self.store.records_at(same.agent.scope, &place).await;
                 records.map(|found| found.first().map(|record| record.hash == newest.hash))
             }
-            // What leaves no record changes nothing that an agent remembers: to decide it again does no harm.
+            // A commit without a record changes nothing that an agent remembers: deciding it again is harmless.
             None => Ok(None),
         };
         match (found, refusal) {
             (Ok(Some(true)), _) => Ok(()),
-            // The store finds these once no other transaction holds the agent, the first attempt's neither: it can
-            // come to nothing any more.
+            // The store finds these once no other transaction locks the agent, not even the first attempt's: that one
+            // can no longer succeed.
             (
                 Ok(_),
                 Some(
@@ -193,12 +192,12 @@ impl Memoir {
             ) => Err(error),
             // Another's record has the place.
             (Ok(Some(false)), _) => Err(Error::Conflict),
-            // That nothing was written, any other error says of the last attempt alone.
+            // Any other error shows only that the last attempt wrote nothing.
             (Ok(None) | Err(_), _) => Err(Error::OutcomeUnknown(same)),
         }
     }
 
-    /// Counts a transaction, and what it wrote where it did. Gives what it is counted as.
+    /// Counts a transaction, and its contents if written. Returns its label.
     pub(crate) fn count_written(
         &self,
         written: &memoir_store::Result<()>,

@@ -11,10 +11,10 @@ use tokio::sync::Mutex;
 use super::{driver_name, entered};
 use crate::{Memoir, sessions::own_lease_time};
 
-/// How long an answer of the database counts.
+/// How long a result of the database is used.
 const FRESH: Duration = Duration::from_secs(5);
-/// And at least so many times as long as the database took for it, so that asking takes no more than a
-/// hundredth of its time, however large it is.
+/// And at least so many times as long as the query took, so that queries take at most a hundredth of the database's
+/// time.
 const REST: u32 = 100;
 
 pub(super) struct Gauges {
@@ -24,7 +24,7 @@ pub(super) struct Gauges {
     running: IntGaugeVec,
     lease_seconds: GaugeVec,
     database_up: IntGauge,
-    /// Until when, by the installation's clock, the last answer counts; and when it was given.
+    /// The time of the last result by the installation's clock, and its expiry.
     fresh: Mutex<Option<(Timestamp, Timestamp)>>,
 }
 
@@ -88,7 +88,7 @@ impl Gauges {
             let held = load.held.iter().find(|held| held.driver == driver);
             let sessions = held.map_or(0, |held| held.sessions);
             self.running.with_label_values(&name).set(whole(sessions));
-            // Taking or renewing a lease sets it to its full length, so what is missing of the full length is its age.
+            // Acquiring or renewing a lease sets it to its full length, so the missing part is its age.
             let age = held.map_or(0.0, |held| {
                 lease_of(driver).as_secs_f64() - between(now, held.first_until)
             });
@@ -100,13 +100,13 @@ impl Gauges {
 }
 
 impl Memoir {
-    /// Asks the database, unless it was asked a moment ago.
+    /// Queries the database, unless it was queried recently.
     pub(super) async fn refresh_load_gauges(&self) {
         let gauges = &self.metrics.gauges;
         // Of many concurrent callers, one queries the database and the others wait for its result.
         let mut fresh = gauges.fresh.lock().await;
         let now = self.now();
-        // A clock that was put back must not keep an answer for hours.
+        // A clock that was set back must not keep a result for hours.
         if fresh.is_some_and(|(from, until)| (from..until).contains(&now)) {
             return;
         }
@@ -114,10 +114,9 @@ impl Memoir {
         let load = self.store.load().await;
         let counts = FRESH.max(begun.elapsed() * REST);
         let microseconds = i64::try_from(counts.as_micros()).unwrap_or(i64::MAX);
-        // The time is noted even where the database did not answer, so that not every reader asks a database that is
-        // down.
+        // The time is noted even without a response, so that not every reader queries a database that is down.
         *fresh = Some((now, now.plus_microseconds(microseconds)));
-        // The other gauges keep what they were: 0 agents would read as an installation that was emptied.
+        // The other gauges keep their values: 0 agents would read as an emptied installation.
         gauges.database_up.set(i64::from(load.is_ok()));
         match load {
             Ok(load) => gauges.show(&load, now, |driver| match driver {

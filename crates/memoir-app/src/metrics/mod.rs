@@ -1,16 +1,15 @@
-//! What is counted of an installation's work, for Prometheus: how sessions end, edits, trips of the
-//! breaker, refusals, calls of models, commits, and the queue.
+//! The Prometheus metrics of an installation: ends of sessions, edits, trips of the breaker, refusals, model calls,
+//! commits, and the queue.
 //!
-//! Labels are codes from short lists, and the names of models. None names an agent or an account, and none holds
-//! text (SPEC 5.1). Everything is counted where it is decided or written, once for all interfaces. What a rehearsal
-//! does to its copy is not counted; what its model costs is, and its end.
+//! Labels are codes from short lists, and the names of models. None names an agent or an account, and none holds text
+//! (SPEC 5.1). Events are counted where they are decided or written, once for all interfaces. The edits of a
+//! rehearsal's copy are not counted; its model usage and its end are.
 //!
-//! Records and ends of sessions are counted where a decision is written (`Memoir::write`), tools where a call
-//! returns, requests to models in a wrapper around every model that a use case gets (`models.rs`). What only the
-//! database knows is requested at most every five seconds and for at most a hundredth of the time (`load.rs`).
-//! Each `Memoir` has its own counters, so that tests can compare them exactly and a rehearsal's copy counts into
-//! nothing. At most a hundred models are distinguished. The service adds its requests by route, and serves all of
-//! it at `/metrics`.
+//! Records and ends of sessions are counted where a decision is written (`Memoir::write`), tools where a call returns,
+//! and model requests in a wrapper around every model (`models.rs`). The database is queried at most every five seconds
+//! and for at most a hundredth of the time (`load.rs`). Each `Memoir` has its own counters, so that tests can compare
+//! them exactly and a rehearsal's copy is not counted. At most a hundred models are distinguished. The service adds its
+//! requests by route, and serves all of it at `/metrics`.
 //!
 //! The crate is `prometheus` and not the newer `prometheus-client`: that one writes OpenMetrics only, where a
 //! counter's `TYPE` line has another name than its samples, which Prometheus' own `promtool` and other
@@ -49,7 +48,7 @@ use crate::Memoir;
 /// and each takes some forty lines.
 const MODELS: usize = 100;
 
-/// From a tenth of a millisecond, which a commit to memory takes, to what a full disk queue does.
+/// From a tenth of a millisecond, for a commit to memory, to the duration with a full disk queue.
 const COMMIT_SECONDS: [f64; 14] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
 ];
@@ -57,7 +56,7 @@ const COMMIT_SECONDS: [f64; 14] = [
 const MODEL_SECONDS: [f64; 14] = [
     0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ];
-/// Up to the limits that a session has by default, and the half hour that an agent may be away.
+/// Up to the default limits of a session, and the half hour of an agent's lease.
 const SESSION_SECONDS: [f64; 11] = [
     1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1_800.0, 3_600.0,
 ];
@@ -219,8 +218,7 @@ impl Metrics {
         }
     }
 
-    /// Enters every label that is known beforehand: a rate over something that first appears with its
-    /// first increase misses that one.
+    /// Enters every label that is known beforehand: a rate misses the first increase of a new label.
     fn begin_at_nothing(&self) {
         for end in ENDS.map(State::as_str) {
             for driver in [Driver::Agent, Driver::Model].map(driver_name) {
@@ -271,8 +269,7 @@ impl Metrics {
             return [name.provider(), name.model()];
         }
         if models.len() >= MODELS {
-            // Those that came first keep their lines: a line that ends would read as a model that is no more
-            // asked.
+            // Earlier models keep their lines: a line that ends would read as a model that is not used.
             return ["other", "other"];
         }
         models.insert(name.as_str().to_owned());
@@ -281,14 +278,14 @@ impl Metrics {
 }
 
 impl Memoir {
-    /// Everything that is counted, and the load of the moment, under the names that are served.
+    /// All metrics, with the current load, under their served names.
     pub async fn metrics(&self) -> Vec<MetricFamily> {
         self.refresh_load_gauges().await;
         self.metrics.gathered()
     }
 }
 
-/// How sessions end.
+/// The ends of sessions.
 const ENDS: [State; 5] = [
     State::Completed,
     State::RolledBack,
@@ -332,10 +329,10 @@ fn seconds(time: Duration) -> f64 {
     time.as_secs_f64()
 }
 
-/// A metric that is entered in the registry.
+/// A registered metric.
 ///
 /// # Panics
-/// Its name or a label is none that Prometheus takes, or the registry has one of the same name.
+/// Prometheus does not accept its name or a label, or the registry has one of the same name.
 #[expect(
     clippy::expect_used,
     reason = "names and labels are constants of those who call, each entered once"

@@ -1,5 +1,4 @@
-//! Requests to models, counted and traced wherever they are made from: every model that the use cases get
-//! is wrapped here.
+//! Requests to models, counted and traced: every model of a use case is wrapped here.
 
 use std::{sync::Arc, time::Instant};
 
@@ -13,7 +12,7 @@ use tracing::{Instrument, Span};
 use super::{Metrics, seconds};
 use crate::{InstallationSettings, Models, Price, spans};
 
-/// Models whose requests are counted.
+/// Models with counted requests.
 pub(crate) struct Watched {
     pub(crate) models: Arc<dyn Models>,
     pub(crate) metrics: Arc<Metrics>,
@@ -52,7 +51,7 @@ impl Watched {
     }
 }
 
-/// Where requests to one model are counted.
+/// The counters of the requests to one model.
 struct Counters {
     name: ModelName,
     metrics: Arc<Metrics>,
@@ -108,7 +107,7 @@ impl Model for WatchedModel {
 }
 
 impl Counters {
-    /// Counts and traces one request to the model, broken off or answered.
+    /// Counts and traces one request to the model, whether interrupted or answered.
     async fn watch<T>(
         &self,
         span: Span,
@@ -158,13 +157,13 @@ impl Counters {
     }
 }
 
-/// More tokens than an answer has, whatever a provider says: so that no sum of them begins at nothing again.
+/// More tokens than a response has, whatever a provider reports: so that no sum of them overflows.
 const MOST: u64 = 1 << 40;
 
-/// What a request ends as whose caller waits no longer: the session's time was over, or it was lost.
+/// The result of an interrupted request: the session's time was over, or its lease lost.
 const BROKEN_OFF: &str = "broken_off";
 
-/// A request under way. It is counted when this is dropped, so that one that is broken off counts too.
+/// A request in progress. It is counted when this is dropped, so that an interrupted one counts too.
 struct CountedRequest<'a> {
     of: &'a Counters,
     span: Span,

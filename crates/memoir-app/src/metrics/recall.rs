@@ -1,4 +1,4 @@
-//! What recall costs: questions, and the indexes of words that a process keeps for them.
+//! The costs of recall: queries, and their word indexes.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use prometheus::{Histogram, HistogramOpts, IntCounter, IntGauge, Registry};
 
 use super::{Metrics, entered, seconds};
 
-/// From a tenth of a millisecond, which a warm question takes, to an index of a hundred thousand memories.
+/// From a tenth of a millisecond, for a warm query, to an index of a hundred thousand memories.
 const SECONDS: [f64; 13] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5,
 ];
@@ -23,9 +23,9 @@ pub(super) struct Recall {
 
 /// An index that was built.
 pub(crate) struct IndexBuild {
-    /// Of how many memories.
+    /// The number of memories.
     pub(crate) memories: usize,
-    /// How long it took, without reading and opening the texts.
+    /// The duration, without reading and opening the texts.
     pub(crate) time: Duration,
 }
 
@@ -84,7 +84,7 @@ impl Recall {
 }
 
 impl Metrics {
-    /// A question was answered.
+    /// A query was executed.
     pub(crate) fn recalled(&self, time: Duration) {
         self.recall.question_seconds.observe(seconds(time));
     }
@@ -95,17 +95,17 @@ impl Metrics {
         self.recall.built_memories.inc_by(built.memories as u64);
     }
 
-    /// One gave way to others.
+    /// One was evicted.
     pub(crate) fn index_left(&self) {
         self.recall.evictions.inc();
     }
 
-    /// One that had given way was built again.
+    /// An evicted one was built again.
     pub(crate) fn index_built_again(&self) {
         self.recall.rebuilds.inc();
     }
 
-    /// So many are kept, of so many bytes.
+    /// The number and the bytes of the kept ones.
     pub(crate) fn indexes_are(&self, count: usize, bytes: usize) {
         self.recall.indexes.set(count as i64);
         self.recall.bytes.set(bytes as i64);
