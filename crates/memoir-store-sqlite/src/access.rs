@@ -1,5 +1,4 @@
-//! Who may come in, and what was answered: tokens, users and replies. Nothing here reads an agent's
-//! memories.
+//! Authentication and stored responses: tokens, users and replies. Nothing here reads an agent's memories.
 
 use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId, UserId};
 use memoir_store::{Document, Error, ReplyMark, ReplyRow, TokenRow, UserRow};
@@ -114,8 +113,8 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
 /// Writes one token by itself.
 pub(crate) fn put_token(connection: &Connection, token: &TokenRow) -> Result<WriteOutcome> {
     if let Some(agent) = token.agent {
-        // The foreign key knows that the agent exists, but not whose it is: without this look a
-        // token of one account could open an agent of another one.
+        // The foreign key proves that the agent exists, but not whose it is: without this check a token of one account
+        // could open an agent of another one.
         let is_theirs = connection
             .prepare_cached("SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2")?
             .exists([agent.as_bytes(), token.account.as_bytes()])?;
@@ -137,8 +136,8 @@ pub(crate) fn note_uses(
     uses: &[(TokenId, Timestamp)],
 ) -> Result<WriteOutcome<bool>> {
     let mut statement = connection.prepare_cached(
-        // Without the key and without the version: it is written for every token that was used, in
-        // batches, and a sealed row each time would cost more than what is asked with the token.
+        // Without the key and the version: it is written for every used token, in batches, and a sealed row each time
+        // would cost more than the requests themselves.
         "UPDATE tokens SET last_used_at = ?2 \
          WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)",
     )?;
@@ -182,7 +181,7 @@ pub(crate) fn create_user(
     Ok(WriteOutcome::with(true))
 }
 
-/// Writes a user in place of the version before; nothing where it would be removed and no other one stays.
+/// Writes a user in place of the version before; nothing if that would remove the last one.
 pub(crate) fn put_user(connection: &Connection, user: &UserRow) -> Result<WriteOutcome<bool>> {
     let others_stay = connection
         .prepare_cached("SELECT 1 FROM users WHERE removed_at IS NULL AND id <> ?1 LIMIT 1")?
@@ -281,7 +280,7 @@ pub(crate) fn find_room(connection: &Connection) -> Result<WriteOutcome> {
     Ok(WriteOutcome::DONE)
 }
 
-/// Enters a request, unless its key was used before; then what is there comes with the outcome.
+/// Enters a request, unless its key was used before; then the existing row comes with the outcome.
 pub(crate) fn begin_reply(
     connection: &Connection,
     reply: &ReplyRow,
@@ -390,13 +389,13 @@ pub(crate) fn forget_replies(
     Ok(WriteOutcome::any(forgotten))
 }
 
-/// Forgets what an account's requests were answered, and will be.
+/// Deletes the responses to an account's requests, present and pending.
 pub(crate) fn forget_answers(connection: &Connection, account: AccountId) -> Result<()> {
     connection
         .prepare_cached(
-            // The row and the open part of its document stay, so that a repetition of the request is known as one.
-            // The sealed part goes, which may hold words. That of a request that is being executed may hold them too:
-            // the time of its row is moved by the least that there is, so that its response is not entered.
+            // The row and the open part of its document remain, so that a repetition of the request is recognised. The
+            // sealed part is deleted, which may hold words. So may that of a request in execution: the time of its row
+            // is moved by the smallest step, so that its response is not entered.
             "UPDATE replies SET sealed = CASE WHEN version IS NULL THEN NULL ELSE x'' END, \
                  recorded_at = recorded_at - 1 \
              WHERE account_id = ?1",

@@ -23,8 +23,8 @@ use crate::{
     requests,
 };
 
-/// The agent and what is wanted of it, all of the same instant. `readers` for whom a second connection may help with
-/// many memories.
+/// The agent and the requested parts, all of the same instant. `readers` if a second connection may help with many
+/// memories.
 pub(crate) fn snapshot(
     connection: &Connection,
     readers: Option<&Readers>,
@@ -152,9 +152,8 @@ impl Memories<'_> {
             Selection::ActiveCore => self.active_of(&ACTIVE_CORE)?,
             Selection::Searchable => self.active_of(&SEARCHABLE)?,
             Selection::Archive => self.active_of(&ARCHIVE)?,
-            // One look-up for each rather than one statement with a list: the text of the statement
-            // stays the same for any number of them, so that it is planned once, and there is no limit
-            // to how many there are.
+            // One look-up for each rather than one statement with a list: the text of the statement is the same for any
+            // number of them, so that it is planned once, and their number has no limit.
             Selection::Numbers(numbers) => numbered(numbers, |number| {
                 first(
                     connection,
@@ -296,8 +295,8 @@ const ACTIVE_AFTER: &str = active_after!(memory_columns!());
 // The body is the last column: of a long one, no page beside that of the row is read.
 const MARKS_AFTER: &str = active_after!(memory_columns!("x''"));
 
-/// Memories in the order of the table, from one number to another. Where most rows are wanted, the caller sorts
-/// them: by an index each row would be looked up by itself, which takes as long as all else that reading it does.
+/// Memories in the order of the table, from one number to another. If most rows are needed, the caller sorts them: by
+/// an index each row would be looked up by itself, which takes as long as the rest of reading it.
 macro_rules! in_order_of_the_table {
     ($condition:literal) => {
         concat!(
@@ -347,7 +346,7 @@ const ARCHIVE: ActiveOf = active_of!(
     " AND kind = 'archival' AND discarded_at IS NULL"
 );
 
-/// Rows up to which it makes no difference worth a look, or a thread.
+/// Rows up to which it makes no difference worth a check, or a thread.
 const FEW_ROWS: i64 = 1_000;
 /// Rows that are sampled, from the first to the last in equal steps.
 const SAMPLED: i64 = 64;
@@ -465,7 +464,7 @@ const LINKS_UNDER: &str = links!(
     "under = ?2 AND kind = 'archival' AND discarded_at IS NULL"
 );
 
-/// One page of memories that meet a condition, whatever else narrows it.
+/// One page of memories that meet a condition, with any further filters.
 macro_rules! memory_page {
     ($table:literal, $condition:literal) => {
         concat!(
@@ -581,7 +580,7 @@ pub(crate) fn session_page(
     )
 }
 
-/// The first row of an answer.
+/// The first row of a result.
 pub(crate) fn first<T>(
     connection: &Connection,
     sql: &str,
@@ -595,7 +594,7 @@ pub(crate) fn first<T>(
     Ok(found.transpose()?)
 }
 
-/// All rows of an answer.
+/// All rows of a result.
 pub(crate) fn all<T>(
     connection: &Connection,
     sql: &str,

@@ -230,15 +230,15 @@ fn leaves(connection: &Connection) -> Result<Vec<Finding>> {
     )
 }
 
-/// Words that were taken out of a log, and are still somewhere in the file.
+/// Shredded text of a log that is still in the file.
 fn residues(connection: &Connection) -> Result<Vec<Finding>> {
     Ok(match scrub::is_pending(connection)? {
         false => Vec::new(),
         true => vec![finding(
-            "table `residues`: words that were taken out of a log are still on the disk, since others read \
+            "table `residues`: shredded text of a log is still on the disk, since others read \
              meanwhile"
                 .to_owned(),
-            "end whatever else reads the database file; then any command takes them off, as `memoir sweep`, \
+            "end all other readers of the database file; then any command removes it, as `memoir sweep`, \
              and `memoir serve` does every minute",
         )],
     })

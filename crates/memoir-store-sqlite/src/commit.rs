@@ -30,17 +30,16 @@ pub(crate) fn rows(commit: &Commit) -> usize {
 /// Writes one decision.
 pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOutcome> {
     fault::point("commit.begun");
-    // The version first: what was decided on an agent as it was need not fit the one that is there now, and
-    // is a conflict then, not an inconsistency.
+    // The version first: what was decided on an earlier version of the agent need not fit the present one, and is a
+    // conflict then, not an inconsistency.
     write_agent(connection, commit.expected_version, &commit.agent)?;
     commit.check()?;
     fault::point("commit.agent");
     let agent = commit.agent.scope.agent.as_bytes();
-    // From here on the order is that of `Commit`'s fields, which the other store keeps too. Nothing
-    // between two of these lines can be seen from outside: all of it lies in the writer's
-    // transaction, and a process that dies at any of the points leaves the state before. What has
-    // to come after the agent is whatever refers to it: sessions and records by a foreign key, and
-    // a new session by taking its account from the agent's row.
+    // From here on the order is that of `Commit`'s fields, which the other store keeps too. Nothing between two of
+    // these lines is visible outside: all of it is in the writer's transaction, and a process that dies at any of the
+    // points leaves the state before. Rows that refer to the agent come after it: sessions and records by a foreign
+    // key, and a new session by taking its account from the agent's row.
     write_prompts(connection, agent, commit.prompts.as_ref())?;
     fault::point("commit.prompts");
     write_memories(
@@ -49,9 +48,8 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
         &commit.memories,
         commit.progress.as_deref(),
     )?;
-    // A vector is of one version of a memory's row, and the join that reads it would pass over an
-    // older one. It is taken out all the same: it is made of words that may just have been
-    // shredded.
+    // A vector is of one version of a memory's row, and the join that reads it would skip an older one. It is deleted
+    // nevertheless: its text may just have been shredded.
     vectors::forget(connection, agent, &commit.memories)?;
     fault::point("commit.memories");
     write_sessions(connection, agent, &commit.sessions)?;
@@ -77,8 +75,8 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
         access::forget_answers(connection, commit.agent.scope.account)?;
     }
     fault::point("commit.messages");
-    // Last, so that a place in the log that is taken shows once everything else has been found
-    // right. The order protects nothing: the transaction does.
+    // Last, so that a taken place in the log is reported once everything else is right. The order protects nothing: the
+    // transaction does.
     write_records(connection, agent, &commit.records)?;
     fault::point("commit.records");
     if let Some(mark) = &commit.reply {
@@ -172,7 +170,7 @@ const INSERT_AGENT: &str = concat!(
     ") VALUES (?1, ?2, ?3 + 1, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
 );
 
-/// What is in an index is written only where it changed: the pages of the index mostly stay as they are.
+/// Indexed columns are written only if they changed: the pages of the index mostly remain unchanged.
 const PROCEED_AGENT: &str = concat!(
     "UPDATE agents SET version = version + 1, (",
     agent_state!(),
@@ -295,7 +293,7 @@ macro_rules! session_indexed {
     };
 }
 
-/// As with agents: what is in an index is written only where it changed.
+/// As with agents: indexed columns are written only if they changed.
 const PROCEED_SESSION: &str = concat!(
     "UPDATE sessions SET (",
     session_state!(),
@@ -371,8 +369,8 @@ fn write_bodies(connection: &Connection, agent: &[u8; 16], bodies: &[BodyRow]) -
     let Some(mut statement) = prepared(
         connection,
         bodies,
-        // The version is compared so that of two who shred at the same time the second one does not
-        // put back words that the first one has taken out.
+        // The version is compared so that of two concurrent shreddings the second one does not restore the text that
+        // the first one has removed.
         "UPDATE audit_records SET body = ?3, body_version = ?4 \
          WHERE agent_id = ?1 AND seq = ?2 AND body_version = ?4 - 1",
     )?
@@ -427,9 +425,8 @@ fn write_records(connection: &Connection, agent: &[u8; 16], records: &[AuditRow]
                 BoundText(&record.body),
             ])
             .map_err(|error| {
-                // The version of the agent was right, so that only a row that was not written
-                // together with it can stand at this place. It stays: a record is never written
-                // over.
+                // The version of the agent was right, so that only a row that was not written together with it can be
+                // at this place. It remains: a record is never overwritten.
                 constraint(error, "audit_records", Error::Conflict, Error::Conflict)
             })?;
         one(written, "audit_records")?;

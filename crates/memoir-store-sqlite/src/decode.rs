@@ -16,7 +16,7 @@ pub(crate) use memoir_store::{
     vector_columns,
 };
 
-/// A row of an answer.
+/// A row of a result.
 pub(crate) struct SqliteRow<'row, 'statement>(pub(crate) &'row rusqlite::Row<'statement>);
 
 impl DatabaseRow for SqliteRow<'_, '_> {
@@ -27,7 +27,7 @@ impl DatabaseRow for SqliteRow<'_, '_> {
             Ok(ValueRef::Text(bytes)) => Ok(ColumnValue::Text(bytes)),
             Ok(ValueRef::Blob(bytes)) => Ok(ColumnValue::Bytes(bytes)),
             Ok(ValueRef::Real(_)) => Ok(ColumnValue::Other),
-            Err(_) => Err(Error::Driver(format!("an answer has no column {at}"))),
+            Err(_) => Err(Error::Driver(format!("a result has no column {at}"))),
         }
     }
 

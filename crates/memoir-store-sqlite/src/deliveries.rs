@@ -77,7 +77,7 @@ pub(crate) fn is_any_due(
     Ok(!due(connection, receiver, now, latest, 1)?.is_empty())
 }
 
-/// Claims what is due.
+/// Leases what is due.
 pub(crate) fn claim(
     connection: &Connection,
     receiver: &ReceiverDigest,
@@ -123,7 +123,7 @@ pub(crate) fn claim(
     Ok(WriteOutcome::with(deliveries))
 }
 
-/// Ends a delivery, or puts it off, unless it was claimed again.
+/// Ends a delivery, or postpones it, unless it was leased again.
 pub(crate) fn resolve(
     connection: &Connection,
     receiver: &ReceiverDigest,

@@ -36,8 +36,7 @@ impl ToSql for BoundText<'_> {
     }
 }
 
-/// Makes sure that a statement wrote the one row that it was to write: what swallowed it must not be taken for
-/// what was done.
+/// Checks that a statement wrote the one row that it was to write, and that nothing swallowed it.
 pub(crate) fn one(written: usize, table: &'static str) -> Result<()> {
     if written == 1 {
         return Ok(());

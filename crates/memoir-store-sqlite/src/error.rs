@@ -1,4 +1,4 @@
-//! From what SQLite reports to what a store answers.
+//! Converts SQLite's errors to those of a store.
 //!
 //! Messages of SQLite name tables and columns, never values; messages of rusqlite that could hold a
 //! value are not passed on.
@@ -79,7 +79,7 @@ pub(crate) fn message(error: &rusqlite::Error) -> String {
         rusqlite::Error::SqliteFailure(error, None) => error.to_string(),
         // A query of this crate that is wrong; SQL has no values in it.
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
-        _ => "an unexpected answer of the driver".to_owned(),
+        _ => "an unexpected result of the driver".to_owned(),
     }
 }
 

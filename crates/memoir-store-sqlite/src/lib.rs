@@ -1,9 +1,8 @@
 //! The embedded store: one SQLite file; or one in memory, for tests.
 //!
-//! It owns the file's format and its migrations, the connection that writes and its thread, the
-//! connections that read, the check that every row read back is one that Memoir writes, and that words
-//! which were taken out are nowhere in the file. It decides nothing and understands no text: words arrive
-//! and leave as bytes.
+//! It owns the file's format and its migrations, the connection that writes and its thread, and the connections that
+//! read. It checks that every row is one that Memoir writes, and removes shredded text from the whole file. It decides
+//! nothing and understands no text: words arrive and leave as bytes.
 //!
 //! A change is acknowledged once it is on the disk (SPEC 6.2). Changes queued at the same time share one
 //! transaction. Reading never waits for writing.
@@ -72,8 +71,8 @@ use crate::{
     writer::{BULK_ROWS, QueuedChange, WriteOutcome, Writer},
 };
 
-/// Records up to which they are read on the calling thread: at about 4 µs each, these hold it up no longer
-/// than a small look-up and waking another thread would.
+/// Records up to which they are read on the calling thread: at about 4 µs each, these block it no longer than a small
+/// look-up and waking another thread would.
 const FEW_RECORDS: usize = 32;
 /// Memories up to which their archive links are, each of which takes two look-ups.
 const FEW_LINKS: usize = 32;
@@ -83,13 +82,13 @@ const FEW_LINKS: usize = 32;
 #[derive(Clone)]
 pub struct SqliteStore(Arc<OpenDatabase>);
 
-/// What goes wrong with a commit, as a server that is somewhere else would let it.
+/// Injected failures of a commit, as on a remote server.
 #[cfg(feature = "fault-points")]
 #[derive(Debug, Clone, Copy)]
 pub enum CommitFault {
-    /// Its answer is lost, and it was not written.
+    /// Its response is lost, and it was not written.
     LostUnwritten,
-    /// Its answer is lost, and it was written.
+    /// Its response is lost, and it was written.
     LostWritten,
     /// It is refused, since others keep the database locked.
     Busy,
@@ -103,7 +102,7 @@ struct OpenDatabase {
     writer: Writer,
     /// Whether a write was refused since there was no room for it, and none was found since.
     is_full: AtomicBool,
-    /// What is still to go wrong with commits, the last one of the list first.
+    /// The pending failures of commits, the last one of the list first.
     #[cfg(feature = "fault-points")]
     commit_faults: std::sync::Mutex<Vec<CommitFault>>,
 }
@@ -139,8 +138,8 @@ impl SqliteStore {
         migrate::is_foreign(path)
     }
 
-    /// Writes a copy of everything, as it is at one instant, into the file at `to`, which must be empty or not
-    /// there. Others read and write meanwhile, and what was taken out of the database is not in the copy.
+    /// Writes a copy of everything, as it is at one instant, into the file at `to`, which must be empty or missing.
+    /// Others read and write meanwhile. Shredded text is not in the copy.
     ///
     /// # Errors
     /// [`Error::Open`]; [`Error::Full`]; a database in memory; those of the driver. A part of the copy may be at
@@ -212,7 +211,7 @@ impl SqliteStore {
         faults.unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Disturbs a commit, where a test asks for that; else gives it back.
+    /// Injects a failure into a commit, if a test requested it; else returns the commit.
     #[cfg(feature = "fault-points")]
     async fn disturb(&self, commit: Commit) -> Result<Commit> {
         let fault = self.commit_faults().pop();
@@ -231,7 +230,7 @@ impl SqliteStore {
         Err(Error::OutcomeUnknown(Box::new(commit)))
     }
 
-    /// Carries out statements on the connection that writes, as what is put between Memoir and its tables would.
+    /// Runs statements on the connection that writes, as a process between Memoir and its tables would.
     ///
     /// # Errors
     /// Those of the driver.

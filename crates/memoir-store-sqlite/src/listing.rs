@@ -48,7 +48,7 @@ fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Resu
     );
     let text = page.text.as_deref();
     let mut values: Vec<&dyn ToSql> = vec![account.as_bytes(), &text, &page.limit, &offset];
-    // Only words of this code are put into the text of the statement; what a caller gave is bound.
+    // Only literals of this code are put into the text of the statement; a caller's values are bound.
     let rank = match page.order {
         FleetOrder::Name => "NULL",
         FleetOrder::Share => "budget_share",

@@ -17,8 +17,7 @@ use crate::{error::Result, fault, reader::ReadTransaction};
 // Stored at byte 68, where SQLite's file format has it; `file` and other programs read it there.
 const APPLICATION_ID: i64 = 0x4D45_4D52;
 
-/// Every step from an empty file to the present format. Only ever added to: a step that was released
-/// stays as it is.
+/// Every step from an empty file to the present format. Append-only: a released step does not change.
 const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001_initial.sql")];
 
 /// What a file turned out to be.
@@ -68,9 +67,9 @@ pub(crate) fn format(connection: &Connection) -> Result<FileFormat> {
 pub(crate) fn is_foreign(path: &Path) -> bool {
     /// How a file of SQLite begins.
     const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-    /// Where the size of its pages stands.
+    /// The place of the page size.
     const PAGE_BYTES: Range<usize> = 16..18;
-    /// Where the application's number stands.
+    /// The place of the application's number.
     const APPLICATION: Range<usize> = 68..72;
     let mut header = Vec::with_capacity(APPLICATION.end);
     let read = File::open(path)

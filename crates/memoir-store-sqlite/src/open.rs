@@ -61,7 +61,7 @@ pub(crate) fn reader(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Writes everything that the file holds at one instant into the one at `to`, which must be empty or not there.
+/// Writes the whole file as of one instant into the one at `to`, which must be empty or missing.
 pub(crate) fn copy(path: &Path, to: &Path) -> Result<()> {
     let connection = connect(path)?;
     common(&connection)?;
@@ -111,7 +111,7 @@ fn cannot_open(path: &Path, problem: &str) -> QueryFault {
 
 fn writer_setup(connection: &mut Connection, location: &str) -> Result<()> {
     common(connection)?;
-    // Asked before anything is written, so that another application's database stays as it is.
+    // Checked before anything is written, so that another application's database remains unchanged.
     match migrate::format(connection)? {
         migrate::FileFormat::Foreign => return Err(Error::NotADatabase(location.to_owned()).into()),
         _ if connection.is_readonly("main")? => return Err(Error::ReadOnly.into()),
@@ -138,8 +138,7 @@ fn common(connection: &Connection) -> Result<()> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // A statement is planned once. Otherwise SQLite would plan it anew for each value of a `LIMIT`.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // A setting of each connection, not of the file, and what it is without this line depends on
-    // how SQLite was built.
+    // A setting of each connection, not of the file, and its default depends on how SQLite was built.
     connection.pragma_update(None, "foreign_keys", true)?;
     // What savepoints and sorting need stays in memory: faster, and nothing more reaches the disk.
     connection.pragma_update(None, "temp_store", "MEMORY")?;

@@ -1,5 +1,5 @@
-//! Where the files are that the connection that writes has open. What is written into a file that was taken away
-//! is gone once this process has ended, so that nothing of it may be acknowledged.
+//! The files of the connection that writes. Data written into a removed file are lost once this process has ended, so
+//! that they must not be acknowledged.
 
 use std::{
     fs,
@@ -40,8 +40,8 @@ impl OpenedFiles {
     /// microseconds.
     pub(crate) fn check(&mut self) -> Result<()> {
         let log = identity(&self.log);
-        // Where there is no log now either, numbers that no file has are kept: then this and every
-        // later look fails, which is right inside of a transaction, where SQLite has made the log.
+        // Without a log now either, numbers that no file has are kept: then this and every later check fails, which is
+        // right inside of a transaction, where SQLite has made the log.
         let expected = *self.log_identity.get_or_insert(log.unwrap_or_default());
         // Both have to be where they were. Who puts a backup in place of the file alone leaves a
         // log that does not belong to it; who takes the log alone away takes the commits in it

@@ -46,7 +46,7 @@ impl Readers {
         // A query that failed is no reason to close the connection: whatever it left is either gone
         // or shows as a transaction that is still open.
         let mut idle = self.idle();
-        // One that is still in a transaction would hold old pages back for ever.
+        // One that is still in a transaction would keep old pages for ever.
         if idle.len() < IDLE && connection.is_autocommit() {
             idle.push(connection);
         }

@@ -32,7 +32,7 @@ impl Conditions {
         }
     }
 
-    /// What of a filter says which records, wherever they stand.
+    /// The conditions of a filter, except for places.
     fn add_filter(&mut self, filter: &RecordFilter) -> Result<()> {
         let time = |at: Timestamp| [Value::Integer(at.microseconds())];
         let text = |text: &str| Value::Text(text.to_owned());

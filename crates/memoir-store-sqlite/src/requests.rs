@@ -130,7 +130,7 @@ fn about(request: &AccessRow, problem: &str) -> crate::error::QueryFault {
     inconsistent("access_requests", format!("{} {problem}", request.id))
 }
 
-/// Writes requests: new ones, and what became of those that are open.
+/// Writes requests: new ones, and the outcomes of open ones.
 pub(crate) fn write(
     connection: &Connection,
     agent: &[u8; 16],

@@ -17,8 +17,8 @@ use crate::{
     migrate,
 };
 
-/// What [`fingerprint`] gives for the form that the migrations make. Making it takes longer than all else that a
-/// process does before its first row: that is left to where something is to be named.
+/// The [`fingerprint`] of the migrations' schema. Making the schema takes longer than all else before a process's first
+/// row, so that it is only made to name differences.
 const FINGERPRINT: &str = "bdf45541a69c0b80d5ce19033951b258175db544d4d1a442f74fb5e32051f480";
 /// Differences that are named.
 const NAMED: usize = 20;
@@ -41,8 +41,8 @@ struct SchemaObject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CheckedSchema(Option<i64>);
 
-/// Makes sure that the form is the one that the migrations make, unless it is as it was when it was last found
-/// to be. Inside a transaction that writes, so that it stays.
+/// Checks that the schema is the one that the migrations make, unless it is unchanged since the last check. Inside a
+/// transaction that writes, so that it cannot change.
 pub(crate) fn check(connection: &Connection, looked: &mut CheckedSchema) -> Result<()> {
     let number = connection
         .prepare_cached("PRAGMA schema_version")?
@@ -59,7 +59,7 @@ pub(crate) fn check(connection: &Connection, looked: &mut CheckedSchema) -> Resu
     Ok(())
 }
 
-/// What is not as the migrations make it.
+/// Differences from the migrations' schema.
 pub(crate) fn findings(connection: &Connection) -> Result<Vec<Finding>> {
     let problems = problems(connection)?.into_iter().take(NAMED);
     let finding = |problem| Finding {

@@ -1,10 +1,9 @@
-//! Words that were taken out of a log are taken off the disk (SPEC 4.4).
+//! Removes the shredded text of a log from the disk (SPEC 4.4).
 //!
-//! SQLite overwrites what is replaced or deleted where it was (`secure_delete`). That leaves two places:
-//! the write-ahead log has the pages as they were before, and where rows were once moved from one page to
-//! another, the first keeps a copy of them in its unused part. So the file is written anew, and the log is
-//! moved into it and cut to nothing. A file that is too large for that is not written anew: a few such
-//! copies may then stay, until rows or a `VACUUM` by hand write over them.
+//! SQLite overwrites replaced or deleted data in place (`secure_delete`). That leaves two copies: the write-ahead log
+//! has the earlier pages, and after rows were moved from one page to another, the first keeps a copy of them in its
+//! unused part. So the file is rewritten, and the log is moved into it and truncated. A file that is too large is not
+//! rewritten: a few such copies may remain, until rows or a manual `VACUUM` overwrite them.
 //!
 //! The decision that shreds records the scrub as pending in its own transaction, so that after a crash the next process
 //! that opens the file does it.
@@ -53,16 +52,16 @@ pub(crate) fn scrub(connection: &Connection, time: Duration) -> bool {
     let _ = connection.busy_timeout(open::BUSY_TIMEOUT);
     match done {
         Ok(true) => return true,
-        Ok(false) => tracing::warn!("readers keep words that were taken out on the disk"),
+        Ok(false) => tracing::warn!("readers keep shredded text on the disk"),
         Err(QueryFault::Sqlite(error)) if code(&error) == Some(ErrorCode::DatabaseBusy) => {
-            tracing::warn!("another process keeps words that were taken out on the disk");
+            tracing::warn!("another process keeps shredded text on the disk");
         }
         Err(QueryFault::Sqlite(error)) => tracing::warn!(
             problem = message(&error),
-            "words that were taken out are still on the disk"
+            "shredded text is still on the disk"
         ),
         Err(QueryFault::Store(error)) => {
-            tracing::warn!(%error, "words that were taken out are still on the disk");
+            tracing::warn!(%error, "shredded text is still on the disk");
         }
     }
     false
@@ -94,8 +93,8 @@ fn attempt(connection: &Connection) -> Result<bool> {
 
 /// Moves the log into the file and cuts it to nothing; `false` where readers held that up.
 fn cut(connection: &Connection) -> Result<bool> {
-    // A log that is only moved keeps its bytes until they are written over. Cut to nothing, the
-    // file system has them back; what it does with the blocks is beyond what a program can promise.
+    // A log that is only moved keeps its bytes until they are overwritten. Truncated, its blocks return to the file
+    // system; their further use is beyond a program's control.
     let is_held_up = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
         row.get::<_, bool>(0)
     })?;

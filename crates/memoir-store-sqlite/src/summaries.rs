@@ -1,4 +1,4 @@
-//! What is kept of stretches of logs.
+//! Stored summaries of stretches of logs.
 
 use memoir_domain::AgentScope;
 use memoir_store::SummaryRow;
@@ -56,13 +56,13 @@ pub(crate) fn keep(
             params![scope.agent.as_bytes(), scope.account.as_bytes(), version],
             |row| row.get(0),
         )?;
-    // A summary that was made of words which are just being shredded must not be kept after them.
-    // Every shredding counts the agent's version up, and only one transaction writes at a time.
+    // A summary of text that is being shredded must not be kept. Every shredding increments the agent's version, and
+    // only one transaction writes at a time.
     if !is_as_expected {
         return Ok(WriteOutcome::unchanged(false));
     }
     let mut insert = connection.prepare_cached(
-        // Two processes that look back at the same time make the same summary.
+        // Two concurrent processes make the same summary.
         "INSERT INTO log_summaries (agent_id, last_seq, hash, body) VALUES (?1, ?2, ?3, ?4) \
          ON CONFLICT (agent_id, last_seq) DO NOTHING",
     )?;
@@ -77,7 +77,7 @@ pub(crate) fn keep(
     Ok(WriteOutcome::with(true))
 }
 
-/// Takes away all of an agent.
+/// Deletes all of an agent's.
 pub(crate) fn forget(connection: &Connection, agent: &[u8; 16]) -> Result<()> {
     connection
         .prepare_cached("DELETE FROM log_summaries WHERE agent_id = ?1")?

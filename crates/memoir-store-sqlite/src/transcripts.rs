@@ -26,8 +26,8 @@ pub(crate) fn add(
     // an agent that is erased beside it.
     check_owner(connection, scope)?;
     let mut insert = connection.prepare_cached(
-        // That each message is entered once holds for good, since rows of absorbed ones stay
-        // without their words: only the keyed digest is left (SPEC 2.6).
+        // Each message is entered only once, since rows of absorbed ones remain without their words: only the keyed
+        // digest is left (SPEC 2.6).
         "INSERT INTO transcript_messages (agent_id, seq, digest, tokens, received_at, state, body) \
          VALUES (?1, 1 + coalesce((SELECT max(seq) FROM transcript_messages WHERE agent_id = ?1), 0), \
              ?2, ?3, ?4, 'pending', ?5) \
@@ -119,7 +119,7 @@ pub(crate) fn pending(
     Ok(messages)
 }
 
-/// How it stands with the agent's messages.
+/// The state of the agent's messages.
 pub(crate) fn transcript(connection: &Connection, scope: AgentScope) -> Result<TranscriptRow> {
     let row = first(
         connection,
@@ -174,7 +174,7 @@ pub(crate) fn transcript(connection: &Connection, scope: AgentScope) -> Result<T
     Ok(transcript)
 }
 
-/// Claims what is due.
+/// Leases what is due.
 pub(crate) fn claim(
     connection: &Connection,
     scope: AgentScope,
@@ -206,7 +206,7 @@ pub(crate) fn claim(
     })
 }
 
-/// Prolongs a claim.
+/// Renews a lease.
 pub(crate) fn extend(
     connection: &Connection,
     scope: AgentScope,
@@ -228,7 +228,7 @@ pub(crate) fn extend(
     Ok(WriteOutcome::any(extended))
 }
 
-/// Ends a claim.
+/// Ends a lease.
 pub(crate) fn resolve(
     connection: &Connection,
     scope: AgentScope,
@@ -306,7 +306,7 @@ pub(crate) fn forget_words(connection: &Connection, now: Timestamp) -> Result<Wr
 const FORGET_WORDS: &str =
     "UPDATE transcript_messages SET body = x'', words_until = NULL WHERE words_until <= ?1";
 
-/// Writes what became of messages. The words of those that were absorbed go, or are kept until a time.
+/// Writes the outcomes of messages. The words of absorbed ones are deleted, or kept until a time.
 pub(crate) fn write_states(
     connection: &Connection,
     agent: &[u8; 16],

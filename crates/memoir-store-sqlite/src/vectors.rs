@@ -135,7 +135,7 @@ pub(crate) fn keep(
     })
 }
 
-/// Takes away those of all models but one.
+/// Deletes those of all models but one.
 pub(crate) fn forget_models(
     connection: &Connection,
     scope: AgentScope,
@@ -158,7 +158,7 @@ pub(crate) fn forget_models(
     })
 }
 
-/// Takes away those of memories that are written anew.
+/// Deletes those of rewritten memories.
 pub(crate) fn forget(
     connection: &Connection,
     agent: &[u8; 16],
@@ -182,7 +182,7 @@ pub(crate) fn forget(
     Ok(())
 }
 
-/// Takes away all of an agent's.
+/// Deletes all of an agent's.
 pub(crate) fn forget_all(connection: &Connection, agent: &[u8; 16]) -> Result<()> {
     connection
         .prepare_cached("DELETE FROM memory_vectors WHERE agent_id = ?1")?

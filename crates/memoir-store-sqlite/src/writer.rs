@@ -63,13 +63,12 @@ const CHECKPOINT_PAGES: i64 = 1_000;
 /// Pages in the log from which on they are moved even while callers wait.
 const CHECKPOINT_PAGES_BUSY: i64 = 8_000;
 
-/// How long others may hold up each step of taking a replaced body off the disk before the change is
-/// acknowledged all the same.
-// Longer than an ordinary reader takes for its look, and short enough for a person who waits for
-// the answer to a shredding.
+/// How long others may block each step of removing a replaced body from the disk before the change is acknowledged
+/// nevertheless.
+// Longer than an ordinary read takes, and short enough for a person who waits for the response to a shredding.
 const SCRUBBING: Duration = Duration::from_secs(2);
 
-/// What a write did, and what it brings its caller.
+/// The effect of a write, and its result for the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WriteOutcome<T = ()> {
     /// Whether anything is different afterwards: a transaction in which nothing is, is not put on the disk.
@@ -118,7 +117,7 @@ impl WriteOutcome<bool> {
 pub(crate) struct QueuedChange<T, F> {
     /// Estimated number of rows; [`BULK_ROWS`] if unknown.
     pub(crate) rows: usize,
-    /// Whether it takes words out of a log, which must not stay on the disk.
+    /// Whether it removes text from a log, which must not stay on the disk.
     pub(crate) replaces_bodies: bool,
     /// Done again where the transaction was lost by another change in it.
     pub(crate) write: F,
@@ -170,9 +169,8 @@ impl<T: Send, F: Fn(&Connection) -> Result<WriteOutcome<T>> + Send> AnyChange
     }
 
     fn answer(&mut self, done: Result<(), Error>) {
-        // Whatever was written without an error has brought something.
-        // What it brought is given only where the transaction reached the disk: a change that was
-        // written and then lost with another one has brought something too.
+        // Every write without an error has a result. It is only returned if the transaction reached the disk: a change
+        // that was written and then lost with another one has a result too.
         let answer = done.and_then(|()| self.brought.take().ok_or(Error::Closed));
         if let Some(sender) = self.answer.take() {
             // A caller who has gone needs no answer.
@@ -190,7 +188,7 @@ struct WaitingChange {
     _place: QueueSlot,
 }
 
-/// What is queued for the thread.
+/// A job in the thread's queue.
 enum WriterJob {
     Write(WaitingChange),
     /// Something to do with the connection, between transactions.
@@ -228,8 +226,7 @@ impl Drop for QueueSlot {
     }
 }
 
-/// The callers' side. Dropping it lets the thread finish what is queued, waits, and closes the
-/// connection.
+/// The callers' side. Dropping it lets the thread finish its queue, waits, and closes the connection.
 pub(crate) struct Writer {
     /// `None` only while it is dropped.
     jobs: Option<mpsc::Sender<WriterJob>>,
@@ -296,8 +293,7 @@ impl Writer {
             _place: QueueSlot::take(&self.load),
         };
         self.queue(WriterJob::Write(request)).await?;
-        // Only a panic of the thread drops a sender without an answer: on its way out it still
-        // takes everything that was queued.
+        // Only a panic of the thread drops a sender without a result: on its way out it still takes all queued jobs.
         answer.await.map_err(|_| Error::Closed)?
     }
 
@@ -324,9 +320,8 @@ impl Writer {
         Ok(answer.await.map_err(|_| Error::Closed)??)
     }
 
-    /// Does something with the connection that writes if that is free this instant; else gives it back.
-    /// Its pages are the freshest: reading a few rows takes a fraction of what a reader needs, who must
-    /// fetch anew whatever has changed.
+    /// Runs `visit` on the connection that writes if that is free this instant; else returns it. Its pages are the
+    /// freshest: reading a few rows takes a fraction of what a reader needs, which must fetch all changes.
     pub(crate) fn visit_at_once<T, F: FnOnce(&Connection) -> T>(&self, visit: F) -> Result<T, F> {
         match self.free_state() {
             Some(state) => match state.at_rest() {
@@ -414,7 +409,7 @@ impl Drop for Writer {
     }
 }
 
-/// Whether the runtime that the caller runs on goes on while this thread is held up.
+/// Whether the caller's runtime continues while this thread is blocked.
 fn has_other_threads() -> bool {
     tokio::runtime::Handle::try_current()
         .is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread)
@@ -433,8 +428,8 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
         jobs.extend(others.take(BATCH.saturating_sub(jobs.len())));
         for job in jobs.drain(..) {
             match job {
-                // What came before is answered first, so that a long import does not keep small
-                // changes waiting, and no small one shares the fate of an import that fails.
+                // The earlier jobs get their results first, so that a long import does not delay small changes, and no
+                // small one fails with the import.
                 WriterJob::Write(request) if request.change.rows() >= BULK_ROWS => {
                     state.answer(&mut batch);
                     batch.push(request);
@@ -500,9 +495,8 @@ impl WriterState {
             changes.push(&mut *request.change);
         }
         let mut written = self.transaction(&mut changes, Parting::None);
-        // Only where a change failed after it had written something. Mostly the first statement of
-        // a change is what is refused (an agent's version), and then the transaction goes on
-        // without it.
+        // Only if a change failed after it had written something. Mostly the first statement of a change is refused (an
+        // agent's version), and then the transaction continues without it.
         if batch_is_lost(&written) && changes.len() > 1 {
             written = self.transaction(&mut changes, Parting::Savepoints);
         }
@@ -523,8 +517,8 @@ impl WriterState {
             }
             Err(LostTransaction::Change(fault) | LostTransaction::Whole(fault)) => {
                 let error = Error::from(fault);
-                // The first one gets the error itself and the others a copy of what can be copied:
-                // an error of SQLite holds its source, which has no second one.
+                // The first one gets the error itself and the others a partial copy: an error of SQLite holds its
+                // source, which cannot be copied.
                 for request in &mut batch[1..] {
                     request.change.answer(Err(again(&error)));
                 }
@@ -595,8 +589,8 @@ impl WriterState {
         self.changes_since_look += changes.len();
         let (looked, place) = (&mut self.looked, &mut self.place);
         let result = begin(connection)
-            // After `BEGIN IMMEDIATE` and before any row: the lock keeps others from changing the
-            // form or the file between this look and the end of the transaction.
+            // After `BEGIN IMMEDIATE` and before any row: the lock keeps others from changing the schema or the file
+            // between this check and the end of the transaction.
             .and_then(|()| schema::check(connection, looked))
             .and_then(|()| place.as_mut().map_or(Ok(()), OpenedFiles::check))
             .map_err(LostTransaction::Whole)
@@ -670,8 +664,8 @@ impl WriterState {
         is_long
     }
 
-    /// Moves the log into the file. Never waits for readers. Nothing is lost where it fails: the log
-    /// stays as it is, and is moved the next time.
+    /// Moves the log into the file. Never waits for readers. Nothing is lost if it fails: the log remains, and is moved
+    /// the next time.
     fn tidy(&mut self) {
         self.changes_since_look = 0;
         if self.owes_scrub {

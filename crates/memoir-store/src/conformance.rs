@@ -32,17 +32,17 @@ use std::{pin::Pin, sync::Arc};
 
 use crate::Store;
 
-/// A story on a fresh store, in a runtime of tokio.
+/// A scenario on a fresh store, in a runtime of tokio.
 pub type StoreStory = fn(Arc<dyn Store>) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
 macro_rules! stories {
     ($($module:ident::$name:ident,)*) => {
-        /// Every story under the name of its rule.
+        /// Every scenario under the name of its rule.
         pub const STORIES: &[(&str, StoreStory)] = &[
             $((stringify!($name), |store| Box::pin($module::$name(store))),)*
         ];
 
-        /// Calls the macro `make` with the name of every story, so that each can be a test of its own.
+        /// Calls the macro `make` with the name of every scenario, so that each can be a test of its own.
         #[macro_export]
         macro_rules! each_story {
             ($make:ident) => { $($make! { $name })* };

@@ -1,8 +1,8 @@
-//! How rows are read back. Everything is checked: a row that no version of Memoir writes is an error
-//! that names its table, its number and the column, never its words: [`Error::Inconsistent`].
+//! Reads rows and checks everything: a row that no version of Memoir writes is an error that names its table, its
+//! number and the column, never its words: [`Error::Inconsistent`].
 //!
-//! The columns of each row stand beside the function that reads them, in the same order, for the statements of
-//! all stores.
+//! The columns of each row are beside the function that reads them, in the same order, for the statements of all
+//! stores.
 
 use data_encoding::HEXLOWER;
 use memoir_domain::{
@@ -32,7 +32,7 @@ pub enum ColumnValue<'row> {
     Other,
 }
 
-/// A row as a database answers with it.
+/// A row of a database's result.
 pub trait DatabaseRow {
     /// The value of the column at that place.
     ///
@@ -113,8 +113,8 @@ macro_rules! session_columns {
     };
 }
 
-/// The columns that [`record`](crate::decode::record) reads, of `audit_records` under its own name. The hash before a record's
-/// own is that of the record before it, wherever that stands in the answer.
+/// The columns that [`record`](crate::decode::record) reads, of `audit_records` under its own name. The hash before a
+/// record's own is that of the record before it, wherever that is in the result.
 #[macro_export]
 macro_rules! record_columns {
     () => {

@@ -45,8 +45,8 @@ pub trait Deliveries: Send + Sync {
         limit: u32,
     ) -> Result<Vec<DeliveryRow>>;
 
-    /// Ends a delivery (`None`), or makes it due again at that time. `false`, and nothing is written, where
-    /// it was claimed again since, or is gone.
+    /// Ends a delivery (`None`), or makes it due again at that time. `false`, without a write, if it was leased again
+    /// since, or is gone.
     async fn settle_delivery(
         &self,
         receiver: &ReceiverDigest,

@@ -1,4 +1,4 @@
-//! What can go wrong in a store. No message holds an agent's words.
+//! Errors of a store. No message holds an agent's words.
 
 use crate::Commit;
 
@@ -32,7 +32,7 @@ pub enum Error {
         /// The newest format that this version knows.
         known: i64,
     },
-    /// The file is something else.
+    /// The file is not a database of Memoir.
     #[error("`{0}` is not a database of Memoir")]
     NotADatabase(String),
     /// The database cannot be opened.
@@ -43,7 +43,7 @@ pub enum Error {
         /// The driver's word for it.
         problem: String,
     },
-    /// The server of the database cannot be reached, or does not answer. Nothing was changed.
+    /// The server of the database cannot be reached, or does not respond. Nothing was changed.
     #[error("cannot open the database `{location}`: {problem}")]
     Unreachable {
         /// Where it should be.
@@ -60,7 +60,7 @@ pub enum Error {
     /// Another process kept the database locked for too long.
     #[error("the database is locked by another process; nothing was changed")]
     Busy,
-    /// The file was taken away or exchanged while it was open: what is written would be lost.
+    /// The file was removed or exchanged while it was open: writes would be lost.
     #[error(
         "the database `{0}`, or the log beside it, was moved or replaced while it was in use; nothing was changed; put it back, or start again"
     )]
@@ -76,7 +76,7 @@ pub enum Error {
     /// The response to a commit was lost: the commit may be written, be written later, or fail. To learn the outcome,
     /// the caller writes the very same commit again: it is written now, or there is a conflict, and then the record at
     /// its place in the log shows whose it is.
-    #[error("the answer of the database was lost: whether the change was written is not known")]
+    #[error("the response of the database was lost: whether the change was written is not known")]
     OutcomeUnknown(Box<Commit>),
     /// The connection broke while something other than a decision was written: it may be written or not.
     #[error(
@@ -84,7 +84,7 @@ pub enum Error {
     )]
     Lost(String),
     /// The source of decisions that belong together stopped before the last one.
-    #[error("what was to be written together did not come whole; nothing was changed")]
+    #[error("the decisions to be written together are incomplete; nothing was changed")]
     Unfinished,
     /// The store has been closed.
     #[error("the store is closed")]

@@ -51,9 +51,9 @@ impl FleetOrder {
 pub struct FleetPage {
     /// Those whose folded name holds this folded text; `None` for all.
     pub text: Option<String>,
-    /// By what they are sorted.
+    /// The sort key.
     pub order: FleetOrder,
-    /// The other way round; those of one rank come by name all the same.
+    /// The reverse order; those of one rank come by name nevertheless.
     pub descending: bool,
     /// So many are passed over.
     pub offset: u64,
@@ -81,11 +81,11 @@ pub struct FleetRow {
     pub agent: AgentRow,
     /// The session begun last, rehearsals included; `None` where there was none.
     pub last_session: Option<FleetSession>,
-    /// Requests for access that wait for an answer or can be used.
+    /// Access requests that wait for an answer or can be used.
     pub open_requests: u64,
 }
 
-/// Where a record stands among those of an account.
+/// The place of a record among those of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RecordPlace {
     /// When it was written.
@@ -113,15 +113,15 @@ pub struct FleetRecord {
     pub previous_hash: Option<[u8; 32]>,
 }
 
-/// A session in a list of agents: what of it stands in the open.
+/// A session in a list of agents: its unsealed part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FleetSession {
     /// Its identifier.
     pub id: SessionId,
-    /// By what it is found and sorted.
+    /// The columns by which it is found and sorted.
     pub columns: SessionColumns,
     /// Its document's version.
     pub version: u64,
-    /// What is open of its document.
+    /// The open part of its document.
     pub open: String,
 }

@@ -1,18 +1,17 @@
-//! What Memoir asks of a database: rows, look-ups, one way of writing, and errors.
+//! Memoir's requirements on a database: rows, look-ups, one way of writing, and errors.
 //!
-//! A store keeps rows. It decides nothing and understands no text: whatever is an agent's words
-//! reaches it as [`StoredText`], opaque bytes. Everything that changes an agent goes through
-//! [`Store::commit`], in one transaction, under the version of the agent that the decision was made on.
-//! Look-ups of something private take an [`AgentScope`](memoir_domain::AgentScope); the few that do not
-//! are in [`Fleet`] and return no memory.
+//! A store keeps rows. It decides nothing and understands no text: an agent's words reach it as [`StoredText`], opaque
+//! bytes. Every change of an agent goes through [`Store::commit`], in one transaction, under the version of the agent
+//! that the decision was made on. Look-ups of private data take an [`AgentScope`](memoir_domain::AgentScope); the few
+//! that do not are in [`Fleet`] and return no memory.
 //!
-//! [`Store::commit`] is the one method that changes what an agent remembers and what its log holds. Leases,
-//! tokens, users, kept answers, notices to webhooks, messages that wait to be read and vectors of memories have
-//! methods of their own.
+//! [`Store::commit`] is the one method that changes an agent's memories and its log. Leases, tokens, users, stored
+//! responses, notifications of webhooks, messages that wait to be read and vectors of memories have methods of their
+//! own.
 //!
-//! What spans agents is the trait [`Fleet`]: names, counts, times, states, scopes, the log over all heads. It
-//! has no method that returns a memory, a prompt or a record's words; `fleet_records` lists an account's
-//! records by time, without them. Compile-fail tests of `memoir-app` hold it (`tests/scoped.rs`).
+//! The trait [`Fleet`] has the look-ups across agents: names, counts, times, states, scopes, the log over all heads. It
+//! has no method that returns a memory, a prompt or a record's words; `fleet_records` lists an account's records by
+//! time, without them. Compile-fail tests of `memoir-app` check that (`tests/scoped.rs`).
 //!
 //! `conformance` (a feature) has scenarios that any store must pass.
 

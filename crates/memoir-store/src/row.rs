@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, MessageOutcome, Result};
 
-/// An agent's words on their way to the disk: a version byte, then what that version makes of them.
+/// An agent's words as stored: a version byte, then the encoding of that version.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct StoredText(pub Vec<u8>);
 
@@ -33,7 +33,7 @@ impl fmt::Debug for StoredText {
 pub struct Document {
     /// What its seal is bound to beside its place; a document in place of another one has a later version.
     pub version: u64,
-    /// What may stand in the open: a JSON object by field name.
+    /// The unsealed part: a JSON object by field name.
     pub open: String,
     /// What may not, sealed for its place, its version and these very bytes of `open`.
     pub sealed: StoredText,
@@ -57,7 +57,7 @@ pub struct AccountRow {
 pub struct AgentRow {
     /// Its account and identifier.
     pub scope: AgentScope,
-    /// By what it is found and sorted.
+    /// The columns by which it is found and sorted.
     pub columns: AgentColumns,
     /// All of it but its prompts. Its version grows by one with every commit, from 1.
     pub document: Document,
@@ -78,7 +78,7 @@ pub struct AgentColumns {
     pub head: [u8; 32],
     /// What the schedule has in view for it.
     pub prospect: NextDue,
-    /// Where it stands in lists that are sorted by these.
+    /// Its ranks in lists that are sorted by these.
     pub ranks: FleetRanks,
 }
 
@@ -114,9 +114,9 @@ pub struct MemoryRow {
     pub updated_at: Timestamp,
     /// When it was discarded.
     pub discarded_at: Option<Timestamp>,
-    /// When its words were taken out.
+    /// When it was shredded.
     pub shredded_at: Option<Timestamp>,
-    /// The memory under which it lies in the archive.
+    /// The memory that took its place.
     pub under: Option<Number>,
     /// When it became archival; set exactly where its kind is archival.
     pub archived_at: Option<Timestamp>,
@@ -147,12 +147,12 @@ impl MemoryRow {
     }
 }
 
-/// A memory, as far as it is part of the archive's structure: without words.
+/// A memory's place in the archive, without words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArchiveLink {
     /// Its number.
     pub number: Number,
-    /// The memory under which it lies in the archive.
+    /// The memory that took its place.
     pub under: Option<Number>,
     /// Its kind.
     pub kind: Kind,
@@ -192,12 +192,12 @@ pub struct SessionRow {
     pub id: SessionId,
     /// Whose it is.
     pub agent: AgentId,
-    /// By what it is found and sorted.
+    /// The columns by which it is found and sorted.
     pub columns: SessionColumns,
-    /// Who holds it; renewed without the key.
+    /// Its lease; renewed without the key.
     pub lease: Option<Lease>,
-    /// The session, and sealed its words and what a rehearsal came to. Its version is the agent's under which
-    /// it was written.
+    /// The session; its words and the result of a rehearsal are sealed. Its version is the agent's under which it was
+    /// written.
     pub document: Document,
 }
 
@@ -237,9 +237,9 @@ pub struct AuditRow {
     pub recorded_at: Timestamp,
     /// In what role it was done.
     pub actor_kind: ActorKind,
-    /// Who did it.
+    /// The actor's name.
     pub actor_name: String,
-    /// What was done.
+    /// The action.
     pub action: Action,
     /// The session.
     pub session: Option<SessionId>,
@@ -284,8 +284,8 @@ pub struct LeafRow {
     pub recorded_at: Timestamp,
 }
 
-/// What is kept of a stretch of one agent's log, so that a look back need not read it. It says nothing that the
-/// records do not say, can be made again from them, and goes where bodies of records are replaced.
+/// The summary of a stretch of one agent's log, so that a view of the past need not read it. It repeats facts of the
+/// records, can be made again from them, and is deleted when bodies of records are replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryRow {
     /// The place of the last record that it is of.
@@ -296,7 +296,7 @@ pub struct SummaryRow {
     pub body: StoredText,
 }
 
-/// A token: who holds the secret acts as the account's administrator, or as one agent (SPEC 5.5).
+/// A token: its holder acts as the account's administrator, or as one agent (SPEC 5.5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRow {
     /// Its identifier.
@@ -307,7 +307,7 @@ pub struct TokenRow {
     pub agent: Option<AgentId>,
     /// When it was last used; written in batches, without the key.
     pub last_used_at: Option<Timestamp>,
-    /// By what it is found.
+    /// The columns by which it is found.
     pub columns: TokenColumns,
     /// Its rights and their end.
     pub document: Document,
@@ -331,9 +331,9 @@ pub struct UserRow {
     pub id: UserId,
     /// The tenant.
     pub account: AccountId,
-    /// By what it is found.
+    /// The columns by which it is found.
     pub columns: UserColumns,
-    /// Who it is, and with what it signs in. Its version is how often it was written, from 1 on.
+    /// Identity and credentials. Its version is how often it was written, from 1 on.
     pub document: Document,
 }
 
@@ -353,11 +353,11 @@ pub struct UserColumns {
 pub struct AccessRow {
     /// Its identifier.
     pub id: AccessRequestId,
-    /// Who is asked.
+    /// The agent that must answer.
     pub agent: AgentId,
-    /// By what it is found and sorted.
+    /// The columns by which it is found and sorted.
     pub columns: AccessColumns,
-    /// The request, and sealed its words. Its version is the agent's under which it was written.
+    /// The request; its words are sealed. Its version is the agent's under which it was written.
     pub document: Document,
 }
 
@@ -397,7 +397,7 @@ pub struct ReplyRow {
     pub request_digest: [u8; 32],
     /// When the request came.
     pub recorded_at: Timestamp,
-    /// What is known of its outcome: that it made a change ([`ReplyMark`]), or its response. `None` before either.
+    /// Its outcome so far: that it made a change ([`ReplyMark`]), or its response. `None` before either.
     pub answer: Option<Document>,
 }
 
@@ -453,17 +453,16 @@ pub struct Commit {
     pub memories: Vec<MemoryRow>,
     /// Sessions, new or in place of the row of the same identifier.
     pub sessions: Vec<SessionRow>,
-    /// Bodies in place of those of earlier records. What they replace is off the disk, out of any
-    /// write-ahead log too, when the commit returns; where others who read hold that up, soon after.
+    /// Bodies in place of those of earlier records. The replaced ones are off the disk, out of any write-ahead log too,
+    /// when the commit returns, or soon after if other readers block that.
     pub bodies: Vec<BodyRow>,
     /// Tokens of the agent, or in an account's own log those of its administrators, new or in place of the row of the same identifier, as
     /// [`Access::put_token`](crate::Access::put_token) writes them.
     pub tokens: Vec<TokenRow>,
-    /// Requests for access, new or in place of the row of the same identifier, which is open. When they were
-    /// made stays as it is.
+    /// Access requests, new or in place of the open row of the same identifier. When they were made does not change.
     pub access: Vec<AccessRow>,
-    /// What became of messages that waited to be read, by their places (see
-    /// [`Transcripts`](crate::Transcripts)). One that waits no longer is a conflict.
+    /// The outcomes of waiting messages, by their places (see [`Transcripts`](crate::Transcripts)). One that waits no
+    /// more is a conflict.
     pub messages: Vec<MessageOutcome>,
     /// Records, at the end of the log.
     pub records: Vec<AuditRow>,
@@ -474,8 +473,8 @@ pub struct Commit {
 }
 
 impl Commit {
-    /// Holds the agent against the rows that go with it. A store asks for it once it knows that the decision was
-    /// made on the agent as it is: else it is a conflict.
+    /// Checks the agent against the rows that go with it. A store calls it once it knows that the decision was made on
+    /// the present version of the agent: otherwise it is a conflict.
     ///
     /// # Errors
     /// [`Error::Inconsistent`]: rows of another agent, records that do not end where the agent says, an agent that

@@ -1,6 +1,6 @@
-//! Whole tables, row by row, as one store gives them to another: for moving an installation.
+//! Whole tables, row by row, for moving an installation from one store to another.
 //!
-//! What is moved is what is stored: no row is opened, and none is changed.
+//! Rows are moved as stored: none is opened or changed.
 
 use async_trait::async_trait;
 
@@ -49,7 +49,7 @@ fn names(columns: &[(&str, ColumnKind)]) -> String {
     names.join(", ")
 }
 
-/// What a column of a row holds. Text of either kind is [`Cell::Text`].
+/// The content of a column. Text of either kind is [`Cell::Text`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Cell {

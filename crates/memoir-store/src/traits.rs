@@ -74,7 +74,7 @@ impl AgentQuery {
     }
 }
 
-/// What one look brought.
+/// The result of one read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot {
     /// The agent.
@@ -93,7 +93,7 @@ pub struct Snapshot {
     pub row_counts: RowCounts,
 }
 
-/// Which records of an agent's log are wanted, oldest first. Every part narrows the answer.
+/// Which records of an agent's log to return, oldest first. Every part narrows the result.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecordFilter {
     /// The first sequence number; 0 means from the beginning.
@@ -114,16 +114,14 @@ pub struct RecordFilter {
     pub until: Option<Timestamp>,
     /// Those at earlier places in the log only.
     pub before_seq: Option<u64>,
-    /// The most to answer with, the last ones of those that match; `None` for all.
+    /// At most so many, the last ones of those that match; `None` for all.
     pub last: Option<u32>,
-    /// The most to answer with, the first ones of those that match; `None` for all. Not together with
-    /// `last`.
+    /// At most so many, the first ones of those that match; `None` for all. Not together with `last`.
     pub first: Option<u32>,
 }
 
-/// How many days ahead what is to come can lie: a week of a weekly slot, and a day by which a time may lie ahead
-/// itself. What lies further ahead was written by a clock that has been put back since, and is proposed as due,
-/// so that it is judged anew.
+/// How many days ahead a due time can be: a week of a weekly slot, and a day by which a time may be ahead itself. A
+/// later one was written before the clock was set back, and is proposed as due, so that it is checked again.
 pub const FURTHEST_DAYS: i64 = 9;
 
 /// Which agents are wanted as due (SPEC 3.1).
@@ -155,7 +153,7 @@ pub struct StoredUsage {
 }
 
 impl StoredUsage {
-    /// Adds what was used besides.
+    /// Adds further usage.
     pub fn add(&mut self, other: Self) {
         self.memories += other.memories;
         self.log_bytes += other.log_bytes;
@@ -260,11 +258,10 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts + crate
     /// no change is made again. Deletes the vectors of the memories that it writes, and all those of an erased agent.
     ///
     /// # Errors
-    /// [`Error::Conflict`](crate::Error::Conflict) where the agent has another version than expected,
-    /// a record's place in the log is taken, or a body to be replaced is of another version.
-    /// [`Error::Repeated`](crate::Error::Repeated) where the request's row is not as its mark expects.
-    /// [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown) where the store cannot know. Whatever else the
-    /// error, nothing was written.
+    /// [`Error::Conflict`](crate::Error::Conflict) if the agent has another version than expected, a record's place in
+    /// the log is taken, or a body to be replaced is of another version. [`Error::Repeated`](crate::Error::Repeated) if
+    /// the request's row is not as its mark expects. [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown) if the
+    /// store cannot know. With any other error, nothing was written.
     async fn commit(&self, commit: Commit) -> Result<()>;
 
     /// Writes decisions on one agent in order, all of them or none. When it returns, they are on the disk. No other
@@ -276,8 +273,7 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts + crate
     async fn commit_all(&self, commits: Commits) -> Result<()>;
 }
 
-/// Which of an agent's memories are wanted on one page, the lowest number first. Every part narrows the
-/// answer.
+/// Which of an agent's memories to return on one page, the lowest number first. Every part narrows the result.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MemoryPage {
     /// Numbers above this one only; 0 from the beginning.
@@ -309,23 +305,22 @@ pub struct Faded {
     pub is_faded: bool,
 }
 
-/// Who may come in, and what was answered: content-blind, of one account each.
+/// Tokens, users and stored responses: content-blind, of one account each.
 #[async_trait]
 pub trait Access: Send + Sync {
     /// Makes a token, or writes it in place of the row of the same identifier and of an earlier version: then only
     /// its end and its document are written, and its last use where that is later than the one noted.
     ///
     /// # Errors
-    /// [`Error::Conflict`](crate::Error::Conflict) where a row of this version or a later one is there, anything else
-    /// of it would change, or a revoked one would be valid again;
-    /// [`Error::Inconsistent`](crate::Error::Inconsistent) where another token has its digest, or its account has no
-    /// such agent.
+    /// [`Error::Conflict`](crate::Error::Conflict) if a row of this version or a later one exists, any other part of it
+    /// would change, or a revoked one would be valid again; [`Error::Inconsistent`](crate::Error::Inconsistent) if
+    /// another token has its digest, or its account has no such agent.
     async fn put_token(&self, token: &TokenRow) -> Result<()>;
 
-    /// The token of that digest, whatever became of it, and the name of the agent that it opens.
+    /// The token of that digest, in any state, and the name of its agent.
     async fn bearer(&self, digest: &[u8; 32]) -> Result<Option<(TokenRow, Option<String>)>>;
 
-    /// The token of that digest, whatever became of it.
+    /// The token of that digest, in any state.
     async fn token(&self, digest: &[u8; 32]) -> Result<Option<TokenRow>> {
         Ok(self.bearer(digest).await?.map(|(token, _)| token))
     }
@@ -353,8 +348,8 @@ pub trait Access: Send + Sync {
     /// Those of [`Store::commit`] for `commit`.
     async fn create_first_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<bool>;
 
-    /// Writes a user in place of the version before it, together with `commit`. One that is to be removed is written
-    /// only where another one stays, in whichever account; whether it was written.
+    /// Writes a user in place of the version before it, together with `commit`. Removes a user only if another one
+    /// remains, in any account. Returns whether it was written.
     ///
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict) where another version is there, or none, and as for
@@ -370,15 +365,14 @@ pub trait Access: Send + Sync {
     /// The account's user of that identifier, removed or not.
     async fn user(&self, account: AccountId, id: UserId) -> Result<Option<UserRow>>;
 
-    /// Whether any account has a user, removed or not: where there was one, one always stays.
+    /// Whether any account has a user, removed or not: once there was one, one always remains.
     async fn has_users(&self) -> Result<bool>;
 
-    /// Makes sure that the database answers, and takes what is written: that of a server may become one that only
-    /// follows another (SPEC 6.2).
+    /// Checks that the database responds and accepts writes: a server may become a read-only replica (SPEC 6.2).
     ///
     /// # Errors
     /// It does not; [`Error::ReadOnly`](crate::Error::ReadOnly); [`Error::Full`](crate::Error::Full) from the first
-    /// write on that finds no room until there is some, which is looked for here by writing.
+    /// write that finds no room until a test write succeeds.
     async fn check_ready(&self) -> Result<()>;
 
     /// Enters a request whose outcome is not known yet; the document of the given row is ignored. The result is the
@@ -386,9 +380,9 @@ pub trait Access: Send + Sync {
     /// time exactly one enters it. Repeating it does no harm.
     async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>>;
 
-    /// Enters the response to a request, where the open part of its row's document is `expected` (`None`: it has no
-    /// document); whether it was entered. It is not where the sealed part of the account's responses was removed
-    /// since the request came at `came_at`; `None` enters it all the same.
+    /// Enters the response to a request, if the open part of its row's document is `expected` (`None`: it has no
+    /// document). Returns whether it was entered. It is not if the sealed part of the account's responses was removed
+    /// since the request came at `came_at`; `None` skips that check.
     async fn end_reply(
         &self,
         account: AccountId,
@@ -434,7 +428,7 @@ pub trait Fleet: Send + Sync {
     /// The account of that folded name.
     async fn account_named(&self, folded_name: &str) -> Result<Option<AccountRow>>;
 
-    /// The account's agents, by name; the erased ones too. Here and in every list and look-up by name, the
+    /// The account's agents, by name, including the erased ones. Here and in every list and look-up by name, the
     /// account's own log ([`AgentScope::of_account`]) is no agent.
     async fn agents(&self, account: AccountId) -> Result<Vec<AgentRow>>;
 
@@ -451,8 +445,8 @@ pub trait Fleet: Send + Sync {
     /// account's agents, and a few look-ups for each one of the page.
     async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice>;
 
-    /// Records of all the account's agents, erased ones included, without words: by time, agent and place,
-    /// those after `after`, at most `limit`. Of the filter, what narrows by place or by count is passed over.
+    /// Records of all the account's agents, erased ones included, without words: by time, agent and place, those after
+    /// `after`, at most `limit`. Filters by place or by count are ignored.
     async fn fleet_records(
         &self,
         account: AccountId,
@@ -491,7 +485,7 @@ pub trait Fleet: Send + Sync {
     /// of an index for each account and each agent found, however many agents there are.
     async fn due_agents(&self, query: &DueQuery) -> Result<Vec<AgentScope>>;
 
-    /// What an account uses, or one of its agents: what is stored, and what was written and begun after `since`.
+    /// The usage of an account, or of one of its agents: what is stored, and what was written and begun after `since`.
     /// Costs a walk through the logs from their ends back to `since`.
     async fn usage(
         &self,
@@ -515,8 +509,7 @@ pub trait Fleet: Send + Sync {
     /// The scope of every agent that is erased by what its row says, by identifier. The rows are not checked.
     async fn erased(&self) -> Result<Vec<AgentScope>>;
 
-    /// Finishes what the store has begun and others kept it from finishing; whether nothing of it is left.
-    /// Waits for none of them.
+    /// Finishes work that others have blocked so far, without waiting for them. Returns whether nothing remains.
     async fn finish(&self) -> Result<bool>;
 
     /// The log over all heads from the entry at `from` on, in its order; the first one is at 0.
@@ -530,7 +523,7 @@ pub trait Fleet: Send + Sync {
     /// The store's own check of itself; empty where all is well.
     async fn check(&self) -> Result<Vec<Finding>>;
 
-    /// The part of [`Fleet::check`] that holds the store's tables, and whatever else it has that can act by
-    /// itself, against those that Memoir makes. Costs the same however much is stored.
+    /// The part of [`Fleet::check`] that compares the store's tables, and its triggers and other active objects, with
+    /// those that Memoir makes. Its cost does not depend on the amount of data.
     async fn check_form(&self) -> Result<Vec<Finding>>;
 }

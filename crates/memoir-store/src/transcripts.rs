@@ -16,20 +16,20 @@ pub struct MessageRow {
     pub tokens: u64,
     /// When it was handed over.
     pub received_at: Timestamp,
-    /// What became of it.
+    /// Its state.
     pub state: MessageState,
-    /// Who said what when; empty once its words are gone.
+    /// Author, text and time; empty once the words are deleted.
     pub body: StoredText,
 }
 
-/// What became of a message that waited.
+/// The outcome of a waiting message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageOutcome {
     /// Its place among the agent's messages.
     pub seq: u64,
-    /// What became of it.
+    /// Its state.
     pub state: MessageState,
-    /// Of an absorbed one until when its words are kept; `None` for one whose words go with this, and for every other
+    /// For an absorbed one until when its words are kept; `None` if its words are deleted now, and for every other
     /// state.
     pub words_until: Option<Timestamp>,
 }
@@ -43,7 +43,7 @@ pub enum Reviving {
     Absorbed,
 }
 
-/// What is to become of an agent's messages, and what did.
+/// Counts of an agent's messages by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TranscriptRow {
     /// From when on the messages that wait are to be read; `None` where none waits.
@@ -68,9 +68,9 @@ pub struct TranscriptRow {
 /// written with the decision that follows from it ([`Commit::messages`](crate::Commit::messages)).
 #[async_trait]
 pub trait Transcripts: Send + Sync {
-    /// Enters messages at the end, to be read at `due_at`; those whose digest the agent has had before are
-    /// passed over. How many were entered. Where none was, `due_at` stays unless `hurry`, with which it is
-    /// never later than the one given while messages wait.
+    /// Enters messages at the end, to be read at `due_at`; those whose digest the agent has had before are ignored.
+    /// Returns how many were entered. If none was, `due_at` does not change unless `hurry`, with which it is never
+    /// later than the one given while messages wait.
     async fn add_messages(
         &self,
         scope: AgentScope,
@@ -82,7 +82,7 @@ pub trait Transcripts: Send + Sync {
     /// The first of the messages that wait, as many as fit into `tokens`, and at least one.
     async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>>;
 
-    /// How it stands with the agent's messages.
+    /// The state of the agent's messages.
     async fn transcript(&self, scope: AgentScope) -> Result<TranscriptRow>;
 
     /// Leases the waiting messages until `until`, if they are due at `now`. Without `now`, they need not be due, and an

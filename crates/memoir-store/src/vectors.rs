@@ -1,4 +1,4 @@
-//! Vectors of memories, by which what is near a question in meaning is found (SPEC 2.8).
+//! Vectors of memories, for search by meaning (SPEC 2.8).
 
 use async_trait::async_trait;
 use memoir_domain::{AgentScope, memory::Number};
@@ -12,15 +12,15 @@ pub struct VectorRow {
     pub number: Number,
     /// The version of the memory's row that it was made of.
     pub version: u64,
-    /// The model, as `provider:model`, and what it was sent before each text.
+    /// The model, as `provider:model`, and the prefix of each text.
     pub model: String,
     /// The vector.
     pub body: StoredText,
 }
 
-/// Vectors of active memories of every kind. They are of one version of a memory's row each: [`Store::commit`](crate::Store::commit)
-/// takes away those of every memory that it writes, and all where the agent is erased. They can be made again, and
-/// leave the agent's version as it is.
+/// Vectors of active memories of every kind, each of one version of a memory's row.
+/// [`Store::commit`](crate::Store::commit) deletes those of every memory that it writes, and all those of an erased
+/// agent. They can be made again, and do not change the agent's version.
 #[async_trait]
 pub trait Vectors: Send + Sync {
     /// Those that a model made of the agent's active memories as they are, in no order: of these memories, or of all.
@@ -48,6 +48,6 @@ pub trait Vectors: Send + Sync {
     /// that were discarded since, or have another version. How many are kept.
     async fn keep_vectors(&self, scope: AgentScope, vectors: Vec<VectorRow>) -> Result<u64>;
 
-    /// Takes away what every model made of the agent's memories, but that one.
+    /// Deletes the vectors of the agent's memories by every model but that one.
     async fn forget_vectors(&self, scope: AgentScope, except: Option<&str>) -> Result<()>;
 }

@@ -463,7 +463,7 @@ pub(super) async fn spec_5_5_a_removed_user_is_gone_and_one_always_stays(store: 
     let answer = store.put_user(&again, None).await;
     assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");
     store.create_user(&user(1, 3, "ADA"), None).await.unwrap();
-    // Of two that are the last, one stays.
+    // Of two that are the last, one remains.
     let kept = store.users(account_id(1)).await.unwrap().remove(0);
     let (kept, grace) = (removed(&kept), removed(&grace));
     let (one, other) = tokio::join!(store.put_user(&kept, None), store.put_user(&grace, None));

@@ -1,4 +1,4 @@
-//! Archival memories: what lies under what, and what an agent's rows come to.
+//! Archival memories, what each is under, and the totals of an agent's rows.
 
 use std::sync::Arc;
 
@@ -139,7 +139,7 @@ pub(super) async fn links_are_of_those_named_and_of_what_lies_under_them(store: 
         (&[][..], &[][..]),
         (&[0, 66, u64::MAX], &[]),
         (&[1], &[link(1, None, Kind::Core, false), second]),
-        // Each once, by number, whether it is named or lies under one that is.
+        // Each once, by number, whether it is named or under one that is.
         (
             &[2, 1, 2],
             &[link(1, None, Kind::Core, false), second, third],

@@ -86,7 +86,7 @@ pub(super) fn agent(account: u128, number: u128, name: &str) -> AgentRow {
     }
 }
 
-/// What the stories take for the hash of that record: that of no other.
+/// The hash of that record in the scenarios: it differs from all others.
 pub(super) fn hash(agent: AgentId, seq: u64) -> [u8; 32] {
     let mut hash = [0xF0; 32];
     hash[..16].copy_from_slice(agent.as_bytes());

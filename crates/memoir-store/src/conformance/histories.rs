@@ -60,7 +60,7 @@ impl ExpectedAgent {
         counts
     }
 
-    /// What lies under any of some memories, and they themselves.
+    /// Some memories and those under them.
     fn links(&self, numbers: &[Number]) -> Vec<ArchiveLink> {
         let is_linked = |memory: &&MemoryRow| {
             let is_under = memory.under.is_some_and(|under| numbers.contains(&under));

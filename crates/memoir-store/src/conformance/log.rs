@@ -1,4 +1,4 @@
-//! The log: only ever added to, found by its parts, chained, and its words taken out (SPEC 4.1, 4.2, 4.4).
+//! The log: append-only, found by its parts, chained, and shredded (SPEC 4.1, 4.2, 4.4).
 
 use std::sync::Arc;
 

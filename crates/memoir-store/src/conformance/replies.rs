@@ -1,11 +1,11 @@
-//! What requests with an idempotency key were answered (SPEC 6.2).
+//! Responses to requests with an idempotency key (SPEC 6.2).
 
 use std::sync::Arc;
 
 use super::fixtures::*;
 use crate::{Commit, Error, ReplyMark, ReplyRow, Store};
 
-/// Replaces the body of the agent's first record, with which what its account was answered is forgotten.
+/// Replaces the body of the agent's first record, which deletes the stored responses of its account.
 async fn shred(author: &mut Author, body_version: u64) {
     let mut commit = author.commit();
     commit.bodies = vec![crate::BodyRow {

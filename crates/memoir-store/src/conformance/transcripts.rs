@@ -1,4 +1,4 @@
-//! Messages that wait to be read, and who reads them.
+//! Messages that wait to be read, and their leases.
 
 use std::sync::Arc;
 
@@ -184,7 +184,7 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
     assert_eq!(claim(9, 60).await, None);
     let first = claim(10, 60).await.unwrap();
     assert_eq!(claim(11, 61).await, None);
-    // More that comes meanwhile does not take the claim away.
+    // Further messages do not end the lease.
     store
         .add_messages(scope, &[message(2, 4)], at(20), true)
         .await
@@ -206,7 +206,7 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
         .await
         .unwrap();
     assert_eq!(claim(94, 99).await, None);
-    // Who need not wait takes the claim of one that is alive.
+    // A caller that need not wait ends a valid lease.
     let third = store.claim_transcript(scope, None, at(95)).await.unwrap();
     let third = third.unwrap();
     assert!(!extend(second, 999).await);
