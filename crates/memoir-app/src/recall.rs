@@ -41,14 +41,14 @@ use crate::{
     vectors::QuestionVector,
 };
 
-/// What is stated beside a memory that was found and was replaced: "until DATE, now #9" (SPEC 2.8).
+/// The note beside a found memory that was replaced: "until DATE, now #9" (SPEC 2.8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = Replaced)]
 pub struct ShownReplaced {
     /// The origin date of the memory that replaced it.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub until: Timestamp,
-    /// The number of the core memory that says what is so now.
+    /// The number of the core memory with the current state.
     #[schema(value_type = Option<u64>)]
     pub now: Number,
 }
@@ -64,23 +64,22 @@ impl From<ReplacedMark> for ShownReplaced {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[schema(as = Match)]
 pub struct ShownMatch {
-    /// Its rank among all that was found, from 1.
+    /// Its rank among all found ones, from 1.
     pub rank: usize,
-    /// The sum of the weights; 0 where nothing was asked in words.
+    /// The sum of the weights; 0 for a query without words.
     pub score: f32,
     /// The older memory that it seems to correct, and therefore comes before.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u64>)]
     pub corrects: Option<Number>,
-    /// Its rank among what is near the question in meaning, from 1; left out where it is not, or no model of
-    /// embeddings was asked.
+    /// Its rank by meaning, from 1; left out where it was not found by meaning, or no embedding model was used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near: Option<usize>,
-    /// What of the question it was found by, the weightiest first; nothing where only what it corrects was found.
+    /// The matching parts of the query, the weightiest first; empty where only a memory that it corrects was found.
     pub terms: Vec<ShownTerm>,
 }
 
-/// What of a question a memory was found by.
+/// A part of a query by which a memory was found.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[schema(as = MatchedTerm)]
 pub struct ShownTerm {
@@ -90,7 +89,7 @@ pub struct ShownTerm {
     /// How it is in the memory.
     #[schema(value_type = schemas::FoundAs)]
     pub found: FoundAs,
-    /// How much it adds to the score.
+    /// Its share of the score.
     pub weight: f32,
 }
 
@@ -111,30 +110,29 @@ impl From<RecallMatch> for ShownMatch {
     }
 }
 
-/// What was found, and whether by meaning too.
+/// The found memories, and whether meaning was used.
 #[derive(Debug)]
 pub struct RecallPage {
     /// The memories, the best match first.
     pub found: Vec<(RecallMatch, ShownMemory)>,
-    /// Whether they were looked for by their meaning too; `None` where no server of embeddings is configured, or
-    /// nothing was asked that has a meaning.
+    /// Whether meaning was used too; `None` where no embedding server is configured, or the query has no meaning.
     pub meaning: Option<Meaning>,
 }
 
-/// An index, the version of the agent that it is of, and the model that made its vectors.
+/// An index, its version of the agent, and the model of its vectors.
 struct Indexed {
     version: u64,
     index: RecallIndex,
     model: Option<EmbeddingModel>,
 }
 
-/// One that is kept.
+/// An index that is kept.
 struct KeptIndex {
     indexed: Arc<RwLock<Indexed>>,
     bytes: usize,
     /// When it was used, counted in uses.
     used: u64,
-    /// Whether the log says that it is larger than all may be.
+    /// Whether the log reports that it alone exceeds the limit.
     is_logged: bool,
 }
 
@@ -142,19 +140,19 @@ struct KeptIndex {
 struct KeptIndexes {
     entries: HashMap<AgentScope, KeptIndex>,
     uses: u64,
-    /// Agents whose index gave way to others, [`GAVE_WAY`] of them at most: one that is built again was wanted still.
+    /// Agents whose index was evicted, [`GAVE_WAY`] of them at most: rebuilding one counts as a wrong eviction.
     gave_way: HashSet<AgentScope>,
 }
 
-// Thirty-two bytes each; where there are more, some building again goes uncounted.
+// Thirty-two bytes each; beyond the limit, some rebuilds are not counted.
 const GAVE_WAY: usize = 10_000;
 
-/// The indexes that this process keeps.
+/// The indexes of this process.
 pub(crate) struct Indexes {
     kept: Mutex<KeptIndexes>,
     /// The most that all of them take, in bytes.
     most: usize,
-    /// Whether there is any: most processes never recall, and their commits need not ask further.
+    /// Whether there is any: most processes never recall, and their commits need no further check.
     any: AtomicBool,
     metrics: Arc<Metrics>,
 }
@@ -173,7 +171,7 @@ impl Indexes {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The agent's, which now is the one that was used last.
+    /// The agent's index, which becomes the most recently used one.
     fn get(&self, scope: AgentScope) -> Option<Arc<RwLock<Indexed>>> {
         let mut kept = self.kept();
         kept.uses += 1;
@@ -202,7 +200,7 @@ impl Indexes {
         self.make_room(&mut kept);
     }
 
-    /// Lets those go that were used longest ago, until the rest fits or is the one that was used last.
+    /// Evicts the least recently used ones until the rest fits, or only the most recently used one is left.
     fn make_room(&self, kept: &mut KeptIndexes) {
         while kept.bytes() > self.most && kept.entries.len() > 1 {
             let oldest = kept.entries.iter().min_by_key(|(_, entry)| entry.used);
@@ -249,7 +247,7 @@ impl Indexes {
         }
     }
 
-    /// Wipes the agent's where it still is of that version.
+    /// Wipes the agent's index if it is still of that version.
     fn forget_version(&self, scope: AgentScope, version: u64) {
         let mut kept = self.kept();
         let is_it = |entry: &KeptIndex| read(&entry.indexed, |indexed| indexed.version == version);
@@ -264,8 +262,8 @@ impl Indexes {
         self.any.load(Ordering::Acquire) && self.kept().entries.contains_key(&scope)
     }
 
-    /// Takes the agent's along with changes that this process wrote on one version of the agent, and made
-    /// another one of it.
+    /// Updates the agent's index with changes that this process wrote on one version of the agent, and which made
+    /// another one.
     pub(crate) fn follow(&self, scope: AgentScope, from: Option<u64>, to: u64, changes: &[Change]) {
         let mut kept = self.kept();
         let Some(entry) = kept.entries.get_mut(&scope) else {
@@ -273,7 +271,7 @@ impl Indexes {
         };
         // The list's lock before an index's, here as everywhere: the other order could wait for itself.
         let mut indexed = write(&entry.indexed);
-        // An index of another version than the decision was made on has missed something, and goes.
+        // An index of another version than the decision's has missed something, and is dropped.
         let follows = Some(indexed.version) == from && indexed.index.follow(changes);
         indexed.version = to;
         let bytes = indexed.index.bytes();
@@ -300,11 +298,11 @@ fn write(indexed: &RwLock<Indexed>) -> RwLockWriteGuard<'_, Indexed> {
     indexed.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was found, with the memories.
+/// The matches, with the memories.
 pub(crate) type Recalled = Vec<(RecallMatch, Memory)>;
 
 impl AgentHandle {
-    /// A page of what is found among the active memories, by the index that is kept.
+    /// A page of matches among the active memories, by the cached index.
     pub(crate) async fn found(
         &self,
         query: &RecallQuery,
@@ -315,10 +313,10 @@ impl AgentHandle {
             let found = recall::literal_matches(&loaded.memories, query, after);
             return Ok((with_memories(found, &loaded.memories), None));
         }
-        // The server of embeddings is asked before the index is read: it may be slow, and the answer has to show the
-        // memories as they are when it is given.
+        // The embedding server is called before the index is read: it may be slow, and the result must show the
+        // memories as they are at its end.
         let question_vector = self.question_vector(query, self.serving().await?).await?;
-        // The time that the server took is in the metrics of the models, so the clock starts after it.
+        // The server's time is in the metrics of the models, so the clock starts after it.
         let started = Instant::now();
         let found = again(|| async {
             let indexed = self.indexed().await?;
@@ -327,8 +325,8 @@ impl AgentHandle {
                 QuestionVector::Made(_, vector) => Some(vector),
                 QuestionVector::InWords(_) => None,
             };
-            // The version is read under the same lock as the answer: a commit beside this may take
-            // the index along at any moment.
+            // The version is read under the same lock as the matches: a concurrent commit may update the index at any
+            // moment.
             let (version, found) = read(&indexed, |indexed| {
                 let found = indexed.index.search_near(query, near, after);
                 (indexed.version, found)
@@ -336,8 +334,8 @@ impl AgentHandle {
             let numbers = found.iter().map(|found| found.number).collect();
             let loaded = self.load(&memory_query(Selection::Numbers(numbers))).await;
             match loaded {
-                // The memories are loaded for their words anyway, and the version comes with them:
-                // this is the proof that the index was of this moment, at no further cost.
+                // The memories are loaded for their text anyway, with the version: this proves that the index was
+                // current, at no further cost.
                 Ok(loaded) if loaded.base.version() == Some(version) => {
                     Ok((with_memories(found, &loaded.memories), meaning))
                 }
@@ -347,7 +345,7 @@ impl AgentHandle {
                     Err(CONFLICT)
                 }
                 Err(error) => {
-                    // Perhaps the agent is gone; then nothing of it stays.
+                    // The agent may be gone; then nothing of it stays.
                     self.memoir.indexes.forget(self.scope);
                     Err(error)
                 }
@@ -358,10 +356,10 @@ impl AgentHandle {
         Ok(found)
     }
 
-    /// The model whose vectors serve; `None` for the one that is configured.
+    /// The model whose vectors are used; `None` for the configured one.
     async fn serving(&self) -> Result<Option<EmbeddingModel>> {
         let configured = self.memoir.settings.recall.embedding_model();
-        // Where all have one of the configured model, no other can serve, and the store is not asked.
+        // If all have one of the configured model, no other is used, and the store is not read.
         let is_complete = |indexed: &Indexed| {
             indexed.model == configured && indexed.index.without_vector().is_empty()
         };
@@ -372,7 +370,7 @@ impl AgentHandle {
         }
     }
 
-    /// Takes in what has been made of the memories of which the index has no vector, and says by what is found then.
+    /// Adds new vectors of memories without one to the index, and returns the model to use then.
     async fn take_vectors_in(
         &self,
         indexed: &RwLock<Indexed>,
@@ -400,13 +398,13 @@ impl AgentHandle {
         if lacking.is_empty() && is_of_one_length {
             return Ok(Some(Meaning::Merged));
         }
-        // Without a list where all are lacking: of a new index that is every memory, and the store reads
-        // them in one run.
+        // Without a list where all are missing: in a new index that is every memory, and the store reads them in one
+        // run.
         let made = self.vectors_of(model, (!has_none).then_some(&lacking));
         let made = made.await?;
         let (is_of_one_length, is_whole) = {
             let mut indexed = write(indexed);
-            // Put in from the store as it is now: where the index is of another moment, it goes before it answers.
+            // Added from the store as it is now: an index of another version is dropped before it is used.
             let mut is_of_one_length = true;
             if let Some((_, first)) = made.first() {
                 indexed.index.expect_vectors(made.len(), first.dimensions());
@@ -433,7 +431,7 @@ impl AgentHandle {
         }))
     }
 
-    /// The agent's index, as of some moment.
+    /// The agent's index, of some version.
     async fn indexed(&self) -> Result<Arc<RwLock<Indexed>>> {
         if let Some(indexed) = self.memoir.indexes.get(self.scope) {
             return Ok(indexed);
@@ -463,7 +461,7 @@ impl AgentHandle {
     }
 }
 
-/// What is found among memories of which an index is made for this once.
+/// Matches among memories, with a temporary index.
 pub(crate) fn found_among(
     memories: &MemoryList,
     query: &RecallQuery,

@@ -1,4 +1,4 @@
-//! What replacing needs to know of an agent (SPEC 2.4): all its memories, and how many were replaced lately.
+//! The data for replacing memories of an agent (SPEC 2.4): all its memories, and how many were replaced recently.
 
 use memoir_domain::{
     audit::Action,
@@ -10,7 +10,7 @@ use memoir_store::{AgentQuery, RecordFilter, Selection};
 
 use crate::{AgentHandle, Result, memories::memory_query, opened::MemoryList};
 
-/// What is to be loaded to save these: all memories where one of them replaces others.
+/// The query for saving these: all memories where one of them replaces others.
 pub(crate) fn query_to_save(savings: &[Saving]) -> AgentQuery {
     let replaces = savings.iter().any(|saving| !saving.replaces.is_empty());
     memory_query(match replaces {
@@ -25,13 +25,13 @@ pub(crate) fn without_replacing(memories: &MemoryList) -> Replacing {
 }
 
 impl AgentHandle {
-    /// What is needed to replace memories. `memories` are all of the agent's, discarded ones included, loaded before
-    /// this is called: a replacement that is written in between makes the decision a conflict.
+    /// The data for replacing memories. `memories` are all of the agent's, discarded ones included, loaded before this
+    /// is called: a replacement that is written in between makes the decision a conflict.
     pub(crate) async fn replacing(&self, memories: &MemoryList) -> Result<Replacing> {
         let filter = RecordFilter {
             actions: vec![Action::MemoryReplaced],
             since: Some(self.memoir.now().plus_days(-WEEK_DAYS)),
-            // Beyond the limit the count makes no difference.
+            // Beyond the limit the count is irrelevant.
             last: Some(WEEK_LIMIT),
             ..RecordFilter::default()
         };
@@ -42,8 +42,7 @@ impl AgentHandle {
         ))
     }
 
-    /// As [`AgentHandle::replacing`], for savings of which perhaps none replaces others, once what
-    /// [`query_to_save`] names was loaded.
+    /// As [`AgentHandle::replacing`], for savings that may replace none, after loading [`query_to_save`].
     pub(crate) async fn replacing_for(
         &self,
         savings: &[Saving],

@@ -1,10 +1,10 @@
-//! Requests with an idempotency key: what they changed, and what they were answered (SPEC 6.2).
+//! Requests with an idempotency key: their changes and their responses (SPEC 6.2).
 //!
-//! A request's row is entered before it is executed. The decision that it makes writes a mark into that row, in the
-//! same transaction, and the row's document can be written only by an attempt that knows the one before. So of several attempts
-//! with one key, on whichever nodes, one makes the change. An attempt that ends before its decision is written leaves
-//! a row without a document, and the next one makes the change; one that ends after it leaves the mark, which names
-//! what was done. A response may hold an agent's words: it is kept sealed.
+//! A request's row is entered before it is executed. Its decision writes a mark into that row, in the same transaction,
+//! and only an attempt that knows the previous document can write the next one. So of several attempts with one key, on
+//! any nodes, one makes the change. An attempt that ends before its decision is written leaves a row without a
+//! document, and the next one makes the change. One that ends after it leaves the mark, which names the change. A
+//! response may hold an agent's text: it is kept sealed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// How long responses are kept.
-// Longer than a client tries again; the responses are words, and are not to lie about.
+// Longer than a client retries; the responses hold text and are not kept without need.
 const KEPT_DAYS: i64 = 2;
 
 /// A request with an idempotency key.
@@ -37,26 +37,26 @@ pub struct ReplyKey {
     pub agent: Option<AgentId>,
     /// The digest of the caller's token and the key.
     pub key_digest: [u8; 32],
-    /// The digest of the request. It is kept keyed only: a request holds words, and a plain digest of a short one
+    /// The digest of the request. It is stored keyed only: a request holds text, and a plain digest of a short one
     /// could be guessed from the database.
     pub request_digest: [u8; 32],
 }
 
-/// What is known of a request with a key.
+/// The state of a request with a key.
 #[derive(Debug)]
 pub enum KeptReply {
     /// It changed nothing yet: it is to be executed, as this attempt.
     New(RequestAttempt),
     /// The key was used for another request.
     OtherRequest,
-    /// It made its change, and its response is not kept.
+    /// It made its change, and its response is not stored.
     Done {
-        /// What it changed.
+        /// Its changes.
         done: RequestOutcome,
         /// For a request that can be executed again without harm.
         attempt: RequestAttempt,
     },
-    /// It was answered so.
+    /// Its stored response.
     Response {
         /// The status.
         status: u16,
@@ -65,7 +65,7 @@ pub enum KeptReply {
     },
 }
 
-/// What a request changed: names and numbers, without words.
+/// The changes of a request: names and numbers, without text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestOutcome {
     /// The agent that it changed; in an account's own log, the account's identifier.
@@ -95,7 +95,7 @@ impl RequestOutcome {
         }
     }
 
-    /// And what a later decision of the same request changed.
+    /// Adds the changes of a later decision of the same request.
     fn followed_by(mut self, next: Self) -> Self {
         self.saved.extend(next.saved);
         Self {
@@ -108,7 +108,7 @@ impl RequestOutcome {
 }
 
 tokio::task_local! {
-    /// The attempt that what runs in this task belongs to.
+    /// The attempt of this task.
     static CURRENT: Option<RequestAttempt>;
 }
 
@@ -128,13 +128,13 @@ struct Attempt {
     came_at: Timestamp,
 }
 
-/// The row of a request as its attempt knows it.
+/// The row of a request as its attempt last read or wrote it.
 #[derive(Debug, Clone, Default)]
 struct WrittenReply {
     /// The open part of its document.
     open: Option<String>,
     done: Option<RequestOutcome>,
-    /// Both, once the decision is written that is on its way. A request makes one after the other.
+    /// Both, as after the current decision. A request makes one after the other.
     next: Option<(String, RequestOutcome)>,
 }
 
@@ -144,7 +144,7 @@ impl RequestAttempt {
         CURRENT.scope(Some(self.clone()), work)
     }
 
-    /// The attempt that this task runs for, where it changes something of that account.
+    /// The attempt of this task, if it is of that account.
     pub(crate) fn current(account: AccountId) -> Option<Self> {
         let current = CURRENT.try_with(Clone::clone).ok().flatten();
         current.filter(|attempt| attempt.0.account == account)
@@ -169,7 +169,7 @@ impl RequestAttempt {
             None => next,
         };
         let kept = self.kept(None, Some(done.clone()));
-        // Nothing of it is private, and so nothing is sealed: who changes the row can remove it as well.
+        // Nothing of it is private, and so nothing is sealed: an intruder who changes the row can remove it as well.
         let document = document::unsealed(ONLY_VERSION, &kept)?;
         written.next = Some((document.open.clone(), done));
         Ok(Box::new(ReplyMark {
@@ -198,14 +198,14 @@ impl RequestAttempt {
     }
 }
 
-/// Runs `work` for no request: what it decides is not what the request was made for, and the request is executed again
-/// where nothing else came of it.
+/// Runs `work` outside of the request: its decisions are not the request's purpose, and the request is executed again
+/// if nothing else resulted.
 pub(crate) fn for_no_request<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
     CURRENT.scope(None, work)
 }
 
 impl Memoir {
-    /// Enters a request that is about to be executed, and gives what is known of it.
+    /// Enters a request that is about to be executed, and returns its state.
     ///
     /// # Errors
     /// The store fails.
@@ -243,7 +243,7 @@ impl Memoir {
         let kept: KeptResponse = document::read(row_of(key), &document.open)?;
         if let (Some(status), false) = (kept.status, document.sealed.0.is_empty()) {
             let body = document::open_private(&sealing, row_of(key), document)?;
-            // The row is found by columns that are not sealed; what is sealed names the request once more.
+            // The row is found by columns that are not sealed; the sealed part names the request again.
             let asked = (row.key_digest, request_digest);
             let answered = (kept.key_digest, kept.request_digest);
             document::check_columns(row_of(key), document.version, &asked, &answered)?;
@@ -267,9 +267,9 @@ impl Memoir {
         })
     }
 
-    /// Keeps the response to a request; whether another attempt was not faster. Nothing is kept of a response to a
-    /// request that came before words were shredded or erased in the account, since it may hold them; but of one that
-    /// is `wordless` all the same.
+    /// Stores the response to a request; returns whether no other attempt was faster. A response is not stored if text
+    /// was shredded or erased in the account since the request, since it may hold that text. A `wordless` response is
+    /// stored in any case.
     ///
     /// # Errors
     /// The store fails.
@@ -297,8 +297,8 @@ impl Memoir {
         if ended {
             return Ok(true);
         }
-        // Not entered: either its words are not to be kept, and the row is as this attempt left it, or another
-        // attempt has written it.
+        // Not stored: either its text must not be kept, and the row is as this attempt left it, or another attempt has
+        // written it.
         Ok(match self.begin_reply(key).await? {
             KeptReply::New(now) | KeptReply::Done { attempt: now, .. } => {
                 now.written().open == open
@@ -316,7 +316,7 @@ impl Memoir {
         Ok(self.store.forget_replies(before).await?)
     }
 
-    /// What responses are sealed with: an agent's with its own key, so that they go with it.
+    /// The key for responses: an agent's own, so that they are erased with it.
     async fn reply_key(&self, key: &ReplyKey) -> Result<AgentKey> {
         let account = key.account;
         match key.agent {
@@ -328,7 +328,7 @@ impl Memoir {
         }
     }
 
-    /// The account's key, for what is no agent's: that of an agent that does not exist.
+    /// The account's key, for data of no agent: that of an agent that does not exist.
     pub(crate) async fn account_key(&self, account: AccountId) -> Result<AgentKey> {
         let scope = AgentScope {
             account,
@@ -336,19 +336,19 @@ impl Memoir {
         };
         match self.keys.of(scope).await? {
             Some(key) => Ok(key),
-            // With the first use: an account is made without one.
+            // At the first use: an account is made without one.
             None => self.keys.create(scope, self.now()).await,
         }
     }
 }
 
-/// Rows are found by what is open in their documents, and not by a version.
+/// Rows are found by the open part of their documents, and not by a version.
 const ONLY_VERSION: u64 = 1;
 
-/// What is open in the row of a request. The body of its response is sealed as it is; nothing is sealed without one.
+/// The open part of the row of a request. The body of its response is sealed as it is; nothing is sealed without one.
 #[derive(Serialize, Deserialize)]
 struct KeptResponse {
-    /// `None` where its response is not kept yet.
+    /// `None` without a stored response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
     #[serde(with = "digest")]
@@ -358,7 +358,7 @@ struct KeptResponse {
     request_digest: [u8; 32],
     /// The attempt that wrote it, so that no two of them write the same.
     attempt: String,
-    /// What was changed; `None` where nothing was.
+    /// The changes; `None` where there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     done: Option<RequestOutcome>,
 }

@@ -1,4 +1,4 @@
-//! Trying again: how long to wait, and what is left alone meanwhile.
+//! Retrying: the waits, and what is skipped meanwhile.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,7 +8,7 @@ use std::{
 
 use memoir_domain::Timestamp;
 
-/// After how many seconds an agent is looked at again for which nothing could be done.
+/// After how many seconds a failed agent is tried again.
 pub(crate) const AGAIN_AFTER_SECONDS: i64 = 600;
 
 /// The wait after so many failed attempts: `first`, doubled with each further one, and none longer than `longest`.
@@ -18,14 +18,14 @@ pub(crate) fn doubled(first: Duration, failures: u32, longest: Duration) -> Dura
     first.saturating_mul(1 << doublings).min(longest)
 }
 
-/// What could not be done, and is left alone for a while.
+/// Failed items that are skipped for some time.
 #[derive(Debug)]
 pub struct PassedOver<Key>(HashMap<Key, PassedOverProblem>);
 
 #[derive(Debug)]
 struct PassedOverProblem {
     since: Timestamp,
-    /// What is wrong.
+    /// The problem.
     code: &'static str,
 }
 
@@ -48,11 +48,11 @@ impl<Key: Copy + Eq + Hash> PassedOver<Key> {
         self.0.remove(&what);
     }
 
-    /// Those to be left alone at `now`, each for so many seconds.
+    /// The items to skip at `now`, each for so many seconds.
     pub fn at(&mut self, now: Timestamp, seconds: i64) -> HashSet<Key> {
-        /// Long after each was tried again, so that the same reason is no news then.
+        /// Long after each was retried, so that a recurring problem is reported again.
         const FORGOTTEN_AFTER_SECONDS: i64 = 86_400;
-        // From 0: a clock that was put back must not leave one alone until it has caught up.
+        // From 0: a clock that was set back must not skip one until it has caught up.
         let age = |noted: &PassedOverProblem| now.seconds_since(noted.since);
         self.0
             .retain(|_, noted| (0..FORGOTTEN_AFTER_SECONDS).contains(&age(noted)));
@@ -88,7 +88,7 @@ mod tests {
         let later = start.plus_seconds(600);
         assert!(!passed_over.note(1, "no_model", later));
         assert!(passed_over.note(1, "not_due", later));
-        // A clock that was put back.
+        // A clock that was set back.
         assert!(left(&mut passed_over, start).is_empty());
         assert!(passed_over.note(1, "not_due", start));
         assert!(left(&mut passed_over, start.plus_days(1)).is_empty());

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::{AgentHandle, Result, codec, memories::memory_query, parallel::Turn};
 
-/// Where a rewind goes back to.
+/// The target of a rewind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Point {
     /// After the last record written then or earlier.
@@ -30,7 +30,7 @@ impl From<Timestamp> for Point {
     }
 }
 
-/// What a rewind did, in numbers.
+/// The result of a rewind, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Rewound {
     /// The time returned to.
@@ -39,15 +39,14 @@ pub struct Rewound {
     pub to_seq: u64,
     /// The record of the rewind; `None` where nothing changed.
     pub seq: Option<u64>,
-    /// What became different.
+    /// The changes.
     #[serde(flatten)]
     pub changes: RewindPreview,
 }
 
 impl AgentHandle {
-    /// Returns every memory to what it was at `to`, without showing any. Settings and prompts stay. To
-    /// undo it, rewind to before it: the record before that of a rewind is the one that takes it back, whatever the
-    /// clock said.
+    /// Returns every memory to its state at `to`, without showing any. Settings and prompts stay. To undo it, rewind to
+    /// the record before that of the rewind, whatever the clock said.
     ///
     /// # Errors
     /// A session is running; the store fails.
@@ -113,8 +112,7 @@ impl AgentHandle {
         // Held until all of it is dropped. It bounds the memory that users of a console can make a process take.
         let turn = self.memoir.whole_pasts.take(self.scope).await?;
         let loaded = self.load(&memory_query(Selection::All)).await?;
-        // The whole log and no summary: what is decided here is written, and rests on what the
-        // chain holds.
+        // The whole log and no summary: the decision is written, and is based on the contents of the chain.
         let log = self.read_whole_log(&loaded).await?;
         let store = &self.memoir.store;
         let rows = store.session_page(self.scope, None, u32::MAX).await?;
@@ -134,10 +132,10 @@ impl AgentHandle {
     }
 }
 
-/// What becomes of a decision.
+/// The use of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AfterDeciding {
-    /// It is only looked at.
+    /// A preview only.
     Nothing,
     /// It is written.
     Write,

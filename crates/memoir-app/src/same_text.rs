@@ -1,9 +1,9 @@
-//! Which memories of an agent have the same text, so that a save can name the one that has its text already
+//! A cache of which memories of an agent have the same text, so that a save can name the one that already has its text
 //! (SPEC 2.4) without reading all of them.
 //!
-//! Per agent and process: a keyed hash of each active memory's text, in memory only (SPEC 5.3). It is made at the
-//! agent's first save in this process, and follows the commits of this process. Where the agent's version shows that
-//! another process wrote, it is made anew. A hash only proposes; the texts are compared.
+//! Per agent and process: a keyed hash of each active memory's text, in memory only (SPEC 5.3). It is built at the
+//! agent's first save in this process, and updated by the commits of this process. After a write by another process,
+//! which the agent's version shows, it is rebuilt. A hash only proposes; the texts are compared.
 
 use std::{
     collections::{BTreeSet, HashMap, hash_map::RandomState},
@@ -22,7 +22,7 @@ use crate::sessions::BoundedCache;
 
 /// The most bytes that all agents' hashes take together.
 const BYTES: usize = 32 << 20;
-/// What one memory takes.
+/// The bytes of one memory.
 const MEMORY_BYTES: usize = 100;
 
 /// The hashes of an agent's active memories.
@@ -33,7 +33,7 @@ struct AgentTexts {
     hashes: HashMap<Number, u64>,
 }
 
-/// A change as it is followed: the hash of the memory's text, or none where it is not active any more.
+/// A change of a memory: the hash of its text, or none where it is no longer active.
 pub(crate) type TextChange = (Number, Option<u64>);
 
 /// The hashes of all agents' active memories.
@@ -71,8 +71,8 @@ impl SameTexts {
         self.keys.hash_one(same_text_key(text).as_bytes())
     }
 
-    /// The active memories whose text may be the one with that hash, by number; `None` where the agent is not known at
-    /// this version.
+    /// The active memories whose text may be the one with that hash, by number; `None` where this version of the agent
+    /// is not cached.
     pub(crate) fn find(&self, scope: AgentScope, version: u64, hash: u64) -> Option<Vec<Number>> {
         let mut agents = self.lock();
         let known = agents.take(scope)?;
@@ -102,7 +102,7 @@ impl SameTexts {
         self.keep(self.lock(), scope, known);
     }
 
-    /// What is to be followed of these changes; `None` where the agent is not known.
+    /// The text changes of these changes; `None` where the agent is not cached.
     pub(crate) fn changes(&self, scope: AgentScope, changes: &[Change]) -> Option<Vec<TextChange>> {
         if !self.lock().has(scope) {
             return None;
@@ -148,7 +148,7 @@ impl SameTexts {
     }
 
     fn lock(&self) -> MutexGuard<'_, BoundedCache<AgentScope, AgentTexts>> {
-        // What a panic left behind proposes at most a memory that is compared and not named.
+        // After a panic, a stale entry at most proposes a memory that the comparison rejects.
         self.agents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

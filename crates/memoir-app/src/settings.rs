@@ -28,13 +28,13 @@ pub struct InstallationSettings {
     pub limits: SessionLimits,
     /// Recall.
     pub recall: RecallSettings,
-    /// How much agents and accounts may take.
+    /// The quotas of agents and accounts.
     pub quotas: Quotas,
-    /// What models cost, by `provider:name`.
+    /// The prices of models, by `provider:name`.
     pub prices: BTreeMap<ModelName, Price>,
-    /// The context of a model for which nothing else is known, in tokens.
+    /// The context size of models without a known one, in tokens.
     pub context_tokens: u32,
-    /// How long a worker's hold on a session lasts unless renewed.
+    /// How long a worker's lease on a session lasts unless renewed.
     pub lease: Duration,
     /// How long an agent may make no call in a session that it opened itself.
     pub idle: Duration,
@@ -52,29 +52,29 @@ impl Default for InstallationSettings {
             recall: RecallSettings::default(),
             quotas: Quotas::default(),
             prices: BTreeMap::new(),
-            // Small: a ledger that is too short leaves rows for the next session, one that is too long is
-            // refused by the provider.
+            // Small: a ledger that is too short leaves rows for the next session, one that is too long is refused by
+            // the provider.
             context_tokens: 32_000,
-            // Renewed after a third of it, so that a slow renewal loses nothing; an agent whose worker died
-            // waits for it once.
+            // Renewed after a third of it, so that a slow renewal loses nothing; an agent whose worker died waits for
+            // it once.
             lease: Duration::from_secs(30),
             idle: Duration::from_secs(30 * 60),
         }
     }
 }
 
-/// How memories are found.
+/// The settings of recall.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecallSettings {
-    /// The most memory that the indexes of words take together, in bytes; vectors count too.
+    /// The most memory of all word indexes together, in bytes; vectors count too.
     pub index_bytes: usize,
-    /// The model of embeddings by which memories are found by meaning too; `None`: by words alone.
+    /// The embedding model for finding memories by meaning too; `None`: by words alone.
     pub embeddings: Option<ModelName>,
-    /// What that model is sent before each question, without a line break; `None`: what its card says.
+    /// The prefix of each query for that model, without a line break; `None`: the one of its model card.
     pub before_questions: Option<String>,
-    /// What it is sent before each memory, without a line break; `None`: what its card says.
+    /// The prefix of each memory, without a line break; `None`: the one of its model card.
     pub before_memories: Option<String>,
-    /// How long a recall waits for the vector of its question.
+    /// How long a recall waits for the vector of its query.
     pub question_time: Duration,
 }
 
@@ -93,7 +93,7 @@ impl Default for RecallSettings {
 }
 
 impl RecallSettings {
-    /// What vectors are made with; `None`: nothing, memories are found by words alone.
+    /// The model that makes vectors; `None`: memories are found by words alone.
     pub(crate) fn embedding_model(&self) -> Option<EmbeddingModel> {
         let mut made = EmbeddingModel::of(self.embeddings.clone()?);
         if let Some(before) = &self.before_questions {
@@ -106,28 +106,28 @@ impl RecallSettings {
     }
 }
 
-/// How much more room an answer gets that was cut off at the output limit.
-// A model that thinks first takes a multiple of what it then says.
+/// How much larger the output limit gets for a response that was cut off at it.
+// A model that reasons first takes a multiple of its final text.
 pub(crate) const MORE_ROOM: u32 = 4;
 
-/// How far a session may go before it is abandoned (SPEC 3.16), and how a failing provider is asked again.
+/// The limits after which a session is abandoned (SPEC 3.16), and the retries of a failing provider.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SessionLimits {
-    /// Answers of the model once the session is open.
+    /// Responses of the model once the session is open.
     pub turns: u32,
     /// Time from the request for consent on.
     pub time: Duration,
     /// Tokens sent and received.
     pub tokens: u64,
-    /// In the currency of the prices; counts only for models with a price.
+    /// In the currency of the prices; applies only to models with a price.
     pub cost: Option<f64>,
-    /// Tokens that one answer may have.
+    /// The output limit of one response, in tokens.
     pub answer_tokens: u32,
     /// Attempts at one call of the model, the first included.
     pub attempts: u32,
     /// The wait after the first failed attempt; each further attempt waits twice as long.
     pub first_wait: Duration,
-    /// The longest wait, but where the provider asks for more.
+    /// The longest wait, unless the provider requests a longer one.
     pub longest_wait: Duration,
 }
 
@@ -148,19 +148,19 @@ impl Default for SessionLimits {
 }
 
 impl SessionLimits {
-    /// How long to wait for the next attempt after so many failed ones, the last of which failed with `error`: growing,
-    /// and never shorter than what the provider asks for. `None` where no other is made.
+    /// The wait for the next attempt after so many failed ones, the last of which failed with `error`: growing, and
+    /// never shorter than the provider's request. `None` where no further one is made.
     pub(crate) fn wait_after(&self, failures: u32, error: &ModelError) -> Option<Duration> {
         if !error.is_retryable() || failures >= self.attempts {
             return None;
         }
         let growing = doubled(self.first_wait, failures, self.longest_wait);
-        // What the provider asks for is not cut to the longest wait: asking earlier is refused again.
+        // The provider's wait is not cut to the longest wait: an earlier request is refused again.
         Some(error.retry_after().unwrap_or(Duration::ZERO).max(growing))
     }
 }
 
-/// What a model costs, per million tokens.
+/// The price of a model, per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
     /// Tokens sent.

@@ -30,10 +30,10 @@ const REASON_LIMIT: usize = 1_000;
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[schema(as = ShreddedMemory)]
 pub struct Shredded {
-    /// What is left of it.
+    /// The rest of it.
     #[serde(flatten)]
     pub memory: ShownMemory,
-    /// When; shown with the memory.
+    /// The time; shown with the memory.
     #[serde(skip)]
     pub shredded_at: Timestamp,
     /// Earlier records from which its text was removed.
@@ -44,19 +44,19 @@ pub struct Shredded {
     /// Summaries and reports that were shredded with it, where that was requested.
     #[schema(value_type = Vec<u64>)]
     pub derived: Vec<Number>,
-    /// Conversations whose words are stored, and that may hold the text (SPEC 2.6); `None` where there are none.
+    /// Conversations with stored text, which may hold the shredded text (SPEC 2.6); `None` where there are none.
     #[schema(required)]
     pub transcript: Option<StoredTranscript>,
 }
 
-/// Messages of an agent's conversations whose words are stored, sealed.
+/// Messages of an agent's conversations with stored, sealed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 pub struct StoredTranscript {
     /// Messages that wait to be read, or could not be.
     pub waiting: u64,
     /// Absorbed messages.
     pub absorbed: u64,
-    /// Until when the words of the last absorbed ones are kept; `None` where there are none.
+    /// When the last stored text of absorbed ones expires; `None` where there is none.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     pub absorbed_until: Option<Timestamp>,
 }
@@ -72,14 +72,14 @@ impl StoredTranscript {
     }
 }
 
-/// What is to be shredded.
+/// A request to shred.
 #[derive(Debug, Clone, Copy)]
 pub struct ShredWish<'a> {
     /// The memory.
     pub number: Number,
     /// Why, for the record; not the text itself.
     pub reason: &'a str,
-    /// Whether the summaries that were written over it, and the session reports that may mention it, go too.
+    /// Whether the summaries that were written over it, and the session reports that may mention it, are shredded too.
     pub derived: bool,
 }
 
@@ -105,7 +105,7 @@ struct ShredOrder<'a> {
 }
 
 impl AgentHandle {
-    /// Whether there is that memory, with a text that this actor may request to shred.
+    /// Checks that the memory exists, with a text that this actor may request to shred.
     ///
     /// # Errors
     /// There is none of that number, it was shredded before, or it is constitutional and only the agent requests it.
@@ -118,9 +118,9 @@ impl AgentHandle {
     }
 
     /// Removes the text of one memory from the memory, its history, the records before and after it, and the
-    /// rehearsals; with the summaries and reports that rest on it, where that is requested. At the agent's request, or
-    /// with its consent: the caller makes sure of that. Each memory is shredded in a step of its own, the one requested
-    /// last: after an interruption the same request does the rest.
+    /// rehearsals; on request with its summaries and reports. The caller ensures that the agent requests it or
+    /// consents. Each memory is shredded in a step of its own, the requested one last: after an interruption the same
+    /// request does the rest.
     ///
     /// # Errors
     /// There is none of that number, it was shredded before, a session is running, or the reason is over
@@ -132,7 +132,7 @@ impl AgentHandle {
         }
         self.check_shred(wish.number, actor).await?;
         let derived = self.shred_derived(wish.number, &reason, actor).await?;
-        // What was shredded before may have changed the memory, whose condition was met above.
+        // An earlier step may have changed the memory, whose condition was met above.
         let agent = match derived.is_empty() {
             true => self.clone(),
             false => self.under(None),
@@ -144,8 +144,8 @@ impl AgentHandle {
         })
     }
 
-    /// Shreds what rests on a memory: the summaries that were written over it, and the reports of the sessions that
-    /// edited it or one of them. Which ones.
+    /// Shreds what depends on a memory: the summaries that were written over it, and the reports of the sessions that
+    /// edited it or one of them. Returns them.
     async fn shred_derived(
         &self,
         number: Number,
@@ -165,7 +165,7 @@ impl AgentHandle {
         let mut to_shred = Vec::new();
         for memory in &agent.load(&query).await?.memories {
             if memory.shredded_at.is_none() {
-                // All of them before the first goes: what is shredded does not return where a later one must stay.
+                // All are checked before the first is shredded: a shredded text is lost even if a later one must stay.
                 shred::check_wish(memory, actor)?;
                 to_shred.push(memory.number);
             }
@@ -177,7 +177,7 @@ impl AgentHandle {
         Ok(to_shred)
     }
 
-    /// What was ever written over the text of a memory.
+    /// All summaries and reports that were ever written over the text of a memory.
     async fn derived_from(&self, number: Number) -> Result<Derived> {
         let filter = RecordFilter {
             actions: vec![
@@ -229,8 +229,8 @@ impl AgentHandle {
         .await
     }
 
-    /// Carries out what an administrator requested of the agent, together with the agent's answer; then, where that was
-    /// requested, what rests on the memory.
+    /// Carries out a request of an administrator, together with the agent's consent; then, where requested, shreds what
+    /// depends on the memory.
     pub(crate) async fn shred_as_asked(
         &self,
         number: Number,
@@ -253,7 +253,7 @@ impl AgentHandle {
                     &consent.actor,
                     now,
                 )?;
-                // Another process wrote the same answer meanwhile.
+                // Another process wrote the same decision meanwhile.
                 let answer = answer.ok_or(AccessRefusal::NotWaiting(request.state))?;
                 let wish = ShredOrder {
                     number,
@@ -269,7 +269,7 @@ impl AgentHandle {
         if !derived {
             return Ok(shredded);
         }
-        // The consent is on the record by now. After an interruption the agent requests the rest itself.
+        // The consent is recorded by now. After an interruption the agent requests the rest itself.
         let derived = self.shred_derived(number, &reason, &actor).await?;
         let is_left = |summary: &Number| !derived.contains(summary);
         Ok(Shredded {
@@ -315,10 +315,10 @@ impl AgentHandle {
             .into_iter()
             .filter(|summary| *summary != number && has_text(summary))
             .collect();
-        // Rehearsals keep copies of memories in their sessions' rows; these texts go with the rest.
+        // Rehearsals keep copies of memories in their sessions' rows; these texts are removed too.
         let rows = store.session_page(self.scope, None, u32::MAX).await?;
         let (sessions, mut rehearsals) = sessions(&loaded.base, rows)?;
-        // The agent is taken as the answer leaves it, since the answer and the shredding are written in one commit.
+        // The agent after the decision, since the decision and the shredding are written in one commit.
         let agent = match &answer {
             Some(answer) => answer.agent.clone(),
             None => loaded.agent,
@@ -359,7 +359,7 @@ impl AgentHandle {
             derived: Vec::new(),
             transcript: StoredTranscript::of(store.transcript(self.scope).await?),
         };
-        // The answer comes first, so that the consent stands on the record before what it allowed.
+        // The decision comes first, so that the consent is recorded before the shredding.
         let decision = match answer {
             Some(answer) => answer.then(decision),
             None => decision,

@@ -39,19 +39,18 @@ use crate::{
 /// How long a user may take to enter the code after the password.
 // Time to fetch a telephone, and short for a browser that was left alone.
 const PASSAGE_SECONDS: i64 = 5 * 60;
-/// How long a secret that is shown to be set up may be taken.
+/// How long a displayed secret is valid for setting up a device.
 // Longer than for a code: an app may have to be installed first.
 const OFFER_SECONDS: i64 = 15 * 60;
 
-/// What an attempt to sign in came to.
+/// The outcome of an attempt to sign in.
 #[derive(Debug)]
 pub enum SignIn {
     /// No user has that name and password, or the code was wrong.
     Refused,
-    /// The password is right, and a code is needed too. A browser may hold on to this until it is given: it
-    /// opens nothing.
+    /// The password is right, and a code is needed too. A browser keeps this proof until then: it opens nothing.
     CodeNeeded(PasswordProof),
-    /// The password is right, and so many codes were wrong that the next one waits.
+    /// The password is right, and the next code has to wait after too many wrong ones.
     Wait {
         /// For so long.
         seconds: u32,
@@ -65,7 +64,7 @@ pub enum SignIn {
 pub struct PasswordProof(Zeroizing<String>);
 
 impl PasswordProof {
-    /// As a browser holds it.
+    /// The text for the browser.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -97,7 +96,7 @@ impl HalfSignedIn {
 pub enum Proof {
     /// The password or the code is wrong.
     Wrong,
-    /// The password is right, and so many codes were wrong that the next one waits.
+    /// The password is right, and the next code has to wait after too many wrong ones.
     Wait {
         /// For so long.
         seconds: u32,
@@ -109,13 +108,13 @@ pub enum Proof {
 /// A user who just gave the password and the code.
 pub struct Proven(User);
 
-/// A secret that a device may be set up with, and how it is shown.
+/// A secret for setting up a device, in its displayed forms.
 pub struct SecondFactorOffer {
-    /// As it is typed into a device.
+    /// The form for typing.
     pub typed: Zeroizing<String>,
     /// As a device reads it from a picture.
     pub uri: Zeroizing<String>,
-    /// The same, closed: what comes back with the code.
+    /// The sealed form, which is returned with the code.
     pub sealed: String,
 }
 
@@ -134,8 +133,8 @@ pub struct SignInView {
 }
 
 impl Memoir {
-    /// A token for the administrator of that name and password, of the account named or else the default
-    /// one; refused where there is no such account, name or password, and that takes as long.
+    /// A token for the administrator of that name and password, of the named account or else the default one. Refused
+    /// where there is no such account, name or password, after the same time.
     ///
     /// # Errors
     /// The store fails.
@@ -183,8 +182,8 @@ impl Memoir {
     /// # Errors
     /// The store fails.
     pub async fn half_signed_in(&self, presented: &str) -> Result<Option<HalfSignedIn>> {
-        // Account and user stand in the open in front of what is sealed: they say with which key it
-        // may open, and are bound to it, so that others in their place open nothing.
+        // Account and user are in front of the sealed part: they name the key that may open it, and are bound to it, so
+        // that exchanged ones open nothing.
         let Ok(bytes) = URL_SAFE_NO_PAD.decode(presented) else {
             return Ok(None);
         };
@@ -195,7 +194,7 @@ impl Memoir {
             return Ok(None);
         };
         let (id, user) = (AccountId::from_bytes(*account), UserId::from_bytes(*user));
-        // Nothing is made for an account that is none.
+        // An unknown account is refused without further work.
         let Some(row) = self.store.user(id, user).await? else {
             return Ok(None);
         };
@@ -204,8 +203,7 @@ impl Memoir {
             return Ok(None);
         };
         let generation = found.open.generation;
-        // The generation is the version that it is sealed for: a password that was changed
-        // meanwhile makes it another one.
+        // The generation is the version of the seal: a password that was changed meanwhile makes it another one.
         let place = Passing::Code.place(user, generation);
         let Some(opened) = self.open_passing(&key, Passing::Code, &place, sealed) else {
             return Ok(None);
@@ -221,7 +219,7 @@ impl Memoir {
         }))
     }
 
-    /// Signs a browser in whose bearer knew the password, with the code.
+    /// Signs in a browser that holds the proof of a password, with the code.
     ///
     /// # Errors
     /// The store fails.
@@ -242,7 +240,7 @@ impl Memoir {
             .await
     }
 
-    /// The administrator who signed in for a token, while all that is of its generation counts.
+    /// The administrator who signed in for a token, while its generation is valid.
     pub(crate) async fn user_behind(&self, token: &HeldToken) -> Result<Option<User>> {
         let Some(sign_in) = token.open.sign_in else {
             return Ok(None);
@@ -251,8 +249,8 @@ impl Memoir {
         account.user_of(sign_in.user, sign_in.generation).await
     }
 
-    /// The administrator of that name and password, and the account named or else the default one; `None`
-    /// where there is no such account, name or password, and that takes as long.
+    /// The administrator of that name and password, and the named account or else the default one; `None` where there
+    /// is no such account, name or password, after the same time.
     async fn find_user(
         &self,
         account: Option<&str>,
@@ -297,7 +295,7 @@ impl Memoir {
         Ok([ends_at.as_slice(), &sealed].concat())
     }
 
-    /// What was closed, while it counts.
+    /// The sealed contents, while valid.
     fn open_passing(
         &self,
         key: &AgentKey,
@@ -307,13 +305,13 @@ impl Memoir {
     ) -> Option<Zeroizing<Vec<u8>>> {
         let (ends_at, sealed) = sealed.split_first_chunk::<9>()?;
         let opened = key.open(place, &passing.columns(ends_at), sealed).ok()?;
-        // It opens, so that these are a time's bytes.
+        // It opens, so these are a time's bytes.
         let microseconds = i64::from_be_bytes(*ends_at.last_chunk()?);
         (self.now().microseconds() < microseconds).then_some(opened)
     }
 }
 
-/// What a browser holds on to from one page to the next, closed so that it can be kept nowhere else.
+/// What a browser keeps from one page to the next, sealed.
 #[derive(Clone, Copy)]
 enum Passing {
     /// That the password was right.
@@ -337,7 +335,7 @@ impl Passing {
         }
     }
 
-    /// What it is for and until when.
+    /// The purpose and the expiry.
     fn columns(self, ends_at: &[u8; 9]) -> Vec<u8> {
         // The seal is bound to the purpose as well, since the proof of a password must not pass for the offer of a
         // second factor.
@@ -369,8 +367,7 @@ impl Account {
                 made.await.map(SignIn::In)
             }
             (Verdict::Wait { seconds }, _) => Ok(SignIn::Wait { seconds }),
-            // `Right` never comes without its user: of one whose sign-ins ended meanwhile every
-            // code is wrong.
+            // `Right` always has a user: if the sign-ins ended meanwhile, every code is wrong.
             (Verdict::Right | Verdict::Wrong, _) => Ok(SignIn::Refused),
         }
     }
@@ -404,8 +401,7 @@ impl Account {
             TokenSecret::generate()
         };
         let actor = user.actor();
-        // The count is taken before the write. A write that fails loses it, which does no harm, since nothing is
-        // decided by it.
+        // The count is taken before the write. A failing write loses it, which is harmless, since no decision uses it.
         let failures = self.take_failures(user.id);
         let mut facts = Facts::default().user(user.id);
         facts = facts.code("with", if by_browser { "browser" } else { "token" });
@@ -420,7 +416,7 @@ impl Account {
             .await
     }
 
-    /// Signs an administrator in with a browser who was made in this moment.
+    /// Signs in an administrator who was just made, with a browser.
     ///
     /// # Errors
     /// The store fails.
@@ -442,7 +438,7 @@ impl Account {
         let rows = self.memoir.store.tokens(self.id).await?;
         let now = self.memoir.now();
         let is_open = |row: &TokenRow| {
-            // One that cannot be read opens nothing.
+            // One that cannot be read is invalid.
             let token = HeldToken::read(row).ok().filter(|token| token.counts(now));
             let sign_in = token.and_then(|token| token.open.sign_in);
             sign_in.is_some_and(|sign_in| {
@@ -470,7 +466,7 @@ impl SignedInUser {
         Ok(own.name)
     }
 
-    /// Makes the browser's secret open nothing any more.
+    /// Makes the browser's secret invalid.
     ///
     /// # Errors
     /// The store fails.
@@ -480,8 +476,8 @@ impl SignedInUser {
         Ok(())
     }
 
-    /// As [`SignedInUser::sign_out`], for everything that this administrator ever signed in for, wholly or by
-    /// half: other browsers, and tokens too. How many that were.
+    /// As [`SignedInUser::sign_out`], for all sign-ins of this administrator, complete or not: other browsers, and
+    /// tokens too. Returns their number.
     ///
     /// # Errors
     /// The store fails.
@@ -499,7 +495,7 @@ impl SignedInUser {
         self.account.revoke_sign_ins(&user, &actor).await
     }
 
-    /// What this administrator is signed in for, newest first.
+    /// The administrator's sign-ins, newest first.
     ///
     /// # Errors
     /// The store fails.
@@ -511,7 +507,7 @@ impl SignedInUser {
             let token = HeldToken::read(row).ok()?;
             let sign_in = token.open.sign_in?;
             let last_used_at = memoir.last_use(&token);
-            // Tokens of REST have no such end: a program may be still for weeks.
+            // Tokens of REST do not expire from disuse: a program may be idle for weeks.
             let is_idle = sign_in.by_browser && last_used_at.plus_seconds(self.idle_seconds) <= now;
             let counts = sign_in.user == self.user.id
                 && sign_in.generation == self.generation
@@ -532,7 +528,7 @@ impl SignedInUser {
     /// Ends one of the sign-ins of this administrator.
     ///
     /// # Errors
-    /// [`Error::NoToken`] where it is none of theirs; the store fails.
+    /// [`Error::NoToken`] for a sign-in of another user; the store fails.
     pub async fn end_sign_in(&self, id: TokenId) -> Result<()> {
         let memoir = &self.account.memoir;
         let rows = memoir.store.tokens(self.account.id).await?;
@@ -548,8 +544,8 @@ impl SignedInUser {
         Ok(())
     }
 
-    /// How many recovery codes are left, and how many wrong codes came since the last right one; `None`
-    /// where there is no second factor.
+    /// The number of unused recovery codes, and of wrong codes since the last right one; `None` without a second
+    /// factor.
     ///
     /// # Errors
     /// The store fails.
@@ -559,8 +555,8 @@ impl SignedInUser {
         Ok(factor.map(|factor| (factor.recovery_left(), factor.misses())))
     }
 
-    /// Whether the password, and the code where there is a second factor, are those of this administrator.
-    /// The code counts no more afterwards.
+    /// Checks this administrator's password, and the code where there is a second factor. The code is invalid
+    /// afterwards.
     ///
     /// # Errors
     /// The store fails.
@@ -593,13 +589,12 @@ impl SignedInUser {
         new: &PrivateText,
     ) -> Result<TokenWithSecret> {
         let Proven(mut user) = proven;
-        // The row that `prove` read is written over: where it changed in between, the proof is of another
-        // state, and this fails.
+        // The row that `prove` read is written over: after a change in between, the proof is outdated, and this fails.
         user.sealed.password_hash = users::hash_of(users::new_password(new)?).await?;
         self.begin_anew(user, Action::PasswordChanged).await
     }
 
-    /// A secret that a device may be set up with.
+    /// A secret for setting up a device.
     ///
     /// # Errors
     /// The system gives no random bytes.
@@ -613,7 +608,7 @@ impl SignedInUser {
         Ok(self.offer(&secret, URL_SAFE_NO_PAD.encode(sealed)))
     }
 
-    /// One that was offered before, to be shown again; `None` where it counts no more.
+    /// An earlier offer, to be shown again; `None` where it has expired.
     ///
     /// # Errors
     /// The keys cannot be used.
@@ -622,7 +617,7 @@ impl SignedInUser {
         Ok(secret.map(|secret| self.offer(&secret, sealed.to_owned())))
     }
 
-    /// Whether a device that was set up with what was offered shows that code now.
+    /// Whether that code is now the code of a device that was set up with the offer.
     ///
     /// # Errors
     /// The keys cannot be used.
@@ -658,7 +653,7 @@ impl SignedInUser {
         Ok(Some((made, codes)))
     }
 
-    /// Makes the password enough; ends all other sign-ins.
+    /// Turns the second factor off; ends all other sign-ins.
     ///
     /// # Errors
     /// Another process changed the user meanwhile; the store fails.
@@ -668,7 +663,7 @@ impl SignedInUser {
         self.begin_anew(user, Action::SecondFactorRemoved).await
     }
 
-    /// New recovery codes in place of those that there were; `None` where there is no second factor.
+    /// Replaces the recovery codes; `None` where there is no second factor.
     ///
     /// # Errors
     /// Another process changed the user meanwhile; the store fails.
@@ -682,7 +677,7 @@ impl SignedInUser {
         Ok(Some(codes))
     }
 
-    /// The user as it is, while this browser is let in.
+    /// The current user, while this browser is signed in.
     async fn user_now(&self) -> Result<User> {
         let user = self.account.user_of(self.user.id, self.generation).await?;
         user.ok_or(Error::Changed)
@@ -696,8 +691,7 @@ impl SignedInUser {
         }
     }
 
-    /// Writes the user, ends all that was signed in for, and signs this browser in again until the time that
-    /// it was signed in for before.
+    /// Writes the user, ends all sign-ins, and signs this browser in again with the same expiry.
     async fn begin_anew(&self, mut user: User, action: Action) -> Result<TokenWithSecret> {
         // The user first: from then on no earlier sign-in is valid, even if this process ends before their rows are
         // revoked. It fails if another process changed the user, before any secret is returned.

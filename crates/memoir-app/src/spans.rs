@@ -14,7 +14,7 @@ use tracing::{Instrument, Span, field::Empty, info_span};
 
 use crate::{Result, SessionFacts, metrics::driver_name};
 
-/// The target of every span that is made to be exported.
+/// The target of every span for export.
 pub const TARGET: &str = "memoir::trace";
 
 /// A session that Memoir drives, from the request for consent to its end.
@@ -23,7 +23,7 @@ pub(crate) fn session(scope: AgentScope, id: SessionId, model: &ModelName) -> Sp
         target: TARGET,
         "invoke_agent",
         otel.kind = "internal",
-        // The field is declared empty, because a span ignores values for fields that it was not made with.
+        // The field is declared empty, because a span ignores values of undeclared fields.
         otel.status_code = Empty,
         gen_ai.operation.name = "invoke_agent",
         gen_ai.agent.id = %scope.agent,
@@ -45,7 +45,7 @@ pub(crate) fn session(scope: AgentScope, id: SessionId, model: &ModelName) -> Sp
     )
 }
 
-/// Drives a session inside of its span, and notes what it came to.
+/// Drives a session inside of its span, and notes its outcome.
 pub(crate) async fn of_session(
     span: Span,
     work: impl Future<Output = Result<SessionFacts>>,
@@ -58,7 +58,7 @@ pub(crate) async fn of_session(
     driven
 }
 
-/// What a session came to.
+/// Notes the outcome of a session.
 fn session_ended(span: &Span, session: &SessionFacts) {
     span.record("memoir.session.mode", session.mode.as_str());
     span.record("memoir.session.driver", driver_name(session.driver));
@@ -123,7 +123,7 @@ pub(crate) fn embeddings(model: &ModelName) -> Span {
     )
 }
 
-/// What an answered request used.
+/// Notes the usage of a request.
 pub(crate) fn answered(span: &Span, usage: TokenUsage) {
     span.record("gen_ai.usage.input_tokens", whole(usage.input_tokens));
     span.record("gen_ai.usage.output_tokens", whole(usage.output_tokens));
@@ -131,7 +131,7 @@ pub(crate) fn answered(span: &Span, usage: TokenUsage) {
 
 /// One call of a session's tool. `None` for one that does not exist.
 pub(crate) fn tool_call(scope: AgentScope, session: SessionId, tool: Option<Tool>) -> Span {
-    // A name that a model made up is not used, because it may hold any words.
+    // A name that a model made up is not used, because it may hold any text.
     let tool = tool.map_or("unknown", Tool::as_str);
     info_span!(
         target: TARGET,
@@ -150,10 +150,10 @@ pub(crate) fn tool_call(scope: AgentScope, session: SessionId, tool: Option<Tool
     )
 }
 
-/// What a tool answered; `None` where it could not be carried out.
+/// Notes the result of a tool; `None` where it could not be carried out.
 pub(crate) fn tool_answered(span: &Span, result: Option<&ToolResult>) {
     match result {
-        // A refusal is an ordinary answer, and no error of the call.
+        // A refusal is an ordinary result, and no error of the call.
         Some(ToolResult::Error { code, .. }) => {
             span.record("memoir.refusal", code.as_str());
         }
@@ -180,7 +180,7 @@ pub(crate) fn memory(scope: AgentScope, operation: &'static str) -> Span {
     )
 }
 
-/// Saves or finds memories inside of their span, and notes how many.
+/// Saves or recalls memories inside of their span, and notes their number.
 pub(crate) async fn of_memories<T>(
     span: Span,
     work: impl Future<Output = Result<Vec<T>>>,
@@ -208,7 +208,7 @@ pub(crate) fn commit(records: usize) -> Span {
     )
 }
 
-/// What became of it: `written`, `conflict` or `failed`.
+/// Notes the outcome: `written`, `conflict` or `failed`.
 pub(crate) fn committed(span: &Span, result: &'static str) {
     span.record("memoir.commit.result", result);
     // A conflict is no failure: the decision is made anew.

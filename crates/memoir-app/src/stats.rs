@@ -1,5 +1,5 @@
-//! The statistics of an agent's memory, in counts and dates (SPEC 5.1): the core size over time, what changed it, how
-//! sessions ended, and where the originals are. Nothing here opens an agent's text but the settings of its own row:
+//! The statistics of an agent's memory, in counts and dates (SPEC 5.1): the core size over time, its causes, the ends
+//! of sessions, and the places of the originals. Nothing here opens an agent's text but the settings of its own row:
 //! memories are counted by the columns of their rows. Logs and memories of any number are read page by page.
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use crate::{AgentHandle, Loaded, OriginalCounts, Result, codec};
 
 /// Rows that are in memory at a time.
 const PAGE: u32 = 500;
-/// The ends that a session can have (SPEC 3.16).
+/// The ends of a session (SPEC 3.16).
 const ENDS: [State; 5] = [
     State::Completed,
     State::RolledBack,
@@ -97,7 +97,7 @@ impl SessionMark {
 pub struct Return {
     /// Its time.
     pub at: Timestamp,
-    /// Which of them, by its name in the log.
+    /// The name of the action in the log.
     pub action: Action,
     /// The session that was undone; `None` for a rewind.
     pub session_id: Option<SessionId>,
@@ -105,10 +105,10 @@ pub struct Return {
     pub tokens: i64,
 }
 
-/// What is counted of sessions, rehearsals left out.
+/// The counts of sessions, without rehearsals.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct SessionCounts {
-    /// Sessions by how they ended; each end is there.
+    /// Sessions by their ends; every end is listed.
     pub ends: BTreeMap<&'static str, u64>,
     /// Running sessions.
     pub running: u64,
@@ -118,7 +118,7 @@ pub struct SessionCounts {
     pub rehearsals: u64,
     /// Edits that were not undone.
     pub edits: u64,
-    /// What these took away, in tokens.
+    /// The tokens that these removed.
     pub removed_tokens: u64,
     /// Memories that these moved to the archive.
     pub archived: u64,
@@ -155,15 +155,15 @@ pub struct OriginalsView {
 pub struct AgentStats {
     /// The agent's name.
     pub agent: String,
-    /// What is counted of its memories now.
+    /// The current counts of its memories.
     #[serde(flatten)]
     pub tally: Tally,
-    /// What its core memories should come to at most, in tokens.
+    /// The budget of its core memories, in tokens.
     pub effective_core_token_budget: u64,
     /// The core size over time.
     pub history: MassHistory,
-    /// What changed the core size in that time. All that was added less all that was removed is the growth of the
-    /// core size.
+    /// The causes of the changes of the core size in that time. The sum of all additions less all removals is the
+    /// growth of the core size.
     pub causes: BTreeMap<Cause, Flow>,
     /// The sessions of that time.
     pub sessions: SessionCounts,
@@ -173,7 +173,7 @@ pub struct AgentStats {
 }
 
 impl AgentHandle {
-    /// Where the agent's originals are, in all and by the calendar quarter in which they were saved. Content-blind.
+    /// The places of the agent's originals, in all and by the calendar quarter in which they were saved. Content-blind.
     ///
     /// # Errors
     /// The agent is erased; the store fails.
@@ -279,7 +279,7 @@ impl AgentHandle {
                 .last()
                 .filter(|_| page.len() == PAGE as usize)
                 .map(|row| row.seq + 1);
-            // Not ended at the first that is later: a clock may have been set back after it.
+            // Not ended at the first later one: a clock may have been set back after it.
             for row in page.into_iter().filter(|row| row.at <= until) {
                 let Some(core_tokens) = row.core_tokens else {
                     continue;
@@ -305,7 +305,7 @@ impl AgentHandle {
         Ok((history, curve.flows().clone()))
     }
 
-    /// The time of the first record; where there is none, the time at which the agent was created.
+    /// The time of the first record; without one, the creation of the agent.
     async fn first_recorded_at(&self, loaded: &Loaded) -> Result<Timestamp> {
         let first = self.page_of_facts(1, 1).await?;
         let made = loaded.agent.created_at;
@@ -349,7 +349,7 @@ impl AgentHandle {
             .map(|row| {
                 Ok(Fact {
                     core_tokens: match row.action {
-                        // What an erased agent had is on its last record; that changes no memory.
+                        // The last record of an erased agent holds its counts; that changes no memory.
                         Action::AgentErased => None,
                         _ => codec::facts(&row)?.count_of(CORE_TOKENS),
                     },
@@ -429,7 +429,7 @@ impl Quarters {
     }
 }
 
-/// What is read of a record.
+/// The figures of a record.
 struct Fact {
     seq: u64,
     at: Timestamp,

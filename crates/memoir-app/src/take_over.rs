@@ -1,9 +1,8 @@
 //! Importing memories from other programs, and undoing that (SPEC 2.4).
 //!
-//! They come batch by batch, and are written in one transaction. What the agent has already is found by the
-//! source and the text that it was first saved with, so that the same file adds nothing a second time,
-//! whatever sessions made of the memories since. An administrator, who is blind, is compared with what
-//! administrators brought in alone (SPEC 5.1).
+//! They are read batch by batch, and written in one transaction. Known memories are recognized by their source and
+//! their first saved text, so that the same file adds nothing a second time, whatever sessions made of the memories
+//! since. For an administrator, who is content-blind, only memories that administrators added are compared (SPEC 5.1).
 
 use std::{
     borrow::Cow,
@@ -29,8 +28,8 @@ use crate::{
     memories::memory_query, parallel,
 };
 
-/// Memories that are loaded, decided on and sealed at a time.
-// As many as are sealed at a time in an import of JSON lines (`import.rs`).
+/// Memories that are loaded, decided on and sealed together.
+// The batch size of an import of JSON lines (`import.rs`).
 const BATCH: u64 = 2_000;
 /// Most numbers that a refusal names.
 const NAMED: usize = 20;
@@ -40,16 +39,16 @@ const NAMED: usize = 20;
 pub struct ForeignMemory {
     /// The memory.
     pub input: MemoryInput,
-    /// That it does not hold any more there; `None`: it does.
+    /// Why it is no longer valid in its source; `None` for a valid one.
     pub gone: Option<ForeignGone>,
 }
 
-/// What comes from the file.
+/// A part of the file.
 #[derive(Debug)]
 pub enum ForeignPart {
     /// Memories, in their order.
     Memories(Vec<ForeignMemory>),
-    /// That there are no more. Where the parts end without it, nothing is written.
+    /// The end. Without it, nothing is written.
     Last,
 }
 
@@ -58,16 +57,16 @@ pub enum ForeignPart {
 pub struct TakeOver {
     /// Their format, for the record.
     pub format: &'static str,
-    /// The kind of all that are not constitutional; with `archival`, journal entries stay what they are. `None`: as
-    /// each one says.
+    /// The kind of all that are not constitutional; with `archival`, journal entries keep their kind. `None`: their own
+    /// kinds.
     pub to: Option<Kind>,
-    /// Whether those that are gone are left out.
+    /// Whether to leave out those that are no longer valid in their source.
     pub live_only: bool,
     /// Whether nothing is written.
     pub dry_run: bool,
     /// The actor.
     pub actor: Actor,
-    /// Counts the memories that are written, for showing progress.
+    /// Counts the written memories, for showing progress.
     pub progress: Arc<AtomicU64>,
 }
 
@@ -82,13 +81,13 @@ pub struct TakenOver {
     pub doubles: u64,
     /// Those that the agent had already.
     pub known: u64,
-    /// Of what was imported, those whose source the agent knew with another text.
+    /// Imported ones whose source the agent knew with another text.
     pub changed: u64,
-    /// Those that are gone and were left out.
+    /// Those that were left out as no longer valid.
     pub gone_left_out: u64,
     /// Those that break a limit.
     pub refused: u64,
-    /// The core size with what was imported, or would be.
+    /// The core size after the import, or a preview of it.
     #[serde(flatten)]
     pub core: CoreAfter,
     /// The first number given; `None` where nothing was written.
@@ -106,7 +105,7 @@ pub struct ImportUndone {
     pub import_seq: u64,
     /// The record of its undoing.
     pub seq: u64,
-    /// Memories that were discarded for it, summaries that rest on it alone included.
+    /// Discarded memories, with the summaries that depend only on them.
     pub discarded: u64,
 }
 
@@ -160,7 +159,7 @@ impl AgentHandle {
                     .await?;
             }
             let mut taken = known_texts.finish(&before);
-            // A file whose reading broke off is not half of itself; and an import of nothing is no record.
+            // A file that could not be read to its end is not imported in part; and an import of nothing is no record.
             if !is_whole || taken.kept + taken.discarded == 0 {
                 return Ok((false, taken));
             }
@@ -197,7 +196,7 @@ impl AgentHandle {
         ))
     }
 
-    /// Takes in what the agent has.
+    /// Adds the agent's memories.
     async fn fill(
         &self,
         known_texts: &mut KnownTexts<'_>,
@@ -205,8 +204,7 @@ impl AgentHandle {
         actor: &Actor,
     ) -> Result<()> {
         let (_, undone) = self.imports().await?;
-        // The batches are read one after the other. A write in between makes the commit that is decided by them a
-        // conflict.
+        // The batches are read one after the other. A write in between makes the resulting commit a conflict.
         for numbers in batches(&loaded.agent) {
             let batch = self
                 .load(&memory_query(Selection::Numbers(numbers)))
@@ -216,7 +214,7 @@ impl AgentHandle {
                 if !memory.is_active() && undone.iter().any(|extent| extent.holds(memory.number)) {
                     continue;
                 }
-                // A blind administrator learns nothing of texts that did not come by an administrator.
+                // A content-blind administrator learns nothing of texts that no administrator added.
                 let is_comparable = actor.kind != ActorKind::Administrator
                     || memory.saved_by.added_by == ActorKind::Administrator
                         && memory.origin() == Origin::Import;
@@ -228,7 +226,7 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// What of these is to be imported.
+    /// Returns which of these to import.
     async fn leave_out_known(
         &self,
         known_texts: &mut KnownTexts<'_>,
@@ -256,7 +254,7 @@ impl AgentHandle {
             };
             Some((incoming, of_source, of_text))
         });
-        // Where a source is known with another text, the text that it was first saved with decides.
+        // If a source is known with another text, its first saved text decides.
         let mut first_saved = BTreeSet::new();
         for (_, of_source, of_text) in checked.iter().flatten() {
             if !known_texts.pairs.contains(&pair(*of_source, *of_text))
@@ -278,8 +276,8 @@ impl AgentHandle {
         Ok(incoming)
     }
 
-    /// Takes in the texts that memories were first saved with, by the places of the records that saved them. Sessions
-    /// under the guard `off` rewrite a memory in place, so that its own text may be another one by now.
+    /// Adds the first saved texts of memories, by the places of the records that saved them. Sessions under the guard
+    /// `off` rewrite a memory in place, so its current text may differ.
     async fn know_first_texts(
         &self,
         known_texts: &mut KnownTexts<'_>,
@@ -307,8 +305,8 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// Imports texts in the place of memories, and new ones beside them, all or none. It is one import, and is undone
-    /// as one. Its record; `None` where there is nothing to do.
+    /// Imports texts that replace memories, and new ones beside them, all or none. It is one import, and is undone as
+    /// one. Returns its record; `None` where there is nothing to do.
     ///
     /// # Errors
     /// [`Error::NotReplaceable`] where [`import::can_replace`] refuses a memory; a limit is broken; the agent was changed meanwhile.
@@ -337,7 +335,7 @@ impl AgentHandle {
             };
             let mut memories = loaded.memories.iter();
             let old = memories.find(|memory| memory.number == *number);
-            // A second text in the place of the same memory finds it gone.
+            // A second text for the same memory finds it replaced.
             let is_new = in_place.iter().all(|(_, other)| other.number != *number);
             match old.filter(|old| is_new && import::can_replace(old, memory.kind)) {
                 Some(old) => in_place.push((memory, old.clone())),
@@ -377,8 +375,8 @@ impl AgentHandle {
         .await
     }
 
-    /// Undoes the last import that was not undone: discards the memories that it gave and that are active, and the
-    /// summaries that rest on these alone.
+    /// Undoes the last import that was not undone: discards its active memories, and the summaries that depend only on
+    /// these.
     ///
     /// # Errors
     /// [`Error::NoImport`]; [`Error::ImportInTheWay`] where sessions put its memories under others, or they were
@@ -420,7 +418,7 @@ impl AgentHandle {
                 if !numbers.iter().any(concerns) {
                     continue;
                 }
-                // It does not matter whether this read sees the batches that were already written: no memory is in two
+                // Whether this read includes the batches that were already written is irrelevant: no memory is in two
                 // of them.
                 let batch = self
                     .load(&memory_query(Selection::Numbers(numbers)))
@@ -447,7 +445,7 @@ impl AgentHandle {
     }
 }
 
-/// A file is read once: where another writer was faster, the user begins again.
+/// A file is read once: after a conflict, the user starts again.
 fn contended(error: Error) -> Error {
     match error {
         Error::Store(memoir_store::Error::Conflict) => Error::Contended,
@@ -481,7 +479,7 @@ fn short_text(digester: &Digester, text: &str) -> Short {
     }
 }
 
-/// The kind of an imported memory, where another one than its own is wanted.
+/// The kind of an imported memory, if another one than its own is requested.
 pub(crate) fn kind_under(to: Option<Kind>, input: &MemoryInput) -> Option<Kind> {
     match to {
         Some(_) if input.constitutional => input.kind,
@@ -497,23 +495,23 @@ fn pair(of_source: Short, of_text: Short) -> Short {
     (u128::from_le_bytes(of_source).rotate_left(1) ^ u128::from_le_bytes(of_text)).to_le_bytes()
 }
 
-/// What is known already. A file may bring a million memories: sixteen bytes are kept of a text and of a pair.
+/// The known texts. A file may hold a million memories: sixteen bytes are kept of a text and of a pair.
 struct KnownTexts<'a> {
     digester: Digester,
     how: &'a TakeOver,
-    /// Sources with their texts: of the agent's memories, and of what came so far.
+    /// Sources with their texts: of the agent's memories, and of the file so far.
     pairs: HashSet<Short>,
-    /// Those that came with this file, and whether one of them is kept.
+    /// Those of this file, and whether one of them is kept.
     fresh: HashMap<Short, bool>,
     /// Texts of the agent's core and archival memories, whatever their source.
     kept: HashSet<Short>,
-    /// Such texts that came so far.
+    /// Such texts of the file so far.
     came: HashSet<Short>,
     /// The known sources, each with the records that hold the first texts of memories that were changed since.
     sources: HashMap<Short, Vec<u64>>,
     /// Those of these records that were read.
     read: HashSet<u64>,
-    /// Tokens of core that came.
+    /// Core tokens of the file.
     core_tokens: u64,
     taken: TakenOver,
 }
@@ -548,7 +546,7 @@ impl<'a> KnownTexts<'a> {
         }
     }
 
-    /// The result, of an agent as it was before.
+    /// The result, for an agent as it was before.
     fn finish(self, agent: &Agent) -> TakenOver {
         TakenOver {
             core: CoreAfter::of(agent, self.core_tokens),
@@ -563,7 +561,7 @@ impl<'a> KnownTexts<'a> {
             return None;
         }
         let is_live = incoming.gone.is_none();
-        // Before what the agent had: a duplicate within the file is reported as the file's.
+        // Before the agent's own: a duplicate within the file is reported as the file's.
         if self.fresh.get(&pair).is_some_and(|live| *live || !is_live) {
             self.taken.doubles += 1;
             return None;
@@ -571,7 +569,7 @@ impl<'a> KnownTexts<'a> {
         if self.pairs.contains(&pair) {
             self.taken.known += 1;
             if is_live {
-                // Its duplicate in the file is one of what came before, too.
+                // Its duplicate in the file is a known text, too.
                 self.came.insert(of_text);
             }
             return None;

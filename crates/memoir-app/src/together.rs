@@ -11,7 +11,7 @@ use crate::{AgentHandle, Error, Loaded, Memoir, Result, codec, metrics::Counted,
 // One is written while the next is sealed; more would only be held in memory.
 const WAITING: usize = 2;
 
-/// Takes decisions to be written, each made on the agent as the last one left it.
+/// Takes decisions to be written, each made on the agent after the previous one.
 pub(crate) struct Together<'a> {
     memoir: &'a Memoir,
     sender: mpsc::Sender<Option<Commit>>,
@@ -26,7 +26,7 @@ impl Together<'_> {
     /// Seals a decision and passes it to the store. `alter` may change the commit before.
     ///
     /// # Errors
-    /// Sealing fails, or the store takes no more; then its own error is the one that counts.
+    /// Sealing fails, or the store takes no more; then the store's own error counts.
     pub(crate) async fn add(
         &mut self,
         decision: Decision,
@@ -48,7 +48,7 @@ impl Together<'_> {
 }
 
 impl AgentHandle {
-    /// Writes what `decide` adds, all of it or none; and none where it gives `false` or an error.
+    /// Writes the decisions that `decide` adds, all or none; and none where it returns `false` or an error.
     ///
     /// # Errors
     /// Those of `decide`; the store fails; [`StoreError::Conflict`] where the agent changed meanwhile.
@@ -80,10 +80,10 @@ impl AgentHandle {
         self.memoir.keys.check_there()?;
         let (written, (decided, counted, used)) =
             tokio::join!(self.memoir.store.commit_all(commits), deciding);
-        // Where `decide` failed or said no, what the store says of a list that ended before its
-        // mark is passed over: that nothing was written is what was wanted.
+        // If `decide` failed or declined, the store's error for a list without an end mark is ignored: nothing was to
+        // be written.
         let answer = match decided {
-            // `add` found the store gone: why, the store's own answer says.
+            // `add` found the store gone: the store's own error has the reason.
             Err(Error::Store(StoreError::Unfinished)) => Err(None),
             Err(error) => return Err(error),
             Ok((false, answer)) => return Ok(answer),
@@ -93,11 +93,10 @@ impl AgentHandle {
         written?;
         self.memoir.usages.add(self.scope, used);
         if self.memoir.settings.recall.embeddings.is_some() {
-            // From the first on: what was there before may have come back.
+            // From the first on: earlier memories may have been restored.
             self.memoir.vectors.enqueue(self.scope, 0);
         }
-        // What this process keeps of the agent is of the version before, and goes with the next look, which
-        // sees another one.
+        // This process's caches are of the version before, and are dropped at the next read, which finds another one.
         self.memoir.changes.notify(self.scope);
         // `None` is never reached here: where `add` found the store gone, `written?` has returned the store's own
         // error.

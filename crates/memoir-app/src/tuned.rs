@@ -1,4 +1,4 @@
-//! An agent's model with what the agent's settings say of how it is asked (SPEC 2.2).
+//! An agent's model with the agent's settings for its requests (SPEC 2.2).
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl Model for Tuned {
     }
 
     async fn complete(&self, request: &ModelRequest) -> Result<Reply, ModelError> {
-        // A copy of the conversation costs nothing beside the time that a model takes for it.
+        // A copy of the conversation is cheap beside the time of the model.
         let request = ModelRequest {
             reasoning_effort: self.reasoning_effort,
             ..request.clone()
@@ -40,7 +40,7 @@ impl Model for Tuned {
 }
 
 impl Memoir {
-    /// The model of that name, as an agent with these settings asks it.
+    /// The model of that name, with the settings of an agent.
     pub(crate) fn connect(
         &self,
         name: &ModelName,
@@ -58,7 +58,7 @@ impl Memoir {
         }))
     }
 
-    /// Where the slots of the schedule are.
+    /// The time zone of the schedule's slots.
     pub(crate) fn time_zone(&self) -> &TimeZone {
         &self.settings.weekly_slot.time_zone
     }

@@ -28,14 +28,14 @@ use crate::{
     codec::{Sealer, document},
 };
 
-/// A user as it is shown.
+/// A user without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names are those of the wire")]
 pub struct UserView {
     pub id: UserId,
     pub name: String,
     pub created_at: Timestamp,
-    /// Whether signing in takes a code too; `None` where the row is not as Memoir wrote it.
+    /// Whether signing in requires a code too; `None` for a row that Memoir did not write.
     pub second_factor: Option<bool>,
 }
 
@@ -46,19 +46,19 @@ impl UserView {
     }
 }
 
-/// Where a user's row is to be.
+/// The target of a user's row.
 #[derive(Clone, Copy)]
 enum UserPlace {
     /// It is new.
     New,
-    /// It is new, where no account has one yet.
+    /// A new row, if no account has a user yet.
     First,
     /// In the place of this version.
     Over(u64),
 }
 
 impl UserPlace {
-    /// The version whose place it takes.
+    /// The version that it replaces.
     fn read_at(self) -> Option<u64> {
         match self {
             Self::New | Self::First => None,
@@ -67,7 +67,7 @@ impl UserPlace {
     }
 }
 
-/// A user whose row is as Memoir wrote it.
+/// A user whose row Memoir wrote.
 pub(crate) struct User {
     pub(crate) id: UserId,
     account: AccountId,
@@ -76,22 +76,22 @@ pub(crate) struct User {
     pub(crate) sealed: SealedUser,
 }
 
-/// What of a user stands in the open.
+/// The open part of a user.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct OpenUser {
     pub(crate) name: String,
     /// The name as compared.
     folded_name: String,
-    /// Which sign-ins count: those of this generation.
+    /// The generation of the valid sign-ins.
     pub(crate) generation: u64,
     created_at: Timestamp,
     removed_at: Option<Timestamp>,
-    /// The place in the account's log of the record that told of it last; 0 where none did yet.
+    /// The place of its latest record in the account's log; 0 where there is none.
     #[serde(default)]
     pub(crate) seq: u64,
 }
 
-/// What of a user is sealed.
+/// The sealed part of a user.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct SealedUser {
     /// With its parameters and salt, as a PHC string; empty once the user is removed.
@@ -167,7 +167,7 @@ impl User {
         self.open.removed_at.is_none()
     }
 
-    /// Makes all that the user signed in for so far, wholly or by half, count no more.
+    /// Makes all earlier sign-ins of the user invalid, complete or not.
     pub(crate) fn end_sign_ins(&mut self) {
         self.open.generation += 1;
     }
@@ -183,7 +183,7 @@ impl User {
     }
 }
 
-/// That a text may be a password.
+/// Checks that a text may be a password.
 ///
 /// # Errors
 /// It is too short or too long.
@@ -202,7 +202,7 @@ pub(crate) async fn hash_of(password: Password) -> Result<String> {
     Ok(hash.await.map_err(|_| Error::Random)??)
 }
 
-/// Whether the password is that of the hash; `None` takes as long.
+/// Whether the password matches the hash; `None` takes as long.
 pub(crate) async fn fits(password: Password, hash: Option<String>) -> Result<bool> {
     let fits = tokio::task::spawn_blocking(move || password.fits(hash.as_deref()));
     fits.await.map_err(|_| Error::Random)
@@ -217,11 +217,11 @@ impl Memoir {
         Ok(self.store.has_users().await?)
     }
 
-    /// Makes sure that requests can be carried out: that the database and the key store answer, and the former can be
+    /// Makes sure that requests can be carried out: that the database and the key store respond, and the former can be
     /// written.
     ///
     /// # Errors
-    /// One of them does not, or it cannot.
+    /// One of them does not respond, or the database cannot be written.
     pub async fn check_ready(&self) -> Result<()> {
         self.store.check_ready().await?;
         self.keys.check_answers().await
@@ -229,7 +229,7 @@ impl Memoir {
 
     /// The row of a user, sealed.
     async fn user_row(&self, user: &User) -> Result<UserRow> {
-        // Where the key store was replaced, what is sealed now could not be read once this process has ended.
+        // If the key store was replaced, data sealed now would be unreadable once this process has ended.
         self.keys.check_there()?;
         let key = self.account_key(user.account).await?;
         user.row(&self.sealer(&key))
@@ -293,12 +293,12 @@ impl Account {
     ) -> Result<UserView> {
         let user = self.new_user(name, password).await?;
         let made = self.make_user(user, false, Some(actor)).await?;
-        // Only one that is to be the first is perhaps not made.
+        // Only one that is to be the first may be refused.
         made.ok_or(Error::Contended)
     }
 
-    /// As [`Account::create_user`], where no account ever had an administrator; `None` where one had. It is made by
-    /// itself.
+    /// As [`Account::create_user`], where no account ever had an administrator; `None` where one had. It is its own
+    /// actor.
     ///
     /// # Errors
     /// The name is not allowed; the store fails.
@@ -315,8 +315,8 @@ impl Account {
         self.make_user(user, true, None).await
     }
 
-    /// Writes a user who is new, with its record, and closes the installation with the first one. `None` where it is
-    /// not the first one and was to be.
+    /// Writes a new user, with its record, and closes the installation with the first one. `None` where it was to be
+    /// the first one and is not.
     async fn make_user(
         &self,
         mut user: User,
@@ -338,8 +338,7 @@ impl Account {
             Error::Store(memoir_store::Error::NameTaken) => Error::NameTaken(view.name.clone()),
             error => error,
         })?;
-        // Where the process dies before this, `Memoir::finish` says it; until then a user in the database
-        // says it too.
+        // If the process dies before this, `Memoir::finish` does it; until then the user's row has the same effect.
         self.memoir.close_where_unsaid().await?;
         Ok(is_made.then_some(view))
     }
@@ -382,11 +381,11 @@ impl Account {
         Ok(rows.iter().map(view).collect())
     }
 
-    /// Gives an administrator another password, for the owner of the machine; ends all that was signed in
-    /// for. The second factor stays.
+    /// Sets another password of an administrator, for the owner of the machine; ends all sign-ins. The second factor
+    /// stays.
     ///
     /// # Errors
-    /// [`Error::NoUser`]; the row is not as Memoir wrote it; the store fails.
+    /// [`Error::NoUser`]; Memoir did not write the row; the store fails.
     pub async fn set_password(
         &self,
         name: &str,
@@ -394,7 +393,7 @@ impl Account {
         actor: &Actor,
     ) -> Result<UserView> {
         let id = self.user_id(name).await?;
-        // Once, before the decision, which may be made several times: it takes long on purpose.
+        // Once, before the decision, which may be repeated: it is slow on purpose.
         let hash = hash_of(password).await?;
         let act = (Action::PasswordChanged, actor);
         let changed = self.change_user(id, act, |user| {
@@ -404,8 +403,7 @@ impl Account {
         self.without_sign_ins(changed.await?, actor).await
     }
 
-    /// Takes an administrator's second factor away, for the owner of the machine: its device is lost. Ends
-    /// all that was signed in for.
+    /// Removes an administrator's second factor whose device is lost, for the owner of the machine. Ends all sign-ins.
     ///
     /// # Errors
     /// As [`Account::set_password`].
@@ -428,7 +426,7 @@ impl Account {
     pub async fn remove_user(&self, name: &str, actor: &Actor) -> Result<UserView> {
         let id = self.user_id(name).await?;
         let now = self.memoir.now();
-        // Also one whose row is not believed: there is no other way to be rid of it.
+        // Also one whose row is rejected: there is no other way to remove it.
         let any = |key: &AgentKey, row: &UserRow| {
             Ok(believed(key, row).unwrap_or_else(|| unbelieved(row)))
         };
@@ -459,7 +457,7 @@ impl Account {
         Ok(row.id)
     }
 
-    /// The administrator of that name and password; `None` where there is none, which takes as long.
+    /// The administrator of that name and password; `None` where there is none, after the same time.
     ///
     /// # Errors
     /// The store fails.
@@ -468,7 +466,7 @@ impl Account {
         Ok(found.map(|user| user.view()))
     }
 
-    /// The user of that name and password; `None` where there is none, which takes as long.
+    /// The user of that name and password; `None` where there is none, after the same time.
     pub(crate) async fn find_user(&self, name: &str, password: Password) -> Result<Option<User>> {
         let folded = agent::fold_name(name.trim());
         let row = self.memoir.store.user_named(self.id, &folded).await?;
@@ -485,12 +483,12 @@ impl Account {
             self.note_failure(user.id).await?;
             return Ok(None);
         }
-        // What changed while the password was being judged is no row that was put back.
+        // A row that changed during the check of the password was not put back.
         again(|| async {
             let row = self.memoir.store.user(self.id, user.id).await?;
             let row = row.filter(|row| row.columns.removed_at.is_none());
             let now = row.and_then(|row| believed(&key, &row));
-            // By the hash, which has a salt: the same password set anew is another one.
+            // By the hash, which has a salt: setting the same password again changes it.
             let is_judged = |now: &User| now.sealed.password_hash == user.sealed.password_hash;
             let Some(now) = now.filter(is_judged) else {
                 return Ok(None);
@@ -509,7 +507,7 @@ impl Account {
         .await
     }
 
-    /// The user of that identifier, while it may sign in and all of `generation` counts.
+    /// The user of that identifier, while it may sign in and `generation` is valid.
     pub(crate) async fn user_of(&self, id: UserId, generation: u64) -> Result<Option<User>> {
         let Some(row) = self.memoir.store.user(self.id, id).await? else {
             return Ok(None);
@@ -538,7 +536,7 @@ impl Account {
         self.change_read_user(id, open, act, change).await
     }
 
-    /// As [`Account::change_user`], of a row that is read in a way of one's own.
+    /// As [`Account::change_user`], for a row that the caller reads.
     async fn change_read_user(
         &self,
         id: UserId,
@@ -626,16 +624,16 @@ impl Account {
         Err(Error::Contended)
     }
 
-    /// Whether a code counts for that user, who has a second factor; what it changes is written before, so
-    /// that of two who send the same code one is let in. `None` for the user where all that was found out
-    /// about it, the password say, counts no more.
+    /// Whether a code is valid for that user, who has a second factor. Its effects are written before, so that of two
+    /// that send the same code one succeeds. `None` for the user where earlier checks, such as that of the password,
+    /// are outdated.
     pub(crate) async fn check_code(
         &self,
         id: UserId,
         generation: u64,
         code: &PrivateText,
     ) -> Result<(Verdict, Option<User>)> {
-        // The time at which the code came is read once, and stays the same where the write has to be tried again.
+        // The time of the code is read once, and stays the same if the write is repeated.
         let seconds = self.memoir.now().microseconds().div_euclid(1_000_000);
         again(|| async {
             let Some(mut user) = self.user_of(id, generation).await? else {
@@ -647,7 +645,7 @@ impl Account {
             let recovery = factor.recovery_left();
             let verdict = factor.check(code.expose(), seconds);
             let is_recovery = factor.recovery_left() < recovery;
-            // Nothing was judged, so that nothing is to be counted or used up.
+            // Nothing was checked, so nothing is counted or used up.
             if !matches!(verdict, Verdict::Wait { .. }) {
                 let actor = user.actor();
                 let act = is_recovery.then_some((Action::RecoveryCodeUsed, &actor));

@@ -1,4 +1,4 @@
-//! When agents are due for a session, as every interface shows it.
+//! When agents are due for a session, the same for every interface.
 
 use memoir_domain::{
     Timestamp,
