@@ -1,13 +1,13 @@
-//! Who makes a request, and what of an agent is theirs to see and to do (SPEC 5.1, 5.5).
+//! The caller of a request, and the caller's access to agents (SPEC 5.1, 5.5).
 //!
-//! The agent of a path is reached through [`Caller`] alone. An agent reaches itself; an administrator
-//! reaches the agents of the account, and gets a handle that shows no words but those that the agent lets this
-//! administrator see for a while ([`Reached::lens`], SPEC 5.2). What belongs to somebody
-//! else is not there: the answer is the same as for what does not exist.
+//! The agent of a path is reached through [`Caller`] alone. An agent reaches itself; an administrator reaches the
+//! agents of the account. The administrator's handle shows only text under an access grant ([`Reached::lens`], SPEC
+//! 5.2). Other callers' data is not found: the response is the same as for data that does not exist.
 //!
-//! `Caller::reach` gives an `AgentHandle`, which shows no words by itself, together with who looks: what is shown
-//! with words comes from [`Reached::lens`] alone, and what is the agent's alone from [`Caller::reach_own`]. Answers to changes, lists of agents, live views and webhooks
-//! never hold words for an administrator, whatever the agent allows, since some of them are kept or sent on.
+//! `Caller::reach` returns an `AgentHandle`, which shows no text by itself, together with the caller. Text comes from
+//! [`Reached::lens`] alone, and the agent's own functions from [`Caller::reach_own`]. Responses to changes, lists of
+//! agents, live views and webhooks never hold text for an administrator, whatever the grants, since some are stored or
+//! forwarded.
 
 use std::{sync::Arc, time::Instant};
 
@@ -23,16 +23,16 @@ use memoir_vault::token;
 
 use crate::{Problem, Service, limits::Party};
 
-/// Whoever makes the request. Clones share it.
+/// The caller of a request. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Caller(Arc<EnteredCaller>);
 
 pub(crate) struct EnteredCaller {
     pub(crate) principal: Principal,
-    /// The agent where it is one.
+    /// The agent, where the caller is one.
     own: Option<AgentHandle>,
     service: Service,
-    /// Of the token's secret.
+    /// The digest of the token's secret.
     digest: Option<[u8; 32]>,
 }
 
@@ -44,7 +44,7 @@ impl std::ops::Deref for Caller {
     }
 }
 
-/// An agent that the caller reaches, and who that is.
+/// An agent that the caller reaches, with the caller's role.
 pub(crate) struct Reached {
     pub(crate) agent: AgentHandle,
     pub(crate) actor: Actor,
@@ -52,7 +52,7 @@ pub(crate) struct Reached {
 }
 
 impl Reached {
-    /// The agent as the caller may see it.
+    /// The agent as the caller may view it.
     pub(crate) fn lens(&self) -> AgentLens<'_> {
         self.agent.seen_by(self.viewer.clone())
     }
@@ -64,20 +64,19 @@ impl Reached {
 }
 
 impl Caller {
-    /// Whoever holds the token in the request's head.
+    /// The holder of the token in the request's head.
     pub(crate) async fn of(service: &Service, parts: &Parts) -> Result<Self, Problem> {
         let presented = presented(parts)?;
         let entered = service.memoir.enter(presented).await?;
         Self::entered(service, presented, entered)
     }
 
-    /// As [`Caller::of`], at the door of the Model Context Protocol, which the tokens of connected programs open too,
-    /// and no other.
+    /// As [`Caller::of`], for the Model Context Protocol, which alone also accepts the tokens of connected programs.
     pub(crate) async fn of_mcp(service: &Service, parts: &Parts) -> Result<Self, Problem> {
         let presented = presented(parts)?;
         let mut entered = service.memoir.enter(presented).await?;
-        // Only where it is no token of another kind, and only at this door: what a program was
-        // connected for opens nothing under `/v1`.
+        // Only without a token of another kind, and only for this interface: a connected program's token is not valid
+        // under `/v1`.
         if let (None, Some(connecting)) = (&entered, &service.connecting) {
             let resource = connecting.resource();
             entered = service.memoir.enter_connected(presented, &resource).await?;
@@ -85,7 +84,7 @@ impl Caller {
         Self::entered(service, presented, entered)
     }
 
-    /// With whose requests and streams those of this caller are counted.
+    /// The party that this caller's requests and streams count for.
     pub(crate) fn party(&self) -> Party {
         let Principal {
             account,
@@ -101,7 +100,7 @@ impl Caller {
     /// Counts one request of the agent's or the administrator's.
     ///
     /// # Errors
-    /// It makes more than it may.
+    /// It makes more requests than allowed.
     pub(crate) fn count_request(&self) -> Result<(), Problem> {
         let service = &self.service;
         if service.limiter.admits(self.party(), Instant::now()) {
@@ -119,10 +118,10 @@ impl Caller {
         .retry_after(1))
     }
 
-    /// Makes sure, before a long body is read, that the agent may save something today.
+    /// Checks, before a long body is read, that the agent may save memories today.
     ///
     /// # Errors
-    /// A quota by day is used up; the store fails.
+    /// A daily quota is used up; the store fails.
     pub(crate) async fn check_daily_quota(&self) -> Result<(), Problem> {
         match &self.own {
             Some(own) => Ok(own.check_daily_quota(1).await?),
@@ -140,19 +139,18 @@ impl Caller {
             principal,
             own,
             service: service.clone(),
-            // The digest and not the secret: a stream that is open for hours keeps nothing in
-            // memory that somebody could sign in with.
+            // The digest and not the secret: an open stream must not keep a usable secret in memory for hours.
             digest: token::digest_of(presented),
         })))
     }
 
-    /// Whether the token still counts: for whoever came in a while ago and has not left.
+    /// Whether the token is still valid, for long requests.
     pub(crate) async fn is_still_let_in(&self) -> bool {
         let Some(digest) = &self.digest else {
             return false;
         };
         let entered = self.service.memoir.enter_again(digest).await;
-        // Where the store fails the stream ends too: what cannot be asked is no yes.
+        // Where the store fails the stream ends too: an unknown state counts as invalid.
         matches!(entered, Ok(Some((principal, _))) if principal == self.principal)
     }
 
@@ -160,7 +158,7 @@ impl Caller {
         self.service.memoir.account_of(&self.principal)
     }
 
-    /// A signed checkpoint, before which the logs of those whom the token reaches are entered.
+    /// A signed checkpoint, after the logs within the token's reach were entered.
     pub(crate) async fn checkpoint(&self) -> Result<CheckpointView, Problem> {
         Ok(match &self.own {
             Some(agent) => agent.checkpoint().await?,
@@ -179,7 +177,7 @@ impl Caller {
     }
 
     fn administrating(&self) -> Actor {
-        // By the token: a grant is for who asked for it, and two tokens of one account are two.
+        // By the token: a grant is for its requester, and two tokens of one account are two requesters.
         Actor::administrator(format!("token {}", self.principal.token))
     }
 
@@ -191,11 +189,11 @@ impl Caller {
             None => self.account().agent(agent).await?,
         };
         self.reached(found)
-            // As for a name that nobody has: an agent learns nothing of which others there are.
+            // As for an unknown name: an agent learns nothing about other agents.
             .map_err(|_| Error::NoAgent(agent.to_owned()).into())
     }
 
-    /// Lets the service look at once for conversations that are to be read.
+    /// Makes the service check immediately for conversations to read.
     pub(crate) fn wake_life(&self) {
         self.service.life.notify_one();
     }
@@ -218,8 +216,7 @@ impl Caller {
     ) -> Result<(Reached, SessionId), Problem> {
         let (agent, id) = match &self.own {
             Some(own) => (own.clone(), own.own_session_id(session).await?),
-            // An agent's own way looks for the session among its own alone: another's is not there for it, and
-            // takes no other answer.
+            // An agent's own way searches its own sessions alone: another's is not found.
             None => self.account().session_agent(session).await?,
         };
         let reached = self.reached(agent);
@@ -227,7 +224,7 @@ impl Caller {
         Ok((reached, id))
     }
 
-    /// The agent that a request for access is made to.
+    /// The agent of an access request.
     pub(crate) async fn reach_access(
         &self,
         request: &str,
@@ -272,7 +269,7 @@ fn presented(parts: &Parts) -> Result<&str, Problem> {
         .ok_or_else(Problem::unauthorized)
 }
 
-/// Somebody else's.
+/// The data of another caller.
 struct NotReached;
 
 impl FromRequestParts<Service> for Caller {

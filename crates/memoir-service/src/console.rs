@@ -1,4 +1,4 @@
-//! What the console's pages need of the service: signing in by the rules of the other doors, and waking its
+//! The service's functions for the console's pages: signing in by the rules of the other interfaces, and waking its
 //! workers.
 
 use std::{net::IpAddr, sync::Arc, time::Instant};
@@ -33,21 +33,21 @@ pub(crate) fn routes(service: &Service) -> Router {
     memoir_console::router(Arc::new(service.clone()))
 }
 
-/// Where programs come in, who are told what was wrong in their own form.
+/// The paths of programs, which get failures in their own format.
 const OF_PROGRAMS: [&str; 3] = ["/v1", "/mcp", "/.well-known"];
 
-/// The page for a browser that asked for what nothing answers; `None` for a program.
+/// The page for a browser at an unknown address; `None` for a program.
 pub(crate) async fn nothing(
     service: &Service,
     head: &Parts,
     status: StatusCode,
 ) -> Option<Response> {
     let path = head.uri.path();
-    let is_of_programs = OF_PROGRAMS.iter().any(|door| {
-        let rest = path.strip_prefix(door);
+    let is_of_programs = OF_PROGRAMS.iter().any(|prefix| {
+        let rest = path.strip_prefix(prefix);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     });
-    // A program that asks for any kind of answer would else be given a page to read.
+    // Otherwise a program that accepts any media type would get a page.
     if is_of_programs || !memoir_console::wants_page(&head.headers) {
         return None;
     }
@@ -116,8 +116,8 @@ impl Host for Service {
 
     async fn opens_first_link(&self, head: &Parts, secret: &str) -> Result<bool, SignInRefusal> {
         self.check_transport(head)?;
-        // Attempts are not counted: nobody finds a secret of 256 bits, and whoever is to be the first
-        // administrator cannot be kept out by somebody else's.
+        // Attempts are not counted: a secret of 256 bits cannot be guessed, and attempts of others must not lock out
+        // the first administrator.
         let opens = self.first.opens(&self.memoir, secret).await;
         opens.map_err(|error| refusal(error.into()))
     }
@@ -173,7 +173,7 @@ impl Host for Service {
     }
 }
 
-/// Makes the first administrator and signs it in; `None` where there is one by now.
+/// Creates the first administrator and signs it in; `None` where there is one by now.
 async fn make_first(
     service: &Service,
     given: &TypedCredentials,
@@ -185,11 +185,11 @@ async fn make_first(
     let account = Some(given.account.as_str()).filter(|account| !account.is_empty());
     let account = memoir.account(account.unwrap_or(DEFAULT_ACCOUNT)).await?;
     let made = {
-        // For the hash alone, and given back before the sign-in is written.
+        // For the hash alone, and released before the sign-in is written.
         let _turn = sign_in::turn(service).await?;
         account.create_first_user(&given.name, password).await?
     };
-    // Whether this one made it or another way did: there is one now.
+    // There is an administrator now, created here or in another way.
     service.first.die();
     let Some(user) = made else {
         return Ok(None);
@@ -199,7 +199,7 @@ async fn make_first(
     Ok(Some(account.sign_in_new_user(user.id, ends).await?))
 }
 
-/// Who is at the other end of the connection.
+/// The client's address.
 fn peer(head: &Parts) -> Option<IpAddr> {
     head.extensions.get::<Peer>().map(|peer| peer.0.ip())
 }

@@ -1,5 +1,4 @@
-//! The stable codes, the status that each comes with, what to do about it, and the page about it
-//! (`docs/errors`).
+//! The stable codes, each with its status, its hint, and the page about it (`docs/errors`).
 
 use axum::http::StatusCode;
 
@@ -7,7 +6,7 @@ use axum::http::StatusCode;
 pub(crate) struct ErrorPage {
     /// The code.
     pub(crate) code: &'static str,
-    /// The status that it comes with; 200 for one that is only a tool's result.
+    /// The status of its responses; 200 for one that is only a tool's result.
     pub(crate) status: u16,
     /// What to do about it over this interface, for the failures of the application.
     pub(crate) hint: Option<&'static str>,
@@ -40,7 +39,7 @@ macro_rules! pages {
 
 /// Every code.
 pub(crate) const PAGES: &[ErrorPage] = pages! {
-    // What a session tool refuses is a result for the model, which continues.
+    // A refusal by a session tool is a result for the model, which continues.
     200 age_limit
     200 edit_cap
     200 guard
@@ -96,7 +95,7 @@ pub(crate) const PAGES: &[ErrorPage] = pages! {
     500 tampered
     503 busy: "try again"
     503 contended: "try again"
-    503 key_remains: "the service destroys it as soon as it can, and tries every minute; sending this again tries at once"
+    503 key_remains: "the service destroys it as soon as it can, and tries every minute; sending this again tries immediately"
     503 not_ready
     503 outcome_unknown: "send it again with the same `Idempotency-Key`: it is done once; without a key, check first whether it is there"
     503 read_only: "make the database writable again, or promote the server that follows another one; reading goes on meanwhile"

@@ -1,5 +1,4 @@
-//! Bodies, queries and paths of requests, with problems that name the field that was wrong and what it must
-//! be, and never what was sent.
+//! Bodies, queries and paths of requests, with problems that name the wrong field and its limits, and never its value.
 
 use std::{fmt, marker::PhantomData};
 
@@ -16,10 +15,10 @@ use serde::{
 
 use crate::{Problem, Service};
 
-/// A JSON body, whatever the request calls it: many clients call everything a form.
+/// A JSON body, whatever its content type: many clients send that of a form.
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
-/// The body of a request that takes nothing.
+/// The body of a request without parameters.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Nothing {}
@@ -33,7 +32,7 @@ impl<T: DeserializeOwned> FromRequest<Service> for JsonBody<T> {
     }
 }
 
-/// A JSON body of any kind: what a tool is called with, which says itself what it takes.
+/// A JSON body of any kind: a tool's arguments, which the tool checks itself.
 pub(crate) struct Arguments(pub(crate) PrivateJson);
 
 impl FromRequest<Service> for Arguments {
@@ -44,8 +43,7 @@ impl FromRequest<Service> for Arguments {
     }
 }
 
-/// Something that is written as an object. By itself, the parser takes a list of the values too, which
-/// nobody means.
+/// A value that is written as an object. By itself, the parser also accepts a list of the values.
 #[derive(Debug)]
 pub(crate) struct Object<T>(pub(crate) T);
 
@@ -85,7 +83,7 @@ async fn bytes(request: Request, service: &Service) -> Result<Bytes, Problem> {
         })
 }
 
-/// A body as JSON, mended where part of it is no text (SPEC 2.1).
+/// A body as JSON, repaired where part of it is no text (SPEC 2.1).
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let text = mend::json(bytes);
     // A body that can be left out is an empty object, and so is null.
@@ -103,7 +101,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
             _ => not_json(inner),
         }
     })?;
-    // Two objects one after the other are a mistake; the first alone must not count.
+    // Two consecutive objects are a mistake; the first alone must not count.
     reader.end().map_err(|error| not_json(&error))?;
     Ok(parsed)
 }
@@ -116,16 +114,16 @@ fn not_json(error: &serde_json::Error) -> Problem {
     ))
 }
 
-/// Says what is wrong without repeating what was sent: of a parser's message only the names of fields are
-/// kept, and what this code says that it expects.
+/// The fault, without the sent values: of a parser's message only names of fields are kept, and the expectations of
+/// this code.
 fn problem_text(path: &str, message: &str) -> String {
-    // The line and column are left out, because the path of the field tells the place better.
+    // Without line and column: the path of the field is the better place.
     let message = message.split(" at line ").next().unwrap_or_default();
     let quoted = |start: &str| {
         let rest = message.strip_prefix(start)?;
         Some(name(rest.split('`').next().unwrap_or_default()))
     };
-    // What is expected comes last, after whatever was found.
+    // The expected part comes last, after the found one.
     let expected = || message.rsplit_once(", expected ").map(|(_, what)| what);
     if let Some(name) = quoted("unknown field `") {
         return match expected() {
@@ -152,25 +150,25 @@ fn problem_text(path: &str, message: &str) -> String {
     }
 }
 
-/// The parser's list of names as a sentence has it.
+/// The parser's list of names, for a sentence.
 fn listed(expected: &str) -> &str {
     expected.strip_prefix("one of ").unwrap_or(expected)
 }
 
-/// A missing field's name behind the path of what lacks it.
+/// A missing field's name after the path of its object.
 fn inside(path: &str, field: &str) -> String {
     match path {
         "." | "" => field.to_owned(),
-        // Where the path already ends with it, the parser stood there.
+        // Where the path already ends with it, the parser was there.
         path if path.ends_with(field) => name(path),
         path => format!("{}.{field}", name(path)),
     }
 }
 
-/// A name as it was sent, if it is one: anything else might be words.
+/// A name as it was sent, if it is one: anything else might be text.
 pub(crate) fn name(text: &str) -> String {
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || "_-.[]".contains(letter);
-    // Longer than every name that there is, and shorter than a pasted text without spaces.
+    // Longer than every name, and shorter than a pasted text without spaces.
     if text.len() <= 80 && !text.is_empty() && text.chars().all(is_name) {
         text.to_owned()
     } else {
@@ -178,8 +176,7 @@ pub(crate) fn name(text: &str) -> String {
     }
 }
 
-/// What stands after the `?`. Whether a name is known is settled before, for every request
-/// (`routes/guard.rs`).
+/// The query after the `?`. Unknown names are refused before, for every request (`routes/guard.rs`).
 pub(crate) struct UrlQuery<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequestParts<Service> for UrlQuery<T> {
@@ -233,14 +230,14 @@ pub(crate) fn number(text: &str) -> Result<Number, Problem> {
     let number = text
         .parse()
         .ok()
-        // Databases keep signed numbers: what they cannot hold is not there.
+        // Databases keep signed numbers: numbers beyond them are not found.
         .filter(|number| *number <= i64::MAX as u64);
     number
         .map(Number)
         .ok_or_else(|| Problem::not_found("there is no memory of that number"))
 }
 
-/// Whether the client would rather have plain text than JSON (RFC 9110, 12.5.1).
+/// Whether the client prefers plain text to JSON (RFC 9110, 12.5.1).
 pub(crate) fn prefers_text(headers: &HeaderMap) -> bool {
     let accepted: Vec<&str> = headers
         .get_all(header::ACCEPT)
@@ -256,9 +253,9 @@ pub(crate) fn prefers_text(headers: &HeaderMap) -> bool {
         });
         found.map_or(0, |(_, weight)| weight)
     };
-    // `-` is no media range. It stands where `*/*` would stand, which is left out on purpose.
+    // `-` is no media range. It takes the place of `*/*`, which is omitted on purpose.
     let text = weight(["text/plain", "text/*", "-"]);
-    // Text where both weigh as much: whoever names it at all means it. `*/*` names none, and gets JSON.
+    // Text where both have one weight: a client that names it wants it. `*/*` names none, and gets JSON.
     text > 0 && text >= weight(["application/json", "application/*", "-"])
 }
 

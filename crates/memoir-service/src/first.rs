@@ -1,5 +1,5 @@
-//! The link by which the first administrator of an installation is made: it opens until there is one, or
-//! until the service ends.
+//! The link that creates the first administrator of an installation: it is valid until there is one, or until the
+//! service ends.
 
 use std::sync::{
     Arc,
@@ -12,9 +12,9 @@ use memoir_vault::token::TokenSecret;
 /// The link's secret, which is in the memory of this process alone.
 #[derive(Default)]
 pub(crate) struct FirstLink {
-    /// `None` where none was given out.
+    /// `None` without a link.
     secret: Option<Arc<TokenSecret>>,
-    /// Whether an administrator was seen, by whichever way it was made. It never opens again then.
+    /// Whether an administrator exists, created in any way. The link is then never valid again.
     is_dead: AtomicBool,
 }
 
@@ -26,23 +26,22 @@ impl FirstLink {
         }
     }
 
-    /// Whether that is the secret of a link that still opens. As much is done where it is not.
+    /// Whether that is the secret of a valid link. The work is the same where it is not.
     ///
     /// # Errors
     /// The store fails.
     pub(crate) async fn opens(&self, memoir: &Memoir, presented: &str) -> memoir_app::Result<bool> {
         if memoir.ever_had_users().await? {
-            // `Relaxed` is enough, here and below: the flag is never set back to `false`, and no other data depends on
-            // it.
+            // `Relaxed` is enough, here and below: the flag is never reset, and no other data depends on it.
             self.is_dead.store(true, Ordering::Relaxed);
         }
         let secret = self.secret.as_ref();
-        // Compared whether the link lives or not, so that the time of the answer does not tell.
+        // Compared also for an invalid link, so that the response time reveals nothing.
         let fits = secret.is_some_and(|secret| secret.is(presented));
         Ok(fits && !self.is_dead.load(Ordering::Relaxed))
     }
 
-    /// An administrator was made.
+    /// An administrator was created.
     pub(crate) fn die(&self) {
         self.is_dead.store(true, Ordering::Relaxed);
     }

@@ -1,5 +1,5 @@
-//! By which names the service is called. A page of a foreign site can have a browser call this machine under a name
-//! of that site's (DNS rebinding): such a request is refused before its token is looked at.
+//! The host names of the service. A page of another site can make a browser call this machine under a name of that site
+//! (DNS rebinding): such a request is refused before its token is checked.
 
 use std::net::IpAddr;
 
@@ -9,8 +9,8 @@ use crate::{Problem, ServiceOptions};
 
 /// Refuses a request for a host that is not this one, or from a page of another.
 ///
-/// A host is this one where it is written as an address or `localhost`, or is named in the options; behind a proxy
-/// it is whatever the proxy passes on. A page is one of this host, or one of this machine.
+/// A host is this one where it is an address or `localhost`, or is named in the options; behind a proxy it is any host
+/// that the proxy forwards. A page must be of this host, or of this machine.
 pub(crate) fn check(parts: &Parts, options: &ServiceOptions) -> Result<(), Problem> {
     let host = host_of(&parts.uri, &parts.headers)
         .ok_or_else(|| Problem::invalid("the request names no host"))?;
@@ -25,7 +25,7 @@ pub(crate) fn check(parts: &Parts, options: &ServiceOptions) -> Result<(), Probl
             "this service is not called by the name in `Host`; `memoir serve --host NAME` adds one",
         ));
     }
-    // No page of a browser: those send it with every request that could change something.
+    // No page in a browser: those send it with every request that could change something.
     let Some(origin) = parts.headers.get(header::ORIGIN) else {
         return Ok(());
     };

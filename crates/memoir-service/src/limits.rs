@@ -1,5 +1,5 @@
-//! How many requests a second an agent may make and how many it has under way, how often a client may try to sign in,
-//! and how large and how slow a body may be.
+//! Limits: requests a second and concurrent requests of an agent, sign-in attempts of a client, and size and speed of a
+//! body.
 
 use std::{
     collections::HashMap,
@@ -21,12 +21,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{Problem, ServiceOptions, ServiceParts};
 
-/// Of a body that is too large so many times the limit are read and thrown away: a client that is still
-/// sending would not see the answer otherwise.
+/// A body that is too large is read and discarded up to so many times the limit: a client that is still sending would
+/// otherwise miss the response.
 const DRAINED_TIMES: usize = 4;
 
-/// Whose requests and streams are counted together. Limits count by agent and not by token, since an agent makes tokens
-/// for itself.
+/// The party that requests and streams are counted for. Limits count by agent and not by token, since an agent creates
+/// tokens for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Party {
     /// An agent, by whichever of its tokens.
@@ -35,11 +35,11 @@ pub(crate) enum Party {
     Token(TokenId),
 }
 
-/// Requests of one party that are carried out at once; further ones wait.
-// More than programs that share an agent have; a flood of one agent is a short queue beside those of others.
+/// Concurrent requests of one party; further ones wait.
+// More than programs that share an agent have; a flood of one agent queues behind its own requests.
 const AT_ONCE: usize = 16;
 
-/// The part that each party has of what is under way.
+/// The share of each party in the running requests.
 #[derive(Default)]
 pub(crate) struct Shares {
     requests: Mutex<HashMap<Party, Arc<Semaphore>>>,
@@ -50,7 +50,7 @@ impl Shares {
     /// Waits until the party has few enough requests under way.
     ///
     /// # Errors
-    /// `busy` after the time that a request has.
+    /// `busy` after the time limit of a request.
     pub(crate) async fn take(
         &self,
         party: Party,
@@ -59,7 +59,7 @@ impl Shares {
         take_of(&self.requests, party, AT_ONCE, time).await
     }
 
-    /// Waits until no other long body of the party is read or used.
+    /// Waits until no other long body of the party is in use.
     async fn take_long_body(
         &self,
         party: Party,
@@ -77,7 +77,7 @@ async fn take_of(
 ) -> Result<OwnedSemaphorePermit, Problem> {
     let share = {
         let mut shares = shares.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that no request holds is as a new one.
+        // An unused one equals a new one.
         if shares.len() >= REMEMBERED {
             shares.retain(|_, share| Arc::strong_count(share) > 1);
         }
@@ -97,59 +97,57 @@ async fn take_of(
     })
 }
 
-/// What all bodies of requests in flight may take together, so that many connections take no more than a few. Short
-/// bodies have room of their own, that no long ones can take.
+/// The memory of all bodies in flight, so that many connections take no more than a few. Short bodies have a part of
+/// their own, which long ones cannot take.
 pub(crate) struct BodyRoom {
     short: Arc<Semaphore>,
     long: Arc<Semaphore>,
 }
 
-/// The room of one body, until what is done with it is over.
+/// The memory of one body, until its request is over.
 pub(crate) struct HeldRoom {
     _permit: Option<OwnedSemaphorePermit>,
-    /// The one long body that a party has under way.
+    /// The one long body of a party.
     _share: Option<OwnedSemaphorePermit>,
 }
 
-/// Bytes that a permit stands for.
+/// Bytes of a permit.
 const ROOM_UNIT: usize = 1 << 10;
-/// A body of up to so many bytes is short.
-// All that refining sends: a session's calls go on while long imports fill the other room.
+/// The largest short body, in bytes.
+// All requests of refining: a session's calls continue while long imports fill the other part.
 const SHORT_BODY: usize = 64 << 10;
 /// Most bytes of all short bodies in flight.
 const SHORT_ROOM: usize = 32 << 20;
 
 impl BodyRoom {
-    /// With room for `bytes` of long bodies, at least for one of the longest that is taken.
+    /// With room for `bytes` of long bodies, at least for one of the largest allowed size.
     pub(crate) fn new(options: &ServiceOptions) -> Self {
         let room = |bytes: usize| Arc::new(Semaphore::new(bytes / ROOM_UNIT + 1));
         Self {
             short: room(SHORT_ROOM),
-            // At least one of the longest: a room that is smaller would have such a body wait for
-            // ever.
+            // At least one of the largest: in a smaller room such a body would wait forever.
             long: room(options.bodies_bytes.max(options.body_bytes)),
         }
     }
 
-    /// Waits for room for a body of that length; of one that does not say its length, for the longest.
+    /// Waits for room for a body of that length; without a stated length, for the longest.
     async fn take(
         &self,
         (shares, party): (&Shares, Party),
         options: &ServiceOptions,
         headers: &HeaderMap,
     ) -> Result<HeldRoom, Problem> {
-        // A client may state less than it sends: hyper ends the body at the stated length, so that
-        // it cannot take more than it has room for.
+        // A client may state less than it sends: hyper ends the body at the stated length, so that it cannot exceed its
+        // room.
         let length = stated_length(headers).unwrap_or(options.body_bytes);
-        // Let through without room: `body_within` refuses it by the stated length before it keeps a
-        // byte.
+        // Passed without room: `body_within` refuses it by the stated length before it stores a byte.
         if length > options.body_bytes {
             return Ok(HeldRoom {
                 _permit: None,
                 _share: None,
             });
         }
-        // The party's own first: what waits for it holds nothing of what all share.
+        // The party's own share first: while it waits it holds no shared room.
         let share = match length <= SHORT_BODY {
             true => None,
             false => Some(shares.take_long_body(party, options.request_time).await?),
@@ -159,8 +157,7 @@ impl BodyRoom {
         } else {
             &self.long
         };
-        // In whole units, so that many short bodies take what they are counted for and a little more, never
-        // less.
+        // In whole units, rounded up, so that short bodies never exceed their count.
         let units = u32::try_from(length.div_ceil(ROOM_UNIT)).unwrap_or(u32::MAX);
         let taken = room.clone().acquire_many_owned(units);
         match tokio::time::timeout(options.request_time, taken).await {
@@ -187,11 +184,10 @@ pub(crate) fn is_long(headers: &HeaderMap, body: &Body) -> bool {
     !body.is_end_stream() && stated_length(headers).is_none_or(|length| length > SHORT_BODY)
 }
 
-/// A request's body, and the room that it holds among those of all requests: to be kept for as long as the request
-/// runs.
+/// A request's body, and its room among those of all requests: to be held while the request runs.
 ///
 /// # Errors
-/// It is too large, it comes too slowly, or it breaks off; there was no room for it in time.
+/// It is too large or too slow, it breaks off, or there was no room for it in time.
 pub(crate) async fn whole_body(
     service: &ServiceParts,
     party: Party,
@@ -257,7 +253,7 @@ pub(crate) async fn body_within(
 async fn read(body: &mut Body, limit: usize) -> Result<Option<Bytes>, Problem> {
     let mut bytes = Vec::new();
     while let Some(piece) = next(body).await? {
-        // Before it is kept: at no time is more than the limit in memory.
+        // Before it is stored: at no time is more than the limit in memory.
         if bytes.len() + piece.len() > limit {
             return Ok(None);
         }
@@ -291,13 +287,13 @@ fn too_large(limit: usize) -> Problem {
     )
 }
 
-/// Who is remembered at least; past this, those are forgotten of whom nothing counts any more.
+/// The entries that are always kept; beyond this, expired ones are removed.
 const REMEMBERED: usize = 10_000;
 
-/// What is remembered of many, by key.
+/// Recent entries by key.
 struct RecentByKey<K, V> {
     of: HashMap<K, V>,
-    /// How many there are when it is looked over next: seldom enough that it costs each caller little.
+    /// The size at which expired ones are removed next: seldom enough to cost each caller little.
     look_over_at: usize,
 }
 
@@ -311,10 +307,9 @@ impl<K, V> Default for RecentByKey<K, V> {
 }
 
 impl<K: Eq + Hash, V> RecentByKey<K, V> {
-    /// Forgets those that do not count any more, where there are many.
+    /// Removes expired entries, where there are many.
     fn look_over(&mut self, counts: impl Fn(&V) -> bool) {
-        // At twice of what is left the next time: each look walks over all, and must not come with
-        // every request of a crowd.
+        // Next at twice the remaining size: each pass walks over all, and must not come with every request of a crowd.
         if self.of.len() >= self.look_over_at {
             self.of.retain(|_, value| counts(value));
             self.look_over_at = REMEMBERED.max(self.of.len() * 2);
@@ -322,14 +317,14 @@ impl<K: Eq + Hash, V> RecentByKey<K, V> {
     }
 }
 
-/// A bucket for each party, or each address of those who have no token, which fills at the permitted rate up to two
-/// seconds' worth.
+/// A bucket for each party, or each address without a token, which fills at the permitted rate up to two seconds'
+/// worth.
 pub(crate) struct Limiter<Who = Party> {
     rate: f64,
     buckets: Mutex<RecentByKey<Who, Bucket>>,
 }
 
-/// Questions a second from one address at the doors that need no token: many clients of one host share it.
+/// Requests a second from one address without a token: many clients of one host share it.
 pub(crate) const STRANGERS_PER_SECOND: u32 = 20;
 
 struct Bucket {
@@ -340,7 +335,7 @@ struct Bucket {
 impl<Who: Eq + Hash> Limiter<Who> {
     pub(crate) fn new(requests_per_second: u32) -> Self {
         Self {
-            // At 0 nobody could ask at all, and the bucket would never fill.
+            // At 0 no request would be possible, and the bucket would never fill.
             rate: f64::from(requests_per_second.max(1)),
             buckets: Mutex::default(),
         }
@@ -354,7 +349,7 @@ impl<Who: Eq + Hash> Limiter<Who> {
         buckets.look_over(|bucket| {
             bucket.level + now.duration_since(bucket.at).as_secs_f64() * rate < most
         });
-        // A new one is full, and one that would be full by now is forgotten: both are the same.
+        // A new one is full, and one that would be full by now is removed: both are the same.
         let bucket = buckets.of.entry(who).or_insert(Bucket {
             level: most,
             at: now,
@@ -370,19 +365,18 @@ impl<Who: Eq + Hash> Limiter<Who> {
     }
 }
 
-/// How often somebody tries to sign in.
+/// The counts of sign-in attempts.
 #[derive(Default)]
 pub(crate) struct Attempts(Mutex<RecentByKey<[u8; 32], Vec<Instant>>>);
 
-/// Over which time attempts are counted.
+/// The time over which attempts are counted.
 const ATTEMPTS_TIME: Duration = Duration::from_secs(60);
 /// Most attempts from one address, whatever the names.
-// Many people share the address of an office; five times what one name may.
+// Many users share the address of an office; five times the limit of a name.
 const MOST_OF_AN_ADDRESS: usize = 30;
 /// Most attempts with one name from one address.
 const MOST_FROM_ONE: usize = 5;
-/// Most attempts with one name, wherever they come from: so many that no single address can keep the bearer
-/// of a name out.
+/// Most attempts with one name, from all addresses: so many that no single address can lock the user out.
 const MOST_OF_A_NAME: usize = 60;
 
 impl Attempts {
@@ -393,21 +387,19 @@ impl Attempts {
 
     fn admits_at(&self, who: (&str, &str), address: IpAddr, now: Instant) -> bool {
         let [of_name, from_one] = keys_of(who, address);
-        // Digests throughout: a key of one size, and no names that somebody typed, passwords in the
-        // wrong field among them, in memory for a minute.
+        // Digests throughout: a key of one size, and no typed names in memory, among them passwords in the wrong field.
         let of_address = digest(&["address", &address.to_string()]);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.look_over(|times| times.iter().any(|at| now - *at < ATTEMPTS_TIME));
-        // In this order: whoever is over a limit of its own makes nothing be remembered of further names, and
-        // takes nothing from others.
+        // In this order: a client over a limit of its own adds no further names, and takes nothing from others.
         let limits = [
             (of_address, MOST_OF_AN_ADDRESS),
             (from_one, MOST_FROM_ONE),
             (of_name, MOST_OF_A_NAME),
         ];
         limits.into_iter().all(|(key, most)| {
-            // An attempt that a later limit refuses has counted in the ones before it: whoever goes
-            // on trying with one name uses up the address.
+            // An attempt that a later limit refuses has counted in the earlier ones: repeated attempts with one name
+            // use up the address.
             let times = all.of.entry(key).or_default();
             times.retain(|at| now - *at < ATTEMPTS_TIME);
             let admits = times.len() < most;
@@ -418,17 +410,16 @@ impl Attempts {
         })
     }
 
-    /// Forgets the attempts from there of somebody who knew the password.
+    /// Removes the attempts of a user with the right password from there.
     pub(crate) fn forgive(&self, who: (&str, &str), address: IpAddr) {
         let [_, from_one] = keys_of(who, address);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Not those of the name nor of the address: they are others' attempts too.
+        // Not those of the name or the address: other clients' attempts are among them.
         all.of.remove(&from_one);
     }
 }
 
-/// Of a name from anywhere, and from that address: of one size, however long the names are that somebody
-/// thinks up.
+/// The keys of a name from anywhere, and from that address: of one size, however long the given names are.
 fn keys_of((account, name): (&str, &str), address: IpAddr) -> [[u8; 32]; 2] {
     // As the names are compared where they are looked up.
     let [account, name] = [account, name].map(|text| agent::fold_name(text.trim()));
@@ -476,7 +467,7 @@ mod tests {
             body_with_room(&room, (&shares, party), &options, &headers, bytes.into()).await
         };
         let held = take(Some(600_000)).await.unwrap();
-        // One that does not say how long it is may be the longest.
+        // One without a stated length may be the longest.
         for length in [Some(600_000), None] {
             let refused = take(length).await.err().unwrap();
             let (status, ..) = refused.into_parts();

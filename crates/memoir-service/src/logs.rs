@@ -2,9 +2,9 @@
 
 use tracing::{Level, Metadata};
 
-/// Whether an event can hold no agent's words. Those of Memoir's own crates hold none, whatever their
-/// level. Other crates know nothing of that: the one that speaks the Model Context Protocol writes whole
-/// messages, and of the others what they tell at work may hold what they work on.
+/// Whether an event holds no agent's text. Those of Memoir's own crates hold none, whatever their level. Other crates
+/// know no such rule: the one of the Model Context Protocol logs whole messages, and the others may log the data that
+/// they process.
 pub fn may_be_logged(metadata: &Metadata<'_>) -> bool {
     let target = metadata.target();
     let of = |name: &str| target.split("::").next() == Some(name);

@@ -1,12 +1,12 @@
-//! `If-Match`: a change is made only where what it changes is still what was read (RFC 9110, 13.1.1). The check
-//! is part of the decision that the change is made by, so that nobody gets in between.
+//! `If-Match`: a change is made only where its object is still in the state that was read (RFC 9110, 13.1.1). The check
+//! is part of the decision, so that no other change gets in between.
 
 use axum::http::{HeaderMap, header};
 use utoipa::IntoParams;
 
 use crate::Problem;
 
-/// Under which condition a change is made.
+/// The condition of a change.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Header)]
 pub(crate) struct IfMatch {
@@ -16,7 +16,7 @@ pub(crate) struct IfMatch {
 }
 
 impl IfMatch {
-    /// What the request's head says.
+    /// The condition in the request's head.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Problem> {
         let mut tags = Vec::new();
         for value in headers.get_all(header::IF_MATCH) {
@@ -34,7 +34,7 @@ impl IfMatch {
     /// Whether the change is to be made to what has that tag now.
     pub(crate) fn admits(&self, now: impl FnOnce() -> String) -> bool {
         let Some(tags) = &self.tags else { return true };
-        // Whether the thing is there, which `*` asks for, is found out by the change itself.
+        // The change itself finds out whether the object exists, which `*` asks for.
         if tags.iter().any(|tag| tag == "*") {
             return true;
         }

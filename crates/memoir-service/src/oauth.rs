@@ -1,12 +1,11 @@
-//! OAuth 2.1 for `/mcp`, as the Model Context Protocol has it: what the service is (RFC 9728, RFC 8414), registering
-//! clients (RFC 7591), exchanging codes and tokens, and revoking them (RFC 7009). An administrator agrees on a page of
-//! the console; what of this is stored, and under which condition, is in `memoir_app`'s `connections.rs`.
+//! OAuth 2.1 for `/mcp`, as the Model Context Protocol specifies it: metadata (RFC 9728, RFC 8414), registering clients
+//! (RFC 7591), exchanging codes and tokens, and revoking them (RFC 7009). An administrator consents on a page of the
+//! console; `connections.rs` of `memoir_app` stores the connections and has their conditions.
 //!
-//! These doors are described as OAuth has it, by the service's own metadata, and not with the interface under `/v1`.
+//! Metadata describes these endpoints, as OAuth specifies, and not the description of `/v1`.
 //!
-//! There is nothing of it where the service has no address that clients may know it by ([`crate::ServiceOptions`]). What is
-//! wrong with a question is told as OAuth has it, in a JSON object with `error`; no code and no token is in it, nor in
-//! any log.
+//! They are off where the service has no address for clients ([`crate::ServiceOptions`]). Errors follow OAuth: a JSON
+//! object with `error`. Neither they nor any log contain a code or a token.
 
 use std::{net::IpAddr, time::Instant};
 
@@ -28,12 +27,12 @@ use serde_json::{Value, json};
 
 use crate::{Problem, Service, host, limits, routes::sign_in, server::Peer};
 
-/// No question of a client is longer.
+/// The largest body of a client.
 // A registration of five addresses is under 4 KiB, and a form with a client of the longest
 // identifier under 10.
 const MOST_BYTES: usize = 16 << 10;
 
-/// Where the description of the door is.
+/// The path of the resource's metadata.
 pub(crate) const RESOURCE_PATH: &str = "/.well-known/oauth-protected-resource/mcp";
 
 pub(crate) fn routes(service: &Service) -> Router<Service> {
@@ -42,7 +41,7 @@ pub(crate) fn routes(service: &Service) -> Router<Service> {
     }
     let guard = middleware::from_fn_with_state(service.clone(), admit);
     Router::new()
-        // Both paths: clients look first where the path of the door is in it, and some without.
+        // Both paths: clients first use the one with the path of the resource, and some the one without.
         .route("/.well-known/oauth-protected-resource", get(resource))
         .route(RESOURCE_PATH, get(resource))
         .route("/.well-known/oauth-authorization-server", get(server))
@@ -52,7 +51,7 @@ pub(crate) fn routes(service: &Service) -> Router<Service> {
         .route_layer(guard)
 }
 
-/// Why a question is not answered: the code of OAuth, and what was wrong.
+/// Why a request is refused: the code of OAuth, and the fault.
 #[derive(Debug)]
 struct Refused {
     status: StatusCode,
@@ -118,8 +117,8 @@ impl IntoResponse for Refused {
     }
 }
 
-/// Lets nobody in by a name of another site, and nobody too often: these doors need no token. No answer of theirs is
-/// kept anywhere.
+/// Refuses names of other sites, and too frequent requests: these endpoints need no token. Their responses are not
+/// cached.
 async fn admit(State(service): State<Service>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let passed = pass(&service, &parts);
@@ -129,13 +128,13 @@ async fn admit(State(service): State<Service>, request: Request, next: Next) -> 
     };
     let no_store = HeaderValue::from_static("no-store");
     let headers = response.headers_mut();
-    // On refusals too: what was asked with a code in it must stand in no cache either.
+    // On refusals too: the response to a request with a code must not be cached either.
     headers.insert(header::CACHE_CONTROL, no_store);
     response
 }
 
 fn pass(service: &Service, parts: &Parts) -> Result<(), Refused> {
-    // Before anything is counted: a page of another site must not use up the visitor's own address.
+    // Before counting: a page of another site must not use up the visitor's own limit.
     host::check(parts, &service.options)?;
     let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
     let address: IpAddr = sign_in::address(service, &parts.headers, peer);
@@ -150,13 +149,13 @@ fn pass(service: &Service, parts: &Parts) -> Result<(), Refused> {
 }
 
 /// # Errors
-/// Programs are not connected here, which no route of this file is then.
+/// Programs are not connected here; these routes are then absent.
 fn connecting(service: &Service) -> Result<&Connecting, Refused> {
     let connecting = service.connecting.as_ref();
     connecting.ok_or_else(|| Refused::request("programs are not connected here"))
 }
 
-/// What the door is (RFC 9728).
+/// The metadata of the resource (RFC 9728).
 async fn resource(State(service): State<Service>) -> Result<axum::Json<Value>, Refused> {
     let connecting = connecting(&service)?;
     Ok(axum::Json(json!({
@@ -168,7 +167,7 @@ async fn resource(State(service): State<Service>) -> Result<axum::Json<Value>, R
     })))
 }
 
-/// Where tokens for the door come from (RFC 8414).
+/// The metadata of the authorization server (RFC 8414).
 async fn server(State(service): State<Service>) -> Result<axum::Json<Value>, Refused> {
     let connecting = connecting(&service)?;
     let address = &connecting.address;
@@ -180,7 +179,7 @@ async fn server(State(service): State<Service>) -> Result<axum::Json<Value>, Ref
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
         "grant_types_supported": ["authorization_code", "refresh_token"],
-        // Clients run on other people's machines and can keep no secret. The code verifier (PKCE) takes its place.
+        // Clients run on machines of users and can keep no secret. The code verifier (PKCE) takes its place.
         "token_endpoint_auth_methods_supported": ["none"],
         "revocation_endpoint_auth_methods_supported": ["none"],
         "code_challenge_methods_supported": ["S256"],
@@ -193,7 +192,7 @@ async fn server(State(service): State<Service>) -> Result<axum::Json<Value>, Ref
     Ok(axum::Json(metadata))
 }
 
-/// What a client says of itself; everything else is passed over (RFC 7591, 2).
+/// The metadata of a client; other fields are ignored (RFC 7591, 2).
 #[derive(Deserialize)]
 struct Registration {
     #[serde(default)]
@@ -206,7 +205,7 @@ struct Registration {
     response_types: Option<Vec<String>>,
 }
 
-/// What is registered (RFC 7591, 3.2.1).
+/// The registered client (RFC 7591, 3.2.1).
 #[derive(Serialize)]
 struct Registered {
     client_id: String,
@@ -241,19 +240,18 @@ async fn register(State(service): State<Service>, request: Request) -> Result<Re
         return Err(wrong(description.to_owned()));
     }
     let addresses = addresses(&given.redirect_uris)?;
-    // The host stands for whoever gives no name.
+    // The host names a client without a name.
     let host = addresses.first().map(|first| first.host().to_owned());
     let host = host.as_deref().unwrap_or_default();
     let name = given.client_name.as_deref().map(str::trim);
     let name = name.filter(|name| !name.is_empty()).unwrap_or(host);
     let length = name.chars().count();
-    // What people are shown is to be what is there: no line, and nothing that is not seen.
-    // By what a prompt would escape: the agent is asked about this very name. `<` is escaped there
-    // too and is harmless on a page, where everything is.
+    // The displayed name must be complete: one line, no invisible characters. By the escapes of a prompt: the agent is
+    // asked about this very name. `<` is escaped there too and is harmless on a page, which escapes all text.
     let is_deceptive = quote::quote(&name.replace('<', "")).contains("\\u");
     if length > NAME_LIMIT || name.chars().any(char::is_control) || is_deceptive {
         let description = format!(
-            "client_name: has {length} characters; give up to {NAME_LIMIT}, no control characters, and none that are not seen"
+            "client_name: has {length} characters; at most {NAME_LIMIT} are allowed, without control and invisible characters"
         );
         return Err(wrong(description));
     }
@@ -289,7 +287,7 @@ fn addresses(given: &[String]) -> Result<Vec<ClientAddress>, Refused> {
     given.iter().map(parse).collect()
 }
 
-/// What stands in a form, each name once.
+/// The parameters of a form, each once.
 struct FormParameters(Vec<(String, String)>);
 
 impl FormParameters {
@@ -299,8 +297,7 @@ impl FormParameters {
             .map_err(|_| Refused::request("the body is no form"))?;
         let mut names: Vec<&str> = pairs.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
-        // Of a parameter that is sent twice, two programs on the way may take different ones (RFC
-        // 6749, 3.1).
+        // Of a repeated parameter, two programs on the way may take different values (RFC 6749, 3.1).
         if names.windows(2).any(|pair| pair.first() == pair.last()) {
             return Err(Refused::request("a parameter is given more than once"));
         }
@@ -320,7 +317,7 @@ impl FormParameters {
             .ok_or_else(|| Refused::request(format!("{name}: is missing")))
     }
 
-    /// The client that asks.
+    /// The client of the request.
     async fn client(&self, service: &Service) -> Result<OAuthClient, Refused> {
         let id = self.need("client_id")?;
         let found = service.memoir.client(connecting(service)?, id).await?;
@@ -334,7 +331,7 @@ async fn body_of(service: &Service, request: Request) -> Result<axum::body::Byte
     Ok(limits::body_within(MOST_BYTES, time, &parts.headers, body).await?)
 }
 
-/// Exchanges a code, or the token that a client got with the last one (RFC 6749, 4.1.3 and 6).
+/// Exchanges a code, or a client's refresh token (RFC 6749, 4.1.3 and 6).
 async fn token(State(service): State<Service>, request: Request) -> Result<Response, Refused> {
     let given = FormParameters::read(&service, request).await?;
     let memoir = &service.memoir;
@@ -371,7 +368,7 @@ async fn token(State(service): State<Service>, request: Request) -> Result<Respo
     Ok(axum::Json(body).into_response())
 }
 
-/// Ends the connection of a client that does not need it any more (RFC 7009). What is no token is no error.
+/// Ends the connection of a client (RFC 7009). An unknown token is no error.
 async fn revoke(State(service): State<Service>, request: Request) -> Result<StatusCode, Refused> {
     let given = FormParameters::read(&service, request).await?;
     let client = given.client(&service).await?;

@@ -1,5 +1,4 @@
-//! Lists by pages (`?limit=&cursor=`). A cursor holds where the last page ended, so that what is written
-//! meanwhile shifts nothing.
+//! Lists by pages (`?limit=&cursor=`). A cursor holds the end of the last page, so that later writes shift nothing.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -48,7 +47,7 @@ impl PageParameters {
         limit.ok_or_else(|| Problem::invalid(format!("limit: must be a number from 1 to {MOST}")))
     }
 
-    /// Where the page before ended.
+    /// The end of the page before.
     pub(crate) fn after<C: DeserializeOwned>(&self) -> Result<Option<C>, Problem> {
         let unknown =
             || Problem::invalid("cursor: is none that this list gave; leave it out to begin anew");
@@ -56,8 +55,7 @@ impl PageParameters {
             .as_ref()
             .map(|cursor| {
                 let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| unknown())?;
-                // Unsealed: whoever writes another place into it reads on from there in a list that is theirs
-                // anyway.
+                // Unsealed: a client that changes the place reads on from there in its own list.
                 serde_json::from_slice(&bytes).map_err(|_| unknown())
             })
             .transpose()
@@ -65,7 +63,7 @@ impl PageParameters {
 }
 
 impl<T> Page<T> {
-    /// Shows each item otherwise.
+    /// Maps each item.
     pub(crate) fn map<U>(self, show: impl FnMut(T) -> U) -> Page<U> {
         Page {
             items: self.items.into_iter().map(show).collect(),

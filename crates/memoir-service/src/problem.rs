@@ -1,5 +1,5 @@
-//! What a request that was not carried out is answered: RFC 9457 problem documents with stable codes. No
-//! agent's words are in any of them.
+//! Responses to requests that were not carried out: RFC 9457 problem documents with stable codes. None of them contains
+//! an agent's text.
 
 use axum::{
     http::{HeaderValue, StatusCode, header},
@@ -31,7 +31,7 @@ pub struct Problem {
     /// A stable code for programs.
     #[schema(value_type = schemas::Code)]
     code: &'static str,
-    /// What was wrong, the limit, and what to do.
+    /// The fault, the limit, and what to do.
     #[schema(
         value_type = String,
         example = "a session is running already: 01a02b3c-0000-7000-8000-000000000000"
@@ -41,7 +41,7 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     hint: Option<Box<str>>,
-    /// Names this one failure, where it is the service's own: its log tells more under this name.
+    /// Names this one failure, where it is the service's own: its log has details under this name.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = "uri", example = "urn:uuid:9f1c2b34-8a17-4c0e-9d4e-2f6a1b7c3d58")]
     instance: Option<Box<FaultId>>,
@@ -82,7 +82,7 @@ impl Problem {
         self
     }
 
-    /// Something broke off that should not; it is in the log under the name that the answer has.
+    /// An unexpected failure; the log has it under the name in the response.
     pub(crate) fn broken(what: &'static str) -> Self {
         Self {
             instance: Some(Box::new(FaultId::of_panic(what))),
@@ -96,8 +96,7 @@ impl Problem {
         self
     }
 
-    /// Its status, what was wrong (with the name under which the log tells more), and what to do, for doors
-    /// that tell it in another form.
+    /// Its status, its message (with the name in the log), and what to do, for interfaces with another format.
     pub(crate) fn into_parts(self) -> (StatusCode, String, Option<String>) {
         let status = StatusCode::from_u16(self.status);
         (
@@ -171,7 +170,7 @@ impl From<Error> for Problem {
         };
         let fault = FaultId::of(&error);
         let mut problem = if status == StatusCode::INTERNAL_SERVER_ERROR {
-            // What went wrong inside is for the log, and holds no words either.
+            // Internal details are for the log, which holds no text either.
             Self::new(code, "the service could not carry this out")
         } else {
             Self::new(code, error.public_message())
@@ -237,7 +236,7 @@ mod tests {
         assert_eq!((problem.status, problem.code), (503, "busy"));
         assert_eq!(problem.retry_after, Some(1));
         assert!(!problem.detail.contains("db.example"), "{}", problem.detail);
-        assert!(problem.instance.is_some(), "the log tells where it is");
+        assert!(problem.instance.is_some(), "the log has its place");
     }
 
     #[test]

@@ -1,9 +1,8 @@
-//! Idempotency keys: a request that is repeated with the same key is executed once, and gets the same response. What is
-//! kept of the response is sealed.
+//! Idempotency keys: a request that is repeated with the same key is executed once, and gets the same response. The
+//! stored response is sealed.
 //!
-//! What a request changes is written together with the mark that it did (`memoir-app/src/replies.rs`). A repetition
-//! gets the response that is kept; where none is, it is executed, or, once its change is made, gets the response built
-//! again (`routes/repeated.rs`).
+//! A request's change is written together with its mark (`memoir-app/src/replies.rs`). A repetition gets the stored
+//! response. Without one, it is executed, or, once its change is made, gets a rebuilt response (`routes/repeated.rs`).
 
 use std::{
     collections::HashSet,
@@ -27,17 +26,17 @@ use crate::{
 /// Most characters of a key.
 const LONGEST_KEY: usize = 255;
 
-/// Requests with a key that this process carries out now.
+/// Requests with a key that this process executes now.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight(Mutex<HashSet<[u8; 32]>>);
 
-/// Takes a request out of those in flight when it is over, however it ends.
+/// Removes a request from those in flight when it is over, however it ends.
 struct Flight<'a>(&'a InFlight, [u8; 32]);
 
 impl InFlight {
     fn begin(&self, key: [u8; 32]) -> Option<Flight<'_>> {
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that is not to be would be dropped at once, and take the other's place away.
+        // An unwanted one would be dropped immediately, and remove the other's entry.
         keys.insert(key).then(|| Flight(self, key))
     }
 }
@@ -109,7 +108,7 @@ fn unreadable() -> Problem {
     Error::Inconsistent("table `replies`: a response cannot be read".to_owned()).into()
 }
 
-/// The request's key, which is of the token that it comes with; `None` where it has none.
+/// The request's key, within the token of the request; `None` without one.
 fn key_of(caller: &Caller, request: &Request, body: &[u8]) -> Result<Option<ReplyKey>, Problem> {
     let Some(key) = request.headers().get("idempotency-key") else {
         return Ok(None);
@@ -121,8 +120,8 @@ fn key_of(caller: &Caller, request: &Request, body: &[u8]) -> Result<Option<Repl
             key.len()
         )));
     }
-    // The token is in the key: two clients that count from 1 do not meet, and nobody gets the
-    // answer of another one.
+    // The token is in the key: two clients that count from 1 do not collide, and no client gets the response of another
+    // one.
     let token = caller.principal.token;
     let method = request.method().as_str().as_bytes();
     let uri = request.uri();
@@ -135,27 +134,27 @@ fn key_of(caller: &Caller, request: &Request, body: &[u8]) -> Result<Option<Repl
     }))
 }
 
-/// That an answer holds no words of memories. It is kept, though its request took words away: what was answered
-/// meanwhile is not, since it may hold these.
+/// Marks a response without text of memories. It is stored, though its request removed text: other responses in between
+/// are not, since they may hold it.
 #[derive(Debug, Clone, Copy)]
 struct Wordless;
 
-/// Marks the answer of what takes words away, which itself holds none.
+/// Marks the response to a removal of text, which itself holds none.
 pub(crate) fn wordless(mut response: Response) -> Response {
     response.extensions_mut().insert(Wordless);
     response
 }
 
-/// What came of keeping a response.
+/// The outcome of storing a response.
 enum Kept {
-    /// It is the response of the request, whether it is kept or not.
+    /// It is the response of the request, whether it is stored or not.
     First(Response),
     /// Another attempt made the change.
     Overtaken,
 }
 
-/// Keeps the response to what was executed. A failure of the service's own is not kept, nor that there is no room or
-/// that the database is away: where nothing was changed a repetition is executed, and else it finds the change.
+/// Stores the response to an executed request. Failures of the service, lack of room and an unreachable database are
+/// not stored: a repetition is executed, or finds the change.
 async fn keep(
     service: &Service,
     key: &ReplyKey,
@@ -185,7 +184,7 @@ async fn keep(
     Kept::First(Response::from_parts(parts, Body::from(bytes)))
 }
 
-/// An answer as it is kept: the length of its head, its head, its body.
+/// A response in its stored form: the length of its head, its head, its body.
 fn written(headers: &HeaderMap, body: &[u8]) -> Vec<u8> {
     let head: Vec<(&str, &str)> = headers
         .iter()
@@ -196,13 +195,13 @@ fn written(headers: &HeaderMap, body: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes(), head.as_slice(), body].concat()
 }
 
-/// An answer that was kept, as it was.
+/// A stored response, unchanged.
 fn again(status: u16, kept: &[u8]) -> Result<Response, Problem> {
     let (head, body) = read(kept).ok_or_else(unreadable)?;
     let status = StatusCode::from_u16(status).map_err(|_| unreadable())?;
     let mut response = (status, Bytes::copy_from_slice(body)).into_response();
     let headers = response.headers_mut();
-    // axum sets headers for the bytes; the first reply had only those that were kept.
+    // axum sets headers for the bytes; the first response had only the stored ones.
     headers.clear();
     for (name, value) in head {
         if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(&value)) {
@@ -219,7 +218,7 @@ fn replayed(mut response: Response) -> Response {
     response
 }
 
-/// The headers of an answer, by name.
+/// The headers of a response, by name.
 type HeaderList = Vec<(String, String)>;
 
 fn read(kept: &[u8]) -> Option<(HeaderList, &[u8])> {

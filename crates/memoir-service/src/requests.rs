@@ -25,7 +25,7 @@ const SECONDS: [f64; 15] = [
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProblemCode(pub(crate) &'static str);
 
-/// What is counted of requests.
+/// The metrics of requests.
 pub(crate) struct Requests {
     registry: Registry,
     requests: IntCounterVec,
@@ -92,7 +92,7 @@ impl Requests {
     }
 }
 
-/// Counts a request and carries it out inside of its span.
+/// Counts a request and executes it inside of its span.
 pub(crate) async fn watch(
     State(service): State<Service>,
     route: Option<MatchedPath>,
@@ -119,7 +119,7 @@ pub(crate) async fn watch(
         labels: [method, route],
         span: &span,
         begun: Instant::now(),
-        // What it counts as where the future is dropped before there is an answer.
+        // The status where the future is dropped before there is a response.
         status: StatusCode::INTERNAL_SERVER_ERROR,
         code: None,
     };
@@ -129,7 +129,7 @@ pub(crate) async fn watch(
     response
 }
 
-/// A request under way. It is counted when this is dropped, so that one that broke off counts too.
+/// A running request. It is counted when this is dropped, so that a broken one counts too.
 struct RequestUnderWay<'a> {
     service: &'a Service,
     labels: [&'a str; 2],
@@ -141,7 +141,7 @@ struct RequestUnderWay<'a> {
 
 impl Drop for RequestUnderWay<'_> {
     fn drop(&mut self) {
-        // Here and not behind the answer, so that a request whose future is dropped counts too.
+        // Here and not after the response, so that a request whose future is dropped counts too.
         let requests = &self.service.requests;
         let [method, route] = self.labels;
         requests.in_flight.dec();
@@ -158,7 +158,7 @@ impl Drop for RequestUnderWay<'_> {
         }
         self.span
             .record("http.response.status_code", i64::from(self.status.as_u16()));
-        // What a client did wrong is no failure of the service.
+        // A client's fault is no failure of the service.
         if self.status.is_server_error() {
             let code = self.code.map_or("internal", |ProblemCode(code)| code);
             self.span.record("otel.status_code", "ERROR");

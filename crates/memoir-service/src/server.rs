@@ -1,4 +1,4 @@
-//! Connections: taking them, serving them, and stopping without breaking any off.
+//! Connections: accepting and serving them, and a stop that breaks none off.
 
 use std::{
     convert::Infallible,
@@ -37,23 +37,21 @@ use tower::ServiceExt;
 use crate::{Problem, Service, ServiceOptions, routes, webhooks, workers};
 
 /// Most bytes of a request's head.
-// A question of a recall stands in the head (`LONGEST_QUESTION` in `routes/memories.rs` follows
-// from this).
+// A question of a recall is in the head (`LONGEST_QUESTION` in `routes/memories.rs` depends on this).
 const HEAD_BYTES: usize = 64 << 10;
-/// How long a client may take nothing of an answer once the service stops, and how long the head of a request
-/// may still take.
-// A small part of `stop_time`: what one silent client takes is missing to a session that is handed
-// back.
+/// Once the service stops: how long a client may accept no part of a response, and how long a request's head may still
+/// take.
+// A small part of `stop_time`, since a silent client takes time from sessions that are released.
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
 /// How long a request's body may still take once the service stops.
 const STOP_BODY_TIME: Duration = Duration::from_secs(5);
 
-/// Who is at the other end of the connection.
+/// The client's address.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// Whether a request is sent to a loopback address, or to `localhost`. A page of another site whose name points
-/// to this machine (DNS rebinding) sends that name.
+/// Whether a request is sent to a loopback address, or to `localhost`. A page of another site whose name resolves to
+/// this machine (DNS rebinding) sends its own name.
 pub(crate) fn is_sent_to_loopback(headers: &HeaderMap) -> bool {
     let host = headers.get(header::HOST);
     let authority = host.and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
@@ -66,8 +64,8 @@ pub(crate) fn is_sent_to_loopback(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Serves until `stop` is done, and then ends in order: no new connections, running requests finish,
-/// running sessions are handed back.
+/// Serves until `stop` completes, and then ends in order: no new connections, running requests finish, running sessions
+/// are released.
 ///
 /// # Errors
 /// The listener cannot be used.
@@ -85,22 +83,21 @@ pub async fn serve(
     let telling = tokio::spawn(webhooks::run(service.clone(), stopped.clone()));
     let schedule = tokio::spawn(workers::schedule(service.clone(), stopped.clone()));
     let connections = GracefulShutdown::new();
-    let (door, mut finished) = ConnectionServer::new(&service, stopped.clone());
+    let (acceptor, mut finished) = ConnectionServer::new(&service, stopped.clone());
     let living = tokio::spawn(workers::live(service.clone(), stopped.clone()));
     let letting_in = tokio::spawn(workers::let_in(service.clone(), stopped.clone()));
     let embedding = tokio::spawn(workers::embed(service.clone(), stopped.clone()));
     let finishing = tokio::spawn(workers::finish(service.clone(), stopped.clone()));
     let tidying = tokio::spawn(workers::tidy(service.clone(), stopped));
-    accept(&service, &listener, &door, &connections, stop).await;
-    // With the door goes a sender of `running`: those that are left are of connections and their
-    // requests.
-    drop((listener, door));
-    // After the door is closed: nothing that comes from now on would find a worker.
+    accept(&service, &listener, &acceptor, &connections, stop).await;
+    // With the acceptor a sender of `running` is dropped: the remaining ones belong to connections and their requests.
+    drop((listener, acceptor));
+    // After the listener is closed: nothing that arrives later would find a worker.
     let _ = stopping.send(true);
     service.streams.stop();
     let finish = async {
-        // A request goes on where its client went away.
-        // Both: a connection may be over whose request still runs, and the other way round.
+        // A request continues after its client has left.
+        // Both: a connection may end before its request, and the reverse.
         tokio::join!(connections.shutdown(), finished.recv());
         // A task that failed changes nothing here: the others are waited for all the same.
         let _ = schedule.await;
@@ -111,7 +108,7 @@ pub async fn serve(
         let _ = finishing.await;
         let _ = tidying.await;
         let _ = telling.await;
-        // Last, when no request is left that could note another one.
+        // Last, when no request can add another use.
         if let Err(error) = service.memoir.write_uses().await {
             tracing::error!(%error, "uses of tokens were not written");
         }
@@ -122,7 +119,7 @@ pub async fn serve(
     Ok(())
 }
 
-/// What serves connections.
+/// Serves connections.
 #[derive(Clone)]
 struct ConnectionServer {
     router: Router,
@@ -134,27 +131,27 @@ struct ConnectionServer {
 }
 
 impl ConnectionServer {
-    /// And what comes to its end once the door is gone and all requests are over.
+    /// Returns it with a receiver that ends once it is dropped and all requests are over.
     fn new(service: &Service, stopped: watch::Receiver<bool>) -> (Self, mpsc::Receiver<()>) {
         let (running, finished) = mpsc::channel(1);
-        let door = Self {
+        let acceptor = Self {
             router: routes::router(service),
             head_time: service.options.head_time,
             answer_time: service.options.answer_time(),
             running,
             stopped,
         };
-        (door, finished)
+        (acceptor, finished)
     }
 
-    /// Answers a request. What it does is a task of its own: a client that goes away, or that was told to
-    /// wait no longer, leaves nothing half done; and a panic is an answer too.
+    /// Responds to a request in a task of its own: a client that leaves or times out leaves nothing half done, and a
+    /// panic becomes a response.
     async fn answer(self, request: Request) -> Result<Response, Infallible> {
         let Self {
             router, running, ..
         } = self;
-        // A commit that is cut off in the middle by its client's going would leave its caller's
-        // bookkeeping behind what was written. A task of its own is cut off by nobody.
+        // A commit that is cancelled with its client would leave the caller's state behind the written one. A task of
+        // its own is not cancelled.
         let work = tokio::spawn(async move {
             let answer = router.oneshot(request).await;
             drop(running);
@@ -162,14 +159,14 @@ impl ConnectionServer {
         });
         Ok(match tokio::time::timeout(self.answer_time, work).await {
             Ok(Ok(Ok(response))) => response,
-            // Not what it says: that may be an agent's words.
+            // Without the panic's message, which may hold an agent's text.
             Ok(Err(_)) => Problem::broken("a request").into_response(),
             Err(_) => slow().into_response(),
         })
     }
 
-    /// Serves a connection to its end, once something is said on it: until then it has no buffers, so that
-    /// thousands of silent ones take little. `_room` is held until then.
+    /// Serves a connection to its end, once its first byte arrives: until then it has no buffers, so that thousands of
+    /// silent ones take little. `_room` is held until then.
     async fn serve(
         mut self,
         stream: TcpStream,
@@ -177,9 +174,9 @@ impl ConnectionServer {
         watcher: Watcher,
         _room: OwnedSemaphorePermit,
     ) {
-        // Answers are written in one piece; waiting for more would only add to the time of each.
+        // Responses are written in one piece; delaying them would only add latency.
         let _ = stream.set_nodelay(true);
-        // A look at the first byte: to be told that a stream can be read does not mean that there is something.
+        // Peeks at the first byte: a readable stream may still be empty.
         let mut first = [0];
         let spoken = tokio::time::timeout(self.head_time, stream.peek(&mut first));
         let is_spoken_to = tokio::select! {
@@ -191,8 +188,8 @@ impl ConnectionServer {
         }
     }
 
-    /// What a connection is once something is said on it. It is made outside the task that waits for it, whose
-    /// future would otherwise keep room for each of its parts, on thousands of connections.
+    /// The connection after its first byte. It is created outside the waiting task, whose future would otherwise
+    /// reserve room for each of its parts, on thousands of connections.
     fn connection(self, stream: TcpStream, peer: Peer, watcher: Watcher) -> Wait {
         let head_time = self.head_time;
         let stream = PatientStream::new(stream, self.answer_time, self.stopped.clone());
@@ -203,8 +200,7 @@ impl ConnectionServer {
             request.extensions_mut().insert(peer);
             let answer = self.clone().answer(request);
             let is_answering = is_answering.clone();
-            // Set before the answer is begun: the next read of the connection must not be taken for a slow
-            // head.
+            // Set before the response begins: the next read of the connection must not count as a slow head.
             is_answering.store(true, Ordering::Release);
             async move {
                 let answer = answer.await;
@@ -219,7 +215,7 @@ impl ConnectionServer {
             .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
         let served = watcher.watch(connection);
         Box::pin(async move {
-            // A client that goes away is no error of the service.
+            // A client that leaves is no error of the service.
             let _ = served.await;
         })
     }
@@ -236,7 +232,7 @@ fn slow() -> Problem {
 async fn accept(
     service: &Service,
     listener: &TcpListener,
-    door: &ConnectionServer,
+    acceptor: &ConnectionServer,
     connections: &GracefulShutdown,
     stop: impl Future<Output = ()>,
 ) {
@@ -250,10 +246,10 @@ async fn accept(
         match taken {
             Ok(((stream, peer), permit)) => {
                 let watcher = connections.watcher();
-                tokio::spawn(door.clone().serve(stream, peer, watcher, permit));
+                tokio::spawn(acceptor.clone().serve(stream, peer, watcher, permit));
             }
             Err(error) => {
-                // Too many open files, most likely: others close in a moment.
+                // Too many open files, most likely: others close soon.
                 tracing::warn!(%error, "a connection was not taken");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
@@ -272,27 +268,26 @@ async fn take(
     Ok(((stream, Peer(peer)), permit))
 }
 
-/// What is being waited for.
+/// A boxed wait.
 type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Done so long after the service has been told to stop.
+/// Completes this long after the service was asked to stop.
 async fn so_long_after(mut stopped: watch::Receiver<bool>, time: Duration) {
     if stopped.wait_for(|stopped| *stopped).await.is_err() {
-        // Nobody will say so any more.
+        // The sender is gone, so no stop can follow.
         std::future::pending::<()>().await;
     }
     tokio::time::sleep(time).await;
 }
 
-/// A connection that is given up where its client takes nothing of an answer for too long; and where it
-/// leaves a request half said while the service stops.
+/// A connection that is closed when its client accepts no part of a response for too long, or leaves a request
+/// incomplete while the service stops.
 struct PatientStream {
     stream: TcpStream,
     patience: Duration,
-    /// Once the service stops, its patience is short.
+    /// Once the service stops, its time limits are short.
     stopped: watch::Receiver<bool>,
-    /// Whether a request that came in whole, or but for its body, waits for its answer: its client is
-    /// silent.
+    /// Whether a complete request, or one without its body, waits for its response: its client is silent.
     is_answering: Arc<AtomicBool>,
     waiting: Option<Wait>,
     listening: Option<Wait>,
@@ -310,7 +305,7 @@ impl PatientStream {
         }
     }
 
-    /// `written` as it is, unless nothing was for too long.
+    /// `written` unchanged, unless no part was accepted for too long.
     fn unless_stalled<T>(
         &mut self,
         written: Poll<io::Result<T>>,
@@ -345,13 +340,13 @@ impl AsyncRead for PatientStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        // A client that waits for its answer says nothing, and must not be given up for that.
+        // A client that waits for its response is silent, and must not be disconnected for that.
         if self.is_answering.load(Ordering::Acquire) {
             self.listening = None;
             return read;
         }
         if read.is_ready() {
-            // Said piece by piece, a head takes no longer.
+            // Sent piece by piece, a head takes no longer.
             return read;
         }
         let Self {
@@ -395,7 +390,7 @@ impl AsyncWrite for PatientStream {
     }
 }
 
-/// The body of a request, which breaks off where it does not come in time once the service stops.
+/// The body of a request, which breaks off where it is late once the service stops.
 struct HurriedBody {
     body: Incoming,
     stopped: watch::Receiver<bool>,
@@ -449,27 +444,27 @@ mod tests {
 
     use super::*;
 
-    fn door(router: Router) -> (ConnectionServer, mpsc::Receiver<()>) {
+    fn acceptor(router: Router) -> (ConnectionServer, mpsc::Receiver<()>) {
         let (running, finished) = mpsc::channel(1);
-        let door = ConnectionServer {
+        let acceptor = ConnectionServer {
             router,
             head_time: Duration::from_secs(1),
             answer_time: Duration::from_millis(200),
             running,
             stopped: watch::channel(false).1,
         };
-        (door, finished)
+        (acceptor, finished)
     }
 
     #[tokio::test]
     async fn a_panic_is_a_problem_that_says_nothing() {
         async fn panics() -> &'static str {
             let words = "Kanarienvögel";
-            // What a panic says may be an agent's words.
+            // A panic's message may hold an agent's text.
             &words["Kanarienv".len() + 1..]
         }
-        let (door, _finished) = door(Router::new().route("/", get(panics)));
-        let Ok(response) = door.answer(Request::default()).await;
+        let (acceptor, _finished) = acceptor(Router::new().route("/", get(panics)));
+        let Ok(response) = acceptor.answer(Request::default()).await;
         assert_eq!(response.status(), 500);
         let body = to_bytes(response.into_body(), 10_000).await.unwrap();
         let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
@@ -487,42 +482,42 @@ mod tests {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         // More than the system's buffers between the two hold.
         let long = get(async || vec![0_u8; 64 << 20]);
-        let (mut door, _finished) = door(Router::new().route("/", long));
+        let (mut acceptor, _finished) = acceptor(Router::new().route("/", long));
         let (stopping, stopped) = watch::channel(false);
-        door.stopped = stopped;
-        door.answer_time = Duration::from_secs(3_600);
+        acceptor.stopped = stopped;
+        acceptor.answer_time = Duration::from_secs(3_600);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let mut client = TcpStream::connect(address).await.unwrap();
         let (stream, peer) = listener.accept().await.unwrap();
         let connections = GracefulShutdown::new();
-        tokio::spawn(door.serve(stream, Peer(peer), connections.watcher(), room()));
+        tokio::spawn(acceptor.serve(stream, Peer(peer), connections.watcher(), room()));
         let request = b"GET / HTTP/1.1\r\nhost: m\r\n\r\n";
         client.write_all(request).await.unwrap();
-        // The answer has begun.
+        // The response has begun.
         client.read_u8().await.unwrap();
         stopping.send(true).unwrap();
         let stopped = tokio::time::timeout(Duration::from_secs(60), connections.shutdown());
         assert!(stopped.await.is_ok());
     }
 
-    /// A connection on which somebody says `said`, how it ends where the service stops then, and what was
-    /// answered.
+    /// A connection on which a client sends `said`; how it ends where the service then stops, and the response.
     async fn stopped_after(router: Router, said: &[u8]) -> (bool, String) {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
-        let (mut door, _finished) = door(router);
+        let (mut acceptor, _finished) = acceptor(router);
         let (stopping, stopped) = watch::channel(false);
-        door.stopped = stopped;
-        door.answer_time = Duration::from_secs(3_600);
-        door.head_time = Duration::from_secs(3_600);
+        acceptor.stopped = stopped;
+        acceptor.answer_time = Duration::from_secs(3_600);
+        acceptor.head_time = Duration::from_secs(3_600);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let mut client = TcpStream::connect(address).await.unwrap();
         let (stream, peer) = listener.accept().await.unwrap();
         let connections = GracefulShutdown::new();
-        let serving = tokio::spawn(door.serve(stream, Peer(peer), connections.watcher(), room()));
+        let serving =
+            tokio::spawn(acceptor.serve(stream, Peer(peer), connections.watcher(), room()));
         client.write_all(said).await.unwrap();
-        // What was said is read, as far as it goes.
+        // The sent part is read.
         tokio::time::sleep(Duration::from_millis(200)).await;
         assert!(!serving.is_finished());
         stopping.send(true).unwrap();
@@ -553,7 +548,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_waits_for_its_answer_gets_it_while_the_service_stops() {
-        // Longer than anybody who says nothing has then.
+        // Longer than any silent client has then.
         let slow = get(async || {
             tokio::time::sleep(STOP_PATIENCE * 2).await;
             "done"
@@ -571,8 +566,8 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(400)).await;
             let _ = done.send(()).await;
         });
-        let (door, mut finished) = door(Router::new().route("/", slow));
-        let Ok(response) = door.answer(Request::default()).await;
+        let (acceptor, mut finished) = acceptor(Router::new().route("/", slow));
+        let Ok(response) = acceptor.answer(Request::default()).await;
         assert_eq!(response.status(), 503);
         assert!(response.headers().contains_key("retry-after"));
         let body = to_bytes(response.into_body(), 10_000).await.unwrap();

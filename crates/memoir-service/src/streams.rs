@@ -1,7 +1,7 @@
-//! Streams of server-sent events: how many there are, what they look like on the wire, and how they end.
+//! Streams of server-sent events: their number, their format, and their end.
 //!
-//! A stream is written by a task of its own into a queue of a few events: a client that takes nothing holds
-//! up its own task only, and is given up by its connection. A stop of the service ends all of them at once.
+//! A task of its own writes a stream into a queue of a few events: a client that accepts nothing delays only its own
+//! task, and its connection is closed. A stop of the service ends all of them immediately.
 //!
 //! A stream ends with its token, its client or the service.
 
@@ -32,15 +32,14 @@ use tokio::{
 use crate::{Problem, Service, caller::Caller, limits::Party};
 
 /// Events that wait for the client.
-// Few, since what waits here is of a moment that is over: a client that is slow is told the latest
-// state when it takes again.
+// Few, since waiting events are outdated: a slow client gets the latest state when it reads again.
 const QUEUE: usize = 4;
-/// How often it is looked whether the token still counts.
-// A look-up a stream; what is told in between is told after a look of its own (`begin`).
+/// The interval of checks whether the token is valid.
+// One look-up a stream; events in between have a check of their own (`begin`).
 const ADMITTED_EVERY: Duration = Duration::from_secs(2);
-/// After how long a client is to come back.
+/// When a client is to reconnect.
 const RETRY: &str = "retry: 2000\n\n";
-/// Keeps what is in between from taking the connection for dead.
+/// Keeps intermediaries from closing the connection as idle.
 const BEAT: &str = ":\n\n";
 
 /// The streams that are open.
@@ -93,7 +92,7 @@ impl Streams {
     }
 }
 
-/// Left once for each time that it was entered: a slot is one of each.
+/// Called once for each call of `enter`: a slot holds one of each.
 fn leave_one<Who: Eq + Hash>(open: &mut HashMap<Who, u64>, who: Who) {
     if let Some(count) = open.get_mut(&who) {
         *count -= 1;
@@ -103,10 +102,10 @@ fn leave_one<Who: Eq + Hash>(open: &mut HashMap<Who, u64>, who: Who) {
     }
 }
 
-/// Where a stream counts.
+/// The account and the party that a stream counts for.
 type Place = (AccountId, Party);
 
-/// Whoever a stream is written for.
+/// The listener of a stream.
 #[derive(Clone)]
 pub(crate) enum Listener {
     /// The holder of a token.
@@ -116,7 +115,7 @@ pub(crate) enum Listener {
 }
 
 impl Listener {
-    /// Where its streams count.
+    /// The place that its streams count for.
     fn place(&self) -> Place {
         match self {
             Self::Token(caller) => (caller.principal.account, caller.party()),
@@ -124,7 +123,7 @@ impl Listener {
         }
     }
 
-    /// Whether the secret still counts.
+    /// Whether the secret is still valid.
     async fn is_still_let_in(&self) -> bool {
         match self {
             Self::Token(caller) => caller.is_still_let_in().await,
@@ -141,7 +140,7 @@ pub(crate) struct StreamSlot {
 
 impl StreamSlot {
     /// # Errors
-    /// The agent, the administrator or the account has as many open as it may have.
+    /// The agent, the administrator or the account has its maximum of open streams.
     pub(crate) fn take(service: &Service, listener: &Listener) -> Result<Self, Problem> {
         let place = listener.place();
         let quotas = &service.memoir.settings().quotas;
@@ -157,10 +156,10 @@ impl Drop for StreamSlot {
     }
 }
 
-/// That nobody is to be told anything more: the client has gone, or its token counts no longer.
+/// The end of a stream: the client has left, or its token is no longer valid.
 pub(crate) struct StreamOver;
 
-/// Where the events of one stream go.
+/// The queue of one stream.
 pub(crate) struct Sink {
     queue: mpsc::Sender<Bytes>,
     listener: Listener,
@@ -170,8 +169,8 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// Sends an event, with the identifier that the client names when it comes back.
-    pub(crate) async fn tell(
+    /// Sends an event, with the identifier that a reconnecting client names.
+    pub(crate) async fn send_event(
         &mut self,
         event: &'static str,
         id: &str,
@@ -183,19 +182,18 @@ impl Sink {
             .await
     }
 
-    /// To be called before something new is told: a token that was revoked before it happened learns nothing
-    /// of it.
+    /// Must be called before a new event: a token that was revoked before it must not receive it.
     pub(crate) async fn begin(&mut self) -> Result<(), StreamOver> {
         self.ask().await
     }
 
-    /// To be called from time to time where there is nothing to tell.
+    /// Must be called regularly while there are no events.
     pub(crate) async fn tick(&mut self) -> Result<(), StreamOver> {
         self.check().await?;
         if self.sent_at.elapsed() < self.beat {
             return Ok(());
         }
-        // A comment of the protocol, which clients pass over.
+        // A comment of the protocol, which clients ignore.
         self.send(BEAT.to_owned()).await
     }
 
@@ -206,7 +204,7 @@ impl Sink {
         self.ask().await
     }
 
-    /// Whether the token still counts.
+    /// Whether the token is still valid.
     async fn ask(&mut self) -> Result<(), StreamOver> {
         if !self.listener.is_still_let_in().await {
             return Err(StreamOver);
@@ -216,15 +214,14 @@ impl Sink {
     }
 
     async fn send(&mut self, text: String) -> Result<(), StreamOver> {
-        // Waits for the client. Whoever takes nothing is ended by the connection, which gives up
-        // after its own time, and then this fails.
+        // Waits for the client. If it reads nothing, the connection times out, and this fails.
         self.queue.send(text.into()).await.map_err(|_| StreamOver)?;
         self.sent_at = Instant::now();
         Ok(())
     }
 }
 
-/// A stream of what `write` tells, until it is done, the client goes away, or the service stops.
+/// A stream of the events of `write`, until it is done, the client leaves, or the service stops.
 pub(crate) fn stream<W, F>(slot: StreamSlot, listener: Listener, write: W) -> Response
 where
     W: FnOnce(Sink) -> F,
@@ -246,12 +243,11 @@ where
         let mut stopped = service.streams.stopped.subscribe();
         tokio::select! {
             _ = written => {}
-            // A client that went away is noticed here, also while nothing is told.
+            // This detects that a client has left, also without events.
             () = queue.closed() => {}
             _ = stopped.wait_for(|stopped| *stopped) => {}
         }
-        // At the end of the task and not of the answer: the answer is over as soon as the client
-        // has its head.
+        // At the end of the task and not of the response, which is over as soon as the client has its head.
         drop(slot);
     });
     let headers = [
@@ -268,7 +264,7 @@ where
     (headers, Body::new(Events(events))).into_response()
 }
 
-/// A body that ends when nobody writes into it any more.
+/// A body that ends when its writer is dropped.
 struct Events(mpsc::Receiver<Bytes>);
 
 impl HttpBody for Events {

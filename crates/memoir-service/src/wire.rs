@@ -1,4 +1,4 @@
-//! What goes over the wire, under the names that programs are written against.
+//! The wire format, under the names that programs depend on.
 
 use memoir_app::{
     AgentFacts, EndNotice, MemoryFacts, MemoryInput, Misfit, ShownSession, Verification,
@@ -15,12 +15,12 @@ use utoipa::ToSchema;
 
 use crate::schemas;
 
-/// A tag of what is given.
+/// A tag of the value.
 pub(crate) fn etag(of: &impl Serialize) -> String {
     use data_encoding::HEXLOWER;
     use sha2::{Digest, Sha256};
     let digest = Sha256::digest(serde_json::to_vec(of).unwrap_or_default());
-    // 96 bits: a tag is compared with another one of the same thing, and nobody gains by two that meet.
+    // 96 bits: a tag is compared with another one of the same object, and a collision brings no advantage.
     format!("\"{}\"", HEXLOWER.encode(&digest[..12]))
 }
 

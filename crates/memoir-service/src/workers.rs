@@ -1,8 +1,8 @@
-//! The workers that run queued sessions, the schedule, and what is done from time to time.
+//! The workers that run queued sessions, the schedule, and periodic tasks.
 //!
-//! A worker takes up a session of the queue under a lease and drives it with the loop that the command line
-//! uses. At most twice as many sessions of an account wait as there are workers. Others end access whose time
-//! is over, and ask agents' models about new requests.
+//! A worker leases a session of the queue and drives it with the loop that the command line uses. At most twice as many
+//! sessions of an account wait as there are workers. Other tasks end expired access, and ask agents' models about new
+//! requests.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -22,23 +22,22 @@ use tokio::{
 
 use crate::Service;
 
-/// How often the queue is looked at where nobody says that something was queued: other processes may.
+/// How often the queue is polled without a notification: other processes add sessions too.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// After how many seconds a session that could not be taken up is tried again.
+/// After how many seconds a session that could not be leased is retried.
 const AGAIN_AFTER_SECONDS: i64 = 60;
-/// How often the time is taken from the database, uses of tokens are written, and sessions whose worker died are
-/// closed.
-// A third of a session's lease, so that none lies about much longer than it lasts.
+/// The interval of taking the time from the database, writing uses of tokens, and closing sessions of dead workers.
+// A third of a session's lease, so that an expired one is found soon.
 const TIDY_EVERY: Duration = Duration::from_secs(10);
 
-/// How often reflections and absorptions that are due are looked for.
+/// The interval of checks for due reflections and absorptions.
 const LIVE_EVERY: Duration = Duration::from_secs(5);
-/// How often requests for access whose time is over are ended, and agents' models asked about new ones.
+/// The interval of ending expired access requests, and of asking agents' models about new ones.
 const LET_IN_EVERY: Duration = Duration::from_secs(2);
-/// Most rounds of asking at once, of up to four models each: only sixteen that are slow keep others waiting.
+/// The most concurrent rounds of questions, of up to four models each: only sixteen slow ones delay others.
 const MOST_ROUNDS: usize = 4;
 
-/// Runs queued sessions until told to stop; then hands back those that still run.
+/// Runs queued sessions until stopped; then releases those that still run.
 pub(crate) async fn run(service: Service, mut stop: watch::Receiver<bool>) {
     let mut workers = Workers::new(service.clone(), stop.clone());
     loop {
@@ -53,7 +52,7 @@ pub(crate) async fn run(service: Service, mut stop: watch::Receiver<bool>) {
             () = tokio::time::sleep(LOOK_EVERY) => {}
         }
     }
-    // Each of them was told to stop as well, and hands its session back.
+    // Each of them was stopped as well, and releases its session.
     while let Some(ended) = workers.running.join_next().await {
         note(ended);
     }
@@ -61,25 +60,25 @@ pub(crate) async fn run(service: Service, mut stop: watch::Receiver<bool>) {
 
 fn note(ended: Result<(), tokio::task::JoinError>) {
     if ended.is_err() {
-        // Not what it says: that may be an agent's words. The session is closed when its lease lapses.
+        // Without the panic's message, which may hold an agent's text. The session is closed when its lease expires.
         tracing::error!("a worker broke off");
     }
 }
 
-/// The workers of this process, and whose turn it is.
+/// The workers of this process, and the turns of accounts.
 struct Workers {
     service: Service,
     stop: watch::Receiver<bool>,
     slots: Arc<Semaphore>,
     running: JoinSet<()>,
     turns: Turns,
-    /// Of each provider with a limit.
+    /// One for each provider with a limit.
     rooms: HashMap<String, Arc<Semaphore>>,
-    /// Those that could not be taken up: they keep no other session waiting.
+    /// Sessions that could not be leased: they block no other session.
     passed_over: PassedOver<SessionId>,
 }
 
-/// What a session holds while it runs.
+/// The resources of a session while it runs.
 struct SessionSlot {
     _slot: OwnedSemaphorePermit,
     _room: Option<OwnedSemaphorePermit>,
@@ -91,7 +90,7 @@ impl Workers {
             slots: Arc::new(Semaphore::new(service.options.concurrency)),
             stop,
             running: JoinSet::new(),
-            // Without a number of its own it is as good where it is the only process.
+            // A lone process needs no number of its own.
             turns: service.memoir.turns().unwrap_or_default(),
             rooms: HashMap::new(),
             passed_over: PassedOver::default(),
@@ -99,7 +98,7 @@ impl Workers {
         }
     }
 
-    /// Takes up as many sessions as there are slots.
+    /// Leases as many sessions as there are slots.
     async fn fill(&mut self) {
         let free = self.slots.available_permits();
         if free == 0 || *self.stop.borrow() {
@@ -108,8 +107,7 @@ impl Workers {
         let passed_over = self
             .passed_over
             .at(self.service.memoir.now(), AGAIN_AFTER_SECONDS);
-        // As many more as are left out below: those that cannot be taken up are mostly the oldest,
-        // and must not fill the answer.
+        // Plus those that are skipped below: they are mostly the oldest, and must not fill the result.
         let most = self.turns.look(free) + passed_over.len();
         let most = u32::try_from(most).unwrap_or(u32::MAX);
         let mut waiting = match self.service.memoir.waiting_sessions(most).await {
@@ -117,13 +115,13 @@ impl Workers {
             Err(error) => return tracing::error!(%error, "the queue cannot be read"),
         };
         waiting.retain(|session| !passed_over.contains(&session.id));
-        // The slot is taken before the session: a session that was taken up is held, and must not wait for a slot.
+        // The slot comes first: a leased session must not wait for a slot.
         while let Ok(slot) = self.slots.clone().try_acquire_owned() {
             let Some(next) = self.turns.next(&waiting).cloned() else {
                 return;
             };
             let Some(room) = self.room(&next) else {
-                // Those of other providers are not to wait for it.
+                // Those of other providers must not wait for it.
                 waiting.retain(|session| session.model != next.model);
                 continue;
             };
@@ -136,7 +134,7 @@ impl Workers {
         }
     }
 
-    /// Room with the provider of the session's model, where that has a limit; `None` where it is full.
+    /// A permit for the provider of the session's model, where that has a limit; `None` where it is full.
     fn room(&mut self, session: &WaitingSession) -> Option<Option<OwnedSemaphorePermit>> {
         let Some((provider, most)) = self.service.memoir.provider_limit(session) else {
             return Some(None);
@@ -151,7 +149,7 @@ impl Workers {
     async fn take_up(&mut self, session: &WaitingSession, place: SessionSlot) {
         match self.service.memoir.take_up(session.scope, session.id).await {
             Ok(Some(taken)) => {
-                // The turn is noted only here: where another process took the session first, the account had no turn.
+                // Only now: where another process leased the session first, the account had no turn.
                 self.turns.note(session.scope.account);
                 let stop = self.stop.clone();
                 self.running.spawn(async move {
@@ -159,8 +157,7 @@ impl Workers {
                     drop(place);
                 });
             }
-            // Another process holds the session, or it is over. From here on this process goes through the queue in an
-            // order of its own.
+            // Another process leased the session, or it has ended. From here on this process uses an order of its own.
             Ok(None) => self.turns.note_late(),
             Err(error) => {
                 tracing::error!(session = %session.id, %error, "a session was not taken up");
@@ -171,12 +168,12 @@ impl Workers {
     }
 }
 
-/// Queues the sessions of agents that are due, until told to stop.
+/// Queues the sessions of due agents until stopped.
 pub(crate) async fn schedule(service: Service, mut stop: watch::Receiver<bool>) {
     if !service.memoir.settings().schedule {
         return;
     }
-    // As many again as run at once, so that no worker waits for the schedule.
+    // Twice as many as run concurrently, so that no worker waits for the schedule.
     let most_waiting = service.options.concurrency.saturating_mul(2);
     let most_waiting = u32::try_from(most_waiting).unwrap_or(u32::MAX);
     let mut scheduler = Scheduler::new(service.memoir.clone(), most_waiting);
@@ -205,9 +202,8 @@ async fn drive(session: TakenUp, mut stop: watch::Receiver<bool>) {
     let mut observer = |_: &memoir_app::sessions::Progress| {};
     let driven = tokio::select! {
         driven = session.drive(&mut observer) => Some(driven),
-        // The session's future is dropped in the middle of a call of the model. What it had decided
-        // is written or not; the edits that are written stay, and whoever takes the session up asks
-        // anew.
+        // This drops the session's future during a model call. A pending decision is written or not; written edits
+        // stay, and the process that resumes the session calls the model again.
         _ = stop.wait_for(|stopped| *stopped) => None,
     };
     let id = session.id();
@@ -217,14 +213,14 @@ async fn drive(session: TakenUp, mut stop: watch::Receiver<bool>) {
             tracing::error!(session = %id, %error, "a session was not driven to its end")
         }
         None => match session.hand_back().await {
-            Ok(()) => tracing::info!(session = %id, "handed back"),
-            Err(error) => tracing::error!(session = %id, %error, "a session was not handed back"),
+            Ok(()) => tracing::info!(session = %id, "released"),
+            Err(error) => tracing::error!(session = %id, %error, "a session was not released"),
         },
     }
 }
 
-/// Ends requests for access whose time is over, and asks agents' models about those that wait, until told to
-/// stop. A model that has not answered by then is asked again later.
+/// Ends expired access requests, and asks agents' models about waiting ones, until stopped. A model without a response
+/// by then is asked again later.
 pub(crate) async fn let_in(service: Service, mut stop: watch::Receiver<bool>) {
     let mut rounds = JoinSet::new();
     loop {
@@ -235,7 +231,7 @@ pub(crate) async fn let_in(service: Service, mut stop: watch::Receiver<bool>) {
             note_round(ended);
         }
         if rounds.len() < MOST_ROUNDS {
-            // A request whose model is being asked is left out of the next round.
+            // A request whose model is being asked is omitted from the next round.
             let memoir = service.memoir.clone();
             rounds.spawn(async move { memoir.ask_for_access().await.map(drop) });
         }
@@ -244,8 +240,7 @@ pub(crate) async fn let_in(service: Service, mut stop: watch::Receiver<bool>) {
             () = tokio::time::sleep(LET_IN_EVERY) => {}
         }
     }
-    // Cut off without waiting: an answer that comes after this is asked for again once its claim is
-    // over.
+    // Cancelled without waiting: a later response is lost, and the question is repeated once its lease expires.
     rounds.shutdown().await;
 }
 
@@ -257,7 +252,7 @@ fn note_round(ended: Result<memoir_app::Result<()>, tokio::task::JoinError>) {
     }
 }
 
-/// Makes vectors of memories, where a model of embeddings is configured, until told to stop.
+/// Computes vectors of memories, where an embeddings model is configured, until stopped.
 pub(crate) async fn embed(service: Service, mut stop: watch::Receiver<bool>) {
     tokio::select! {
         _ = stop.wait_for(|stopped| *stopped) => {}
@@ -265,7 +260,7 @@ pub(crate) async fn embed(service: Service, mut stop: watch::Receiver<bool>) {
     }
 }
 
-/// Finishes what others left half-done, until told to stop. The binary has done so before it began to serve.
+/// Finishes work that other processes left half-done, until stopped. The binary has done so before it began to serve.
 pub(crate) async fn finish(service: Service, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
@@ -283,16 +278,16 @@ pub(crate) async fn finish(service: Service, mut stop: watch::Receiver<bool>) {
     }
 }
 
-/// What is done from time to time until told to stop, and once more then.
+/// Runs periodic tasks until stopped, and once more then.
 pub(crate) async fn tidy(service: Service, mut stop: watch::Receiver<bool>) {
     loop {
         let is_over = tokio::select! {
             _ = stop.wait_for(|stopped| *stopped) => true,
             () = tokio::time::sleep(TIDY_EVERY) => false,
         };
-        // The time is taken first, because whether a session was left behind is judged by it below.
+        // The time comes first: it decides below which sessions were abandoned.
         if let Err(error) = service.memoir.keep_time().await {
-            tracing::error!(%error, "the database does not tell the time");
+            tracing::error!(%error, "the database does not return the time");
         }
         if let Err(error) = service.memoir.write_uses().await {
             tracing::error!(%error, "uses of tokens were not written");
@@ -306,17 +301,17 @@ pub(crate) async fn tidy(service: Service, mut stop: watch::Receiver<bool>) {
         if let Err(error) = service.memoir.forget_words().await {
             tracing::error!(%error, "words of absorbed conversations were not removed");
         }
-        // After one more round, so that what was noted in the last seconds is written.
+        // After one more round, which writes what the last seconds added.
         if is_over {
             return;
         }
     }
 }
 
-/// Reflections and absorptions that are due, until told to stop; then each stops before its next question to
-/// a model, and another process can go on with it at once.
+/// Runs due reflections and absorptions until stopped. Each then stops before its next model call, and another process
+/// can immediately resume it.
 pub(crate) async fn live(service: Service, mut stop: watch::Receiver<bool>) {
-    /// Of each account at a time, so that a busy one keeps no other waiting.
+    /// For each account, so that a busy one does not delay the others.
     const PER_ACCOUNT: u32 = 2;
     let slots = Arc::new(Semaphore::new(service.options.concurrency));
     let mut schedule = LifeSchedule::default();
@@ -331,7 +326,7 @@ pub(crate) async fn live(service: Service, mut stop: watch::Receiver<bool>) {
             }
         };
         for job in due {
-            // What is under way is due until it is done.
+            // Running work is due until it is done.
             if at_work.contains(&job) {
                 continue;
             }
@@ -367,14 +362,14 @@ pub(crate) async fn live(service: Service, mut stop: watch::Receiver<bool>) {
                     }
                 } else {
                     tracing::error!("a worker broke off");
-                    // Which job it was went with the panic. To forget all of them is safe: of two
-                    // that do the same work, one commits.
+                    // The panic hides which job it was. Forgetting all of them is safe: of two that do the same work,
+                    // one commits.
                     at_work.clear();
                 }
             }
             () = tokio::time::sleep(LIVE_EVERY) => {}
         }
     }
-    // Each hears of the stop by itself, before its next question.
+    // Each notices the stop by itself, before its next question.
     while running.join_next().await.is_some() {}
 }

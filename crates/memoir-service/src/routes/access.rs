@@ -131,7 +131,7 @@ pub(crate) async fn list(
     let reached = caller.reach(&agent).await?;
     let limit = parameters.limit()?;
     let before: Option<(Timestamp, AccessRequestId)> = parameters.after()?;
-    // One more than is shown tells whether there is a next page.
+    // One more than is shown says whether there is a next page.
     let requests = reached.lens().access_requests(before, limit + 1).await?;
     let place = |request: &ShownAccessRequest| (request.requested_at, request.id);
     let page = Page::of(requests, limit, place, |request| request);
@@ -173,7 +173,7 @@ pub(crate) async fn answer(
     Ok(replies::wordless(axum::Json(request).into_response()))
 }
 
-/// Takes a request back, answered or not: what it granted ends at once.
+/// Revokes a request, answered or not: its grant ends immediately.
 #[utoipa::path(post, path = "/v1/access-requests/{id}/revoke", tag = "access", operation_id = "revoke_access_request",
     params(("id" = String, Path, description = "The request", format = Uuid)),
     responses((status = 200, description = "The request", body = ShownAccessRequest)))]

@@ -40,7 +40,7 @@ pub(crate) async fn list(
     Ok(axum::Json(page).into_response())
 }
 
-/// Makes an agent: a name, and any settings.
+/// Creates an agent: a name, and any settings.
 #[utoipa::path(post, path = "/v1/agents", tag = "agents", operation_id = "create_agent",
     request_body = schemas::NewAgent,
     responses((status = 201, description = "The agent", body = ShownAgent, headers(("ETag" = String)))))]
@@ -188,7 +188,7 @@ fn list_of_tags(value: &Value) -> Option<String> {
     are_tags.then(|| value.to_string())
 }
 
-/// What is left of an agent that was erased: counts of what cannot be read again.
+/// The remains of an erased agent: counts of unreadable data.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ErasedAgent {
     #[schema(value_type = String, format = Uuid)]
@@ -241,7 +241,7 @@ pub(crate) struct RewindTo {
     to: Timestamp,
 }
 
-/// Returns every memory to what it was at a point in time. To undo it, rewind to before it.
+/// Returns every memory to its state at a point in time. To undo it, rewind to before it.
 #[utoipa::path(post, path = "/v1/agents/{agent}/rewind", tag = "time machine", operation_id = "rewind_agent",
     request_body = RewindTo, params(schemas::AgentPath),
     responses((status = 200, description = "What was undone, in numbers", body = schemas::Rewound)))]

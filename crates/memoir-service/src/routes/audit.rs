@@ -101,7 +101,7 @@ pub(crate) async fn list(
     let (parameters, query) = filter.read()?;
     let limit = parameters.limit()?;
     let last: u64 = parameters.after()?.unwrap_or(0);
-    // A cursor is anybody's text: what no log has is held to what a store can look for.
+    // A client can put any text into a cursor: places beyond any log are limited to the store's range.
     let from_seq = last.min(i64::MAX as u64 - 1) + 1;
     let records = reached.lens();
     let records = records.record_page(&query, from_seq, limit + 1).await?;

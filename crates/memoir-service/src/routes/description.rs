@@ -1,5 +1,5 @@
-//! The description of the interface (OpenAPI 3.1), completed with what no function says of itself: who may make
-//! a request, and with which codes it can be refused.
+//! The description of the interface (OpenAPI 3.1), completed with the permissions of each request and its refusal
+//! codes.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::errors;
 
-/// What every request under `/v1` can be refused with.
+/// The refusals of every request under `/v1`.
 const ALWAYS: &[&str] = &[
     "invalid_argument",
     "unauthorized",
@@ -24,7 +24,7 @@ const ALWAYS: &[&str] = &[
     "still_running",
 ];
 
-/// What every request that changes something can be refused with too.
+/// The further refusals of every request that changes data.
 const CHANGING: &[&str] = &[
     "idempotency_in_progress",
     "idempotency_done",
@@ -35,7 +35,7 @@ const CHANGING: &[&str] = &[
     "outcome_unknown",
 ];
 
-/// What every request that saves memories can be refused with too.
+/// The further refusals of every request that saves memories.
 const SAVING: &[&str] = &[
     "daily_quota",
     "storage_quota",
@@ -45,7 +45,7 @@ const SAVING: &[&str] = &[
     "too_long",
 ];
 
-/// An operation, who may make it, and what else it can be refused with.
+/// An operation, its permitted callers, and its further refusals.
 type Operation = (&'static str, &'static str, &'static [&'static str]);
 
 const ADMINISTRATOR: &str = "Administrator.";
@@ -373,7 +373,7 @@ pub(crate) static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     complete(document)
 });
 
-/// The names of the parameters that each request takes behind the `?`, by its path and method.
+/// The names of each request's query parameters, by its path and method.
 static PARAMETERS: LazyLock<HashMap<String, HashMap<String, Vec<String>>>> = LazyLock::new(|| {
     let paths = DOCUMENT["paths"].as_object().into_iter().flatten();
     paths
@@ -394,7 +394,7 @@ fn query_names(operation: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The names that a request takes behind the `?`.
+/// The names of a request's query parameters.
 pub(super) fn parameters(path: &str, method: &str) -> &'static [String] {
     // A HEAD request is answered by the handler of GET, and takes the same parameters.
     let method = if method == "HEAD" { "GET" } else { method };

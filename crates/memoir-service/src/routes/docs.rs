@@ -1,5 +1,4 @@
-//! `/docs`: the description of the interface and of every error, as pages that need nothing but themselves: no
-//! script, no other host.
+//! `/docs`: the description of the interface and of every error, as self-contained pages: no script, no other host.
 
 use std::{fmt::Write, sync::LazyLock};
 

@@ -18,7 +18,7 @@ pub(super) async fn admit(
 ) -> Response {
     let passed = pass(&service, request, next).await;
     let mut response = passed.unwrap_or_else(IntoResponse::into_response);
-    // What is somebody's own is to lie on no other disk.
+    // A caller's own data must not be stored on any other disk.
     let no_store = HeaderValue::from_static("no-store");
     response
         .headers_mut()

@@ -1,5 +1,5 @@
-//! `/v1/agents/{agent}/transcripts` and `/reflections`: conversations that the agent's model is to read, and
-//! its look at its own journal (SPEC 2.5, 2.6).
+//! `/v1/agents/{agent}/transcripts` and `/reflections`: conversations for the agent's model to read, and its review of
+//! its own journal (SPEC 2.5, 2.6).
 
 use axum::{
     http::StatusCode,
@@ -21,16 +21,16 @@ use crate::{
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Message {
-    /// What it is known by: the agent reads the message of an identifier once.
+    /// Its identifier: the agent reads the message of an identifier once.
     #[schema(value_type = String, min_length = 1, max_length = 10_000, example = "m-17")]
     id: PrivateText,
-    /// When it was said.
+    /// When it was sent.
     #[schema(value_type = Option<String>, format = DateTime)]
     at: Option<Timestamp>,
-    /// Who said it.
+    /// Its author.
     #[schema(value_type = String, min_length = 1, max_length = 200, example = "Ann")]
     speaker: PrivateText,
-    /// What was said.
+    /// Its text.
     #[schema(value_type = String, min_length = 1, max_length = 4_000_000)]
     text: PrivateText,
 }
@@ -41,12 +41,12 @@ pub(crate) struct Message {
 pub(crate) struct Transcript {
     #[schema(max_items = 10_000)]
     messages: Vec<Message>,
-    /// Whether it is to be read at once instead of when nothing was added for six hours.
+    /// Whether it is to be read immediately instead of six hours after the last addition.
     #[serde(default)]
     now: bool,
 }
 
-/// What became of the messages.
+/// The outcome for the messages.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Received {
     /// New ones, which wait to be read.
@@ -116,8 +116,8 @@ impl From<Reflected> for Reflection {
     }
 }
 
-/// Hands a conversation over, for the agent's model to read once nothing was added for six hours. Messages
-/// that the agent had before are passed over.
+/// Delivers a conversation, for the agent's model to read six hours after the last addition. Messages that the agent
+/// had before are ignored.
 #[utoipa::path(post, path = "/v1/agents/{agent}/transcripts", tag = "memories", operation_id = "hand_over_transcript",
     request_body = Transcript,
     params(schemas::AgentPath),
@@ -138,7 +138,7 @@ pub(crate) async fn hand_over(
         .agent
         .hand_over(messages.collect(), now, reached.actor.kind)
         .await?;
-    // Also where they wait for hours: what was handed over before with them may be due.
+    // Also where these wait for hours: earlier messages may be due.
     caller.wake_life();
     Ok((StatusCode::ACCEPTED, axum::Json(Received::from(handed))).into_response())
 }

@@ -20,7 +20,7 @@ use crate::{
     streams::{self, Listener, Sink, StreamOver, StreamSlot},
 };
 
-/// What the client saw last, in its head when it comes back.
+/// The last event that a reconnecting client received.
 const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Watches a session, as server-sent events, until it ends.
@@ -44,11 +44,10 @@ pub(crate) async fn watch(
     follow(&service, listener, &reached.lens(), id, &headers).await
 }
 
-/// The events of a session, from where the client says that it has come to.
+/// The events of a session, after the last one that the client received.
 ///
 /// # Errors
-/// The listener has as many streams open as it may have; the client names an event that it was not sent;
-/// the store fails.
+/// The listener has its maximum of open streams; the client names an unknown event; the store fails.
 pub(crate) async fn follow(
     service: &Service,
     listener: Listener,
@@ -57,21 +56,21 @@ pub(crate) async fn follow(
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
     let seen = seen_before(headers)?;
-    // Before anything is read: a stream that is refused costs nothing more. Given back where there is none.
+    // Before anything is read: a refused stream costs nothing more. Released where there is none.
     let slot = StreamSlot::take(service, &listener)?;
     let mut live = lens.watch(id, seen);
-    // The first look comes before the answer begins, so that a failure still gets a status of its own.
+    // The first read comes before the response begins, so that a failure still gets a status of its own.
     let news = live.look().await?;
     // After a stream that ends, a browser's `EventSource` would connect again and again; a 204 makes it stop.
     if news.is_empty() && live.has_ended() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     Ok(streams::stream(slot, listener, move |sink| {
-        tell(live, news, sink)
+        send_events(live, news, sink)
     }))
 }
 
-async fn tell(
+async fn send_events(
     mut live: Live,
     mut news: Vec<(LiveEvent, SeenUpTo)>,
     mut sink: Sink,
@@ -83,9 +82,9 @@ async fn tell(
         for (event, seen) in news {
             let id = EventId(seen).to_string();
             match event {
-                LiveEvent::Record(record) => sink.tell("record", &id, &record).await,
-                LiveEvent::Session(session) => sink.tell("session", &id, &session).await,
-                LiveEvent::Ended(session) => sink.tell("ended", &id, &session).await,
+                LiveEvent::Record(record) => sink.send_event("record", &id, &record).await,
+                LiveEvent::Session(session) => sink.send_event("session", &id, &session).await,
+                LiveEvent::Ended(session) => sink.send_event("ended", &id, &session).await,
             }?;
         }
         if live.has_ended() {
@@ -94,7 +93,7 @@ async fn tell(
         live.changed().await;
         sink.tick().await?;
         news = live.look().await.map_err(|error| {
-            // The agent was erased, or the database does not answer: whoever comes back is told.
+            // The agent was erased, or the database does not respond: a reconnecting client gets the error.
             tracing::debug!(%error, "a stream broke off");
             StreamOver
         })?;
@@ -135,7 +134,7 @@ fn parse(id: &str) -> Option<SeenUpTo> {
     let number = |text: &str| {
         text.parse::<u64>()
             .ok()
-            // One more must fit a database, and each number is written in one way.
+            // One more must fit a database, and each number has one spelling.
             .filter(|number| *number < i64::MAX as u64 && !text.starts_with('+'))
     };
     let numbers: Option<Vec<u64>> = id.split('-').map(number).collect();

@@ -40,13 +40,13 @@ async fn admit(State(service): State<Service>, request: Request, next: Next) -> 
 /// The request with its message mended (SPEC 2.1).
 ///
 /// # Errors
-/// The answer of the protocol, where the body is no message.
+/// The response of the protocol, where the body is no message.
 async fn readable(request: Request) -> Result<Request, Value> {
     if request.method() != Method::POST {
         return Ok(request);
     }
     let (mut parts, body) = request.into_parts();
-    // It is whole already, and within the limit of bodies.
+    // It is complete already, and within the limit of bodies.
     let body = body::to_bytes(body, usize::MAX).await.unwrap_or_default();
     let message = memoir_mcp::read_body(&body)?;
     // What the client stated was the length of what it sent.
@@ -56,7 +56,7 @@ async fn readable(request: Request) -> Result<Request, Value> {
     Ok(Request::from_parts(parts, message.into()))
 }
 
-/// The answer; where it is that there is no token that counts, with the way to one (RFC 9728, 5.1).
+/// The response; to a request without a valid token, with the address for obtaining one (RFC 9728, 5.1).
 fn challenged(service: &Service, mut answer: Response, has_token: bool) -> Response {
     if let (StatusCode::UNAUTHORIZED, Some(connecting)) = (answer.status(), &service.connecting) {
         // A request that has no token gets no error code (RFC 6750, 3.1).
@@ -83,7 +83,7 @@ async fn carried(
     request: Request,
 ) -> Result<(Request, (OwnedSemaphorePermit, HeldRoom)), Problem> {
     let (mut parts, body) = request.into_parts();
-    // Before the token is looked up: a page of another site must not find out whether one counts.
+    // Before the token is looked up: a page of another site must not learn whether one is valid.
     host::check(&parts, &service.options)?;
     let caller = Caller::of_mcp(service, &parts).await?;
     caller.count_request()?;

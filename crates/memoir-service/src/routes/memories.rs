@@ -125,7 +125,7 @@ pub(super) async fn handled_before(
 
 async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<Saved>, Problem> {
     let sets_flag = new.iter().any(|memory| memory.constitutional == Some(true));
-    // Here, where the caller is known: the use case takes all that an administrator may set.
+    // Here, where the caller is known: the use case accepts all settings of an administrator.
     if reached.is_own() && sets_flag {
         return Err(Problem::forbidden(
             "constitutional: only an administrator sets it when a memory is saved; in a session, `protect_memory` does",
@@ -143,7 +143,7 @@ async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<Saved>, 
     Ok(reached.agent.save(&inputs, &reached.actor).await?)
 }
 
-/// Names the one at fault among several.
+/// Names the faulty one among several.
 fn check_each(inputs: &[MemoryInput], saved_by: SavedBy, now: Timestamp) -> Result<(), Problem> {
     for (place, input) in inputs.iter().enumerate() {
         if let Err(mut invalid) = input.check(saved_by, now) {
@@ -157,7 +157,7 @@ fn check_each(inputs: &[MemoryInput], saved_by: SavedBy, now: Timestamp) -> Resu
 /// Most characters of a question: in the head of a request each takes up to twelve bytes, and the head holds 64 KiB.
 const LONGEST_QUESTION: usize = 5_000;
 
-/// Which memories.
+/// The filter of the memories.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
@@ -203,7 +203,7 @@ pub(crate) struct MemoriesFilter {
     include: Option<String>,
 }
 
-/// A filter that was read.
+/// A parsed filter.
 struct Selected {
     text: Option<PrivateText>,
     tag: Option<PrivateText>,
@@ -507,8 +507,8 @@ pub(crate) struct Shredding {
     /// 1 to 1,000 characters; not the text itself.
     #[schema(value_type = String, min_length = 1, max_length = 1_000, example = "a key was pasted")]
     reason: PrivateText,
-    /// Whether the summaries that were ever written over it, and the reports that mention them, are shredded too. Only the
-    /// agent is told which these are.
+    /// Whether the summaries that were ever written over it, and the reports that mention them, are shredded too. Only
+    /// the agent learns which these are.
     #[serde(default)]
     derived: bool,
 }
@@ -553,13 +553,13 @@ async fn ask_to_shred(
     expected: &IfMatch,
     reason: PrivateText,
 ) -> Result<Response, Problem> {
-    // Read before the decision and not within it: what is written is the request, and the agent answers it on the
-    // memory as it is then.
+    // Read before the decision and not within it: the request is written, and the agent decides about the memory's
+    // state then.
     let now = reached.agent.memory(number).await?;
     if !is_expected(expected, &now) {
         return Err(memoir_app::Error::Changed.into());
     }
-    // The agent is shown it as the purpose.
+    // The agent reads it as the purpose.
     let purpose = parse_text("reason", reason.expose(), MOST_OF_REASON);
     let draft = AccessDraft {
         kind: AccessKind::Shred { number, derived },

@@ -20,7 +20,7 @@ pub(super) async fn openapi() -> Response {
     (json, TEXT.as_str()).into_response()
 }
 
-/// How long the database may keep whoever asks for readiness waiting.
+/// How long a readiness check may wait for the database.
 const SILENCE: Duration = Duration::from_millis(1_500);
 
 const SILENT: &str = "the database, or the key store, does not answer";

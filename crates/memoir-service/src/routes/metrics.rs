@@ -1,7 +1,7 @@
-//! `/metrics`: what is counted, in the text format of Prometheus.
+//! `/metrics`: the counts, in the text format of Prometheus.
 //!
-//! It is of all accounts. From this machine it is open, as Prometheus expects; from elsewhere and through
-//! proxies it is for administrators of the account `default`, since those of other accounts are tenants.
+//! They include all accounts. From this machine they are open, as Prometheus expects; from elsewhere and through
+//! proxies they are for administrators of the account `default`, since those of other accounts are tenants.
 
 use axum::{
     extract::{Request, State},
@@ -17,7 +17,7 @@ use crate::{
     server::{Peer, is_sent_to_loopback},
 };
 
-/// What proxies add to a request.
+/// The headers that proxies add to a request.
 const FORWARDED: [&str; 5] = [
     "forwarded",
     "via",
@@ -26,11 +26,11 @@ const FORWARDED: [&str; 5] = [
     "x-real-ip",
 ];
 
-/// What is counted since the process began, for Prometheus.
+/// The counts since the process began, for Prometheus.
 ///
-/// Numbers of all accounts together, under codes and names of models; no names of agents, and no words. From
-/// this machine no token is needed. From elsewhere, or through a proxy, an administrator of the account
-/// `default` may: whoever runs the installation, since the numbers are of all of its accounts.
+/// Numbers of all accounts together, with codes and names of models; no names of agents, and no text. From this machine
+/// no token is needed. From elsewhere, or through a proxy, it is for administrators of the account `default`, who run
+/// the installation, since the numbers include all of its accounts.
 #[utoipa::path(get, path = "/metrics", tag = "service", operation_id = "get_metrics", security((), ("token" = [])),
     responses((status = 200, description = "The numbers", body = String, content_type = "text/plain"),
         (status = 401, description = "`unauthorized`", body = Problem, content_type = "application/problem+json"),
@@ -54,8 +54,8 @@ pub(super) async fn show(
     Ok((headers, text).into_response())
 }
 
-/// Whether the request comes from this machine, and neither through a proxy on it nor from another site's page in
-/// a browser on it.
+/// Whether the request comes from this machine, and neither through a proxy on it nor from another site's page in a
+/// browser on it.
 fn is_of_this_machine(parts: &Parts) -> bool {
     let peer = parts.extensions.get::<Peer>();
     peer.is_some_and(|peer| peer.0.ip().to_canonical().is_loopback())
@@ -67,7 +67,7 @@ fn is_forwarded(headers: &HeaderMap) -> bool {
     FORWARDED.iter().any(|name| headers.contains_key(*name))
 }
 
-/// Refuses whoever does not run the installation.
+/// Refuses clients that do not run the installation.
 async fn check(service: &Service, parts: &Parts) -> Result<(), Problem> {
     let caller = Caller::of(service, parts).await?;
     caller.administrator()?;

@@ -1,4 +1,4 @@
-//! The requests, a file for each thing that they are about.
+//! The requests, a file for each subject.
 
 mod access;
 mod agents;
@@ -96,7 +96,7 @@ fn guarded() -> OpenApiRouter<Service> {
         .routes(routes!(audit::checkpoint))
 }
 
-/// What needs no token.
+/// The requests without a token.
 fn open() -> OpenApiRouter<Service> {
     OpenApiRouter::new()
         .routes(routes!(meta::openapi))
@@ -108,7 +108,7 @@ fn open() -> OpenApiRouter<Service> {
         .routes(routes!(sign_in::sign_in))
 }
 
-/// What the functions say of themselves.
+/// The descriptions of the functions.
 fn described() -> utoipa::openapi::OpenApi {
     let mut document = guarded().into_openapi();
     document.merge(open().into_openapi());
@@ -123,7 +123,7 @@ pub fn openapi() -> &'static serde_json::Value {
 /// All routes.
 pub(crate) fn router(service: &Service) -> Router {
     let guard = axum::middleware::from_fn_with_state(service.clone(), guard::admit);
-    // On the routes alone: that there is nothing at a path is told without a look at a token.
+    // On the routes alone: an unknown path is reported without a check of the token.
     let guarded = Router::from(guarded()).route_layer(guard);
     Router::from(open())
         .merge(guarded)
@@ -136,7 +136,7 @@ pub(crate) fn router(service: &Service) -> Router {
         .layer(axum::extract::DefaultBodyLimit::max(
             service.options.body_bytes,
         ))
-        // The outermost, so that what the others refuse is counted.
+        // The outermost, so that refusals of the others are counted.
         .layer(axum::middleware::from_fn_with_state(
             service.clone(),
             requests::watch,

@@ -1,4 +1,4 @@
-//! `/v1/agents/{agent}/self/{field}`: what an agent sets about itself (SPEC 2.7).
+//! `/v1/agents/{agent}/self/{field}`: the agent's own settings (SPEC 2.7).
 
 use axum::response::{IntoResponse, Response};
 use memoir_app::OwnAgent;
@@ -30,8 +30,7 @@ pub(crate) struct SettingAnswer {
     /// Whether that is the default.
     is_default: bool,
     agent: String,
-    /// Where a prompt that was just set is not what it seems, such as one with a placeholder that nothing
-    /// fills.
+    /// Notes on a prompt that was just set, such as one about an unknown placeholder.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<String>, required = false)]
     warnings: Vec<PrivateText>,
@@ -106,7 +105,7 @@ pub(crate) async fn change(
     let text = match value.expose() {
         Value::Null => None,
         Value::String(text) => Some(text.as_str()),
-        // As it is shown, so that what was read can be sent back.
+        // As it is shown, so that a read value can be sent back.
         Value::Number(share) if field == Field::RefinementThreshold => {
             number = share.to_string();
             Some(number.as_str())
@@ -163,8 +162,7 @@ pub(crate) async fn history(
     .into_response())
 }
 
-/// Gives a setting of the agent's own the value back that it had before its last change. Doing so again
-/// takes that back.
+/// Returns a setting of the agent's own to its value before the last change. Doing so again undoes that.
 #[utoipa::path(post, path = "/v1/agents/{agent}/self/{field}/undo", tag = "agents", operation_id = "undo_own_setting",
     params(schemas::AgentPath, ("field" = schemas::OwnField, Path, description = "The setting")),
     responses((status = 200, description = "The setting as it is now", body = SettingAnswer)))]

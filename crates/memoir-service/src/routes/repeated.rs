@@ -1,6 +1,6 @@
-//! The responses to requests that are repeated with their idempotency key after their change was made, and whose
-//! response is not kept: the node that made it ended before it answered, or the response was removed with shredded
-//! words. They are built again from what is stored now, and show no more than the first response did.
+//! Responses to repeated requests with an idempotency key whose change was made and whose response is not stored. The
+//! node ended before it responded, or shredding removed the response. They are rebuilt from the present data, and show
+//! no more than the first response did.
 
 use axum::{
     extract::{MatchedPath, Request},
@@ -37,8 +37,8 @@ impl RepeatedRequest {
         }
     }
 
-    /// Whether executing it once more changes nothing, but finishes what was left half done: an agent that is erased,
-    /// and whose key is still there.
+    /// Whether executing it once more changes nothing, but finishes half-done work: an erased agent whose key still
+    /// exists.
     pub(crate) fn is_harmless(&self) -> bool {
         self.method == Method::DELETE && self.route == "/v1/agents/{agent}"
     }
@@ -46,8 +46,8 @@ impl RepeatedRequest {
     /// The response.
     ///
     /// # Errors
-    /// `idempotency_done` where it cannot be built again: it held a secret, or the result of a tool, for instance. Those
-    /// of reading what was changed.
+    /// `idempotency_done` where it cannot be rebuilt: it held a secret, or the result of a tool, for instance. The
+    /// errors of reading the changed data.
     pub(crate) async fn response(
         &self,
         caller: &Caller,

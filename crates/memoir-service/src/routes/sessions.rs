@@ -75,7 +75,7 @@ async fn open(caller: &Caller, agent: &str, new: &NewSession) -> Result<Response
     }
     if new.resume == Some(true)
         && let Some((session, opened)) = own.take_up_own().await?
-        // A caller that wants a rehearsal does not get a session that is none, nor the reverse.
+        // A caller that requests a rehearsal must not get another session, nor the reverse.
         && new.rehearsal.is_none_or(|rehearsal| rehearsal == session.rehearsal)
     {
         return Ok(opened_session(StatusCode::OK, session.into(), opened));

@@ -1,9 +1,9 @@
 //! `/v1/sign-in`: an administrator's name and password, and a code where there is a second factor, for a token
 //! that lasts some hours.
 //!
-//! The one request under `/v1` without a token. It counts attempts by address and name, has at most two
-//! passwords checked at a time, answers an unknown name as a wrong password, and takes nothing from a page of
-//! another site, whose attempts would keep others out of their own browser.
+//! The one request under `/v1` without a token. It counts attempts by address and name, checks at most two passwords at
+//! a time, and responds to an unknown name as to a wrong password. It refuses pages of other sites, whose attempts
+//! would lock users out of their own browser.
 
 use std::{
     net::{IpAddr, Ipv6Addr},
@@ -34,9 +34,9 @@ use crate::{
 
 /// How long the token lasts.
 const HOURS: i64 = 12;
-/// Nobody who has no token sends more.
+/// The largest body without a token.
 const MOST_BYTES: usize = 16 << 10;
-/// How long an attempt waits for its turn where others are being checked.
+/// How long an attempt waits for its turn while others are checked.
 const MOST_WAIT: Duration = Duration::from_secs(5);
 
 /// An administrator's name and password.
@@ -92,8 +92,7 @@ async fn attempt(service: &Service, request: Request) -> Result<Response, Proble
     let (parts, body) = request.into_parts();
     let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
     check_transport(service, &parts.headers, peer)?;
-    // Before the body is read and the attempt counted: the visitor's own attempts are not another
-    // site's to use up.
+    // Before the body is read and the attempt counted: another site must not use up the visitor's own attempts.
     check_site(&parts.headers)?;
     guard::check_parameters(&parts)?;
     let time = service.options.request_time;
@@ -118,7 +117,7 @@ async fn attempt(service: &Service, request: Request) -> Result<Response, Proble
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
 
-/// What somebody typed, by whichever door, and what it is typed for.
+/// The input of a sign-in, by any interface, and its purpose.
 pub(crate) struct Typed<'a> {
     /// The account; `None` for the default one.
     pub(crate) account: Option<&'a str>,
@@ -128,7 +127,7 @@ pub(crate) struct Typed<'a> {
     pub(crate) expires_at: Timestamp,
 }
 
-/// What somebody signs in for.
+/// The kind of a sign-in.
 #[derive(Clone, Copy)]
 pub(crate) enum SignInSecret<'a> {
     /// A token of REST, with the code where one was sent.
@@ -137,17 +136,17 @@ pub(crate) enum SignInSecret<'a> {
     Cookie,
 }
 
-/// What signing in came to where it was not refused.
+/// The result of a sign-in that was not refused.
 pub(crate) enum Admitted {
     In(TokenWithSecret),
-    /// The password is right, and the code is to come.
+    /// The password is right, and the code is missing.
     CodeNeeded(PasswordProof),
 }
 
-/// Signs in whoever knows the password, and counts the attempt, whichever door it comes by.
+/// Signs in the user with the right password, and counts the attempt, for all interfaces.
 ///
 /// # Errors
-/// There were too many attempts, others are being checked, or there is nobody of that name and password.
+/// There were too many attempts, others are being checked, or no user has that name and password.
 pub(crate) async fn check(
     service: &Service,
     headers: &HeaderMap,
@@ -158,12 +157,12 @@ pub(crate) async fn check(
     let attempt = SignInAttempt::begin(service, headers, peer, (account, typed.name))?;
     let message = match typed.secret {
         SignInSecret::Token(Some(_)) => WRONG_SOMEWHERE,
-        SignInSecret::Token(None) | SignInSecret::Cookie => NOBODY,
+        SignInSecret::Token(None) | SignInSecret::Cookie => NO_SUCH_ADMINISTRATOR,
     };
     attempt.end(admission(service, typed).await?, message)
 }
 
-/// As [`check`], for whoever knew the password a moment ago and gives the code.
+/// As [`check`], for a user who gave the password before, with the code.
 ///
 /// # Errors
 /// There were too many attempts, or the code is wrong.
@@ -186,11 +185,11 @@ pub(crate) async fn check_code(
     }
 }
 
-/// That somebody who is signed in gave the password just now, and the code where there is a second factor.
-/// Counts the attempt together with those to sign in.
+/// Checks the password of a signed-in user, and the code where there is a second factor. Counts the attempt together
+/// with sign-ins.
 ///
 /// # Errors
-/// There were too many attempts, others are being checked, or something is wrong.
+/// There were too many attempts, others are being checked, or the proof is wrong.
 pub(crate) async fn prove(
     service: &Service,
     headers: &HeaderMap,
@@ -248,8 +247,7 @@ impl<'a> SignInAttempt<'a> {
         .retry_after(60))
     }
 
-    /// Only who is in has given all that was needed: a right password alone is no reason to forget how often
-    /// codes were guessed.
+    /// Only a complete sign-in resets the count: a right password alone must not hide how often codes were guessed.
     fn end(&self, came_to: SignIn, message: &str) -> Result<Admitted, Problem> {
         match came_to {
             SignIn::In(made) => {
@@ -267,7 +265,7 @@ impl<'a> SignInAttempt<'a> {
         }
     }
 
-    /// It was right, and is not to be counted.
+    /// It succeeded, and is removed from the count.
     fn forgive(&self) {
         self.service.attempts.forgive(self.who, self.address);
     }
@@ -278,19 +276,17 @@ impl<'a> SignInAttempt<'a> {
     }
 }
 
-/// Waits for a turn to work on a password: each takes some tens of megabytes meanwhile.
+/// Waits for a turn to check a password: each check takes some tens of megabytes.
 ///
 /// # Errors
-/// Too many others do.
+/// Too many others wait.
 pub(crate) async fn turn(service: &Service) -> Result<SemaphorePermit<'_>, Problem> {
     let turn = tokio::time::timeout(MOST_WAIT, service.hashing.acquire()).await;
     turn.map_err(|_| busy())?.map_err(|_| busy())
 }
 
 async fn admission(service: &Service, typed: &Typed<'_>) -> Result<SignIn, Problem> {
-    // No password is so short or so long: it is none of anybody.
-    // Refused at once, and faster than a wrong password: that tells how long passwords must be,
-    // which is no secret.
+    // No password has such a length. The quick refusal reveals only the allowed lengths, which are no secret.
     let Ok(password) = Password::from_text(typed.password.expose()) else {
         return Ok(SignIn::Refused);
     };
@@ -306,12 +302,12 @@ async fn admission(service: &Service, typed: &Typed<'_>) -> Result<SignIn, Probl
     })
 }
 
-/// The same whatever was wrong.
-const NOBODY: &str = "there is no administrator of that name and password";
-/// The same whatever was wrong, where a code came along.
+/// The same for a wrong name and a wrong password.
+const NO_SUCH_ADMINISTRATOR: &str = "there is no administrator of that name and password";
+/// The same for any wrong part, where a code was sent.
 const WRONG_SOMEWHERE: &str =
     "there is no administrator of that name and password, or the code is wrong";
-/// Of a code by itself, for whoever knew the password.
+/// For a wrong code alone, after the right password.
 const WRONG_CODE: &str =
     "the code is wrong, is over, or was used before; wait for the next one, or use a recovery code";
 
@@ -329,26 +325,26 @@ fn too_many_codes(seconds: u32) -> Problem {
         "rate_limited",
         format!("too many codes were wrong; the next one counts in {minutes} min"),
     )
-    .hint("a recovery code counts at once; if these attempts were not yours, another person knows the password: change it")
+    .hint("a recovery code counts immediately; if these attempts were not yours, another person knows the password: change it")
     .retry_after(seconds)
 }
 
 fn busy() -> Problem {
     Problem::new(
         "busy",
-        "too many others sign in at once; nothing was changed",
+        "too many others are signing in; nothing was changed",
     )
     .retry_after(5)
 }
 
-/// That no page of another site makes a browser try. It would not see the answer, but failed attempts by
-/// dozens are enough to keep out whoever is to sign in from there. Programs say nothing of a site.
+/// Checks that no page of another site makes a browser sign in. It cannot read the response, but some dozens of failed
+/// attempts lock out users there. Programs send no site.
 fn check_site(headers: &HeaderMap) -> Result<(), Problem> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let is_foreign = match text("sec-fetch-site") {
-        // `none`: a person has typed the address, or opened it from a bookmark.
+        // `none`: the user typed the address, or opened it from a bookmark.
         Some(site) => !matches!(site, "same-origin" | "none"),
-        // Older browsers, and those that come without TLS.
+        // Older browsers, and those without TLS.
         None => text("origin").is_some_and(|origin| {
             let sent_by = origin.split_once("://").map(|(_, authority)| authority);
             sent_by.is_none() || sent_by != text("host")
@@ -356,21 +352,21 @@ fn check_site(headers: &HeaderMap) -> Result<(), Problem> {
     };
     if is_foreign {
         return Err(Problem::forbidden(
-            "a page of another site must not sign anybody in",
+            "a page of another site must not sign a user in",
         ));
     }
     Ok(())
 }
 
-/// Passwords travel over this machine only, or sealed. Behind a proxy its word is needed, also where it runs
-/// on this machine: a request without it may have come to the proxy in the open.
+/// Passwords travel over this machine only, or encrypted. A proxy must confirm that, also on this machine: a request
+/// without its header may have come to the proxy unencrypted.
 pub(crate) fn check_transport(
     service: &Service,
     headers: &HeaderMap,
     peer: Option<IpAddr>,
 ) -> Result<(), Problem> {
     let protocols = headers.get_all("x-forwarded-proto");
-    // A proxy that adds to what a client sent, instead of putting its own word there, leaves both.
+    // A proxy that appends to the client's header, instead of replacing it, leaves both values.
     let is_sealed = protocols
         .iter()
         .all(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"));
@@ -378,7 +374,7 @@ pub(crate) fn check_transport(
     let is_safe = if service.options.behind_proxy {
         is_given && is_sealed
     } else {
-        // A proxy that nobody declared may say that the password came to it in the open.
+        // An undeclared proxy may report that the password came to it unencrypted.
         let is_near = peer.is_some_and(|peer| peer.to_canonical().is_loopback());
         service.is_local && is_near && is_sealed
     };
@@ -399,16 +395,16 @@ pub(crate) fn check_transport(
     Err(Problem::new("insecure_transport", "a password would travel in the open").hint(hint))
 }
 
-/// Where the attempt comes from: what the proxy says last, since all before that is the client's word.
+/// The address of the attempt: the last one of the proxy, since the client controls all before that.
 pub(crate) fn address(service: &Service, headers: &HeaderMap, peer: Option<IpAddr>) -> IpAddr {
     let forwarded = headers.get_all("x-forwarded-for").into_iter().next_back();
     let last = forwarded
         .filter(|_| service.options.behind_proxy)
         .and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
-    // Attempts whose address is not known share one count.
+    // Attempts without an address share one count.
     let address = last.or(peer).unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
     match address.to_canonical() {
-        // Whoever has one address of version 6 has 2^64.
+        // A client with one address of version 6 has 2^64.
         IpAddr::V6(address) => {
             IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)))
         }

@@ -1,6 +1,5 @@
-//! Which addresses a webhook may be sent to: those of the public network, and those inside only where the
-//! configuration says so. Judged on the addresses that are connected to, after a name was looked up, so that
-//! no name can lead inside, whatever it says when.
+//! The allowed addresses of webhooks: public ones, and internal ones only where the configuration says so. The rule
+//! applies to the connected address, after a name was resolved, so that no name can lead inside.
 
 use std::{
     fmt,
@@ -12,26 +11,26 @@ use reqwest::{
     dns::{Addrs, Name, Resolve, Resolving},
 };
 
-/// What an address is part of.
+/// The part of the network of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Realm {
     /// The public network.
     Public,
     /// This machine or its own network.
     Private,
-    /// Nothing that a webhook is ever sent to: link-local addresses and those of the clouds' metadata
-    /// services, multicast, unspecified and reserved ones, and tunnels whose end cannot be judged.
+    /// Never allowed: link-local addresses and those of the clouds' metadata services, multicast, unspecified and
+    /// reserved ones, and tunnels with an unknown end.
     Nowhere,
 }
 
-/// What an IPv4 address is part of (the special-purpose registry of IANA, RFC 6890).
+/// The realm of an IPv4 address (the special-purpose registry of IANA, RFC 6890).
 fn realm_of_v4(address: Ipv4Addr) -> Realm {
     match address.octets() {
         // Metadata services of clouds, on addresses that are private or public otherwise.
-        // Whatever `allow_private` says: what is answered there are credentials of the machine.
+        // Whatever `allow_private` says: these serve credentials of the machine.
         [100, 100, 100, 200] | [168, 63, 129, 16] => Realm::Nowhere,
         [127 | 10, ..] | [192, 168, ..] => Realm::Private,
-        // What providers share among their customers (RFC 6598), and private networks over the public one use.
+        // Addresses that providers share among customers (RFC 6598), and private networks over the public one use.
         [100, second, ..] if second & 0xC0 == 64 => Realm::Private,
         [172, second, ..] if second & 0xF0 == 16 => Realm::Private,
         // Multicast and reserved ones, link-local, protocol assignments, relays of 6to4,
@@ -47,7 +46,7 @@ fn realm_of_v4(address: Ipv4Addr) -> Realm {
     }
 }
 
-/// What an IPv6 address is part of: only 2000::/3 is public, and not all of that.
+/// The realm of an IPv6 address: only 2000::/3 is public, and not all of that.
 fn realm_of_v6(address: Ipv6Addr) -> Realm {
     let [first, second, ..] = address.segments();
     let last = || {
@@ -65,13 +64,13 @@ fn realm_of_v6(address: Ipv6Addr) -> Realm {
         // Teredo, ORCHID, benchmarks; 6to4; documentation.
         _ if first == 0x2001 && second < 0x200 => Realm::Nowhere,
         _ if first == 0x2002 || (first, second) == (0x2001, 0xDB8) => Realm::Nowhere,
-        // Documentation (RFC 9637), and what was the 6bone.
+        // Documentation (RFC 9637), and the former 6bone.
         _ if first & 0xFFF0 == 0x3FF0 => Realm::Nowhere,
         _ => Realm::Public,
     }
 }
 
-/// What an address is part of.
+/// The realm of an address.
 pub(super) fn realm(address: IpAddr) -> Realm {
     match address {
         IpAddr::V4(address) => realm_of_v4(address),
@@ -109,21 +108,20 @@ impl Rule {
         }
     }
 
-    /// Whether the address that `url` names, where it names one, is allowed. The client connects to such a
-    /// one without looking anything up.
+    /// Whether an address literal in `url` is allowed. The client connects to a literal without resolving anything.
     pub(super) fn allows_literal(self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();
         let bare = host
             .strip_prefix('[')
             .and_then(|host| host.strip_suffix(']'))
             .unwrap_or(host);
-        // What is no address is a name, and is judged when it is looked up. Other ways of writing
-        // an address were made into the usual one as the URL was read.
+        // Anything else is a name, and is judged when it is resolved. Other notations of an address were normalized
+        // when the URL was read.
         bare.parse().map_or(true, |address| self.allows(address))
     }
 }
 
-/// Looks names up, and gives the addresses that are allowed only.
+/// Resolves names, and returns only the allowed addresses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Guarded(pub(super) Rule);
 
@@ -144,8 +142,8 @@ impl Resolve for Guarded {
         let rule = self.0;
         let name = name.as_str().to_owned();
         Box::pin(async move {
-            // The client connects to what is given here and looks nothing up again, so that a name
-            // cannot say one thing now and another one then (DNS rebinding).
+            // The client connects to exactly these addresses, so that a name cannot resolve differently later (DNS
+            // rebinding).
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
             let allowed: Vec<SocketAddr> = found.filter(|one| rule.allows(one.ip())).collect();
             if allowed.is_empty() {

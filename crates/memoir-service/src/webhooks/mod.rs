@@ -1,7 +1,7 @@
-//! Webhooks: telling other systems that a session ended, without words.
+//! Webhooks: notifying other systems of the end of a session, without text.
 //!
-//! What is due to whom, and when it is tried again, is the application's (`notices.rs`); this sends it,
-//! signed, to nothing inside the network unless the configuration says so.
+//! The application decides which notices are due, and when they are retried (`notices.rs`). This module sends them,
+//! signed, and to no internal address unless the configuration allows it.
 
 mod address;
 mod secret;
@@ -19,24 +19,22 @@ use self::{
 };
 use crate::{Service, wire};
 
-/// Notices that are on their way to one receiver at a time.
-// A claim lasts a minute and an attempt a quarter of one, so that all of them end within their
-// claims.
+/// Notices that are sent to one receiver concurrently.
+// A lease lasts a minute and an attempt a quarter of one, so that all of them end within their leases.
 const AT_ONCE: u32 = 8;
-/// How often it is looked whether something is due: sessions end in other processes too.
+/// The interval of checks for due notices: sessions end in other processes too.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How often it is said that the receivers are still wanted.
-// Long before one is forgotten that nobody wants (`FORGOTTEN_AFTER_DAYS` in `notices.rs`).
+/// The interval of renewing the registration of the receivers.
+// Long before an unused one is removed (`FORGOTTEN_AFTER_DAYS` in `notices.rs`).
 const REGISTER_EVERY: Duration = Duration::from_secs(6 * 3_600);
-/// How long a receiver may take to be connected to.
+/// The time limit for connecting to a receiver.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
-/// How long it may take in all. What it answers with beyond its head is not read.
+/// The time limit of an attempt. Of the response only the head is read.
 const ANSWER_TIME: Duration = Duration::from_secs(15);
-/// How long a stop waits for notices on their way; those that are cut off are sent again.
+/// How long a stop waits for running attempts; cancelled ones are repeated.
 const STOP_TIME: Duration = Duration::from_secs(5);
 
-/// Whom to tell when a session ends. `Debug` shows neither its secret nor its whole address, which may hold
-/// one too.
+/// A receiver of notices. `Debug` shows neither its secret nor its whole address, which may hold one too.
 #[derive(Clone)]
 pub struct Webhook {
     url: Url,
@@ -46,16 +44,16 @@ pub struct Webhook {
     digest: ReceiverDigest,
 }
 
-/// What is wrong with a webhook's settings. Holds nothing of what was set.
+/// The fault of a webhook's settings, without their values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebhookProblem {
     /// The address cannot be read, or has a name and a password or a fragment.
     Address,
-    /// It is not of a scheme that is allowed.
+    /// Its scheme is not allowed.
     Scheme,
-    /// It leads to where no webhook may be sent.
+    /// It leads to a forbidden address.
     Inside,
-    /// The secret is none.
+    /// The secret is invalid.
     Secret,
 }
 
@@ -94,7 +92,7 @@ impl Webhook {
     /// `accounts` (names; `None` for all). With `allow_private`, the target may be on this machine or in its
     /// own network, and `http` is allowed for such a one.
     ///
-    /// # Errors
+    /// The fault.
     /// Says what is wrong.
     pub fn new(
         url: &str,
@@ -113,29 +111,29 @@ impl Webhook {
         })
     }
 
-    /// Whether the target by itself is allowed, before its name is looked up.
+    /// Checks the target by itself, before its name is resolved.
     ///
-    /// # Errors
+    /// The fault.
     /// Says what is wrong.
     pub fn check_target(url: &str, allow_private: bool) -> Result<(), WebhookProblem> {
         target(url, allow_private).map(drop)
     }
 
-    /// The host that it is sent to.
+    /// The host of the receiver.
     pub fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }
 
-    /// What it is sent with: to the addresses that are allowed, directly, and nowhere else.
+    /// The HTTP client: it connects directly, and to allowed addresses only.
     fn client(&self) -> reqwest::Result<Client> {
-        // An error means that a provider of cryptography is installed already, which is as good.
+        // An error means that a cryptography provider is installed already, which suffices.
         let _ = rustls::crypto::ring::default_provider().install_default();
         Client::builder()
             .user_agent(concat!("memoir/", env!("CARGO_PKG_VERSION")))
-            // A receiver must not send us on to where it could not be registered.
+            // A receiver must not redirect the request to a forbidden address.
             .redirect(Policy::none())
             .referer(false)
-            // A proxy would look names up itself, and the rule would judge none of the addresses.
+            // A proxy would resolve names itself, without the rule.
             .no_proxy()
             .dns_resolver(Arc::new(Guarded(self.rule)))
             .connect_timeout(CONNECT_TIME)
@@ -157,7 +155,7 @@ fn target(url: &str, allow_private: bool) -> Result<(Url, Rule), WebhookProblem>
     Ok((url, rule))
 }
 
-/// Tells all receivers what is due to them, until told to stop.
+/// Sends due notices to all receivers until stopped.
 pub(crate) async fn run(service: Service, stop: watch::Receiver<bool>) {
     let webhooks = &service.options.webhooks;
     if webhooks.is_empty() {
@@ -171,7 +169,7 @@ pub(crate) async fn run(service: Service, stop: watch::Receiver<bool>) {
     while telling.join_next().await.is_some() {}
 }
 
-/// Says from time to time that the receivers are wanted.
+/// Renews the registration of the receivers.
 async fn register(service: Service, mut stop: watch::Receiver<bool>) {
     let receivers: Vec<ReceiverDigest> = service
         .options
@@ -179,8 +177,7 @@ async fn register(service: Service, mut stop: watch::Receiver<bool>) {
         .iter()
         .map(|webhook| webhook.digest)
         .collect();
-    // Only the first time: a receiver that asks for no more stays closed until the service starts
-    // again.
+    // Only the first time: a receiver that declines notices stays closed until the service restarts.
     let mut anew = true;
     loop {
         let wait = match service.memoir.register_receivers(&receivers, anew).await {
@@ -200,7 +197,7 @@ async fn register(service: Service, mut stop: watch::Receiver<bool>) {
     }
 }
 
-/// Tells one receiver.
+/// Serves one receiver.
 async fn serve(service: Service, webhook: Webhook, mut stop: watch::Receiver<bool>) {
     let host = webhook.host();
     let client = match webhook.client() {
@@ -212,7 +209,7 @@ async fn serve(service: Service, webhook: Webhook, mut stop: watch::Receiver<boo
             .memoir
             .due_notices(&webhook.digest, webhook.accounts.as_deref(), AT_ONCE)
             .await;
-        // A failed look is treated as if nothing were due: the next look comes a moment later.
+        // A failed query counts as no due notices: the next one follows soon.
         let notices = due.unwrap_or_else(|error| {
             tracing::error!(host, %error, "it cannot be read what is due to a webhook");
             Vec::new()
@@ -227,7 +224,7 @@ async fn serve(service: Service, webhook: Webhook, mut stop: watch::Receiver<boo
         for notice in notices {
             let (service, webhook) = (service.clone(), webhook.clone());
             let client = client.clone();
-            sending.spawn(async move { tell(&service, &webhook, &client, &notice).await });
+            sending.spawn(async move { deliver(&service, &webhook, &client, &notice).await });
         }
         let all = async { while sending.join_next().await.is_some() {} };
         let cut_off = async {
@@ -236,30 +233,30 @@ async fn serve(service: Service, webhook: Webhook, mut stop: watch::Receiver<boo
         };
         tokio::select! {
             () = all => {}
-            // What was under way is due again when its claim lapses.
+            // Cancelled notices are due again when their lease expires.
             () = cut_off => return,
         }
     }
 }
 
-/// What came of an attempt.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sent {
     /// The receiver has it.
     Arrived,
-    /// The receiver asks for no more.
+    /// The receiver declines further notices.
     Gone,
     /// It is to be sent again.
     Failed {
         why: &'static str,
         /// 0 where there was no answer.
         status: u16,
-        /// How long the receiver asks to be left alone.
+        /// The delay that the receiver requests.
         retry_after: Option<Duration>,
     },
 }
 
-async fn tell(service: &Service, webhook: &Webhook, client: &Client, notice: &EndNotice) {
+async fn deliver(service: &Service, webhook: &Webhook, client: &Client, notice: &EndNotice) {
     let (memoir, receiver) = (&service.memoir, &webhook.digest);
     let (host, session, attempt) = (webhook.host(), notice.session.id, notice.attempt());
     let noted = match send(service, webhook, client, notice).await {
@@ -267,7 +264,7 @@ async fn tell(service: &Service, webhook: &Webhook, client: &Client, notice: &En
         Sent::Gone => {
             tracing::warn!(
                 host,
-                "a webhook asks for no more (410); it is told nothing until the service starts again"
+                "a webhook asks for no more (410); no notices are sent until the service starts again"
             );
             memoir.close_receiver(receiver).await
         }
@@ -280,7 +277,7 @@ async fn tell(service: &Service, webhook: &Webhook, client: &Client, notice: &En
             let retry = memoir.notice_failed(receiver, notice, retry_after).await;
             retry.map(|retry| {
                 if retry == Retry::GivenUp {
-                    tracing::error!(host, %session, attempt, "a webhook was given up");
+                    tracing::error!(host, %session, attempt, "a webhook notice failed permanently");
                 }
             })
         }
@@ -296,7 +293,7 @@ async fn send(service: &Service, webhook: &Webhook, client: &Client, notice: &En
     let Ok(body) = serde_json::to_string(&event) else {
         return failed("cannot be written", 0);
     };
-    // Of the attempt and not of the event: receivers refuse what is old, so that nobody can send it once more.
+    // The time of the attempt, not of the event: receivers refuse old ones, which prevents replays.
     let timestamp = service.memoir.now().microseconds().div_euclid(1_000_000);
     let signature = webhook.secret.sign(&id, timestamp, &body);
     let answer = client
@@ -345,7 +342,7 @@ fn judged(status: StatusCode, headers: &header::HeaderMap) -> Sent {
     }
 }
 
-/// Why there was no answer: never the client's own words, which hold the whole address.
+/// Why there was no response: never the client's own text, which holds the whole address.
 fn why(error: &reqwest::Error) -> &'static str {
     if has_cause(error, |cause| cause.is::<NotAllowed>()) {
         "its name leads to no address that is allowed"
@@ -399,7 +396,7 @@ mod tests {
             ("https://169.254.169.254/", Some(Inside), Some(Inside)),
             ("http://127.0.0.1:9/", Some(Scheme), None),
             ("http://8.8.8.8/", Some(Scheme), Some(Inside)),
-            // Judged when its name is looked up.
+            // Judged when its name is resolved.
             ("http://example.com/", Some(Scheme), None),
             ("ftp://example.com/", Some(Scheme), Some(Scheme)),
             (

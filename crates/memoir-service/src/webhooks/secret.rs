@@ -13,7 +13,7 @@ const PREFIX: &str = "whsec_";
 // As the specification of Standard Webhooks has it.
 const BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// What a webhook is signed with. `Debug` shows nothing of it.
+/// The signing key of a webhook. `Debug` shows nothing of it.
 #[derive(Clone)]
 pub(super) struct WebhookSecret(Zeroizing<Vec<u8>>);
 
