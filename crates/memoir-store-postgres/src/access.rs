@@ -1,4 +1,4 @@
-//! Who may come in, and what was answered: tokens, users and replies. Nothing here reads an agent's memories.
+//! Authentication and stored responses: tokens, users and replies. Nothing here reads an agent's memories.
 
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId, UserId};
@@ -22,10 +22,10 @@ use crate::{
 const LOCK_USERS: &str = "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE";
 
 /// Removes the sealed part of the responses to an account's requests, also of those that are being executed.
-// The row and the open part of its document stay, so that a repetition of the request is known as one. Only the sealed
-// part goes, which may hold words. That of a request that is being executed may hold them too: the time of its row is
-// moved by the least that there is, so that its response is not entered. The rows are locked in one order, so that of
-// two such transactions none waits for the other in a circle.
+// The row and the open part of its document remain, so that a repetition of the request is recognised. Only the sealed
+// part is deleted, which may hold words. So may that of a request in execution: the time of its row is moved by the
+// smallest step, so that its response is not entered. The rows are locked in one order, so that two such transactions
+// cannot deadlock.
 pub(crate) const FORGET_ANSWERS: &str = "UPDATE replies \
      SET sealed = CASE WHEN version IS NULL THEN NULL ELSE ''::bytea END, recorded_at = recorded_at - 1 \
      FROM (SELECT key_digest FROM replies WHERE account_id = $1 ORDER BY key_digest FOR UPDATE) AS held \

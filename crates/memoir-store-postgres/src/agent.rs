@@ -1,4 +1,4 @@
-//! One agent: what is looked up of it, and what is decided on it.
+//! Look-ups and decisions of one agent.
 
 use async_trait::async_trait;
 use memoir_domain::{AccessRequestId, AgentScope, SessionId, Timestamp, memory::Number};
@@ -39,8 +39,7 @@ pub(crate) const AGENT: &str = concat!(
 
 /// The numbers that a column can hold; no row has another one.
 fn numbers(all: impl Iterator<Item = u64>) -> Value<'static> {
-    // A list as one value: the statement has the same words for any number of them, and is planned
-    // once.
+    // A list as one value: the statement is the same text for any number of them, and is planned once.
     let numbers = all.filter_map(|number| i64::try_from(number).ok());
     Value::Integers(numbers.map(Some).collect())
 }
@@ -316,8 +315,7 @@ impl Store for PostgresStore {
     }
 
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
-        // No record has a number that a column cannot hold, and every one that it can hold is before one that
-        // it cannot.
+        // No record has a number that a column cannot hold, and all that it can hold are before one that it cannot.
         let Ok(from) = count(filter.from_seq, "audit_records", "seq") else {
             return Ok(Vec::new());
         };
@@ -492,8 +490,8 @@ impl Store for PostgresStore {
         let mut values = scoped(&scope);
         values.extend(values![session.as_bytes(), holder.cast_signed(), until]);
         let sql = concat!(
-            // Takes the session's row and not the agent's, so that prolonging a hold neither waits
-            // for a decision nor moves the agent's version.
+            // Locks the session's row and not the agent's, so that renewing a lease neither waits for a decision nor
+            // moves the agent's version.
             "UPDATE sessions SET lease_until = $5 WHERE agent_id = $1 AND ",
             is_theirs!(),
             " AND id = $3 AND lease_holder = $4 AND state IN ('queued', 'asking', 'open') RETURNING 1"
@@ -510,7 +508,7 @@ impl Store for PostgresStore {
     }
 }
 
-/// What of a filter says which records, wherever they stand: the values of [`FILTER`].
+/// The conditions of a filter, except for places: the values of [`FILTER`].
 pub(crate) fn filter_values(filter: &RecordFilter) -> Vec<Value<'_>> {
     let actions = match filter.actions.as_slice() {
         [] => Value::NoTexts,

@@ -24,7 +24,7 @@ fn finding(problem: String, advice: &str) -> Finding {
     }
 }
 
-/// Statements that answer with a text for each thing that is wrong, and what to do then.
+/// Statements that return a text for each fault, and the advice for it.
 const RULES: [(&str, &str); 6] = [
     (
         "SELECT format('table `agent_prompts`: row %s is missing', encode(id, 'hex')) FROM agents \
@@ -80,9 +80,8 @@ const FETCHED: usize = 1_000;
 pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
     let mut findings = form(connections).await?;
     let mut connection = connections.take().await?;
-    // All of a large database takes its time.
-    // One snapshot for all of it, however long it takes: writers go on beside it, and a cursor
-    // brings the rows in parts, so that neither side holds a table in memory.
+    // Checking a large database is slow. One snapshot for all of it: writers continue beside it, and a cursor fetches
+    // the rows in parts, so that neither side holds a table in memory.
     let opening = connection.opening(Reach::Fleet, TransactionPurpose::Look);
     let mut opening = Some(opening + "; SET LOCAL statement_timeout = 0");
     for (table, columns, read) in READERS {
@@ -140,7 +139,7 @@ const OBJECTS: &str = "SELECT 'table', relname::text, NULL FROM pg_class \
      UNION ALL SELECT 'function', proname::text, pg_get_function_identity_arguments(oid) || prosrc FROM pg_proc \
          WHERE pronamespace = current_schema()::regnamespace AND NOT prosecdef AND proconfig IS NULL";
 
-/// What is there beside them: on which table it is, its kind and its name.
+/// Other active objects: their table, kind and name.
 const STRANGERS: &str = "SELECT tgrelid::regclass::text, 'trigger', tgname::text FROM pg_trigger \
          JOIN pg_class ON pg_class.oid = tgrelid \
          WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal \

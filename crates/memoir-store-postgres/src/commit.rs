@@ -23,7 +23,7 @@ use crate::{
 // statements, in the same transaction.
 const ROWS: usize = 1_000;
 
-/// What a statement of a decision is about, and with it what it means that the database refuses it.
+/// The subject of a decision's statement, which determines the meaning of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StatementSubject {
     /// Whatever the database names as the table that refused.
@@ -59,8 +59,8 @@ impl StatementSubject {
 }
 
 impl<'commit> Statements<'commit> {
-    /// The one that holds a decision against the agent's version and writes the agent, and one row of each kind that
-    /// most decisions write: whole decisions, but for those of several memories or of rarer rows.
+    /// The one that compares the agent's version and writes the agent, and one row of each kind that most decisions
+    /// write: whole decisions, except for those of several memories or of rarer rows.
     fn of_decision(
         commit: &'commit Commit,
         memory: Option<&'commit MemoryRow>,
@@ -78,7 +78,7 @@ impl<'commit> Statements<'commit> {
     }
 }
 
-/// Writes one decision in one round trip. Where the answer is lost, gives the decision back.
+/// Writes one decision in one round trip. If the response is lost, returns the decision.
 ///
 /// # Errors
 /// As for [`Store::commit`](memoir_store::Store::commit).
@@ -145,7 +145,7 @@ async fn send(
     problem.map_or(Ok(()), |problem| Err(problem.into()))
 }
 
-/// Whether a decision holds together, and is written by one statement.
+/// Whether a decision is consistent, and is written by one statement.
 pub(crate) fn is_one_statement(commit: &Commit) -> bool {
     checked(commit).is_ok_and(|Statements(statements, _)| statements.len() == 1)
 }
@@ -153,7 +153,7 @@ pub(crate) fn is_one_statement(commit: &Commit) -> bool {
 /// Sends decisions, in one transaction.
 ///
 /// # Errors
-/// One of them does not hold together, or is refused: nothing of any was written.
+/// One of them is inconsistent or refused: nothing of any was written.
 pub(crate) async fn send_all(
     connection: &mut PooledConnection,
     commits: &[&Commit],
@@ -219,7 +219,7 @@ pub(crate) fn count_progress(commit: &Commit) {
     }
 }
 
-/// What it means for a decision that a statement of it was refused.
+/// The error of a decision whose statement was refused.
 pub(crate) fn meaning(
     fault: StatementFault,
     abouts: &[StatementSubject],
@@ -275,10 +275,10 @@ pub(crate) fn meaning(
     }
 }
 
-/// The statements of a decision that holds together.
+/// The statements of a consistent decision.
 ///
 /// # Errors
-/// It does not.
+/// It is inconsistent.
 pub(crate) fn checked(commit: &Commit) -> Result<Statements<'_>> {
     commit.check()?;
     statements(commit)
@@ -325,8 +325,7 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
     }
     let is_erased = commit.agent.columns.erased_at.is_some();
     if is_erased || !commit.bodies.is_empty() {
-        // A summary may hold the words of a body that is replaced, or those of an agent whose key
-        // goes next.
+        // A summary may hold the text of a replaced body, or that of an agent whose key is destroyed next.
         let sql = "DELETE FROM log_summaries WHERE agent_id = $1";
         statements.add(
             StatementSubject::Bodies,
@@ -396,8 +395,8 @@ fn calls(values: usize) -> &'static Calls {
     CALLS.get_or_init(|| {
         let places: Vec<String> = (1..=values).map(|at| format!("${at}")).collect();
         let alone = format!("SELECT memoir_decide({})", places.join(", "));
-        // Where what was to begin the transaction is refused, each statement behind it runs by itself. The others
-        // have no reach then; the function gives itself one, and would write a part of a decision.
+        // If the statement that begins the transaction is refused, each later one runs by itself. The others have no
+        // reach then; the function sets its own, and would write a part of a decision.
         let within = format!("{alone} WHERE current_setting('memoir.account', true) <> ''");
         Calls { alone, within }
     })
@@ -643,7 +642,7 @@ pub(crate) fn write_tokens(rows: &[TokenRow]) -> Result<Statement<'_>> {
     Ok(met(sql, rows.len(), values))
 }
 
-/// Writes requests: new ones, and what became of those that are open.
+/// Writes requests: new ones, and the outcomes of open ones.
 fn write_requests<'row>(agent: &'row [u8; 16], rows: &'row [AccessRow]) -> Result<Statement<'row>> {
     let table = "access_requests";
     let mut values = values![agent];
@@ -666,7 +665,7 @@ fn write_requests<'row>(agent: &'row [u8; 16], rows: &'row [AccessRow]) -> Resul
     Ok(met(sql, rows.len(), values))
 }
 
-/// Writes what became of messages that wait. The words of those that were absorbed go, or are kept until a time.
+/// Writes the outcomes of waiting messages. The words of absorbed ones are deleted, or kept until a time.
 fn write_states<'row>(
     agent: &'row [u8; 16],
     rows: &'row [MessageOutcome],

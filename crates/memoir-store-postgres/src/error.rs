@@ -1,7 +1,6 @@
-//! From what PostgreSQL reports to what a store answers.
+//! Converts PostgreSQL's errors to those of a store.
 //!
-//! Of what the database says, its message and its code are passed on; its details, which hold values of rows,
-//! are not.
+//! The database's message and code are passed on; its details, which hold values of rows, are not.
 
 use memoir_store::Error;
 use tokio_postgres::error::{DbError, Severity, SqlState};
@@ -16,7 +15,7 @@ pub(crate) enum StatementFault {
     Store(Error),
     /// The database refused the statement at that place: nothing was written.
     Refused(usize, Box<DbError>),
-    /// The connection broke: what became of the transaction is not known.
+    /// The connection broke: the outcome of the transaction is unknown.
     Lost(String),
 }
 
@@ -56,7 +55,7 @@ impl StatementFault {
         matches!(self, Self::Refused(_, refusal) if *refusal.code() == SqlState::UNIQUE_VIOLATION)
     }
 
-    /// Whether what others wrote meanwhile is in the way of a transaction that is to see nothing of it.
+    /// Whether concurrent writes conflict with a transaction that must not read them.
     pub(crate) fn is_serialization(&self) -> bool {
         matches!(self, Self::Refused(_, refusal) if *refusal.code() == SqlState::T_R_SERIALIZATION_FAILURE)
     }
@@ -66,7 +65,7 @@ impl StatementFault {
         matches!(self, Self::Refused(_, refusal) if *refusal.code() == SqlState::DISK_FULL)
     }
 
-    /// Whether the statement at that place did not do what all after it stand on.
+    /// Whether the statement at that place failed, on which all later ones depend.
     pub(crate) fn is_unmet(&self, place: usize) -> bool {
         matches!(self, Self::Refused(at, refusal)
             if *at == place && *refusal.code() == SqlState::DIVISION_BY_ZERO)
@@ -123,7 +122,7 @@ fn refused(refusal: &DbError) -> Error {
         SqlState::T_R_DEADLOCK_DETECTED,
         SqlState::T_R_SERIALIZATION_FAILURE,
         SqlState::TOO_MANY_CONNECTIONS,
-        // A server that is starting or stopping refuses what it is asked, and writes none of it.
+        // A server that is starting or stopping refuses requests, and writes none of them.
         SqlState::CANNOT_CONNECT_NOW,
         SqlState::ADMIN_SHUTDOWN,
         SqlState::CRASH_SHUTDOWN,
@@ -162,14 +161,13 @@ fn is_end(refusal: &DbError) -> bool {
 fn message(refusal: &DbError) -> String {
     format!(
         "{} (PostgreSQL code {})",
-        // The message and not its detail: a detail of a broken constraint holds the values of the
-        // row.
+        // The message and not its detail: a detail of a broken constraint holds the values of the row.
         refusal.message(),
         refusal.code().code()
     )
 }
 
-/// What went wrong with a connection, without what was sent over it.
+/// The fault of a connection, without the data that were sent over it.
 pub(crate) fn connection(error: &tokio_postgres::Error) -> String {
     if let Some(refusal) = error.as_db_error() {
         return message(refusal);

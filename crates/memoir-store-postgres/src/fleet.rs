@@ -68,7 +68,7 @@ fn scope_of(columns: &mut Columns<'_>) -> Result<AgentScope> {
     Ok(AgentScope { account, agent })
 }
 
-/// What is counted in the first column of a row.
+/// The count in the first column of a row.
 fn counted(row: &dyn DatabaseRow) -> Result<u64> {
     Columns::new(row, "agents").count()
 }
@@ -531,8 +531,7 @@ impl Fleet for PostgresStore {
         all(&self.rows(Reach::Fleet, sql, values![]).await?, scope)
     }
 
-    // What was replaced leaves the disk by the server's vacuum and its log's recycling: nothing
-    // that a client begins or could end.
+    // Replaced data leave the disk by the server's vacuum and its log's recycling, which no client begins or ends.
     async fn finish(&self) -> Result<bool> {
         Ok(true)
     }

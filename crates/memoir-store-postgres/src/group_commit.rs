@@ -25,14 +25,14 @@ use crate::{
 };
 
 /// Most decisions in one transaction.
-// Each holds its agent until all are written, which takes some milliseconds for so many.
+// Each locks its agent until all are written, which takes some milliseconds for so many.
 const MOST: usize = 16;
 /// Among how many transactions those that wait are divided.
-// Not among all connections: a decision that is written by itself while others wait is what is to be avoided, and who
-// reads waits for a connection too.
+// Not among all connections: that decisions are written singly while others wait is to be avoided, and readers wait for
+// a connection too.
 const SHARES: usize = CONNECTIONS / 2;
 
-/// A decision whose caller waits for its answer.
+/// A decision whose caller waits for the outcome.
 struct QueuedDecision {
     ticket: u64,
     commit: Commit,
@@ -149,13 +149,13 @@ impl GroupCommit {
 }
 
 fn respond(caller: oneshot::Sender<Result<()>>, answer: Result<()>) {
-    // A caller who has gone needs no answer.
+    // A caller that has gone needs no outcome.
     let _ = caller.send(answer);
 }
 
 /// What the task that wrote a decision said of it.
 fn outcome_of(answer: Result<Result<()>, oneshot::error::RecvError>) -> Result<()> {
-    // Only the end of the runtime, and with it of the caller, drops the task without an answer.
+    // Only the end of the runtime, and with it of the caller, drops the task without an outcome.
     answer.unwrap_or(Err(Error::Closed))
 }
 

@@ -1,13 +1,13 @@
 //! The key store of several nodes: wrapped keys in a database, or a schema, of their own.
 //!
-//! Every change counts the generation up that stands beside the master key's fingerprint, in the same transaction;
-//! the row is locked by that, so that changes come one after the other. Each answer brings the generation. For half
-//! a second after it was asked, this process rests on it: looking for a key costs nothing then, and one round trip
-//! after that, whatever the number of agents. So a key that any process has destroyed is used by no other one for
-//! longer than half a second, and a process that cannot reach the key store uses none at all from then on.
+//! Every change increments the generation beside the master key's fingerprint, in the same transaction, which locks the
+//! row, so that changes are sequential. Each response has the generation. For half a second after a request, this
+//! process relies on it: looking for a key costs nothing then, and one round trip after that, for any number of agents.
+//! So no process uses a key for longer than half a second after another one destroyed it, and a process that cannot
+//! reach the key store uses none at all from then on.
 //!
-//! What was destroyed or replaced stays on the server's disk until its vacuum and its write-ahead log have moved on,
-//! wrapped under the master key of its time.
+//! Destroyed or replaced keys stay on the server's disk until its vacuum and its write-ahead log have moved on, wrapped
+//! under the master key of their time.
 
 use std::{
     fmt,
@@ -36,23 +36,22 @@ use crate::{
 };
 
 /// The most connections of one process: one that is held up keeps no other thread from looking.
-// Every process of a fleet holds as many. Keys lie in memory once they were used, so that they are
-// asked for rarely.
+// Every process of a fleet holds as many. Used keys are cached in memory, so that requests are rare.
 const CONNECTIONS: usize = 2;
-/// How long it is rested on that nothing was changed: half of the second after which a destroyed key must be gone
-/// everywhere, so that what was begun with it has the other half to end.
+/// How long the key store counts as unchanged: half of the second after which a destroyed key must be gone everywhere,
+/// so that operations in progress have the other half to end.
 const FRESH: Duration = Duration::from_millis(500);
-/// How long an answer about some agents may take: who asks has a thread in the hand until then.
+/// How long a response about some agents may take: it blocks the caller's thread.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Fails where anything stands at the tables that could keep what is destroyed, or swallow what is made.
+/// Fails if a trigger or rule on the tables could keep a destroyed key, or swallow a new one.
 // Triggers and rules are the two ways in which a table can act by itself. Asked in the transaction
 // of each change, whose first statement it is.
 const FORM: &str = "SELECT 1 / (NOT EXISTS (SELECT 1 FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid \
          WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal) \
      AND NOT EXISTS (SELECT 1 FROM pg_rules WHERE schemaname = current_schema()))::int";
-/// Counts the generation up: under that master key, and from that generation, or from any where there is none.
-/// Answers with the new one; fails where there is nothing to count.
+/// Increments the generation: under that master key, and from that generation, or from any if `None`. Returns the new
+/// one; fails without a row.
 const COUNT: &str = "WITH counted AS (UPDATE master SET generation = generation + 1 \
          WHERE key_id = coalesce($1, key_id) AND generation = coalesce($2, generation) RETURNING generation) \
      SELECT coalesce(max(generation), 0) / (count(*) = 1)::int FROM counted";
@@ -76,7 +75,7 @@ pub struct PostgresKeys {
     seen: Mutex<Option<SeenGeneration>>,
 }
 
-/// The latest generation that is known, and when the question was asked that was answered with it.
+/// The latest known generation, and when the request that returned it was sent.
 #[derive(Clone, Copy)]
 struct SeenGeneration {
     generation: i64,
@@ -84,11 +83,11 @@ struct SeenGeneration {
 }
 
 impl PostgresKeys {
-    /// The key store that the URL names, which must not lie where the data lie. Nothing is looked for in it yet.
+    /// The key store that the URL names, which must be apart from the data. Reads nothing in it yet.
     ///
     /// # Errors
-    /// [`Error::Unreachable`]; [`Error::Unusable`] for a URL that is none, for a database that could lose what it is
-    /// given, and for the schema of the data, or their role.
+    /// [`Error::Unreachable`]; [`Error::Unusable`] for an invalid URL, for a database that could lose data, and for the
+    /// schema of the data, or their role.
     pub fn at(url: &str, data: Option<&DatabaseIdentity>) -> Result<Self> {
         let store = |error: memoir_store::Error| error_of("the key store", error);
         let configured = configured(url).map_err(store)?;
@@ -135,10 +134,10 @@ impl PostgresKeys {
         self.wait(migrate::pending(&self.connections, KEY_MIGRATIONS))
     }
 
-    /// Runs the migrations that it waits for. Their names.
+    /// Runs the pending migrations. Returns their names.
     ///
     /// # Errors
-    /// Those of the database. What was run stays.
+    /// Those of the database. Finished migrations remain.
     pub fn migrate(&self) -> Result<Vec<&'static str>> {
         self.wait(migrate::run(&self.connections, KEY_MIGRATIONS))
     }
@@ -175,9 +174,8 @@ impl PostgresKeys {
         let Some(runtime) = &self.runtime else {
             return Err(Error::Driver("the key store is closed".to_owned()));
         };
-        // A thread that drives tasks of another runtime must not wait for one itself.
-        // A thread for each question costs some ten microseconds beside a round trip, and frees the
-        // caller from knowing on which thread it stands.
+        // A thread that drives tasks of another runtime must not wait for one itself. A thread for each request costs
+        // some ten microseconds beside a round trip, and works on any thread of the caller.
         let done = std::thread::scope(|threads| threads.spawn(|| runtime.block_on(work)).join());
         match done {
             Ok(done) => {
@@ -187,12 +185,11 @@ impl PostgresKeys {
         }
     }
 
-    /// Takes down what a question that was asked then was answered with.
+    /// Records the response to a request that was sent then.
     fn see(&self, generation: i64, asked_at: Instant) {
         let mut seen = self.seen();
-        // Of two answers that cross, the older one says nothing.
-        // The time counts from the question and not from the answer: the generation may have been
-        // read at any moment in between, and resting on it must begin with the earliest.
+        // Of two responses that cross, the older one is ignored. The time counts from the request and not from the
+        // response: the generation may have been read at any moment in between, the earliest of which must count.
         if seen.is_none_or(|seen| (generation, asked_at) > (seen.generation, seen.asked_at)) {
             *seen = Some(SeenGeneration {
                 generation,
@@ -205,7 +202,7 @@ impl PostgresKeys {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes all of it, or nothing where a statement does not meet what it must. The new generation.
+    /// Writes all of it, or nothing if a statement's condition is unmet. Returns the new generation.
     fn change(
         &self,
         under: Option<KeyId>,
@@ -248,7 +245,7 @@ impl Drop for PostgresKeys {
     fn drop(&mut self) {
         // Without waiting: it may be dropped where nothing may be waited for.
         if let Some(runtime) = self.runtime.take() {
-            // Connections that are cut off so roll back what they had not committed.
+            // Connections that are cut off so roll back uncommitted changes.
             runtime.shutdown_background();
         }
     }
@@ -387,8 +384,7 @@ impl KeyRows for PostgresKeys {
             1,
             values![scope.account.as_bytes(), scope.agent.as_bytes(), now],
         );
-        // Under whichever master key: what is to be destroyed need not be opened, and a rotation
-        // beside it must not put it off.
+        // Under any master key: a key need not be opened to be destroyed, and a concurrent rotation must not delay it.
         match self.change(None, None, vec![destroy]) {
             // There is none that could be destroyed.
             Err(Error::Overtaken) => Ok(false),
@@ -535,7 +531,7 @@ fn error_of(store: &str, error: memoir_store::Error) -> Error {
             store: store.to_owned(),
             problem,
         },
-        // A change whose answer was lost is made again by its caller, or left: a key without an agent opens nothing.
+        // A change whose response was lost is repeated by its caller, or left: a key without an agent opens nothing.
         Stored::Unreachable { problem, .. } | Stored::Lost(problem) => Error::Unreachable {
             store: store.to_owned(),
             problem,

@@ -1,8 +1,8 @@
 //! The store for several nodes: one PostgreSQL database, from version 14 on, that any number of processes share.
 //!
-//! It behaves as the embedded store does, which the same stories hold both to. It needs no extension and no
-//! superuser, and works behind a pooler that hands each transaction to another connection: nothing is prepared,
-//! set, locked or listened to beyond a transaction, unless the URL says that there is no pooler (`prepare=true`).
+//! It behaves as the embedded store does, which the same scenarios test. It needs no extension and no superuser, and
+//! works behind a pooler that assigns each transaction another connection: nothing is prepared, set, locked or listened
+//! to beyond a transaction, unless the URL says that there is no pooler (`prepare=true`).
 //!
 //! Each method is one transaction and, as far as it can, one round trip (`pool.rs`). A decision is written under its
 //! agent's version: the statement that increments it locks the agent until the transaction ends. Decisions on one agent
@@ -93,8 +93,8 @@ impl PostgresStore {
     /// Opens the database that the URL names.
     ///
     /// # Errors
-    /// [`Error::Unreachable`]; [`Error::Open`] where it would lose or change what it is given, or waits for migrations:
-    /// these are named.
+    /// [`Error::Unreachable`]; [`Error::Open`] if it would lose or change data, or has pending migrations, which are
+    /// named.
     pub async fn open(url: &str) -> Result<Self> {
         let store = Self::at(url)?;
         let pending = store.pending().await?;
@@ -120,10 +120,10 @@ impl PostgresStore {
         migrate::pending(&self.connections, MIGRATIONS).await
     }
 
-    /// Runs the migrations that the database waits for, each in a transaction of its own. Their names.
+    /// Runs the pending migrations, each in a transaction of its own. Returns their names.
     ///
     /// # Errors
-    /// [`Error::Busy`] where others keep the tables for too long; those of the database. What was run stays.
+    /// [`Error::Busy`] if others lock the tables for too long; those of the database. Finished migrations remain.
     pub async fn migrate(&self) -> Result<Vec<&'static str>> {
         self.migrate_to(MIGRATIONS).await
     }
@@ -222,8 +222,8 @@ struct Configured {
     prepares: bool,
 }
 
-/// What a URL says. Connections to another machine are secret unless it says `sslmode=disable`; those to this one never
-/// are. Statements are prepared where it says `prepare=true`: that no pooler stands before the server.
+/// The parts of a URL. Connections to another machine are encrypted unless it has `sslmode=disable`; those to this one
+/// never are. Statements are prepared with `prepare=true`: there is no pooler in front of the server.
 fn configured(url: &str) -> Result<Configured> {
     let (url, prepares) = without_prepare(url);
     // The error names neither the URL nor its fault: it may hold a password.
@@ -255,7 +255,7 @@ fn configured(url: &str) -> Result<Configured> {
     })
 }
 
-/// The URL without what it says of preparing, which the driver does not know, and whether that is so.
+/// The URL without `prepare`, which the driver does not know, and its value.
 fn without_prepare(url: &str) -> (String, bool) {
     const PREPARE: &str = "prepare=true";
     let Some((head, parameters)) = url.split_once('?') else {
@@ -270,21 +270,21 @@ fn without_prepare(url: &str) -> (String, bool) {
     }
 }
 
-/// A role of the database, what it could do to the walls between accounts, and whether its statements are limited.
+/// A role of the database, its power over the policies that separate accounts, and whether its statements are limited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseRole {
     /// Its name.
     pub name: String,
-    /// Whether row-level security does not hold it: it is a superuser, or was given `BYPASSRLS`.
+    /// Whether row-level security does not apply to it: it is a superuser, or has `BYPASSRLS`.
     pub passes_walls: bool,
     /// Whether it owns tables there or may make some: then it can also take their walls down.
     pub owns_tables: bool,
-    /// Whether a statement that stands by itself is ended once it has run for too long.
+    /// Whether a single statement is ended once it has run for too long.
     pub limits_statements: bool,
 }
 
 impl DatabaseRole {
-    /// What is wrong with it for a service; `None` where it can do nothing to the walls.
+    /// What makes it unsafe for a service; `None` if it cannot change the policies.
     pub fn danger(&self) -> Option<String> {
         let danger = match self {
             Self {
@@ -301,7 +301,7 @@ impl DatabaseRole {
     }
 }
 
-/// Where something lies, and as whom it is asked for.
+/// A location, and the role that is used there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseIdentity {
     /// When the server was started, which distinguishes it from others.
@@ -329,7 +329,7 @@ impl DatabaseIdentity {
     }
 }
 
-/// Looks whether the database is one that keeps what it is given as it is given.
+/// Checks that the database keeps data unchanged.
 async fn look_over(connections: &Connections) -> Result<()> {
     let unusable = |problem: String| Error::Open {
         location: connections.location().to_owned(),

@@ -73,10 +73,10 @@ pub(crate) async fn pending(
     Ok(migrations.get(done..).unwrap_or_default())
 }
 
-/// Runs those that are pending.
+/// Runs the pending ones.
 ///
 /// # Errors
-/// Those of the database; the ones before the one that failed stay.
+/// Those of the database; the ones before the failed one remain.
 pub(crate) async fn run(
     connections: &Connections,
     migrations: &'static [Migration],

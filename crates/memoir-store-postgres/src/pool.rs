@@ -1,12 +1,12 @@
 //! Connections, and transactions that are one round trip each.
 //!
-//! A transaction is sent whole, from `BEGIN` to `COMMIT`, without waiting for an answer in between. Where what
-//! follows depends on what a statement did, the statement itself fails unless it did it (see [`met`]), and with it
-//! all of the transaction. No statement is prepared under a name and nothing is set beyond the transaction, so
-//! that a pooler may hand each transaction to another connection; but where the URL says that there is none. Then what
-//! comes again and again is prepared once for each connection: to understand and plan it takes the database several
-//! times as long as to carry it out. Most decisions are one call of a function of the database, which keeps its plans
-//! by itself, and are a transaction without anything that begins or ends it.
+//! A transaction is sent whole, from `BEGIN` to `COMMIT`, without waiting in between. If later statements depend on the
+//! effect of one, that statement itself fails without it (see [`met`]), and with it the whole transaction. No statement
+//! is prepared under a name and nothing is set beyond the transaction, so that a pooler may assign each transaction
+//! another connection, unless the URL says that there is none. Then repeated statements are prepared once for each
+//! connection: to parse and plan one takes the database several times as long as to execute it. Most decisions are one
+//! call of a function of the database, which keeps its plans by itself, and are a transaction without statements that
+//! begin or end it.
 
 use std::{
     borrow::Cow,
@@ -48,13 +48,13 @@ const WAIT: Duration = Duration::from_secs(5);
 /// How long making a connection may take.
 const CONNECT: Duration = Duration::from_secs(2);
 
-/// How long the answers to a transaction may take: longer than any of its statements may.
+/// How long the results of a transaction may take: longer than any of its statements may.
 const ANSWER: Duration = Duration::from_secs(120);
-/// How long the database may be silent before it is probed, and again after each probe that it answered.
-// With the probe and a connection that cannot be made it stays within the five seconds after which a caller hears that
-// the database does not answer (`docs/fleet.md`).
+/// How long the database may be silent before it is probed, and again after each probe that succeeded.
+// With the probe and a failing connection it stays within the five seconds after which a caller learns that the
+// database does not respond (`docs/fleet.md`).
 const SILENCE: Duration = Duration::from_secs(1);
-/// How long a probe may take, from making its connection to its answer.
+/// How long a probe may take, from connecting to its result.
 const PROBE: Duration = Duration::from_millis(1_500);
 
 /// How long a transaction may wait for another one, a statement may run, and a transaction may stay open while idle, in
@@ -98,8 +98,7 @@ impl TransactionPurpose {
     }
 }
 
-/// Whose rows a transaction can see and write. The policies of the tables hold it to that, whatever its
-/// statements say.
+/// The rows that a transaction can read and write. The policies of the tables enforce it for every statement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reach {
     /// Those of all accounts.
@@ -133,7 +132,7 @@ impl Reach {
 pub(crate) struct Statement<'value> {
     pub(crate) sql: Cow<'static, str>,
     pub(crate) values: Vec<Value<'value>>,
-    /// Whether it comes again in these words, and may be prepared: there are few of them.
+    /// Whether it is repeated in the same text, and may be prepared: there are few of them.
     repeats: bool,
 }
 
@@ -164,32 +163,32 @@ impl<'value> Statement<'value> {
 /// The statement, which writes and returns rows, made to fail unless it writes exactly so many.
 pub(crate) fn met<'value>(sql: &str, rows: usize, values: Vec<Value<'value>>) -> Statement<'value> {
     let sql = format!(
-        // Plain SQL cannot fail on a condition. A division by zero is an error with a code of its
-        // own, and nothing else in this crate divides by what can be 0, so that the code and the
-        // statement's place say which condition was not met.
+        // Plain SQL cannot fail on a condition. A division by zero is an error with a code of its own, and no other
+        // statement of this crate can divide by 0, so that the code and the statement's place identify the unmet
+        // condition.
         "WITH written AS ({sql} RETURNING 1) SELECT 1 / (count(*) = {rows})::int FROM written"
     );
     let statement = Statement::new(sql, values);
     match rows {
-        // Any other number makes other words of it.
+        // Any other number makes another text of it.
         1 => statement.repeating(),
         _ => statement,
     }
 }
 
-/// The answers of a transaction's statements, in their order.
+/// The results of a transaction's statements, in their order.
 pub(crate) type Answers = Vec<Vec<Row>>;
 
-/// Asks a database whether it is there, on a connection of its own: one whose process is stopped, or whose network is
-/// cut off, keeps connections open and answers nothing on them.
+/// Probes a database, on a connection of its own: one whose process is stopped, or whose network is cut off, keeps
+/// connections open and does not respond on them.
 struct Probe {
     config: Config,
-    /// Held while a probe runs, so that a process has one connection for it at most. When the database last answered.
+    /// When the database last responded. Locked during a probe, so that a process has at most one connection for it.
     answered_at: Mutex<Option<Instant>>,
 }
 
 impl Probe {
-    /// Whether the database answers. Callers that come while another one asks share its answer.
+    /// Whether the database responds. Concurrent callers share one probe's result.
     fn is_answered(&self) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
         Box::pin(self.is_answered_in_time())
     }
@@ -223,7 +222,7 @@ impl Probe {
             }
         };
         match asked {
-            // A refusal is an answer too.
+            // A refusal is a response too.
             Err(error) if error.as_db_error().is_none() => Err(error),
             _ => Ok(()),
         }
@@ -269,8 +268,8 @@ impl Connections {
             prepares,
         } = configured;
         if prepares {
-            // What holds for the connection need not be said in each transaction. Rows are found by their keys whatever
-            // these are, so that the plan is made once.
+            // Settings of the connection need not be repeated in each transaction. Rows are found by their keys,
+            // whatever these are, so that the plan is made once.
             let limits = LIMITS.map(|(name, limit)| format!(" -c {name}={limit}"));
             let given = config.get_options().unwrap_or_default();
             let plans = "-c plan_cache_mode=force_generic_plan";
@@ -361,13 +360,13 @@ impl Connections {
         self.look(reach, TransactionPurpose::Look, statements).await
     }
 
-    /// Makes sure that the database answers and takes what is written.
+    /// Checks that the database responds and accepts writes.
     ///
     /// # Errors
-    /// As for [`Connections::read`]; [`Error::ReadOnly`]; [`Error::Full`], once it had no room for something.
+    /// As for [`Connections::read`]; [`Error::ReadOnly`]; [`Error::Full`], after it had no room for a write.
     pub(crate) async fn check_writable(&self) -> Result<(), Error> {
         if self.is_full.load(Ordering::Relaxed) {
-            // A row that is updated to what it is, is written anew, and so is the log of the server.
+            // An update without a change rewrites the row, and so writes the server's log.
             let write = "UPDATE accounts SET created_at = created_at \
                  WHERE id = (SELECT id FROM accounts ORDER BY id LIMIT 1)";
             let write = Statement::new(write, Vec::new());
@@ -404,7 +403,7 @@ impl Connections {
         answered.map_err(|fault| self.unread(fault))
     }
 
-    /// What it means for a read that it failed: nothing was to be written.
+    /// The error of a failed read: nothing was to be written.
     fn unread(&self, fault: StatementFault) -> Error {
         match fault {
             StatementFault::Lost(problem) => self.unreachable(problem),
@@ -480,8 +479,8 @@ impl Connections {
     ) -> Result<Answers, StatementFault> {
         let mut connection = self.take().await?;
         let opening = connection.opening(reach, purpose);
-        // An answer that does not come leaves by this line, and the connection with it, which
-        // closes as it is dropped: the database rolls back what it has not committed by then.
+        // Without a response, this line returns and drops the connection, which closes: the database rolls back what it
+        // has not committed by then.
         let answers = connection
             .send(Some(&opening), statements, Some("COMMIT"))
             .await?;
@@ -499,10 +498,10 @@ fn timeouts(wait: Duration) -> Timeouts {
     }
 }
 
-/// What is said of a database that keeps its connections open and answers on none.
+/// The problem of a database that keeps its connections open and does not respond on them.
 const SILENT: &str = "it does not answer";
 
-/// What the database answers; lost where it is silent, and does not answer a probe either.
+/// The database's response; lost if it is silent, and a probe fails too.
 async fn answered<T>(
     probe: &Probe,
     answer: impl Future<Output = Result<T, StatementFault>>,
@@ -539,21 +538,20 @@ impl PooledConnection {
     pub(crate) fn opening(&self, reach: Reach, purpose: TransactionPurpose) -> String {
         let mut opening = format!("BEGIN ISOLATION LEVEL {}", purpose.mode());
         if !self.prepares {
-            // Behind a pooler, what is set for a connection does not follow it from one server
-            // process to the next.
+            // Behind a pooler, settings of a connection do not follow it from one server process to the next.
             opening.extend(LIMITS.map(|(name, limit)| format!("; SET LOCAL {name} = {limit}")));
         } else if matches!(
             purpose,
             TransactionPurpose::Look | TransactionPurpose::Write
         ) {
-            // How many rows there are depends on what is asked for.
+            // The number of rows depends on the parameters.
             opening.push_str("; SET LOCAL plan_cache_mode = auto");
         }
         opening + "; " + &reach.settings()
     }
 
-    /// Sends what begins a transaction, statements, and what ends it, and waits for all answers. A transaction
-    /// that failed and was to be ended is rolled back.
+    /// Sends the statement that begins a transaction, statements, and the one that ends it, and waits for all results.
+    /// A failed transaction that was to be ended is rolled back.
     ///
     /// # Errors
     /// The first one, with its place; [`StatementFault::Lost`] where the database is silent.
@@ -579,9 +577,8 @@ impl PooledConnection {
             return Err(Error::Closed.into());
         };
         let client: &Client = object;
-        // Before anything of the transaction, since preparing waits for an answer. Where the
-        // connection breaks here, nothing was sent and yet the outcome counts as unknown: a
-        // decision is then written once more, which is right.
+        // Before the rest of the transaction, since preparing waits for a result. If the connection breaks here,
+        // nothing was sent and yet the outcome counts as unknown: a decision is then written once more, which is right.
         let prepared = self.prepared(object, statements).await?;
         let first = usize::from(opening.is_some());
         let steps = opening.into_iter().map(|sql| simple(client, sql));
@@ -589,13 +586,13 @@ impl PooledConnection {
         let steps =
             steps.chain(pairs.map(|(statement, prepared)| ask(client, statement, prepared)));
         let steps = steps.chain(closing.into_iter().map(|sql| simple(client, sql)));
-        // They are sent in this order, as each of them is first asked for its answer. Where what begins the transaction
-        // is refused, each statement behind it runs by itself, and still writes nothing: it has no reach, and where it
-        // would give itself one, asks for that of the transaction first.
+        // They are sent in this order, as each of them is first polled for its result. If the statement that begins the
+        // transaction is refused, each later one runs by itself, and still writes nothing: it has no reach, and one
+        // that would set its own reads that of the transaction first.
         let mut answers = Vec::with_capacity(statements.len());
         let mut fault = None;
-        // All answers are waited for, also behind a failed one: an answer that is left in the
-        // connection would be taken for that of the next statement.
+        // All results are awaited, also behind a failed one: a result that is left in the connection would be taken for
+        // that of the next statement.
         for (at, answer) in join_all(steps).await.into_iter().enumerate() {
             match answer {
                 Ok(rows) => answers.push(rows),

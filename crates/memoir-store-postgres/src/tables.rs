@@ -133,7 +133,7 @@ fn one(cell: &Cell) -> Value<'_> {
     }
 }
 
-/// A column of all rows; `None` where one of them holds something else.
+/// A column of all rows; `None` if one of them holds another type.
 fn list<'cell>(cells: impl Iterator<Item = &'cell Cell>, kind: ColumnKind) -> Option<Value<'cell>> {
     Some(match kind {
         ColumnKind::Integer => Value::Integers(

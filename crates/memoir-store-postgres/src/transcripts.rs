@@ -29,7 +29,7 @@ fn scoped(scope: &AgentScope) -> Vec<Value<'_>> {
 }
 
 impl PostgresStore {
-    /// Holds the agent, then writes; the answer of the last statement but those in `after`.
+    /// Locks the agent, then writes; returns the result of the last statement except those in `after`.
     async fn hold_and_write(
         &self,
         reached: AgentScope,
@@ -212,7 +212,7 @@ impl Transcripts for PostgresStore {
     ) -> Result<bool> {
         let mut values = scoped(&scope);
         values.extend(values![until, count(claim, "transcripts", "claims")?]);
-        // Needs no hold on the agent: the claim's number alone says whether it is still ours.
+        // Needs no lock on the agent: the lease's number alone shows whether it is still ours.
         let sql = "UPDATE transcripts SET claimed_until = $3, due_at = $3 \
              WHERE agent_id = $1 AND account_id = $2 AND claimed_until IS NOT NULL AND claims = $4 \
              RETURNING 1";

@@ -131,7 +131,7 @@ pub(crate) fn count(value: u64, table: &'static str, column: &str) -> Result<i64
         .map_err(|_| Error::inconsistent(table, format!("`{column}` is over {}", i64::MAX)))
 }
 
-/// What is looked for, where a column may hold it at all: text of PostgreSQL has no NUL.
+/// A search value, if a column may hold it at all: text of PostgreSQL has no NUL.
 pub(crate) fn sought(text: &str) -> &str {
     match text.contains('\0') {
         // No name holds a control character.
@@ -140,14 +140,14 @@ pub(crate) fn sought(text: &str) -> &str {
     }
 }
 
-/// A row of an answer.
+/// A row of a result.
 pub(crate) struct PostgresRow<'row>(pub(crate) &'row tokio_postgres::Row);
 
 impl DatabaseRow for PostgresRow<'_> {
     fn value(&self, at: usize) -> Result<ColumnValue<'_>> {
-        let fault = |_| Error::Driver(format!("an answer has no column {at} of a known type"));
+        let fault = |_| Error::Driver(format!("a result has no column {at} of a known type"));
         let Some(column) = self.0.columns().get(at) else {
-            return Err(Error::Driver(format!("an answer has no column {at}")));
+            return Err(Error::Driver(format!("a result has no column {at}")));
         };
         let found = match *column.type_() {
             Type::BYTEA => {
@@ -180,7 +180,7 @@ impl DatabaseRow for PostgresRow<'_> {
     }
 }
 
-/// Reads every row of an answer.
+/// Reads every row of a result.
 ///
 /// # Errors
 /// Those of `read`.
@@ -191,7 +191,7 @@ pub(crate) fn all<T>(
     rows.iter().map(|row| read(&PostgresRow(row))).collect()
 }
 
-/// Reads the first row of an answer.
+/// Reads the first row of a result.
 ///
 /// # Errors
 /// Those of `read`.

@@ -38,13 +38,13 @@ pub use passphrase::{InvalidPassphrase, Passphrase};
 /// How every archive begins, those of other versions included.
 const MAGIC_START: &[u8] = b"memoir-archive-v";
 
-/// The result of what is done with an archive.
+/// The result of an operation on an archive.
 pub type Result<T, E = ArchiveError> = std::result::Result<T, E>;
 
-/// What can be wrong with an archive. Names nothing of its content.
+/// Errors of an archive. Names nothing of its content.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// The bytes are something else.
+    /// The bytes are not an archive.
     #[error("not an archive of Memoir")]
     NotAnArchive,
     /// It has a form that this version does not know.
@@ -64,7 +64,7 @@ pub enum ArchiveError {
     /// Its end is missing.
     #[error("the archive is cut off: its end is missing")]
     CutOff,
-    /// A part of it is not what was sealed there.
+    /// A part of it is not the sealed one.
     #[error("the archive was changed: a part of it is not what was sealed in that place")]
     Changed,
     /// There are bytes after its end.
@@ -76,7 +76,7 @@ pub enum ArchiveError {
     /// The system gives no random bytes.
     #[error("the system gives no random bytes")]
     Random,
-    /// What it is read from or written to failed.
+    /// Its source or destination failed.
     #[error("cannot read or write the archive: {0}")]
     Io(#[source] io::Error),
 }
@@ -112,8 +112,8 @@ pub fn seal(passphrase: &Passphrase, writer: impl Write, plain: &[u8]) -> Result
     writer.finish().map(drop)
 }
 
-/// What was sealed in the archive, once all of it is found to be right. Needs memory for up to three times
-/// its size; for what is too large for that, see [`ArchiveReader`].
+/// The content of the archive, once all of it has been verified. Needs memory for up to three times its size; for
+/// larger content, see [`ArchiveReader`].
 ///
 /// # Errors
 /// As said at [`ArchiveError`].

@@ -8,8 +8,8 @@
 //! A chain alone does not show that records were cut off its end, or that all of it was hashed anew: for that its head
 //! must be stored elsewhere, in the log of all heads ([`crate::log`]).
 //!
-//! When a memory is shredded, the records that held its words get other bodies, and the record that says so
-//! holds the commitments of these.
+//! When a memory is shredded, the records that held its words get other bodies, and the record of the shredding holds
+//! the commitments of these.
 
 use std::{fmt, str::FromStr};
 
@@ -45,7 +45,7 @@ pub struct ChainRecord<'a> {
     pub recorded_at: Timestamp,
     /// The wire name of the actor's role.
     pub actor_kind: &'a str,
-    /// Who did it.
+    /// The actor.
     pub actor_name: &'a str,
     /// The wire name of the action.
     pub action: &'a str,
@@ -70,7 +70,7 @@ pub struct Link<'a> {
     pub body: ChainBody<'a>,
 }
 
-/// The sealed text of a record, and what it must be.
+/// The sealed text of a record, and its expected state.
 ///
 /// A text that was shredded is replaced; the facts of the later record that says so hold the [`body_commitment`] of the
 /// new one. As these are hashed, no other text can replace the new one, nor can the old one be restored; of several for
@@ -101,20 +101,20 @@ pub struct ChainHead {
 pub struct FirstBad {
     /// The place in the chain.
     pub seq: u64,
-    /// What is wrong there.
+    /// The fault there.
     pub problem: ChainProblem,
 }
 
-/// What is wrong with a record.
+/// The faults of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChainProblem {
-    /// Another record stands in its place.
+    /// Another record is in its place.
     #[error("missing; record {found} stands in its place")]
     Missing {
         /// The place that the other one says it has.
         found: u64,
     },
-    /// It, or its hash, is not what was written.
+    /// It, or its hash, was changed.
     #[error("it was changed: its hash does not fit")]
     Hash,
     /// Its text is not the one that was written.
@@ -132,7 +132,7 @@ pub fn body_commitment(sealed_body: &[u8]) -> BodyCommitment {
     BodyCommitment(Sha256::digest(sealed_body).into())
 }
 
-/// What stands before an agent's first record.
+/// The hash before an agent's first record.
 pub fn genesis(scope: AgentScope) -> RecordHash {
     let mut encoder = Encoder::new(GENESIS_LABEL);
     encoder.scope(scope);
@@ -143,8 +143,8 @@ impl ChainRecord<'_> {
     /// Its hash, where `previous` is that of the record before it, or [`genesis`].
     pub fn hash(&self, scope: AgentScope, previous: &RecordHash) -> RecordHash {
         let mut encoder = Encoder::new(RECORD_LABEL);
-        // The scope is in every record, not only in the first: a record that is moved to another
-        // agent's log fits nowhere, whatever stands before it.
+        // The scope is in every record, not only in the first: a record that is moved to another agent's log never
+        // fits, whatever precedes it.
         encoder.bytes(&previous.0);
         encoder.scope(scope);
         encoder.bytes(&self.seq.to_be_bytes());

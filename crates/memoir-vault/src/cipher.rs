@@ -78,7 +78,7 @@ impl Cipher {
         let (body, tag) = rest
             .split_last_chunk::<TAG_BYTES>()
             .ok_or(Unopenable::Short)?;
-        // Decrypted in place in memory that is wiped: what is not authentic never leaves it.
+        // Decrypted in place in memory that is wiped: unauthenticated data never leave it.
         let mut plain = Zeroizing::new(body.to_vec());
         let (key, nonce) = self.of_one_text(nonce);
         key.open_in_place_separate_tag(nonce, Aad::from(place), (*tag).into(), &mut plain, 0..)
@@ -86,7 +86,7 @@ impl Cipher {
         Ok(plain)
     }
 
-    /// The key of the one text that is sealed under that nonce, and what is left of the nonce for it.
+    /// The key of the one text that is sealed under that nonce, and the rest of the nonce.
     fn of_one_text(&self, nonce: &[u8; NONCE_BYTES]) -> (LessSafeKey, Nonce) {
         // Twenty-four bytes are sixteen and eight.
         let mut first = [0; 16];
@@ -94,8 +94,8 @@ impl Cipher {
         let mut rest = [0; NONCE_LEN];
         rest[4..].copy_from_slice(&nonce[16..]);
         // `ring` does not wipe its copy of this key, which opens nothing but that one text: nonces are drawn at random.
-        // What the function below computes in stays on the stack until the next call writes there: no caller can wipe
-        // it, here or behind the crate's own XChaCha20.
+        // The working memory of the function below stays on the stack until the next call overwrites it: no caller can
+        // wipe it, here or behind the crate's own XChaCha20.
         let key = Zeroizing::new(<[u8; 32]>::from(hchacha::<R20>(
             self.0.expose().into(),
             &first.into(),

@@ -1,4 +1,4 @@
-//! What can go wrong with keys. No message holds a key or an agent's words.
+//! Errors of keys. No message holds a key or an agent's words.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// What went wrong with the master key or the key store.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What is given as a master key is none.
+    /// The given master key is invalid.
     #[error(
         "{location} holds no master key: expected 64 hexadecimal digits, or 32 bytes in base64"
     )]
@@ -58,7 +58,7 @@ pub enum Error {
         /// The system's word for it.
         problem: String,
     },
-    /// A rotation is done but for its last step: the new key lies beside the key file still.
+    /// A rotation lacks only its last step: the new key is still beside the key file.
     #[error(
         "the keys are wrapped anew, but the new master key lies in `{staged}` still; keep that file: the next start uses it, and tries again to move it to `{path}`"
     )]
@@ -71,23 +71,23 @@ pub enum Error {
     /// There is no key store where one must be.
     #[error("the key store `{0}` does not exist")]
     Missing(String),
-    /// The server of the key store cannot be reached, or does not answer.
+    /// The server of the key store cannot be reached, or does not respond.
     #[error("cannot use the key store `{store}`: {problem}")]
     Unreachable {
-        /// Where it lies, without what opens it.
+        /// Its location, without credentials.
         store: String,
         /// The driver's word for it.
         problem: String,
     },
-    /// The place where the key store lies cannot be used.
+    /// The location of the key store cannot be used.
     #[error("cannot use the key store `{store}`: {problem}")]
     Unusable {
-        /// Where it lies, without what opens it.
+        /// Its location, without credentials.
         store: String,
         /// Why.
         problem: String,
     },
-    /// The file is something else.
+    /// The file is not a key store.
     #[error("`{0}` is not a key store of Memoir")]
     NotAKeyStore(String),
     /// The file was written by a newer version of Memoir.
@@ -100,12 +100,12 @@ pub enum Error {
         /// The newest format that this version knows.
         known: i64,
     },
-    /// The file was taken away or exchanged while it was open: what is written would be lost.
+    /// The file was removed or exchanged while it was open: writes would be lost.
     #[error(
         "the key store `{0}` was moved or replaced while it was in use; nothing was changed; start again"
     )]
     Replaced(String),
-    /// Another program gave the file a write-ahead log, and has it open: what is destroyed would lie there.
+    /// Another program gave the file a write-ahead log, and has it open: destroyed keys would remain there.
     #[error(
         "the key store `{0}` was given a write-ahead log by another program, in which destroyed keys would stay; nothing was changed; end that program, or the others that have the key store open"
     )]
@@ -118,7 +118,7 @@ pub enum Error {
     Inconsistent {
         /// The table.
         table: &'static str,
-        /// Which row and what is wrong with it.
+        /// Which row, and its fault.
         problem: String,
     },
     /// Nothing can be written.

@@ -46,7 +46,7 @@ use crate::{
 // Each loss means that another process got something done. A hundred in a row can only come from
 // one that changes the key store without an end.
 const ATTEMPTS: u32 = 100;
-/// Of no agent: what is not of agents is read each time.
+/// No agent: data of the key store itself are read each time.
 const NO_AGENT: Agents<'_> = Agents::These(&[]);
 
 /// The keys of all agents, and the one that signs the log. `Debug` prints where it is only.
@@ -55,23 +55,22 @@ pub struct KeyStore {
     /// Where the master key can be read again after another process rotated it; `None` where it was
     /// given.
     key_file: Option<PathBuf>,
-    /// Had while a key is looked for that is not known to be as it was, so that others who look for the same one
-    /// find it then.
+    /// Locked while a key is looked up that may be outdated, so that concurrent look-ups of the same one find it then.
     looking: Mutex<()>,
     held: Mutex<Held>,
 }
 
-/// What is in memory.
+/// The cached data.
 struct Held {
     master: Arc<Master>,
     keys: HashMap<AgentScope, KnownKey>,
-    /// How often the key store had been changed when this process last looked, or changed it itself. As long as that
-    /// holds, keys of the present generation are as they lie there.
+    /// The count of changes of the key store when this process last checked, or changed it itself. While it is the
+    /// same, cached keys of the present generation are valid.
     changes: Changes,
     generation: u64,
 }
 
-/// What is held of the master key.
+/// The cached part of the master key.
 struct Master {
     id: KeyId,
     wrapping: Cipher,
@@ -83,7 +82,7 @@ struct KnownKey {
     generation: u64,
 }
 
-/// What a wrapped key is for: it opens for nothing else.
+/// The purpose of a wrapped key: it opens for no other.
 enum WrappedKeyPurpose<'a> {
     Proof,
     Agent(AgentScope),
@@ -94,7 +93,7 @@ enum WrappedKeyPurpose<'a> {
 /// Whether the installation is closed, and since when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Closing {
-    /// Whether agents' words are shown to the agents only.
+    /// Whether only the agents may read their texts.
     pub is_closed: bool,
     /// When it was last closed or opened.
     pub changed_at: Timestamp,
@@ -131,8 +130,8 @@ impl KeyStore {
         Self::start(rows, MasterKeySource::Given(master), false)
     }
 
-    /// Opens what lies there, with the master key that it needs: in its file, also where a rotation has staged one
-    /// beside it. Where nothing lies there yet, it becomes a key store, unless it `must_exist`.
+    /// Opens the content with the master key that it needs: in its file, also if a rotation has staged one beside it.
+    /// An empty place becomes a key store, unless it `must_exist`.
     pub(crate) fn start(
         rows: Box<dyn KeyRows>,
         source: MasterKeySource<'_>,
@@ -232,8 +231,7 @@ impl KeyStore {
                 _ => return Ok(None),
             }
         };
-        // The number is asked after the key was taken from memory: what was destroyed before this
-        // question is not given out.
+        // The number is read after the cached key: a key that was destroyed before is not returned.
         Ok(is_as(self.rows.changes()?, changes).then_some(key))
     }
 
@@ -244,12 +242,12 @@ impl KeyStore {
     /// [`Error::Destroyed`]: an agent whose key was destroyed gets no other one; else as for
     /// [`KeyStore::key`].
     pub fn create(&self, scope: AgentScope, now: Timestamp) -> Result<AgentKey> {
-        // Not under one lock with what follows: of two who make the key, `add_agent` lets one, and
-        // the other is overtaken and finds it.
+        // Not under one lock with the rest: of two concurrent callers, `add_agent` lets one make the key, and the other
+        // is overtaken and finds it.
         if let Some(key) = self.key(scope)? {
             return Ok(key);
         }
-        // Made once, outside of what may be tried again: what is unused is wiped with the secret.
+        // Made once, outside of the retried part: an unused key is wiped with the secret.
         let secret = Secret::random()?;
         self.with_master(|master| {
             let contents = self.rows.read(Agents::These(&[scope]))?;
@@ -263,13 +261,12 @@ impl KeyStore {
                 created_at: now,
                 key: Ok(master.wrap(&WrappedKeyPurpose::Agent(scope), &secret)?),
             };
-            // On the disk before the key is handed out: nothing may be sealed with a key that a
-            // power cut could take away.
+            // On the disk before the key is returned: nothing may be sealed with a key that a power cut could lose.
             let written = self.rows.add_agent(master.id, &row)?;
             let key = AgentKey::new(scope, &secret);
             let mut held = self.held();
-            // What others changed before this change makes all keys in memory be looked for again;
-            // this change alone does not, since it touched no other key.
+            // Earlier changes by other processes invalidate all cached keys; this change alone does not, since it
+            // touched no other key.
             held.notice(written.before);
             held.changes = written.after;
             held.keep(scope, &key);
@@ -277,15 +274,15 @@ impl KeyStore {
         })
     }
 
-    /// Destroys the agent's key at `now`: nothing that was sealed with it can be read again, except by
-    /// who holds it in memory already. Whether it was there. That it was is remembered.
+    /// Destroys the agent's key at `now`: nothing that was sealed with it can be read again, except by a process that
+    /// has it in memory. Returns whether it existed. A tombstone remains.
     ///
     /// # Errors
     /// Those of the driver.
     pub fn destroy(&self, scope: AgentScope, now: Timestamp) -> Result<bool> {
         self.held().keys.remove(&scope);
-        // From memory first: where the place fails, the key is only read again. `changes` is left
-        // as it was, so that the next look finds another number and trusts no key in memory.
+        // From the cache first: if the place fails, the key is only read again. `changes` is not updated, so that the
+        // next check finds another number and trusts no cached key.
         self.rows.destroy(scope, now)
     }
 
@@ -299,11 +296,11 @@ impl KeyStore {
         SqliteKeys::open(to, true)?.fill(&self.rows.read(Agents::All)?)
     }
 
-    /// Copies everything into an empty place; how many agents' keys these are. It stays here too: what is destroyed in
-    /// one of them is not in the other.
+    /// Copies everything into an empty place; returns the number of agents' keys. They remain here too: a key destroyed
+    /// in one place is not destroyed in the other.
     ///
     /// # Errors
-    /// [`Error::Unusable`] where something lies there already; else as for [`KeyStore::key`], and those of the place.
+    /// [`Error::Unusable`] if the place is not empty; else as for [`KeyStore::key`], and those of the place.
     pub fn copy_to(&self, place: &dyn KeyRows) -> Result<u64> {
         if place.read(NO_AGENT)?.master.is_some() {
             return Err(Error::Unusable {
@@ -326,7 +323,7 @@ impl KeyStore {
         self.rows.check_there()
     }
 
-    /// Makes sure that the key store answers; asks it nothing where it has answered just now.
+    /// Checks that the key store responds; sends nothing if it has just responded.
     ///
     /// # Errors
     /// Those of the place.
@@ -351,8 +348,8 @@ impl KeyStore {
             .collect())
     }
 
-    /// Puts a master key that was staged, and that the key store needs, in the place of the key file: what an
-    /// interrupted rotation left to be done. Does nothing where the master key has no file.
+    /// Finishes an interrupted rotation: puts a staged master key that the key store needs in the place of the key
+    /// file. Does nothing if the master key has no file.
     ///
     /// # Errors
     /// The key file cannot be replaced; else those of the driver.
@@ -446,10 +443,9 @@ impl KeyStore {
         })
     }
 
-    /// Wraps every key anew under `new`, all or none, and goes on with it. How many keys these were; 0
-    /// where `new` is the key store's master key already. Other processes go on with the keys that they
-    /// have in memory; for others they need the new master key, which those that were opened by
-    /// [`crate::unlock()`] with a key file fetch there.
+    /// Wraps every key anew under `new`, all or none, and uses it from then on. Returns the number of keys; 0 if `new`
+    /// is the key store's master key already. Other processes continue with their cached keys; for others they need the
+    /// new master key, which those that were opened by [`crate::unlock()`] with a key file read there.
     ///
     /// The caller must have `new` in a safe place before this. Where the master key has a file, use
     /// [`crate::rotate_key_file`].
@@ -466,16 +462,15 @@ impl KeyStore {
                 new.check_proof(needed)?;
                 return Ok(0);
             }
-            // Read with its count of changes, wrapped anew in memory, and written only where the
-            // count is still the same: a key that another process makes or destroys in between
-            // costs this attempt and nothing else.
+            // Read with its count of changes, wrapped anew in memory, and written only if the count is still the same:
+            // a key that another process makes or destroys in between costs only this attempt.
             self.check_wrapped_under(&contents, old)?;
             let wrapped = rewrap(&mut contents, old, &new)?;
             self.rows.rewrap(&contents)?;
             Ok(wrapped)
         })?;
-        // Only now: everything that is wrapped lies under it. The agents' keys themselves are the
-        // same, so that those in memory stay.
+        // Only now: everything is wrapped under it. The agents' keys themselves are the same, so that the cached ones
+        // remain valid.
         self.held().master = new;
         Ok(wrapped)
     }
@@ -483,14 +478,14 @@ impl KeyStore {
     /// As [`KeyStore::rotate`], with a next key that is staged beside `key_file` and then takes its
     /// place.
     ///
-    /// A staged key is made, used and moved by one process at a time, which has the [`MasterKey::turn`], and moved
-    /// only once the key store needs it. So no two processes can cross each other, and at every moment
-    /// one of the two files holds the key that is needed. Before anything needs the staged key, the key
-    /// file is replaced by itself once: where that fails, the staged key could not take its place either.
+    /// One process at a time makes, uses and moves a staged key, under the [`MasterKey::turn`], and moves it only once
+    /// the key store needs it. So no two processes can conflict, and at every moment one of the two files holds the
+    /// needed key. Before anything needs the staged key, the key file is replaced by itself once: if that fails, the
+    /// staged key could not take its place either.
     pub(crate) fn rotate_key_file(&self, key_file: &Path) -> Result<(KeyId, u64)> {
         let _turn = MasterKey::turn(key_file)?;
         self.finish(key_file)?;
-        // A rotation by another process may have ended between the last look and this turn.
+        // A rotation by another process may have ended between the last check and this turn.
         self.follow()?;
         match fitting_file(key_file, self.key_id())? {
             Ok(present) => present.try_replacing(key_file)?,
@@ -543,7 +538,7 @@ impl KeyStore {
         Ok(())
     }
 
-    /// Makes sure that what was read can be opened with the master key.
+    /// Checks that the contents can be opened with the master key.
     fn check_wrapped_under(&self, contents: &KeyStoreContents, master: &Master) -> Result<()> {
         match contents.needed(&*self.rows)?.key_id == master.id {
             true => Ok(()),
@@ -579,8 +574,7 @@ impl fmt::Debug for KeyStore {
 }
 
 impl Held {
-    /// Takes down how often the key store was changed; what is known from before that is to be looked for
-    /// again.
+    /// Records the count of changes of the key store; data cached before that must be read again.
     fn notice(&mut self, changes: Changes) {
         if !is_as(self.changes, changes) {
             self.changes = changes;
@@ -671,7 +665,7 @@ impl WrappedKeyPurpose<'_> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is held is right after every step, also where the next one panics.
+    // The cached data are right after every step, also if the next one panics.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -691,8 +685,8 @@ fn find_master(
     for _ in 0..ATTEMPTS {
         let contents = rows.read(NO_AGENT)?;
         let needed = contents.needed(rows)?;
-        // Two looks that need the same key, and no file with it in between: then it is missing. One
-        // look alone may have read the files while a rotation moved one over the other.
+        // Two reads that need the same key, and no file with it in between: then it is missing. One read alone may have
+        // read the files while a rotation moved one over the other.
         if let Some(error) = missed.take_if(|(id, _)| *id == needed.key_id) {
             return Err(error.1);
         }

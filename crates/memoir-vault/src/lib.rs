@@ -1,9 +1,8 @@
-//! What keeps an agent's words closed and its log honest (SPEC 4.2, 5.3, 5.4).
+//! Seals an agent's words and protects its log (SPEC 4.2, 5.3, 5.4).
 //!
-//! It owns the master key and its file, the key store with the wrapped keys of the agents, the sealing
-//! of texts, the hashes of the chain, the checkpoints of the log over all chains, and sealed archives. It
-//! knows nothing of the database that holds the sealed texts, of memories, or of who may do what; it has
-//! no clock.
+//! It owns the master key and its file, the key store with the wrapped keys of the agents, the sealing of texts, the
+//! hashes of the chain, the checkpoints of the log over all chains, and sealed archives. It knows nothing of the
+//! database that holds the sealed texts, of memories, or of permissions; it has no clock.
 //!
 //! Three kinds of keys hang together:
 //!
@@ -15,8 +14,7 @@
 //! Rotating the master key therefore touches no sealed text, no digest, no chain and no checkpoint.
 //! Destroying an agent's key closes everything that was sealed under it, in every copy of the database.
 //!
-//! Apart from these stands the key of an [`archive`], which carries one agent to another installation: it
-//! comes from a passphrase.
+//! The key of an [`archive`], which carries one agent to another installation, is separate: it comes from a passphrase.
 //!
 //! # What this does not protect from
 //! The master key and the key store together allow reading everything. With write access to the database and an old

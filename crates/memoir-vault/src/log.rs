@@ -4,8 +4,8 @@
 //! `ct-merkle`). A checkpoint is its size and root in the format of C2SP `tlog-checkpoint`, signed with ed25519 as a
 //! C2SP `signed-note`. With a kept checkpoint, a reader can check later that the log only grew since.
 //!
-//! The key that signs is random and lies wrapped in the key store ([`crate::KeyStore::log`]). It is
-//! not derived from the master key, so that rotating that one leaves old checkpoints valid.
+//! The signing key is random and stored wrapped in the key store ([`crate::KeyStore::log`]). It is not derived from the
+//! master key, so that old checkpoints remain valid when that one is rotated.
 
 mod checkpoint;
 mod note;

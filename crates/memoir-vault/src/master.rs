@@ -1,4 +1,4 @@
-//! The master key: what it is, and the file that it lies in.
+//! The master key and its file.
 //!
 //! The file is one line of 64 hexadecimal digits, readable by its owner only. It appears under its name
 //! in full or not at all, so a process that is killed while it makes one leaves nothing half-written.
@@ -34,8 +34,8 @@ const DRAFT_BYTES: u64 = 65;
 /// A draft lives for milliseconds: an older one is from a killed process.
 const OLDEST_DRAFT: Duration = Duration::from_secs(3_600);
 
-/// How long to wait for another process that rotates, and between two looks whether it has ended: as long as for one
-/// that holds the key store.
+/// How long to wait for another process that rotates, and between two checks whether it has ended: as long as for one
+/// that locks the key store.
 const LONGEST_TURN: Duration = Duration::from_secs(10);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
@@ -91,7 +91,7 @@ impl MasterKey {
             Err(error) if error.kind() != io::ErrorKind::InvalidData => {
                 return Err(Error::file(path, &error));
             }
-            // What is no UTF-8 leaves the text empty.
+            // Invalid UTF-8 leaves the text empty.
             _ => {}
         }
         Self::from_text(&text, &format!("`{}`", path.display())).map(Some)
@@ -106,8 +106,8 @@ impl MasterKey {
         if let Some(key) = Self::load(path)? {
             return Ok(key);
         }
-        // What was generated here is dropped and read again: of several processes one alone has got
-        // its draft under the name, and all must go on with that one.
+        // The generated key is dropped and the file read: of several processes only one has its draft under the name,
+        // and all must use that one.
         publish(path, &Self::generate()?)?;
         // A faster process has made the key.
         Self::load(path)?.ok_or_else(|| Error::file(path, &io::ErrorKind::NotFound.into()))
@@ -178,9 +178,9 @@ impl MasterKey {
         sync_folder(&target)
     }
 
-    /// Shows that the file at `path`, which holds this key, can be replaced: by itself. A mount point or a
-    /// file in a folder that is read-only cannot, and that must be known before anything needs another key.
-    /// The caller has the [`MasterKey::turn`].
+    /// Shows that the file at `path`, which holds this key, can be replaced: by itself. A mount point or a file in a
+    /// read-only folder cannot, which must be known before anything needs another key. The caller has the
+    /// [`MasterKey::turn`].
     pub(crate) fn try_replacing(&self, path: &Path) -> Result<()> {
         let target = resolved(path);
         let irreplaceable = |error| Error::irreplaceable(path, &error);
@@ -226,8 +226,7 @@ impl fmt::Debug for KeyId {
 fn read_base64(text: &[u8], output: &mut [u8; 32]) -> bool {
     // The decoder asks for room in whole groups of three bytes.
     let mut bytes = Zeroizing::new([0; 33]);
-    // The length first: a decoder that passes over what it does not need would take a longer text
-    // for the same key.
+    // The length first: a decoder that ignores surplus characters would take a longer text for the same key.
     let read = text.len() == 44
         && matches!(STANDARD.decode_slice(text, bytes.as_mut_slice()), Ok(length) if length == output.len());
     if read {
@@ -301,8 +300,7 @@ fn write_draft(folder: &Path, key: &MasterKey) -> io::Result<NamedTempFile> {
         .tempfile_in(folder)?;
     draft.write_all(hex(key.0.expose()).as_bytes())?;
     draft.write_all(b"\n")?;
-    // Before it gets its name: after a power cut a file must not stand under the name that has no
-    // content.
+    // Before it gets its name: after a power cut an empty file must not have the name.
     draft.as_file().sync_all()?;
     Ok(draft)
 }

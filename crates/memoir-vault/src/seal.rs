@@ -1,4 +1,4 @@
-//! Sealing: an agent's words, closed with its key and bound to the place where they stand (SPEC 5.3).
+//! Sealing: an agent's words, encrypted with its key and bound to their place (SPEC 5.3).
 //!
 //! Sealed data open only at the same account, agent, table, row and version, and beside the same open columns: a row
 //! that was changed, exchanged with another one or replaced by an older version does not open. The exception is an old
@@ -8,9 +8,8 @@
 //! date or a count that a store must understand. The caller encodes these, so that no two rows that differ in them give
 //! the same bytes. They are passed with the text; empty if there are none.
 //!
-//! The length of a text shows in the length of what is sealed ([`OVERHEAD_BYTES`] more), to the byte. It
-//! is not padded: the number of tokens stands open beside it (SPEC 5.1), and padding to less than that
-//! would hide nothing.
+//! The sealed length shows the length of a text ([`OVERHEAD_BYTES`] more), to the byte. It is not padded: the number of
+//! tokens is unsealed beside it (SPEC 5.1), and padding to less than that would hide nothing.
 
 use std::{fmt, sync::Arc};
 
@@ -49,7 +48,7 @@ pub enum SealedRow {
     Session(SessionId),
     /// A record of the audit, by its place in the log.
     Record(u64),
-    /// The answer to a request, by the first half of its key's digest.
+    /// The response to a request, by the first half of its key's digest.
     Reply([u8; 16]),
     /// A token.
     Token(TokenId),
@@ -63,13 +62,13 @@ pub enum SealedRow {
     Summary(u64),
     /// The vector of a memory.
     Vector(Number),
-    /// No row: what a browser holds on to while a user goes through several pages.
+    /// No row: data that a browser keeps while a user goes through several pages.
     PasswordProof(UserId),
-    /// No row: what a client that registered itself holds as its identifier.
+    /// No row: the identifier of a client that registered itself.
     Client,
 }
 
-/// Where a sealed text stands, within its agent.
+/// The place of a sealed text, within its agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SealContext {
     /// The row.
@@ -90,7 +89,7 @@ pub enum OpenError {
     /// Sealed in a form that this version does not know.
     #[error("{place}: the sealed text has the unknown form {found}")]
     UnknownForm {
-        /// Where it stands.
+        /// Its place.
         place: SealContext,
         /// Its first byte.
         found: u8,
@@ -137,10 +136,10 @@ impl AgentKey {
         self.0.texts.seal(&nonce.0, &associated, plain)
     }
 
-    /// What was sealed for that place and beside those open `columns`.
+    /// The text that was sealed for that place and beside those open `columns`.
     ///
     /// # Errors
-    /// As said at [`OpenError`].
+    /// See [`OpenError`].
     pub fn open(
         &self,
         place: &SealContext,

@@ -2,8 +2,7 @@
 //! digits, as every authenticator app knows them), and codes to be kept on paper for when the device that
 //! shows the others is lost.
 //!
-//! It has no clock: times are given, in seconds since 1970. What is kept of a second factor is bytes, which
-//! the caller seals.
+//! It has no clock: times are given, in seconds since 1970. A second factor is stored as bytes, which the caller seals.
 //!
 //! Stored are the secret, the step of the clock whose code was used last, digests of the recovery codes, and the number
 //! of consecutive wrong codes. After ten, the next code of the device must wait a quarter of an hour. Only a user who
@@ -48,7 +47,7 @@ const FREE_MISSES: u32 = 10;
 /// How long the next one waits after those. At one guess per wait, and three codes of a million valid at a time, an
 /// attacker with the password needs some years.
 const WAIT_SECONDS: i64 = 15 * 60;
-/// The form of what is kept.
+/// The format of the stored bytes.
 const FORM: u8 = 1;
 
 /// What a device and Memoir both know. Wiped when dropped; `Debug` prints its type's name only.
@@ -175,8 +174,8 @@ pub enum Verdict {
     },
 }
 
-/// The second factor of one user. Every [`SecondFactor::check`] changes it: what is kept must be written
-/// before the verdict is acted upon.
+/// The second factor of one user. Every [`SecondFactor::check`] changes it: the new state must be written before the
+/// verdict takes effect.
 pub struct SecondFactor {
     secret: FactorSecret,
     /// The step of the clock whose code was taken last; no older one counts.
@@ -254,7 +253,7 @@ impl SecondFactor {
             return Verdict::Wait { seconds };
         }
         match self.secret.step_of(&code, seconds) {
-            // A step far ahead was taken by a clock that has been put back since: it keeps no code out.
+            // A step far ahead was used before the clock was set back: it excludes no code.
             Some(step) if step > self.last_step || self.last_step > step + STEPS_AHEAD => {
                 self.last_step = step;
                 self.misses = 0;
@@ -280,7 +279,7 @@ impl SecondFactor {
         u32::try_from(left).ok().filter(|left| *left > 0)
     }
 
-    /// What is to be kept of it, to be sealed.
+    /// Its bytes for storage, to be sealed.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let length = 1 + SECRET_BYTES + 8 + 4 + 8 + self.recovery.len() * 32;
         // Room for all of it from the start, so that growing leaves no copy behind.
@@ -296,7 +295,7 @@ impl SecondFactor {
         bytes
     }
 
-    /// From what was kept; `None` for bytes that [`SecondFactor::to_bytes`] does not give.
+    /// From stored bytes; `None` for bytes that [`SecondFactor::to_bytes`] does not return.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (&form, rest) = bytes.split_first()?;
         let (secret, rest) = rest.split_at_checked(SECRET_BYTES)?;

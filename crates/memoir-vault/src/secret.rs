@@ -11,7 +11,7 @@ use crate::{Error, Result};
 /// The salt of every derivation: sets the keys of Memoir apart from all others made of the same bytes.
 const SALT: &[u8] = b"memoir/vault/v1";
 
-/// A key. It lies on the heap, so that moving it leaves no copies behind, and is wiped when dropped.
+/// A key. It is on the heap, so that moving it leaves no copies behind, and is wiped when dropped.
 pub(crate) struct Secret(Box<[u8; 32]>);
 
 impl Secret {

@@ -66,12 +66,12 @@ impl TokenSecret {
         self.digest().ct_eq(&presented).into()
     }
 
-    /// The secret, to be shown to the one who is to hold it.
+    /// The secret, to be shown to its holder.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// What is kept of it.
+    /// Its stored digest.
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.0.as_bytes()).into()
     }
@@ -103,11 +103,11 @@ fn digest_where(presented: &str, prefix: &str) -> Option<[u8; 32]> {
 /// The secrets that an OAuth client holds of its connection to an agent. Each is of one connection, and has one use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionPart {
-    /// What is exchanged once for the other two.
+    /// Exchanged once for the other two.
     Code,
     /// Authenticates to the agent's interface, for some minutes.
     Access,
-    /// What is exchanged once for the next two.
+    /// Exchanged once for the next two.
     Refresh,
 }
 
@@ -140,7 +140,7 @@ impl ConnectionHandle {
         Ok(Self(random))
     }
 
-    /// What is kept of it.
+    /// Its stored digest.
     pub fn digest(&self) -> [u8; 32] {
         let mut hasher = Sha256::new();
         // Set apart from the digests of tokens, which lie in the same column.
@@ -174,7 +174,7 @@ pub struct PresentedPart {
 }
 
 impl PresentedPart {
-    /// What is presented; `None` for what cannot be such a secret.
+    /// The parts of a presented secret; `None` for an invalid one.
     pub fn read(part: ConnectionPart, presented: &str) -> Option<Self> {
         let letters = presented.strip_prefix(part.prefix())?;
         if presented.len() > LONGEST_BYTES {
@@ -191,7 +191,7 @@ impl PresentedPart {
     }
 }
 
-/// What is kept of the identifier of a client: some are long.
+/// The stored digest of a client's identifier: some are long.
 pub fn digest_of_client(id: &str) -> [u8; 32] {
     Sha256::digest(id.as_bytes()).into()
 }
@@ -201,8 +201,8 @@ pub fn digest_of_client(id: &str) -> [u8; 32] {
 pub fn fits_challenge(verifier: &str, challenge: &str) -> bool {
     let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let may_be = (43..=128).contains(&verifier.len()) && verifier.bytes().all(is_unreserved);
-    // An ordinary comparison will do: the challenge came in the open with the first request, and
-    // what is compared with it is a hash of what was sent.
+    // An ordinary comparison will do: the challenge came unencrypted with the first request, and is compared with a
+    // hash of the presented value.
     may_be && URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes())) == challenge
 }
 

@@ -19,8 +19,8 @@ pub enum MasterSource {
     Given(MasterKey),
 }
 
-/// Opens the key store in the file at `path` with its master key. Where there is neither, both are made, unless
-/// `must_exist`: say so where a database is there that was sealed before.
+/// Opens the key store in the file at `path` with its master key. If neither exists, both are made, unless
+/// `must_exist`: set it for a database that was sealed before.
 ///
 /// # Errors
 /// [`Error::MasterKeyLost`], [`Error::WrongMasterKey`], and [`Error::Missing`] where
@@ -42,7 +42,7 @@ pub fn unlock(source: &MasterSource, path: &Path, must_exist: bool) -> Result<Ke
     unlock_rows(source, Box::new(rows), must_exist)
 }
 
-/// As [`unlock`], with a key store that lies anywhere.
+/// As [`unlock`], with a key store in any place.
 ///
 /// # Errors
 /// As for [`unlock`]; those of the place.
@@ -64,8 +64,8 @@ pub fn unlock_rows(
 ///
 /// # Errors
 /// [`Error::Irreplaceable`], [`Error::MasterKeyLost`] and [`Error::WrongMasterKey`]
-/// where `key_file` cannot be replaced or does not hold the key that is to be replaced: nothing was changed
-/// then. [`Error::Unsettled`] where all is done but for the last step. Else as for
+/// where `key_file` cannot be replaced or does not hold the key that is to be replaced: nothing was changed then.
+/// [`Error::Unsettled`] if only the last step is missing. Else as for
 /// [`MasterKey::load_or_create`] and [`KeyStore::rotate`].
 pub fn rotate_key_file(key_file: &Path, store: &KeyStore) -> Result<(KeyId, u64)> {
     store.rotate_key_file(key_file)

@@ -21,7 +21,7 @@ const LAST: u32 = 1 << 31;
 type Encryptor = EncryptorBE32<XChaCha20Poly1305>;
 type Decryptor = DecryptorBE32<XChaCha20Poly1305>;
 
-/// Seals what is written to it. What was not ended by [`ArchiveWriter::finish`] is cut off and opens nowhere.
+/// Seals the data that are written to it. Without [`ArchiveWriter::finish`], the archive cannot be opened.
 #[must_use = "an archive without its end does not open"]
 pub struct ArchiveWriter<W: Write> {
     inner: W,
@@ -33,8 +33,8 @@ pub struct ArchiveWriter<W: Write> {
     frame: Zeroizing<Vec<u8>>,
 }
 
-/// Opens an archive part by part. Each part is what was sealed in its place; but that the archive is whole
-/// is known only once the end was reached without an error. Act on nothing that was read before that.
+/// Opens an archive part by part. Each part is the one that was sealed in its place; but that the archive is complete
+/// is only known at its end. Do not act on any part before that.
 pub struct ArchiveReader<R> {
     inner: R,
     /// Associated data of every frame.
@@ -118,7 +118,7 @@ impl<W: Write> ArchiveWriter<W> {
 }
 
 impl<W: Write> Write for ArchiveWriter<W> {
-    /// Holds a frame back until it is known whether it is the last one.
+    /// Keeps a frame until it is known whether it is the last one.
     fn write(&mut self, plain: &[u8]) -> io::Result<usize> {
         if plain.is_empty() {
             return Ok(0);
@@ -131,7 +131,7 @@ impl<W: Write> Write for ArchiveWriter<W> {
         Ok(taken)
     }
 
-    /// Passes on what was sealed; less than a frame stays here until more comes, or the end.
+    /// Passes on opened text; less than a frame stays here until more comes, or the end.
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
     }
@@ -168,7 +168,7 @@ impl<R: Read> ArchiveReader<R> {
     pub(super) fn next_part(&mut self) -> Result<Option<&[u8]>> {
         self.frame.clear();
         self.read = 0;
-        // Not put back where anything fails: no later call may take an error for the end.
+        // Not restored if anything fails: no later call may take an error for the end.
         let stream = match mem::replace(&mut self.stream, Stream::Failed) {
             Stream::Going(stream) => stream,
             Stream::Failed => return Err(failed_before()),
@@ -227,7 +227,7 @@ impl<R: Read> ArchiveReader<R> {
 }
 
 impl<R: Read> Read for ArchiveReader<R> {
-    /// Fails with an [`ArchiveError`] within the [`io::Error`], which `ArchiveError::from` takes out again.
+    /// Fails with an [`ArchiveError`] within the [`io::Error`], which `ArchiveError::from` extracts.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.read == self.frame.len() {
             if self.next_part()?.is_none() {

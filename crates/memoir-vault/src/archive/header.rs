@@ -11,7 +11,7 @@ use crate::secret::Secret;
 /// How an archive of this version begins.
 const MAGIC: &[u8; 18] = b"memoir-archive-v1\n";
 const SALT_BYTES: usize = 16;
-/// Of a nonce, what is the same for all frames.
+/// The part of a nonce that is the same for all frames.
 const NONCE_BYTES: usize = 19;
 /// Of the whole header.
 const HEADER_BYTES: usize = MAGIC.len() + 12 + SALT_BYTES + NONCE_BYTES;
@@ -27,7 +27,7 @@ pub struct Cost {
     pub lanes: u32,
 }
 
-/// What stands in front of the frames, and is bound to each of them.
+/// The data in front of the frames, bound to each of them.
 pub(super) struct ArchiveHeader {
     cost: Cost,
     salt: [u8; SALT_BYTES],
@@ -50,7 +50,7 @@ impl Cost {
         lanes: 16,
     };
 
-    /// Refuses what is out of bounds, before anything is spent.
+    /// Refuses values out of bounds, before any cost.
     fn check(self) -> Result<Self> {
         let is_within = self.memory_kib <= Self::LIMIT.memory_kib
             && (1..=Self::LIMIT.passes).contains(&self.passes)
@@ -132,7 +132,7 @@ impl ArchiveHeader {
             .map_err(|_| ArchiveError::Cost(self.cost))?;
         let mut memory = self.memory(params.block_count())?;
         let mut key = Secret::zeroed();
-        // Fails for what was checked already, and for a passphrase of 4 GiB.
+        // Fails for parameters that were checked already, and for a passphrase of 4 GiB.
         Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
             .hash_password_into_with_memory(
                 passphrase.expose().as_bytes(),

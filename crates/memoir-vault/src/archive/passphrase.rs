@@ -43,7 +43,7 @@ impl Passphrase {
         Ok(Self(text))
     }
 
-    /// From a text as it was typed or read from a file: a line end after it is no part of it, all else is.
+    /// From a text as typed or read from a file: a line end after it is not part of it.
     ///
     /// # Errors
     /// [`InvalidPassphrase`] where it has fewer than eight characters.

@@ -25,15 +25,15 @@ use crate::{Error, KeyId, MasterKey, MasterSource, Result, rotate_key_file, unlo
 /// Opens the same place once more, as another process would.
 pub type Open<'place> = &'place (dyn Fn() -> Box<dyn KeyRows> + Sync);
 
-/// A story in a place where nothing lies yet.
+/// A scenario in an empty place.
 pub type KeyStoreStory = fn(Open<'_>);
 
 macro_rules! stories {
     ($($name:ident,)*) => {
-        /// Every story under the name of its rule.
+        /// Every scenario under the name of its rule.
         pub const STORIES: &[(&str, KeyStoreStory)] = &[$((stringify!($name), $name),)*];
 
-        /// Calls the macro `make` with the name of every story, so that each can be a test of its own.
+        /// Calls the macro `make` with the name of every scenario, so that each can be a test of its own.
         #[macro_export]
         macro_rules! each_key_story {
             ($make:ident) => { $($make! { $name })* };
@@ -57,7 +57,7 @@ stories! {
     spec_5_4_a_copy_holds_all_keys_but_those_that_were_destroyed,
 }
 
-/// How long a story waits for what is to come true within a second, on however busy a machine.
+/// How long a scenario waits for a condition that must hold within a second, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn at(seconds: i64) -> Timestamp {
@@ -113,7 +113,7 @@ fn closing(is_closed: bool) -> ClosingRow {
     }
 }
 
-/// A place in which nothing but a master key lies.
+/// A place that holds only a master key.
 fn filled(open: Open<'_>) -> Box<dyn KeyRows> {
     let rows = open();
     rows.fill(&KeyStoreContents {
@@ -124,7 +124,7 @@ fn filled(open: Open<'_>) -> Box<dyn KeyRows> {
     rows
 }
 
-/// All that lies there, in an order of its own, and not when.
+/// Its content, in a fixed order, without times.
 fn all(rows: &dyn KeyRows) -> KeyStoreContents {
     let mut contents = rows.read(Agents::All).unwrap();
     contents
@@ -410,7 +410,7 @@ fn spec_5_4_a_copy_holds_all_keys_but_those_that_were_destroyed(open: Open<'_>) 
     store.back_up(&path).unwrap();
     let rows = SqliteKeys::open(&path, false).unwrap();
     let copy = unlock_rows(&master, Box::new(rows), true).unwrap();
-    // Nothing is put where something lies.
+    // An occupied place is never overwritten.
     let refused = copy.copy_to(&*open()).unwrap_err();
     assert!(matches!(refused, Error::Unusable { .. }), "{refused}");
     let found = copy.key(scope(1)).unwrap().unwrap();

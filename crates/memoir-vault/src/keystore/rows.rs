@@ -22,12 +22,12 @@ pub enum Agents<'scopes> {
     These(&'scopes [AgentScope]),
 }
 
-/// What lies in a key store at one instant.
+/// The contents of a key store at one instant.
 #[derive(Debug, Clone, Default)]
 pub struct KeyStoreContents {
     /// Distinguishes this instant from others.
     pub changes: Changes,
-    /// `None` in a key store in which nothing lies yet.
+    /// `None` in an empty key store.
     pub master: Option<MasterRow>,
     /// The keys of the agents that were asked for, in no order.
     pub agents: Vec<AgentKeyRow>,
@@ -37,7 +37,7 @@ pub struct KeyStoreContents {
     pub closing: Option<ClosingRow>,
 }
 
-/// Which master key wraps everything else.
+/// The master key that wraps everything else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MasterRow {
     /// Its fingerprint.
@@ -46,7 +46,7 @@ pub struct MasterRow {
     pub proof: Vec<u8>,
 }
 
-/// The key of one agent, or what is left of it.
+/// The key of one agent, or its tombstone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentKeyRow {
     /// Whose it is.
@@ -108,13 +108,13 @@ pub trait KeyRows: Send + Sync {
     /// [`Error::Replaced`]; those of the place.
     fn changes(&self) -> Result<Changes>;
 
-    /// What lies there at one instant.
+    /// The contents at one instant.
     ///
     /// # Errors
-    /// [`Error::Inconsistent`] for what no version of Memoir writes; those of the place.
+    /// [`Error::Inconsistent`] for rows that no version of Memoir writes; those of the place.
     fn read(&self, agents: Agents<'_>) -> Result<KeyStoreContents>;
 
-    /// Puts everything where nothing lies yet; does nothing where something does.
+    /// Fills an empty place; does nothing if it is not empty.
     ///
     /// # Errors
     /// Those of the place.
@@ -133,10 +133,10 @@ pub trait KeyRows: Send + Sync {
     /// [`Error::Overtaken`] where there is one, or another master key is needed by now; those of the place.
     fn add_log(&self, under: KeyId, row: &LogRow) -> Result<()>;
 
-    /// Says whether the installation is closed, in the place of what was said before.
+    /// Sets whether the installation is closed.
     ///
     /// # Errors
-    /// [`Error::Overtaken`] where another master key is needed than `under`; those of the place.
+    /// [`Error::Overtaken`] if another master key is needed than `under`; those of the place.
     fn set_closing(&self, under: KeyId, row: &ClosingRow) -> Result<()>;
 
     /// Destroys an agent's key; whether it was there. When is remembered.
@@ -145,11 +145,11 @@ pub trait KeyRows: Send + Sync {
     /// Those of the place.
     fn destroy(&self, scope: AgentScope, now: Timestamp) -> Result<bool>;
 
-    /// Writes all that is wrapped, wrapped anew under the master key of `contents`, in the place of what was there.
+    /// Replaces all wrapped keys by those of `contents`, wrapped under its master key.
     ///
     /// # Errors
-    /// [`Error::Overtaken`] where anything was changed since [`KeyStoreContents::changes`]; those of the place. Nothing was
-    /// changed then.
+    /// [`Error::Overtaken`] if anything was changed since [`KeyStoreContents::changes`]; those of the place. Nothing
+    /// was changed then.
     fn rewrap(&self, contents: &KeyStoreContents) -> Result<()>;
 }
 
@@ -168,7 +168,7 @@ impl KeyStoreContents {
     /// The master key that wraps all of it.
     ///
     /// # Errors
-    /// [`Error::Missing`] where nothing lies there.
+    /// [`Error::Missing`] if the place is empty.
     pub(super) fn needed(&self, store: &dyn KeyRows) -> Result<&MasterRow> {
         self.master
             .as_ref()

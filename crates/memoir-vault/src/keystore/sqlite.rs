@@ -1,9 +1,9 @@
 //! The key store in a SQLite file of its own.
 //!
-//! It has a rollback journal and `secure_delete`. Where another program gave the file a write-ahead log, in which the
-//! count of changes says nothing and destroyed keys would stay, keys are read each time and nothing is destroyed
-//! until it is closed; where another file was put in its place, nothing is read. Waiting for another process can take
-//! up to ten seconds.
+//! It has a rollback journal and `secure_delete`. If another program gave the file a write-ahead log, the count of
+//! changes means nothing and destroyed keys would remain: then keys are read each time and nothing is destroyed until
+//! the log is closed. If another file was put in its place, nothing is read. Waiting for another process can take up to
+//! ten seconds.
 
 mod counter;
 mod file;
@@ -119,8 +119,7 @@ impl SqliteKeys {
         if self.counter.read()?.is_none() {
             file::give_up_log(&state.connection)?;
         }
-        // The turn to write before anything is read: what is read could otherwise be out of date
-        // when it is written upon.
+        // The lock to write before anything is read: the data could otherwise be outdated when the change is written.
         let behavior = TransactionBehavior::Immediate;
         let transaction = state.connection.transaction_with_behavior(behavior)?;
         self.check_there()?;
@@ -237,7 +236,7 @@ impl KeyRows for SqliteKeys {
 
     fn set_closing(&self, under: KeyId, row: &ClosingRow) -> Result<()> {
         let set = self.change(Some(under), |connection| {
-            // `secure_delete` writes over what was there; the two statements are one transaction.
+            // `secure_delete` overwrites the old data; the two statements are one transaction.
             connection.execute("DELETE FROM closing", [])?;
             write_closing(connection, row)
         });

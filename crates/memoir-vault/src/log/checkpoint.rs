@@ -21,7 +21,7 @@ pub enum CheckpointError {
     /// It is no note that the log's key signed.
     #[error(transparent)]
     Note(#[from] NoteError),
-    /// The signed text is something else than a checkpoint.
+    /// The signed text is not a checkpoint.
     #[error("not a checkpoint: {0}")]
     Malformed(&'static str),
     /// It is one of another log.

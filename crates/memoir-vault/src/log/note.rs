@@ -49,7 +49,7 @@ pub enum NoteError {
     /// It has not the form of a signed note.
     #[error("not a signed note: {0}")]
     Malformed(&'static str),
-    /// No signature is by the key that is looked for.
+    /// No signature is by the expected key.
     #[error("not signed by `{0}`")]
     Unsigned(String),
     /// A signature by that key is not right: the note was changed.

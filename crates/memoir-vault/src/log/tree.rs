@@ -28,7 +28,7 @@ pub struct Leaf {
     pub recorded_at: Timestamp,
 }
 
-/// How long the log is and what it comes to.
+/// The length of the log and its root.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Root {
     /// Leaves.
@@ -48,7 +48,7 @@ pub enum NotGrown {
         /// Leaves now.
         size: u64,
     },
-    /// A leaf is not what it was, or stands in another place.
+    /// A leaf was changed, or is in another place.
     #[error(
         "the log was rewritten: its first {checkpoint} entries are not those of the checkpoint"
     )]

@@ -16,8 +16,8 @@ use std::{
 
 use crate::{Error, Result, rows::Changes};
 
-/// Where what is read stands in a SQLite file: two bytes that say how it is written and read, four that are
-/// no matter here, and the number.
+/// Places in a SQLite file: two bytes that say how it is written and read, four that do not matter here, and the
+/// number.
 const OFFSET: u64 = 18;
 /// Bytes that are read there.
 const BYTES: usize = 10;
@@ -58,11 +58,11 @@ impl Counter {
         Ok(is_counted.then_some(u32::from_be_bytes([a, b, c, d]).into()))
     }
 
-    /// What is read once a transaction is done that changed the file, where `changes` was read in it.
+    /// The number after a transaction that changed the file, if `changes` was read in it.
     pub(super) fn count(&self, changes: Changes) -> Changes {
         match self {
-            // The counter in the header has 32 bits and wraps; that it comes to the same number
-            // again takes four thousand million changes between two looks.
+            // The counter in the header has 32 bits and wraps; the same number again takes four thousand million
+            // changes between two checks.
             Self::File(_) => changes.map(|number| u64::from((number as u32).wrapping_add(1))),
             Self::Own(number) => Some(number.fetch_add(1, Ordering::AcqRel) + 1),
         }

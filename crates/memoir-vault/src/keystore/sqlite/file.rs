@@ -16,8 +16,7 @@ use crate::{
 
 /// `MEMK`: what a key store of Memoir says of itself in its header.
 const APPLICATION_ID: i64 = 0x4D45_4D4B;
-/// Every step from an empty file to the present format. Only ever added to: a step that was released
-/// stays as it is.
+/// Every step from an empty file to the present format. Append-only: a released step does not change.
 const MIGRATIONS: [&str; 2] = [
     include_str!("../../../migrations/0001_initial.sql"),
     include_str!("../../../migrations/0002_closing.sql"),
@@ -98,7 +97,7 @@ fn connect(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// How many steps the file has taken; none where nothing lies in it yet. Reads only.
+/// How many steps the file has taken; none if it is empty. Reads only.
 pub(super) fn recognise(connection: &Connection, path: &Path) -> Result<usize> {
     let foreign = || Error::NotAKeyStore(path.display().to_string());
     let numbers = "SELECT (SELECT application_id FROM pragma_application_id), \
@@ -142,7 +141,7 @@ fn set_up(connection: &Connection, journal: &str) -> Result<()> {
     // already sealed something.
     connection.pragma_update(None, "synchronous", "EXTRA")?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    // Readers can go on until a change is about to be committed, however large it is.
+    // Readers can continue until a change is about to be committed, however large it is.
     connection.pragma_update(None, "cache_spill", false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     // The schema of a file from elsewhere must not be able to run anything.
@@ -172,7 +171,7 @@ pub(super) fn make_tables(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Brings the file up to the present format. Where it is empty, `enter` says what lies in it, in the same transaction.
+/// Migrates the file to the present format. If it is empty, `enter` gives its content, in the same transaction.
 pub(super) fn make(
     connection: &mut Connection,
     path: &Path,

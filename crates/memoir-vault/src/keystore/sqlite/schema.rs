@@ -15,8 +15,8 @@ type KeySchemaObject = (String, String, String, Option<String>);
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CheckedKeySchema(Option<i64>);
 
-/// Makes sure that the form is the one that the migrations make, unless it is as it was when it was last found
-/// to be. Inside a transaction, so that it stays.
+/// Checks that the schema is the one that the migrations make, unless it is unchanged since the last check. Inside a
+/// transaction, so that it cannot change.
 pub(super) fn check(connection: &Connection, looked: &mut CheckedKeySchema) -> Result<()> {
     let number = connection
         .prepare_cached("PRAGMA schema_version")?
