@@ -1,8 +1,8 @@
-//! ChatGPT: what it was told to remember, out of the conversations of its export.
+//! ChatGPT: its saved memories, recovered from the conversations of its export.
 //!
-//! No file of an export holds the saved memories. They show in conversations: as messages to the tool `bio`,
-//! and as the list that the model was given (`model_set_context`). The latest list is the state; what came to
-//! `bio` later is added to it, and what came earlier and is not on it was changed or deleted since.
+//! No file of an export holds the saved memories. They occur in conversations: as messages to the tool `bio`, and as
+//! the list that the model was given (`model_set_context`). The latest list is the state, and later notes to `bio` are
+//! added to it. Earlier ones that are not on it were changed or deleted since.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,33 +17,33 @@ use crate::{
 };
 
 /// Most bytes of a conversation.
-// Four times what other entries may have: a conversation is one element here, with all its branches and what
-// tools answered.
+// Four times the limit of other entries: a conversation is one element here, with all its branches and the tools'
+// output.
 const CONVERSATION_BYTES: usize = 64 << 20;
 const LISTS: Lists = Lists {
     element_bytes: Some(CONVERSATION_BYTES),
     named: &["conversations"],
     within: &[],
 };
-/// How many times as many bytes as an entry may have the notes of all conversations may have, since all of them are
-/// held until the last conversation was read.
+/// The limit of the notes of all conversations, as a multiple of an entry's bytes. All notes are held until the last
+/// conversation was read.
 const NOTES: usize = 4;
-/// What a note takes beside its text, about.
+/// The approximate bytes of a note besides its text.
 const NOTE_BYTES: usize = 128;
 
-/// What was found so far.
+/// The notes that were found so far.
 #[derive(Default)]
 struct ChatGptNotes {
-    /// What was told to `bio`, by the text as it is compared.
+    /// The notes to `bio`, by their normalised text.
     bio_notes: BTreeMap<String, BioNote>,
-    /// The latest list, and when the model was given it.
+    /// The latest list, and the time at which the model was given it.
     list: Option<(Option<Timestamp>, String)>,
-    /// What the user wrote about themselves, and how they want to be answered.
+    /// The user's description of themselves, and their instructions for responses.
     instructions: BTreeSet<String>,
     conversations: u64,
     /// Bytes of notes that there is room for.
     room: usize,
-    /// Notes of the conversation under way that there was no room for.
+    /// Notes of the current conversation that there was no room for.
     over: u64,
 }
 
@@ -112,17 +112,17 @@ fn conversation(
             out.pass_entry(place.of_part(at), NoMemoryReason::Malformed);
         }
     };
-    // Only what the conversation went on with: an edited prompt leaves a branch behind.
+    // Only the continued branch: an edited prompt leaves another branch behind.
     let mut next = current
         .and_then(Raw::id)
         .filter(|id| nodes.contains_key(id));
-    // A file that does not say where the conversation ended is read with all branches: too much can be taken
-    // out again.
+    // A file that does not name the conversation's end is read with all branches: surplus memories can be discarded
+    // later.
     if next.is_none() {
         nodes.into_values().for_each(read);
         return Ok(());
     }
-    // Taken out of the map, so that parents that lead in a circle come to an end.
+    // Removed from the map, so that circular parents end.
     while let Some(node) = next.and_then(|id| nodes.remove(&id)) {
         read(node);
         let parent = node.fields(["parent"]).ok().and_then(|[parent]| parent);
@@ -131,10 +131,10 @@ fn conversation(
     Ok(())
 }
 
-/// Keeps in mind what one message tells. What has not the fields of a note is none.
+/// Records the notes in one message. A message without the fields of a note has none.
 ///
 /// # Errors
-/// It is broken; what stands before that is kept in mind.
+/// The message is broken; the notes before that place are recorded.
 fn message(
     node: Raw<'_>,
     said_at: Option<Timestamp>,
@@ -152,8 +152,7 @@ fn message(
     let [class, parts, text, list] = fields(Some(content), names)?;
     if json::text(class).as_deref() == Some("model_editable_context")
         && let Some(list) = json::text(list).filter(|list| !list.trim().is_empty())
-        // A list without a date gives way to any that has one. Of two as late the one further on in the
-        // file counts.
+        // A dated list precedes one without a date. Of two with the same date the later one in the file is used.
         && notes.list.as_ref().is_none_or(|(before, _)| *before <= at)
     {
         notes.list = Some((at, list));
@@ -163,15 +162,15 @@ fn message(
     for text in fields(held, names)?.into_iter().filter_map(json::text) {
         notes.instruct(text);
     }
-    // Only the model writes to `bio`. What the tool answers, or a user writes, may look the same.
+    // Only the model writes to `bio`. The tool's output or a user's text may look the same.
     if role == "assistant" && json::text(recipient).as_deref() == Some("bio") {
         if let Some(text) = json::text(text) {
-            notes.tell(&text, at);
+            notes.add(&text, at);
         }
         if let Some(parts) = parts.filter(|parts| parts.is_array()) {
             for part in parts.elements()? {
                 if let Some(text) = json::text(Some(part?)) {
-                    notes.tell(&text, at);
+                    notes.add(&text, at);
                 }
             }
         }
@@ -179,7 +178,7 @@ fn message(
     Ok(())
 }
 
-/// The fields of an object; none of anything else.
+/// The fields of an object; none of another value.
 fn fields<'a, const N: usize>(
     raw: Option<Raw<'a>>,
     names: [&str; N],
@@ -190,14 +189,14 @@ fn fields<'a, const N: usize>(
     }
 }
 
-/// A text as it is compared: without case, white space and the last full stop.
+/// The normalised text: without case, white space and the last full stop.
 fn folded(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").trim_end_matches('.').to_lowercase()
 }
 
 impl ChatGptNotes {
-    /// Takes room for a text, and counts one that there is none for.
+    /// Reserves room for a text, and counts a text that does not fit.
     fn takes(&mut self, bytes: usize) -> bool {
         let left = self.room.checked_sub(bytes + NOTE_BYTES);
         self.room = left.unwrap_or(self.room);
@@ -205,13 +204,13 @@ impl ChatGptNotes {
         left.is_some()
     }
 
-    fn tell(&mut self, text: &str, at: Option<Timestamp>) {
-        // Newer ones are told as lines of their own.
+    fn add(&mut self, text: &str, at: Option<Timestamp>) {
+        // Newer notes are separate lines.
         let texts = text.split("\n\n").map(str::trim);
         for text in texts.filter(|text| !text.is_empty()) {
             let key = folded(text);
             if let Some(known) = self.bio_notes.get_mut(&key) {
-                // The first time counts.
+                // The first time is kept.
                 if at.is_some() && known.at.is_none_or(|before| at < Some(before)) {
                     known.at = at;
                 }
@@ -267,12 +266,12 @@ impl ChatGptNotes {
             }
         }
         let notice = match (list, since) {
-            (None, _) => "no conversation shows the list of saved memories: they were put together from what was told to be remembered, and what was deleted since comes back. Look through them".to_owned(),
+            (None, _) => "no conversation shows the list of saved memories: they were merged from all notes, and deleted ones return. Check them".to_owned(),
             (_, Some(since)) => format!(
-                "the list of saved memories is that of {}: what was deleted since comes back. Look through them",
+                "the list of saved memories is that of {}: memories deleted since return. Check them",
                 since.date()
             ),
-            (_, None) => "the list of saved memories has no date: what was deleted since comes back. Look through them".to_owned(),
+            (_, None) => "the list of saved memories has no date: memories deleted since return. Check them".to_owned(),
         };
         out.notice("deleted_may_return", notice);
         out.leave_out(NoMemoryReason::Message, self.conversations);
@@ -296,7 +295,7 @@ fn give(
     })
 }
 
-/// The entries of a list: `1. [2026-01-15]. text`, which may go on over several lines.
+/// The entries of a list: `1. [2026-01-15]. text`, each on one or more lines.
 fn entries(list: &str) -> Vec<(Option<Timestamp>, String)> {
     let mut entries: Vec<(Option<Timestamp>, String)> = Vec::new();
     let mut expected = 1_u64;

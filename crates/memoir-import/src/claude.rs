@@ -1,7 +1,7 @@
 //! Claude: the export of claude.ai, Claude Code's memory folder, and the directory of the memory tool.
 //!
-//! In a memory folder `MEMORY.md` is an index, whose lines name the pages; what stands in it beside them is a
-//! page of its own. `CLAUDE.md` and rules are instructions, and come only where that is asked for.
+//! In a memory folder `MEMORY.md` is an index, whose lines name the pages; its other text is a page of its own.
+//! `CLAUDE.md` and rules are instructions, and are imported on request only.
 
 use std::collections::BTreeMap;
 
@@ -55,12 +55,11 @@ fn projects(files: &mut Files, out: &mut Out<'_>) -> BTreeMap<String, String> {
         let name = files.name(index);
         let is_list = name.ends_with("projects.json")
             || name.contains("projects/") && name.ends_with(".json");
-        // One file has no other beside it, and of a stream the one reading is for the memories.
+        // A single file has no other beside it, and a stream can only be read once, for the memories.
         if files.is_one() || !is_list {
             continue;
         }
-        // Without the names the memories come all the same, so that nothing is reported of a list that cannot
-        // be read.
+        // The memories are imported without the names too, so that an unreadable list is not reported.
         let Ok(bytes) = files.bytes(index, out.options.limits.entry_bytes) else {
             continue;
         };
@@ -136,8 +135,7 @@ fn element(
     if let Some(text) = json::text(about) {
         out.entry(FoundEntry {
             text,
-            // The page has no identifier. With the account's the exports of two people do not pass for one
-            // another's.
+            // The page has no identifier. The account's distinguishes the exports of two persons.
             id: format!("conversations/{account}"),
             kind: Some(Kind::Core),
             is_page: true,
@@ -160,7 +158,7 @@ fn element(
         out.entry(FoundEntry {
             text,
             kind: Some(Kind::Core),
-            // Where the name is not known the second tag is empty, and `tags::bounded` leaves it out.
+            // Where the name is not known the second tag is empty, and `tags::bounded` omits it.
             tags: vec!["project".to_owned(), project.cloned().unwrap_or_default()],
             id: format!("project/{id}"),
             is_page: true,
@@ -169,7 +167,7 @@ fn element(
         })
     })?;
     json::each_element(("memory_files", unknown), &place, out, |file, out| {
-        // Nobody has told yet what they hold.
+        // Their content is not documented yet.
         out.pass_entry(place.of_part(file.at), NoMemoryReason::UnknownKind);
         Ok(())
     })?;

@@ -3,8 +3,8 @@
 use memoir_domain::Timestamp;
 use memoir_transcripts::raw::Raw;
 
-/// A value that holds a time; `None` where it is missing or cannot be read. A text without an offset is UTC.
-/// The size of a number tells its unit: seconds, milliseconds, microseconds, nanoseconds.
+/// A value that holds a time; `None` where it is missing or cannot be read. A text without an offset is UTC. The unit
+/// follows from the size of a number: seconds, milliseconds, microseconds, nanoseconds.
 pub(crate) fn of_value(value: Option<Raw<'_>>) -> Option<Timestamp> {
     let value = value?;
     match value.string() {
@@ -13,12 +13,12 @@ pub(crate) fn of_value(value: Option<Raw<'_>>) -> Option<Timestamp> {
     }
 }
 
-/// The same of a text.
+/// The same for a text.
 pub(crate) fn of_text(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     let written = text.parse().ok();
     let number = || text.parse().ok().and_then(of_number);
-    // ` +00:00` and ` UTC` behind a space are in no standard form, but in what programs print.
+    // ` +00:00` and ` UTC` behind a space are not standard, but programs print them.
     let spaced = || {
         text.replacen(" +", "+", 1)
             .replacen(" UTC", "Z", 1)
@@ -28,10 +28,10 @@ pub(crate) fn of_text(text: &str) -> Option<Timestamp> {
     written.or_else(number).or_else(spaced)
 }
 
-/// The same of a number.
+/// The same for a number.
 pub(crate) fn of_number(number: f64) -> Option<Timestamp> {
-    // 2·10^10 seconds is the year 2603, and the other bounds are the same day in finer units. So milliseconds
-    // before August 1970 are taken for seconds: no program had memories then.
+    // 2·10^10 seconds is the year 2603, and the other bounds are the same day in finer units. So milliseconds before
+    // August 1970 are read as seconds: no program had memories then.
     let per_microsecond = match number.abs() {
         size if size > 2e16 => 1e-3,
         size if size > 2e13 => 1.0,
@@ -39,7 +39,7 @@ pub(crate) fn of_number(number: f64) -> Option<Timestamp> {
         _ => 1e6,
     };
     let microseconds = (number * per_microsecond).round();
-    // Zero is what programs write that know no time.
+    // Programs write zero for an unknown time.
     if !microseconds.is_finite() || microseconds == 0.0 {
         return None;
     }

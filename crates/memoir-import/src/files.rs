@@ -1,4 +1,4 @@
-//! What is read, as a list of files: one, those of a folder, or those of an archive.
+//! The input as a list of files: one, those of a folder, or those of an archive.
 
 use std::{
     fs::{self, File},
@@ -17,9 +17,9 @@ use crate::{
 };
 
 /// The folders that hold a program's own files.
-// Not counted and not named: of a repository's own files there are thousands, and none is anybody's page.
+// Not counted and not named: a repository has thousands of its own files, and none is a page.
 const PASSED_FOLDERS: [&str; 4] = [".git", ".obsidian", ".trash", "node_modules"];
-/// What an SQLite database begins with.
+/// The first bytes of an SQLite database.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// The files, in the order of their names.
@@ -34,7 +34,7 @@ pub(crate) struct Files {
 struct ArchivedName {
     /// With `/` between folders, and none at the beginning.
     name: String,
-    /// Where it is in the archive.
+    /// Its index in the archive.
     index: usize,
 }
 
@@ -43,7 +43,7 @@ enum FileSet {
         head: Vec<u8>,
         rest: Option<Box<dyn Read + Send>>,
         path: Option<PathBuf>,
-        /// Holds the path, where it was made for this.
+        /// Keeps the temporary file of a spooled stream.
         _spool: Option<tempfile::NamedTempFile>,
     },
     Folder(Folder),
@@ -86,7 +86,7 @@ impl Files {
                 let mut head = Vec::new();
                 stream.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
                 let is_archive = is_archive(&head);
-                // Anything else is read as it comes, so that an input of any length needs no room on the disk.
+                // Other streams are not spooled, so that an input of any length needs no room on the disk.
                 if !is_archive && !head.starts_with(SQLITE) {
                     let rest = Some(stream);
                     return Ok(Self::one(
@@ -99,13 +99,13 @@ impl Files {
                         },
                     ));
                 }
-                // Both are read here and there, which a stream cannot.
+                // Both need random access, which a stream does not have.
                 let mut spool = tempfile::NamedTempFile::new()?;
                 let mut whole = Cursor::new(&head).chain(stream);
                 io::copy(&mut whole, spool.as_file_mut())?;
                 if is_archive {
-                    // The name is let go of, and with it the file once the archive is: nothing is left behind
-                    // by a process that dies.
+                    // The name is removed immediately, so that the file disappears when the archive is closed, also
+                    // when the process dies.
                     return Self::archive(spool.into_file(), limits);
                 }
                 let path = Some(spool.path().to_owned());
@@ -158,7 +158,7 @@ impl Files {
         while let Some((folder, depth)) = folders.pop() {
             let entries = match root.list(&folder) {
                 Ok(entries) => entries,
-                // The folder that was named must be readable; one within it is counted as what cannot be read.
+                // The named folder must be readable; an unreadable one within it is counted.
                 Err(error) if folder.is_empty() => return Err(error.into()),
                 Err(_) => {
                     passed.push((in_file(&folder), NoMemoryReason::Unreadable));
@@ -182,7 +182,7 @@ impl Files {
                 }
                 let name = format!("{folder}{name}");
                 match kind {
-                    // It may lead to a folder above this one, or out of what was given.
+                    // It may lead to a folder above this one, or out of the named one.
                     EntryKind::Link => passed.push((in_file(&name), NoMemoryReason::Link)),
                     EntryKind::Folder if depth < limits.depth => {
                         folders.push((format!("{name}/"), depth + 1));
@@ -205,7 +205,7 @@ impl Files {
         store: FileSet,
         passed: Vec<(EntryPosition, NoMemoryReason)>,
     ) -> Self {
-        // `find` searches by halves, and what comes first must not depend on the disk's order.
+        // `find` is a binary search, and the order of reading must not depend on the disk's order.
         names.sort_by(|one, other| one.name.cmp(&other.name));
         Self {
             names,
@@ -214,14 +214,14 @@ impl Files {
         }
     }
 
-    /// Reports what is not looked at.
-    pub(crate) fn tell_passed(&self, out: &mut Out<'_>) {
+    /// Reports the files that are not read.
+    pub(crate) fn report_passed(&self, out: &mut Out<'_>) {
         for (place, reason) in &self.passed {
             out.pass(place.clone(), *reason);
         }
     }
 
-    /// How many files there are.
+    /// The number of files.
     pub(crate) fn len(&self) -> usize {
         self.names.len()
     }
@@ -236,7 +236,7 @@ impl Files {
         self.names.get(index).map_or("", |name| &name.name)
     }
 
-    /// Where the file of that name is; `None` where there is none.
+    /// The index of the file of that name; `None` where there is none.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
         let found = self
             .names
@@ -244,7 +244,7 @@ impl Files {
         found.ok()
     }
 
-    /// A place in a file.
+    /// A position in a file.
     pub(crate) fn place(&self, index: usize) -> EntryPosition {
         if self.is_one() {
             EntryPosition::default()
@@ -253,7 +253,7 @@ impl Files {
         }
     }
 
-    /// The folder that was named; `None` where none was.
+    /// The named folder; `None` for other inputs.
     pub(crate) fn root(&self) -> Option<&Path> {
         match &self.store {
             FileSet::Folder(root) => Some(root.path()),
@@ -261,7 +261,7 @@ impl Files {
         }
     }
 
-    /// Where a file is on the disk; `None` in an archive and for a stream.
+    /// The path of a file on the disk; `None` in an archive and for a stream.
     pub(crate) fn path(&self, index: usize) -> Option<PathBuf> {
         match &self.store {
             FileSet::One { path, .. } => path.clone(),
@@ -270,7 +270,7 @@ impl Files {
         }
     }
 
-    /// When a file of a folder was last written; `None` elsewhere.
+    /// The modification time of a file of a folder; `None` elsewhere.
     pub(crate) fn written_at(&self, index: usize) -> Option<Timestamp> {
         let found = match &self.store {
             FileSet::One { path, .. } => fs::metadata(path.as_ref()?),
@@ -291,16 +291,16 @@ impl Files {
         let read = self
             .reader(index)
             .and_then(|reader| reader.take(HEAD_BYTES).read_to_end(&mut head));
-        // What cannot be read is told where it is read in whole.
+        // An unreadable file is reported when it is read in whole.
         let _ = read;
         head
     }
 
-    /// A file's bytes as they come. Of a stream, once.
+    /// A file's bytes as a stream. A stream can be read once.
     pub(crate) fn reader(&mut self, index: usize) -> io::Result<Box<dyn Read + '_>> {
         match &mut self.store {
             FileSet::One { head, rest, .. } => {
-                // Whoever reads a stream twice gets nothing: what was read is not kept.
+                // A second reading of a stream is empty, since its bytes are not kept.
                 let rest = rest.take().unwrap_or_else(|| Box::new(io::empty()));
                 Ok(Box::new(Cursor::new(std::mem::take(head)).chain(rest)))
             }
@@ -319,7 +319,7 @@ impl Files {
     pub(crate) fn bytes(&mut self, index: usize, limit: usize) -> Result<Vec<u8>, NoMemoryReason> {
         let mut bytes = Vec::new();
         let reader = self.reader(index).map_err(|_| NoMemoryReason::Unreadable)?;
-        // One byte more than allowed tells a file that is too large from one that just fits.
+        // One byte over the limit detects a file that is too large.
         let read = reader.take(limit as u64 + 1).read_to_end(&mut bytes);
         match read {
             Ok(_) if bytes.len() > limit => Err(NoMemoryReason::TooLarge),
@@ -334,7 +334,7 @@ impl Files {
         }
     }
 
-    /// A whole page as text; `None` where it cannot be had, which is counted.
+    /// A whole page as text; `None` where it cannot be read, which is counted.
     pub(crate) fn page(
         &mut self,
         index: usize,
@@ -374,7 +374,7 @@ pub(crate) fn is_database(head: &[u8]) -> bool {
     head.starts_with(SQLITE)
 }
 
-/// The whole of a file of a folder or an archive.
+/// The position of a whole file of a folder or an archive.
 pub(crate) fn in_file(name: &str) -> EntryPosition {
     EntryPosition {
         file: Some(PrivateText::from(name)),

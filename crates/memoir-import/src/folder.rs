@@ -1,7 +1,7 @@
 //! A folder whose files are listed and opened without following a link on the way.
 //!
-//! What was no link when it was listed may be one by the time it is opened. The folder is held open, and each part
-//! of a name is opened within the one before, where the system refuses links.
+//! A listed file may be replaced by a link before it is opened. The folder is held open, and each part of a name is
+//! opened within the one before, where the system refuses links.
 
 use std::{
     fs::File,
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What stands under a name in a folder.
+/// The kind of a folder's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryKind {
     File,
@@ -18,7 +18,7 @@ pub(crate) enum EntryKind {
     Other,
 }
 
-/// A folder that was named, and that may be a link itself.
+/// A named folder, which may be a link itself.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
@@ -27,7 +27,7 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Where it is, with no link on the way.
+    /// Its path, with no link on the way.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -41,7 +41,7 @@ impl Folder {
         Ok(Self { path, held })
     }
 
-    /// What is in one of its folders, "" being itself: names, each with its kind.
+    /// The entries of one of its folders, "" being itself: names, each with its kind.
     pub(crate) fn list(
         &self,
         folder: &str,
@@ -60,7 +60,7 @@ impl Folder {
                 Err(_) => return Some(Err(Unlisted::NotUtf8)),
             };
             let mut kind = entry.file_type();
-            // Not every file system tells it with the name.
+            // Not every file system returns it with the name.
             if kind == FileType::Unknown {
                 let held = held.as_ref().unwrap_or(&self.held);
                 match statat(held, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
@@ -84,7 +84,7 @@ impl Folder {
 
         let (folder, name) = name.rsplit_once('/').unwrap_or(("", name));
         let held = self.within(folder)?;
-        // Opening a pipe would wait for whoever writes to it.
+        // Opening a pipe would wait for its writer.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let held = held.as_ref().unwrap_or(&self.held);
         let file = File::from(openat(held, name, flags, Mode::empty())?);
@@ -125,7 +125,7 @@ impl Folder {
         Ok(Self { path })
     }
 
-    /// What is in one of its folders, "" being itself: names, each with its kind.
+    /// The entries of one of its folders, "" being itself: names, each with its kind.
     pub(crate) fn list(
         &self,
         folder: &str,
@@ -149,8 +149,8 @@ impl Folder {
         }))
     }
 
-    /// Opens one of its files, whose name has `/` between folders. Here a link that comes in between the look and
-    /// the opening is followed: the standard library has no way to refuse one.
+    /// Opens one of its files, whose name has `/` between folders. A link created after the check is followed here: the
+    /// standard library has no way to refuse one.
     pub(crate) fn file(&self, name: &str) -> io::Result<File> {
         let path = self.path.join(name);
         if std::fs::symlink_metadata(&path)?.is_file() {
@@ -161,7 +161,7 @@ impl Folder {
     }
 }
 
-/// Why something in a folder has no name here.
+/// Why an entry of a folder has no name here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unlisted {
     /// The system could not read it.

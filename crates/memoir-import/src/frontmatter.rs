@@ -1,13 +1,13 @@
-//! The fields that stand before a page of Markdown, between two lines of `---`.
+//! The fields before a page of Markdown, between two lines of `---`.
 //!
-//! Only what pages use of YAML is read: fields with a text, a list on one line or on several, texts in quotes
-//! or over several lines, and objects, whose fields are named with a dot. Anything else is passed over.
+//! Only the YAML that pages use is read: fields with a text, a list on one line or on several, texts in quotes or over
+//! several lines, and objects, whose fields are named with a dot. Anything else is skipped.
 
 use std::collections::BTreeMap;
 
-/// Most lines that are looked at.
+/// Most lines that are read.
 const LINES: usize = 2_000;
-/// Longest name of a field, with those of the objects that it stands in, in bytes; a longer one is passed over.
+/// Longest name of a field, with those of its objects, in bytes; a field with a longer one is skipped.
 // It is kept once for each field of an object: without a bound, a page of two megabytes takes gigabytes.
 const NAME: usize = 128;
 
@@ -36,7 +36,7 @@ pub(crate) fn split(page: &str) -> (Fields, &str) {
         }
         at += line.len();
     }
-    // Without an end they are not fields: nothing of a page is to be lost by its first line.
+    // Without an end they are not fields: a page must not be lost by its first line.
     (Fields::default(), page)
 }
 
@@ -71,7 +71,7 @@ impl Fields {
 
     fn read(text: &str) -> Self {
         let mut fields = Self::default();
-        // The names of the objects that the line stands in, each with its indentation.
+        // The names of the line's objects, each with its indentation.
         let mut within: Vec<(usize, String)> = Vec::new();
         let mut lines = text.lines().peekable();
         while let Some(line) = lines.next() {
@@ -81,7 +81,7 @@ impl Fields {
             }
             let indentation = indentation(line);
             while within.last().is_some_and(|(at, _)| *at >= indentation)
-                // A list may stand as deep as its name, in YAML, and still belong to it.
+                // In YAML, a list may have the indentation of its name, and still belong to it.
                 && !(bare.starts_with("- ")
                     && within.last().is_some_and(|(at, _)| *at == indentation))
             {
@@ -99,7 +99,7 @@ impl Fields {
             };
             let name = name.trim().trim_matches(['"', '\'']);
             let whole = match within.last() {
-                // Not put together first where it is too long: a name may be all of the page.
+                // Not joined first where it is too long: a name may be all of the page.
                 Some((_, outer)) if within.len() < 8 && name.len() < NAME => {
                     format!("{outer}.{name}")
                 }
@@ -157,7 +157,7 @@ fn indentation(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// A value without its quotes, and without what is noted behind it.
+/// A value without its quotes, and without a comment behind it.
 fn scalar(value: &str) -> String {
     let value = value.trim();
     if value.starts_with('"') && value.len() > 1 && value.ends_with('"') {

@@ -1,7 +1,7 @@
 //! The dates of files in a repository of git: when each was first written.
 //!
-//! The repository may be a stranger's. Git is told not to run any program that the repository's own settings
-//! name, and not to fetch anything; what it lists are names and times alone.
+//! The repository may be untrusted. Git must not run any program that the repository's own settings name, and must not
+//! fetch anything; its output is names and times alone.
 
 use std::{
     collections::BTreeMap,
@@ -16,13 +16,13 @@ use memoir_domain::Timestamp;
 use crate::date;
 
 /// Most lines of the log that are read.
-// A history without end, or one made to have none, would hold up the import, and each name is kept.
+// An endless history would block the import, and each name is kept.
 const LINES: usize = 2_000_000;
 
-/// The files of the folder with the dates of their first commits; none where it is no repository, or git is
-/// not there.
+/// The files of the folder with the dates of their first commits; none where it is no repository, or git is not
+/// installed.
 pub(crate) fn dates(root: &Path) -> BTreeMap<String, Timestamp> {
-    // A `.git` that is a file or a link leads to a repository wherever it says.
+    // A `.git` that is a file or a link may lead to any repository.
     let is_folder = fs::symlink_metadata(root.join(".git")).is_ok_and(|found| found.is_dir());
     if !is_folder {
         return BTreeMap::new();
@@ -31,8 +31,8 @@ pub(crate) fn dates(root: &Path) -> BTreeMap<String, Timestamp> {
 }
 
 fn log(root: &Path) -> Option<BTreeMap<String, Timestamp>> {
-    // Given on the command line, they come before what the repository's own `config` says, which may name
-    // programs to be run. `protocol.allow` keeps git from the network.
+    // Options of the command line override the repository's own `config`, which may name programs to be run.
+    // `protocol.allow` keeps git from the network.
     let settings = [
         "core.fsmonitor=false",
         "core.hooksPath=/dev/null",
@@ -52,8 +52,8 @@ fn log(root: &Path) -> Option<BTreeMap<String, Timestamp>> {
     let mut child = command
         .arg("-C")
         .arg(root)
-        // `%at` is a number: the author's name and the message, which are a stranger's words, never come here.
-        // `-z` gives names as they are, with no quotes to undo.
+        // `%at` is a number: the author's name and the message, which are untrusted texts, are not printed. `-z` gives
+        // names unquoted.
         .args(["--no-pager", "log", "--format=@%at", "--name-only", "-z"])
         .args([
             "--no-ext-diff",
@@ -66,14 +66,13 @@ fn log(root: &Path) -> Option<BTreeMap<String, Timestamp>> {
         .env_remove("GIT_DIR")
         .env_remove("GIT_WORK_TREE")
         .env_remove("GIT_COMMON_DIR")
-        // In a partial clone even a look at the log may fetch what is missing; and nothing is to be written or
-        // asked.
+        // In a partial clone even reading the log may fetch objects; git must not write or prompt.
         .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_TERMINAL_PROMPT", "0")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        // Its complaints may hold names of files.
+        // Its error messages may hold names of files.
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
@@ -93,7 +92,7 @@ fn log(root: &Path) -> Option<BTreeMap<String, Timestamp>> {
                 .and_then(|seconds| seconds.parse().ok())
             {
                 Some(seconds) => at = date::of_number(seconds),
-                // The log goes backwards: the oldest is the last one that is seen.
+                // The log goes backwards: the oldest commit is the last one.
                 None => {
                     if let Some(at) = at {
                         found.insert(part.to_owned(), at);
@@ -102,8 +101,7 @@ fn log(root: &Path) -> Option<BTreeMap<String, Timestamp>> {
             }
         }
     }
-    // Where the limit or an error ended the reading, git may have much of the log before it: nobody waits for
-    // that.
+    // After the limit or an error, git may still have much of the log to print: it is killed.
     let _ = child.kill();
     let _ = child.wait();
     Some(found)

@@ -1,4 +1,4 @@
-//! Tells forms apart by the files of a folder or an archive.
+//! Recognises formats by the files of a folder or an archive.
 
 use crate::{
     ImportFormat, ImportLimits, Recognised,
@@ -7,19 +7,18 @@ use crate::{
     recognise,
 };
 
-/// Pages whose fields are looked at.
-// A folder may have hundreds of thousands of pages, and each look opens one.
+/// Pages whose fields are read.
+// A folder may have hundreds of thousands of pages, and each check opens one.
 const PAGES: usize = 50;
 
-/// The form of a folder or an archive.
+/// The format of a folder or an archive.
 pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Recognised> {
     let names: Vec<String> = (0..files.len())
         .map(|index| files.name(index).to_owned())
         .collect();
     let ends = |ending: &str| names.iter().position(|name| is_called(name, ending));
-    // From here on what is surest comes first: names that one program alone gives, then what its pages hold,
-    // then that there are pages at all.
-    // What an export is made of.
+    // The most certain signs come first: names that one program alone gives, then the content of its pages, then any
+    // pages. First the files of an export.
     if ends("memories.json").is_some()
         || names
             .iter()
@@ -32,8 +31,8 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
         file.starts_with("conversations") && file.ends_with(".json")
     });
     if let Some(index) = conversations {
-        // ChatGPT's export and Claude's have a file of this name: its fields decide, and the files beside it
-        // only where they say nothing.
+        // ChatGPT's export and Claude's have a file of this name: its fields decide, and the files beside it only where
+        // the fields are inconclusive.
         let head = files.head(index);
         if let Some(by) = recognise::json(&head).filter(|by| by.format == ImportFormat::ChatGpt) {
             return Some(by);
@@ -60,10 +59,10 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
         .iter()
         .any(|name| name.starts_with("system/") && name.ends_with(".md"));
     let (mut is_claude, mut is_basic_memory) = (false, false);
-    // By the fields, not the names: a folder of one project may be called anything.
+    // By the fields, not the names: a folder of one project may have any name.
     for index in pages.iter().take(PAGES) {
         let text = files
-            // What is larger is passed over here, and read or reported by the reader of the form.
+            // A larger page is skipped here, and read or reported by the format's reader.
             .text(*index, limits.entry_bytes.min(1 << 20))
             .unwrap_or_default();
         let (fields, _) = frontmatter::split(&text);
@@ -73,11 +72,11 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
                 ..known(ImportFormat::Markdown, "pages that Memoir wrote")
             });
         }
-        // Not at once: a page that Memoir wrote may still follow, and is surer.
+        // Not immediately: a page that Memoir wrote may still follow, and is more certain.
         is_claude |= is_of_claude(&fields);
         is_basic_memory |= fields.has("permalink");
     }
-    // A note of basic-memory may lie in a folder of that name too.
+    // A note of basic-memory may be in a folder of that name too.
     if is_tree && !is_basic_memory {
         return Some(known(ImportFormat::Letta, "system/*.md"));
     }
@@ -122,14 +121,14 @@ fn is_of_claude(fields: &Fields) -> bool {
     is_node || is_class && fields.has("description") && fields.has("name")
 }
 
-/// The form of a single file that is no JSON.
+/// The format of a single file that is no JSON.
 pub(crate) fn page(name: &str, head: &[u8]) -> Option<Recognised> {
     let is_page = name.ends_with(".md") || name.ends_with(".markdown");
     let has_fields = head.starts_with(b"---\n") || head.starts_with(b"---\r\n");
     if !is_page && !has_fields {
         return None;
     }
-    // The beginning may end within a character, which says nothing against the page.
+    // The beginning may end within a character, which is no sign of another kind.
     let text = String::from_utf8_lossy(head);
     let (fields, _) = frontmatter::split(&text);
     Some(if is_of_claude(&fields) {

@@ -1,4 +1,4 @@
-//! Lists in JSON, element by element, wherever in the file they stand.
+//! Lists in JSON, element by element, at any place of the file.
 
 use std::io::Read;
 
@@ -10,15 +10,15 @@ use memoir_transcripts::{
 
 use crate::{EntryPosition, Error, Halt, NoMemoryReason, ReadResult, files::Files, out::Out};
 
-/// Most bytes of a key that is looked at.
+/// Most bytes of a key that is compared.
 const KEY_BYTES: usize = 1 << 10;
-/// Objects within objects in which lists are looked for.
+/// The depth of nested objects in which lists are searched.
 // `object` and `field` call each other: a file made of one object within another must not use up the stack.
 const DEPTH: usize = 4;
 /// Most bytes of a value beside the lists that is kept.
 const BESIDE_BYTES: usize = 1 << 16;
 
-/// What is found on the way through a file.
+/// A part of a file.
 pub(crate) enum JsonPart<'a> {
     /// An element of a list, or a value that stands by itself.
     Element(Raw<'a>),
@@ -26,10 +26,10 @@ pub(crate) enum JsonPart<'a> {
     Beside(&'a str, Raw<'a>),
 }
 
-/// What the lists of a form are called.
+/// The names of a format's lists.
 #[derive(Clone, Copy)]
 pub(crate) struct Lists {
-    /// Most bytes of an element; `None`: as many as of any other entry.
+    /// Most bytes of an element; `None` for the limit of any other entry.
     pub(crate) element_bytes: Option<usize>,
     /// Fields whose arrays hold the elements.
     pub(crate) named: &'static [&'static str],
@@ -37,7 +37,7 @@ pub(crate) struct Lists {
     pub(crate) within: &'static [&'static str],
 }
 
-/// As [`walk`], where nothing beside the elements is of interest.
+/// As [`walk`], for the elements only.
 pub(crate) fn elements<'a>(
     files: &mut Files,
     index: usize,
@@ -57,10 +57,10 @@ pub(crate) fn elements<'a>(
     )
 }
 
-/// Goes through a file: a list, an object around lists, or values one after the other, on lines or not.
+/// Walks through a file: a list, an object around lists, or consecutive values, on lines or not.
 ///
-/// An object without one of the lists is an element itself. What is broken or too large is counted, and the
-/// rest is read where it can be told apart.
+/// An object without one of the lists is an element itself. Broken or too large parts are counted, and the rest is read
+/// where its boundaries are recognisable.
 pub(crate) fn walk<'a>(
     files: &mut Files,
     index: usize,
@@ -69,7 +69,7 @@ pub(crate) fn walk<'a>(
     found: &mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'a>) -> ReadResult,
 ) -> ReadResult {
     let file = files.place(index);
-    // Told before the source is opened, which takes the beginning of a stream along.
+    // Checked before the source is opened, which consumes the beginning of a stream.
     let is_around = is_object_around(&files.head(index), lists);
     let (source, _) = FileSource::open(files.reader(index)?).map_err(failure)?;
     let mut walk = Walk {
@@ -119,7 +119,7 @@ impl From<Halt> for WalkStop {
 impl From<ScanError> for WalkStop {
     fn from(error: ScanError) -> Self {
         match error {
-            // An archive that inflates to more than it may, or breaks: what came before was given.
+            // An archive over its limit of inflation, or a broken one: its beginning was passed on.
             ScanError::Read { kind, place } => Self::Broken(
                 place,
                 if kind == std::io::ErrorKind::FileTooLarge {
@@ -190,8 +190,8 @@ impl<R: Read> Walk<'_, R> {
                     self.source.peek()?;
                 }
                 Some(_) if first => {}
-                // Without a comma nothing tells whether the next value is an element: what came before is
-                // given, and the rest is one loss with its place.
+                // Without a comma it is unknown whether the next value is an element: the earlier elements were passed
+                // on, and the rest is one loss with its position.
                 Some(_) => {
                     return Err(WalkStop::Broken(
                         self.source.place(),
@@ -204,7 +204,7 @@ impl<R: Read> Walk<'_, R> {
         }
     }
 
-    /// One value, and where it is an object around lists, what is in these.
+    /// One value, or the content of the lists of an object around them.
     fn element<'o>(
         &mut self,
         out: &mut Out<'o>,
@@ -225,8 +225,7 @@ impl<R: Read> Walk<'_, R> {
                 return Err(WalkStop::Broken(position, NoMemoryReason::Malformed));
             }
         }
-        // Taken out so that the value may borrow it while `found` is called, and put back so that its room is
-        // used again.
+        // Taken out so that the value may borrow it while `found` is called, and put back so that its buffer is reused.
         let piece = std::mem::take(&mut self.source.piece);
         let given = match Raw::whole(&piece) {
             Ok(raw) => found(JsonPart::Element(raw), place, out),
@@ -289,7 +288,7 @@ impl<R: Read> Walk<'_, R> {
         self.expect(KEY_BYTES)?;
         let key = Raw::whole(&self.source.piece).ok();
         let key = key.and_then(|key| key.string().ok().flatten());
-        // A key that cannot be decoded is none that is looked for; its value is passed over like any other.
+        // An undecodable key is none of the wanted ones; its value is skipped like any other.
         let key = key.unwrap_or_default();
         if self.source.peek()? != Some(b':') {
             return Err(WalkStop::Broken(
@@ -306,7 +305,7 @@ impl<R: Read> Walk<'_, R> {
                 self.object(depth + 1, out, found)
             }
             _ => {
-                // What is larger is no field that a form asks for: vectors, or lists under another name.
+                // A larger value is no field of a format: vectors, or lists under another name.
                 if !self.expect(BESIDE_BYTES)? {
                     return Ok(());
                 }
@@ -322,7 +321,7 @@ impl<R: Read> Walk<'_, R> {
         }
     }
 
-    /// Reads a value that must be there; gives whether it is whole.
+    /// Reads a required value; returns whether it is whole.
     fn expect(&mut self, limit: usize) -> Result<bool, WalkStop> {
         match self.source.take_value(limit)? {
             PieceRead::Whole => Ok(true),
@@ -339,7 +338,7 @@ impl<R: Read> Walk<'_, R> {
     }
 }
 
-/// Whether a file begins with an object that has one of the lists, as far as its first bytes tell.
+/// Whether a file begins with an object that has one of the lists, as far as its first bytes show.
 fn is_object_around(head: &[u8], lists: &Lists) -> bool {
     let head = head.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(head);
     let begin = head.iter().position(|byte| !is_space(*byte)).unwrap_or(0);
@@ -354,8 +353,8 @@ fn is_object_around(head: &[u8], lists: &Lists) -> bool {
         .any(|name| keys.contains(&name.as_bytes()))
 }
 
-/// Goes through the elements of a field of the entry at `place`, of which there are none where it is missing.
-/// Behind what is broken nothing tells where the next one begins: that is one loss, with its place.
+/// Walks through the elements of a field of the entry at `place`; a missing field has none. After a broken element the
+/// next one cannot be found: that is one loss, with its position.
 pub(crate) fn each_element<'r, 'o>(
     (name, list): (&'static str, Option<Raw<'r>>),
     place: &EntryPosition,
@@ -424,7 +423,7 @@ pub(crate) fn first_text<const N: usize>(values: [Option<Raw<'_>>; N]) -> Option
     texts.find(|text| !text.trim().is_empty())
 }
 
-/// Why none of these is a text that says something; `name` is what the first is called.
+/// Why none of these is a text with content; `name` is the first one's.
 pub(crate) fn why_no_text<const N: usize>(
     values: [Option<Raw<'_>>; N],
     name: &'static str,
@@ -437,7 +436,7 @@ pub(crate) fn why_no_text<const N: usize>(
     for value in there {
         match value.string() {
             Err(Undecodable) => return NoMemoryReason::Malformed,
-            // Later than what cannot be decoded, which is the nearer cause.
+            // After an undecodable value, which is the nearer cause.
             Ok(None) if !value.is_null() => reason = NoMemoryReason::InvalidField(name),
             Ok(_) => {}
         }
@@ -445,7 +444,7 @@ pub(crate) fn why_no_text<const N: usize>(
     reason
 }
 
-/// Whether one of these is there, whatever it holds.
+/// Whether one of these exists, whatever it holds.
 pub(crate) fn any_of<const N: usize>(values: [Option<Raw<'_>>; N]) -> bool {
     values.into_iter().any(|value| value.is_some())
 }

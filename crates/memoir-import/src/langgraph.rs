@@ -1,7 +1,7 @@
 //! LangGraph's store: rows of `prefix`, `key` and `value`, as JSON lines, as a list, or in SQLite.
 //!
-//! A value is any object. Its text is what one of the usual fields holds, LangMem's `{"kind", "content":
-//! {"content"}}` among them; where there is none, the value itself is the text, as JSON.
+//! A value is any object. Its text is one of the usual fields, LangMem's `{"kind", "content": {"content"}}` among them;
+//! without one, the value itself is the text, as JSON.
 
 use memoir_domain::memory::Kind;
 use memoir_transcripts::raw::Raw;
@@ -19,7 +19,7 @@ const LISTS: Lists = Lists {
     named: &["items", "store", "results", "data"],
     within: &[],
 };
-/// Objects within a value in which the text is looked for.
+/// The depth of nested objects in which the text is searched.
 const DEPTH: usize = 3;
 /// The store's own.
 const RESERVED: &str = "langgraph";
@@ -74,7 +74,7 @@ fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
 fn database(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let database = sqlite::open(files, index)?;
     let columns = sqlite::columns(&database, "store")?;
-    // Not every store has that column, and the query must not fail by it.
+    // Not every store has that column, and the query must not fail without it.
     let expires = match columns.iter().any(|column| column == "expires_at") {
         true => "expires_at",
         false => "NULL",
@@ -132,17 +132,16 @@ fn row(
         .flatten()
         .and_then(|[kind, class]| json::first_text([kind, class]));
     let found = text_of(value, 0);
-    // Here JSON is what the agent remembers; elsewhere a text that is JSON and nothing else is the rest of a
-    // program.
+    // Here JSON is the agent's memory; elsewhere a text that is only JSON is an artefact of a program.
     let may_be_json = found.is_none();
-    // LangMem's name for what happened once, which is what the journal is for.
+    // LangMem's name for an event, which belongs into the journal.
     let is_episode = kind
         .as_deref()
         .is_some_and(|kind| kind.to_lowercase().contains("episod"));
     let mut tags: Vec<String> = vec![namespace.clone()];
     tags.extend(kind.filter(|kind| kind != "Memory"));
     out.entry(FoundEntry {
-        // As one text for one value, since source and text tell whether a file was read before.
+        // One text for one value, since source and text identify an entry on a second reading.
         text: found.unwrap_or_else(|| canonical(value)),
         id: format!("{namespace}/{key}"),
         kind: Some(if is_episode {
@@ -167,7 +166,7 @@ fn text_of(value: Raw<'_>, depth: usize) -> Option<String> {
         .fields(["content", "text", "memory", "data", "value"])
         .ok()?;
     let mut fields = fields.into_iter().flatten();
-    // A field that is there and blank must not hide the next one.
+    // A blank field must not hide the next one.
     fields.find_map(|field| text_of(field, depth + 1).filter(|text| !text.trim().is_empty()))
 }
 
@@ -176,7 +175,7 @@ fn canonical(value: Raw<'_>) -> String {
     match serde_json::from_slice::<serde_json::Value>(value.bytes()) {
         Ok(value) if value.is_null() => String::new(),
         Ok(value) => value.to_string(),
-        // Too deep to be taken apart.
+        // Too deep to be parsed.
         Err(_) => String::from_utf8_lossy(value.bytes()).into_owned(),
     }
 }

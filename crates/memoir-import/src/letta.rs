@@ -1,8 +1,8 @@
 //! Letta: agent files (`.af`) of versions 1 and 2, archival passages, and the tree of its MemFS.
 //!
-//! A block is a page, not a fact: it is split, and its label becomes a tag. What Letta keeps an agent from
-//! changing (`read_only`) is constitutional; `persona` is what a system prompt is elsewhere, and is offered as
-//! one. Secrets that a file holds for its tools are never taken, and are named so that their owner knows.
+//! A block is a page, not a fact: it is split, and its label becomes a tag. A block that Letta's agent cannot change
+//! (`read_only`) is constitutional. `persona` is offered as a system prompt. Secrets that a file holds for its tools
+//! are never imported, and are named so that their owner knows.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ const PASSAGES: Lists = Lists {
     named: &["passages", "data", "items"],
     within: &[],
 };
-/// How often a file may be JSON within a text of JSON.
+/// Most layers of JSON within a text of JSON.
 const LAYERS: usize = 3;
 /// Most secrets that are named.
 const NAMED: usize = 20;
@@ -48,14 +48,14 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
 fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let head = files.head(index);
     let begin = head.iter().copied().find(|byte| !is_space(*byte));
-    // Only at the beginning: further down the word may stand in anybody's text.
+    // Only at the beginning: further down the word may occur in any text.
     let is_around = String::from_utf8_lossy(head.get(..200.min(head.len())).unwrap_or_default())
         .contains("\"passages\"");
     if begin == Some(b'[') || is_around {
         return json::elements(files, index, &PASSAGES, out, passage);
     }
     let place = files.place(index);
-    // In whole and not as a stream: which agent a block belongs to may stand behind the block.
+    // In whole and not as a stream: the block's agent may be named after the block.
     let limit = out.options.limits.entry_bytes.saturating_mul(2);
     let mut bytes = match files.bytes(index, limit) {
         Ok(bytes) => bytes,
@@ -68,8 +68,8 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
         byte: Some(0),
         ..place.clone()
     };
-    // `recognise` takes a file that is a text of JSON. Each layer is a copy, and a file made of thousands would
-    // take hours.
+    // `recognise` accepts a file that is a text of JSON. Each layer is a copy, and a file of thousands would take
+    // hours.
     for _ in 0..LAYERS {
         let inner = Raw::whole(&bytes)
             .ok()
@@ -77,7 +77,7 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
         match inner {
             Some(inner) => {
                 bytes = inner.into_bytes();
-                // The bytes within are not those of the file.
+                // The offsets within are not those of the file.
                 first.byte = None;
             }
             None => break,
@@ -115,7 +115,7 @@ fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult 
     let mut first = json::text(name).unwrap_or_default();
     count_messages(messages, out);
     secrets_of(raw, &mut secrets);
-    // Agents before blocks: their names are in the blocks' identifiers, by which a file read again is known.
+    // Agents before blocks: their names are in the blocks' identifiers, which a second reading recognises.
     json::each_element(("agents", agents), place, out, |agent, out| {
         let fields = ["name", "block_ids", "messages", "memory_blocks"];
         let Ok([name, ids, messages, own_blocks]) = agent.fields(fields) else {
@@ -150,7 +150,7 @@ fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult 
         let [id] = one.fields(["id"]).unwrap_or_default();
         let owner = id.and_then(Raw::id).and_then(|id| owners.get(&id));
         shared += u64::from(owner.is_some_and(|owner| owner.is_shared));
-        // A block that no agent names must have some identifier that stays the same: that of the first.
+        // A block that no agent names needs a stable identifier: that of the first agent.
         let owner = owner.and_then(|owner| agent_names.get(owner.agent));
         block(one, owner.unwrap_or(&first), place.of_part(one.at), out)
     })?;
@@ -176,15 +176,15 @@ fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult 
     Ok(())
 }
 
-/// Which agent of the file a block belongs to: the first that names it, which stays the same where agents are added
-/// to the file.
+/// The owner of a block: the first agent of the file that names it, which stays the same where agents are added to the
+/// file.
 struct BlockOwner {
     agent: usize,
-    /// Another one names it too.
+    /// Another agent names it too.
     is_shared: bool,
 }
 
-/// The elements of a list of what does not come along in any case, so that one that is broken loses nothing.
+/// The elements of a list that is never imported, so that a broken one is no loss.
 fn left_out<'a>(list: Option<Raw<'a>>) -> impl Iterator<Item = Raw<'a>> {
     let list = list.and_then(|list| list.elements().ok());
     list.into_iter().flatten().flatten()
@@ -217,7 +217,7 @@ fn name_secrets(secrets: &[String], out: &mut Out<'_>) {
     out.leave_out(NoMemoryReason::Secret, secrets.len() as u64);
     let mut named: Vec<String> = Vec::new();
     for secret in secrets {
-        // A name is the file's word and may be of any length.
+        // A name comes from the file and may be of any length.
         let name: String = secret.chars().take(60).collect();
         if !named.contains(&name) && named.len() < NAMED {
             named.push(name);
@@ -226,7 +226,7 @@ fn name_secrets(secrets: &[String], out: &mut Out<'_>) {
     out.notice(
         "secrets",
         format!(
-            "the file holds secrets for tools, which were not taken ({}); whoever has the file has them",
+            "the file holds secrets for tools, which were not imported ({}); protect the file",
             named.join(", ")
         ),
     );
@@ -304,7 +304,7 @@ fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
     })
 }
 
-/// A page of MemFS: `system/` is always in the prompt, the others when they are asked for.
+/// A page of MemFS: `system/` is always in the prompt, the others on request.
 fn page(
     files: &mut Files,
     index: usize,
@@ -337,7 +337,7 @@ fn page(
         created_at: dates
             .get(name)
             .copied()
-            // Git first: what a page says of its own date was written by the agent.
+            // Git first: the agent wrote the page's own date.
             .or_else(|| markdown::dated(&fields)),
         constitutional: fields.is_true("read_only"),
         is_persona,

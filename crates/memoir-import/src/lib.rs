@@ -1,20 +1,19 @@
-//! Reads memories in the forms in which other programs keep them.
+//! Reads memories in the formats of other programs.
 //!
-//! This crate owns the way from a file, a folder or an archive to [`ImportedMemory`]s, one after the other: at no
-//! time does it hold more than one entry of a list, or one page of a folder. It does not own what becomes of
-//! them: it knows nothing of agents, of models or of stores.
+//! This crate owns the conversion of a file, a folder or an archive to [`ImportedMemory`]s, one after the other. It
+//! never holds more than one entry of a list, or one page of a folder. It knows nothing of agents, of models or of
+//! stores.
 //!
-//! **Nothing is lost in silence.** Every entry is either given, as one [`ImportedMemory`] or as several parts of
-//! one, or counted in the [`ImportReport`] with the reason, and with its place where it could not be understood.
-//! What a form cannot carry at all is said by [`ImportFormat::cannot_carry`].
+//! **Every entry is accounted for.** Each is returned, as one [`ImportedMemory`] or as several parts of one, or counted
+//! in the [`ImportReport`] with the reason, and with its position where it could not be parsed.
+//! [`ImportFormat::cannot_carry`] lists the contents that a format does not transfer.
 //!
-//! **Whatever is read may be hostile.** JSON is looked at by counting brackets, without recursion, and only
-//! what is needed is decoded (`memoir_transcripts::raw`); archives are inflated up to a limit, and nothing is
-//! ever unpacked to a path that they name; symbolic links are not followed; databases are opened for reading
-//! alone. Sizes and counts are held to [`ImportLimits`].
+//! **All input may be hostile.** JSON is scanned by counting brackets, without recursion, and only needed fields are
+//! decoded (`memoir_transcripts::raw`). Archives are inflated up to a limit, and nothing is ever unpacked to a path
+//! that they name. Symbolic links are not followed; databases are opened read-only. [`ImportLimits`] bounds sizes and
+//! counts.
 //!
-//! Each reader has a file of its own; `recognise.rs` tells them apart, `out.rs` is where all of them give what
-//! they found, and cleans it.
+//! Each reader has a file of its own; `recognise.rs` selects the reader, and `out.rs` cleans the results of all.
 
 mod chatgpt;
 mod claude;
@@ -48,7 +47,7 @@ pub use report::{ImportReport, Notice};
 use crate::{files::Files, out::Out};
 
 wire_names! {
-    /// A form in which memories are kept.
+    /// A format of memories.
     pub enum ImportFormat {
         /// mem0: its lists, the payloads of its vector store, its `history.db`.
         Mem0 = "mem0",
@@ -60,7 +59,7 @@ wire_names! {
         Letta = "letta",
         /// Folders of Markdown: basic-memory, Obsidian, the Open Knowledge Format, agents' workspaces.
         Markdown = "markdown",
-        /// ChatGPT's export, whose conversations hold what it was told to remember.
+        /// ChatGPT's export, whose conversations hold its saved memories.
         ChatGpt = "chatgpt",
         /// A store of LangGraph: rows as JSON, or its SQLite database.
         LangGraph = "langgraph",
@@ -68,7 +67,7 @@ wire_names! {
 }
 
 impl ImportFormat {
-    /// What is not in such a file, or has no place in a memory, and so does not come along.
+    /// Contents that such a file does not have, or that have no place in a memory.
     pub fn cannot_carry(self) -> &'static [&'static str] {
         match self {
             Self::Mem0 => &[
@@ -96,7 +95,7 @@ impl ImportFormat {
             ],
             Self::ChatGpt => &[
                 "the list of saved memories itself, which is in no export: they are read from the conversations",
-                "what was deleted there since the last conversation that shows it, and may come back",
+                "deletions since the last conversation with the list: deleted memories may return",
             ],
             Self::LangGraph => &[
                 "vectors",
@@ -110,7 +109,7 @@ impl ImportFormat {
 /// A name that no [`ImportFormat`] has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not a form of memories: expected `mem0`, `claude`, `mcp-memory`, `letta`, `markdown`, `chatgpt` or `langgraph`"
+    "not a format of memories: expected `mem0`, `claude`, `mcp-memory`, `letta`, `markdown`, `chatgpt` or `langgraph`"
 )]
 pub struct UnknownImportFormat;
 
@@ -122,7 +121,7 @@ impl FromStr for ImportFormat {
     }
 }
 
-/// How much is held, and how much is looked at. What is over a limit is reported and passed over.
+/// Limits of the reading. Entries over a limit are reported and skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImportLimits {
     /// Most bytes of one entry of a list, one line, one page or one conversation.
@@ -144,33 +143,32 @@ pub struct ImportLimits {
 impl Default for ImportLimits {
     fn default() -> Self {
         Self {
-            // One entry lies in memory whole, and once more as its decoded text.
+            // One entry is held whole, and once more as its decoded text.
             entry_bytes: 16 << 20,
-            // As many as a memory may have (`memory::CONTENT_LIMIT`): the use case would refuse a longer one.
+            // The limit of a memory (`memory::CONTENT_LIMIT`): the use case would refuse a longer one.
             memory_characters: 10_000,
             page_characters: 1_500,
             files: 200_000,
             depth: 32,
-            // Deflate gives up to about 1000 bytes for one, texts as people write them far fewer: more than 200
-            // is made to harm.
+            // Deflate inflates up to about 1000 times, natural texts far less: more than 200 times is an attack.
             inflated_bytes: 64 << 30,
             inflation: 200,
         }
     }
 }
 
-/// What the reading depends on beside the file.
+/// The options of the reading.
 #[derive(Debug, Clone, Copy)]
 pub struct ImportOptions {
-    /// The present: what expires later than this has not expired yet.
+    /// The present: a later time of expiry is not reached yet.
     pub now: Timestamp,
-    /// Whether pages that are instructions, such as `CLAUDE.md` and `SOUL.md`, come as memories too.
+    /// Whether pages that are instructions, such as `CLAUDE.md` and `SOUL.md`, are imported as memories too.
     pub instructions: bool,
-    /// How much is held.
+    /// The limits of the reading.
     pub limits: ImportLimits,
 }
 
-/// What is read.
+/// The input.
 pub enum Input {
     /// A file or a folder.
     Path(PathBuf),
@@ -187,7 +185,7 @@ impl fmt::Debug for Input {
     }
 }
 
-/// Where something stands. `Display` prints numbers only; the file's name may hold somebody's words.
+/// A position in the input. `Display` prints numbers only; the file's name may be private.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EntryPosition {
     /// The file within the folder or the archive; `None` where there is one file only.
@@ -199,11 +197,11 @@ pub struct EntryPosition {
 }
 
 impl EntryPosition {
-    /// Where a part of the entry here stands, so many bytes behind its beginning.
+    /// The position of a part of the entry here, so many bytes behind its beginning.
     pub(crate) fn of_part(&self, at: usize) -> Self {
         Self {
             file: self.file.clone(),
-            // An entry may go on over lines, which nobody counts for a part of it.
+            // An entry may span lines, which are not counted for a part of it.
             line: self.line.filter(|_| at == 0),
             byte: self.byte.map(|byte| byte + at as u64),
         }
@@ -237,21 +235,21 @@ pub struct ImportedMemory {
     /// Its text: trimmed, at least three characters, at most [`ImportLimits::memory_characters`], with no control
     /// character but line feed and tab (others are replaced by U+FFFD).
     pub content: PrivateText,
-    /// What the form says of how long it matters; `None` where it says nothing.
+    /// The kind that the format implies; `None` where it implies none.
     pub kind: Option<Kind>,
     /// Its tags: trimmed, each once, at most 16 of at most 50 characters.
     pub tags: Vec<PrivateText>,
-    /// Where it comes from: the form's name and its identifier there, at most 200 characters.
+    /// Its source: the format's name and its identifier there, at most 200 characters.
     pub source: PrivateText,
-    /// When it was made; `None` where the file does not tell.
+    /// The time of its creation; `None` where the file has none.
     pub created_at: Option<Timestamp>,
-    /// Whether the other program kept it from being changed.
+    /// Whether the other program protected it from changes.
     pub constitutional: bool,
-    /// The memory that it was, where Memoir wrote the page; `None` for all others.
+    /// The memory of a page that Memoir wrote; `None` for all others.
     pub page_of: Option<PageOf>,
-    /// Whether it is of what is offered as a system prompt ([`ImportReport::system_prompt`]).
+    /// Whether it is part of the offered system prompt ([`ImportReport::system_prompt`]).
     pub is_persona: bool,
-    /// Why the other program does not hold it for true any more; `None` where it does.
+    /// Why the memory is obsolete in the other program; `None` where it is current.
     pub gone: Option<ImportedGone>,
 }
 
@@ -264,50 +262,50 @@ pub struct PageOf {
     pub number: u64,
 }
 
-/// That a memory is kept for its history only.
+/// The obsolescence of a memory that is imported for its history only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImportedGone {
-    /// Why.
+    /// The reason.
     pub why: WhyGone,
-    /// Since when; `None` where the file does not tell.
+    /// Since when; `None` where the file has no time.
     pub at: Option<Timestamp>,
 }
 
 wire_names! {
-    /// Why a memory is gone.
+    /// Why a memory is obsolete.
     #[derive(PartialOrd, Ord)]
     pub enum WhyGone {
         /// It was deleted.
         Deleted = "deleted",
-        /// Its time was over.
+        /// It expired.
         Expired = "expired",
-        /// It turned out to be wrong, or to hold no longer.
+        /// It turned out to be wrong or outdated.
         Invalidated = "invalidated",
         /// Another one took its place.
         Superseded = "superseded",
     }
 }
 
-/// Why something of a file is not given as a memory.
+/// Why a part of the input is no memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NoMemoryReason {
     /// Its text is empty or blank.
     Empty,
     /// Its text has fewer than three characters.
     Short,
-    /// Its text is JSON and nothing else.
+    /// Its text is only JSON.
     BareJson,
     /// A list of other pages.
     Index,
-    /// It tells an agent what to do, and is no memory.
+    /// An instruction to an agent.
     Instruction,
     /// A page to copy from.
     Template,
-    /// The program's own, which can be made again.
+    /// A derived file of the program, which can be generated again.
     Derived,
     /// A secret.
     Secret,
-    /// What was said in a conversation.
+    /// A message of a conversation.
     Message,
     /// A file of another kind.
     OtherFile,
@@ -321,11 +319,11 @@ pub enum NoMemoryReason {
     TooMany,
     /// It is not UTF-8.
     NotUtf8,
-    /// It is not the JSON, or the row, that should stand there.
+    /// It is not the expected JSON or row.
     Malformed,
-    /// It ends in the middle.
+    /// It is truncated.
     Truncated,
-    /// It is of a kind that is not known.
+    /// It is of an unknown kind.
     UnknownKind,
     /// The system could not read it.
     Unreadable,
@@ -335,19 +333,19 @@ pub enum NoMemoryReason {
     InvalidField(&'static str),
 }
 
-/// What a [`NoMemoryReason`] says of the entry.
+/// The class of a [`NoMemoryReason`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoMemoryClass {
-    /// Nothing that is worth remembering.
+    /// It is not worth remembering.
     Junk,
-    /// Left out by design.
+    /// It is omitted by design.
     LeftOut,
-    /// Something that may have been a memory.
+    /// It may have been a memory.
     NotUnderstood,
 }
 
 impl NoMemoryReason {
-    /// What it says of the entry.
+    /// The class of the reason.
     pub fn class(self) -> NoMemoryClass {
         match self {
             Self::Empty | Self::Short | Self::BareJson => NoMemoryClass::Junk,
@@ -399,14 +397,14 @@ impl fmt::Display for NoMemoryReason {
             Self::Index => "an index of other pages",
             Self::Instruction => "instructions, not memories",
             Self::Template => "templates",
-            Self::Derived => "the program's own, which can be made again",
+            Self::Derived => "the program's own, which can be generated again",
             Self::Secret => "secrets",
             Self::Message => "messages of conversations",
             Self::OtherFile => "files of other kinds",
             Self::Link => "a symbolic link, which is not followed",
             Self::OutsidePath => "a name that leads out of the archive",
             Self::TooLarge => "too large",
-            Self::TooMany => "more than are looked at",
+            Self::TooMany => "more than are read",
             Self::NotUtf8 => "not UTF-8",
             Self::Malformed => "malformed",
             Self::Truncated => "cut off",
@@ -419,22 +417,22 @@ impl fmt::Display for NoMemoryReason {
     }
 }
 
-/// Why something cannot be read. None holds words of it.
+/// Why the input cannot be read. No variant holds text of it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The form was not given and cannot be told.
-    #[error("not a form of memories that is known; it is {0}")]
+    /// The format was not given and cannot be recognised.
+    #[error("unknown format of memories; it is {0}")]
     Unrecognised(&'static str),
-    /// It is a conversation in that form.
-    #[error("no memories, but a conversation in the form `{0}`")]
+    /// It is a conversation in that format.
+    #[error("no memories, but a conversation in the format `{0}`")]
     Conversation(memoir_transcripts::TranscriptFormat),
     /// The file is UTF-16.
     #[error("the file is not UTF-8 but UTF-16")]
     Utf16,
-    /// There is nothing of that form in it.
-    #[error("nothing in it is in the form `{0}`")]
+    /// It holds nothing in that format.
+    #[error("it holds nothing in the format `{0}`")]
     OtherForm(ImportFormat),
-    /// The archive is of a kind that is not read, or not whole.
+    /// The archive is of an unsupported kind, or not whole.
     #[error("the archive cannot be read: {0}")]
     Archive(&'static str),
     /// The database cannot be read.
@@ -451,24 +449,23 @@ impl From<io::Error> for Error {
     }
 }
 
-/// Whether a file of that name that begins with `head` may be in one of the forms. Of the beginning, 256 KB
-/// are enough.
+/// Whether a file of that name that begins with `head` may be in one of the formats. The first 256 KB are enough.
 pub fn may_be_memories(name: &str, head: &[u8]) -> bool {
     recognise::may_be(name, head)
 }
 
-/// A form, and by what it was told.
+/// A recognised format, and its sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recognised {
-    /// The form.
+    /// The format.
     pub format: ImportFormat,
-    /// By what it was told, such as `results[].memory, hash`; names of fields and files only.
+    /// The sign of the format, such as `results[].memory, hash`; names of fields and files only.
     pub by: String,
-    /// The agent whose memories Memoir wrote as these pages; `None` for all else.
+    /// The agent whose memories Memoir wrote as these pages; `None` for all other inputs.
     pub pages_of: Option<String>,
 }
 
-/// Something to read, of a form that is known.
+/// An input of a known format.
 #[derive(Debug)]
 pub struct Import {
     files: Files,
@@ -476,10 +473,10 @@ pub struct Import {
 }
 
 impl Import {
-    /// Looks at what is to be read. Where the form is not given, it is told by what is there.
+    /// Opens the input, and recognises its format unless it is given.
     ///
     /// # Errors
-    /// It cannot be read, or its form cannot be told.
+    /// The input cannot be read, or its format cannot be recognised.
     pub fn open(
         input: Input,
         format: Option<ImportFormat>,
@@ -497,26 +494,26 @@ impl Import {
         Ok(Self { files, recognised })
     }
 
-    /// The form, and by what it was told.
+    /// The format, and its sign.
     pub fn recognised(&self) -> &Recognised {
         &self.recognised
     }
 
-    /// Reads all of it, and gives each memory to `give`, which can stop the reading.
+    /// Reads all of it, and passes each memory to `give`, which can stop the reading.
     ///
-    /// What came before something that cannot be read on was given; the report says where it ended.
+    /// Memories before an unreadable place were passed on; the report names that place.
     ///
     /// # Errors
-    /// Nothing of it can be read.
+    /// The input cannot be read at all.
     pub fn read(
         self,
         options: &ImportOptions,
         give: &mut dyn FnMut(ImportedMemory) -> ControlFlow<()>,
     ) -> Result<ImportReport, Error> {
-        // Before a reader begins: one that is stopped half-way gives its report too.
+        // Before a reader begins: a stopped reading has a report too.
         let Self { files, recognised } = self;
         let mut out = Out::new(recognised.format, *options, give);
-        files.tell_passed(&mut out);
+        files.report_passed(&mut out);
         let read = match recognised.format {
             ImportFormat::Mem0 => mem0::read(files, &mut out),
             ImportFormat::Claude => claude::read(files, &mut out),
@@ -527,19 +524,19 @@ impl Import {
             ImportFormat::LangGraph => langgraph::read(files, &mut out),
         };
         match read {
-            // Whoever stops the reading wants to know of what came before: that is a report, not an error.
+            // A stopped reading has a report, which is not an error.
             Ok(()) | Err(Halt::Stopped) => Ok(out.finish()),
             Err(Halt::Failed(error)) => Err(error),
         }
     }
 }
 
-/// Why a reader does not go on.
+/// Why a reader stops.
 #[derive(Debug)]
 pub(crate) enum Halt {
-    /// Whoever takes the memories wants no more.
+    /// The receiver of the memories stopped it.
     Stopped,
-    /// Nothing can be read.
+    /// The input cannot be read.
     Failed(Error),
 }
 
@@ -555,5 +552,5 @@ impl From<io::Error> for Halt {
     }
 }
 
-/// What a reader comes to.
+/// The result of a reader.
 pub(crate) type ReadResult = Result<(), Halt>;

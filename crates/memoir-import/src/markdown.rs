@@ -1,7 +1,7 @@
 //! Folders of Markdown: basic-memory, Obsidian, the Open Knowledge Format, and agents' workspaces.
 //!
-//! One reader takes all of them, since what they differ in shows in each page: its name (`SOUL.md`,
-//! `2026-03-01.md`), its fields (`permalink`, `stale_after`), or its lines (`- [category] text #tag`).
+//! One reader reads all of them, since their differences show in each page: its name (`SOUL.md`, `2026-03-01.md`), its
+//! fields (`permalink`, `stale_after`), or its lines (`- [category] text #tag`).
 
 use memoir_domain::{Timestamp, memory::Kind};
 
@@ -13,7 +13,7 @@ use crate::{
     tags,
 };
 
-/// What an agent's instructions are called.
+/// The file names of an agent's instructions.
 const INSTRUCTIONS: [&str; 8] = [
     "AGENTS.md",
     "TOOLS.md",
@@ -24,7 +24,7 @@ const INSTRUCTIONS: [&str; 8] = [
     "SKILL.md",
     "README.md",
 ];
-/// What parts the entries of Hermes.
+/// The separator of the entries of Hermes.
 const SECTION: &str = "§";
 
 pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
@@ -52,7 +52,7 @@ struct Workspace {
     has_soul: bool,
 }
 
-/// Why a page of that name is left out; `None` where it is read.
+/// Why a page of that name is omitted; `None` where it is read.
 fn left_out(name: &str, workspace: &Workspace, instructions: bool) -> Option<NoMemoryReason> {
     let file = name.rsplit('/').next().unwrap_or(name);
     let folders: Vec<&str> = name.split('/').rev().skip(1).collect();
@@ -61,19 +61,19 @@ fn left_out(name: &str, workspace: &Workspace, instructions: bool) -> Option<NoM
             .iter()
             .any(|folder| names.contains(&folder.to_lowercase().as_str()))
     };
-    // A `README.md` is a page like others unless it lies beside what an agent is: there it explains the folder.
+    // A `README.md` is a page like others, except in an agent's workspace: there it explains the folder.
     let is_instruction = INSTRUCTIONS.contains(&file) && file != "README.md"
         || file == "README.md" && workspace.has_soul
         || is_in(&["skills"]);
     if is_instruction && !instructions {
         return Some(NoMemoryReason::Instruction);
     }
-    // Also where instructions are asked for: a template is nobody's instruction, but blanks to be filled in.
+    // Also where instructions are requested: a template is no instruction, but has blanks to be filled in.
     if is_in(&["templates", "_templates", "template"]) {
         return Some(NoMemoryReason::Template);
     }
     let is_derived = file == "DREAMS.md"
-        // Only beside the page that they were made from; alone they may be all that is left.
+        // Only beside the page that they were made from; without it they may be the only copy.
         || workspace.has_memory
             && (matches!(file, "memory_summary.md" | "raw_memories.md")
                 || is_in(&["rollout_summaries"]));
@@ -100,7 +100,7 @@ fn page(
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
     let is_listing = matches!(file, "index.md" | "log.md" | "_index.md");
     let (links, without_links) = without_links(body);
-    // A listing with words of its own is a page: only one that is nothing but links says nothing by itself.
+    // A listing with text of its own is a page: only one that consists of links is no memory.
     if is_listing && (links > 0 || file == "log.md") && is_bare(&without_links) {
         out.pass(place, NoMemoryReason::Index);
         return Ok(());
@@ -125,7 +125,7 @@ fn page(
         });
     }
     let day = day_of(stem);
-    // From what the author wrote to what the disk says, which copying a folder changes.
+    // From the author's date to the disk's, which copying a folder changes.
     let created_at = dated(&fields).or(day).or_else(|| files.written_at(index));
     let is_soul = matches!(file, "SOUL.md" | "IDENTITY.md");
     let is_persona = is_soul && out.offer(body);
@@ -138,7 +138,7 @@ fn page(
     }
     if let Some(class) = fields
         .text("type")
-        // These say of every page the same.
+        // These apply to every page alike.
         .filter(|class| !matches!(*class, "note" | "fact" | "memory"))
     {
         all_tags.push(class.to_owned());
@@ -151,13 +151,13 @@ fn page(
     };
     let id = match fields.text("permalink") {
         Some(permalink) => permalink.to_owned(),
-        // From a stream there is no name, and the text alone can tell a second reading.
+        // A stream has no name, and only the text can identify a second reading.
         None if name.is_empty() => format!("sha256-{}", &hex(body)[..32]),
         None => name.to_owned(),
     };
     let title = fields.text("title").map(str::to_owned);
     let title = title.or_else(|| {
-        // A name that is a date or the program's says nothing about the text.
+        // A name that is a date or the program's does not describe the text.
         let says_something = day.is_none() && !is_special(file) && !stem.is_empty();
         says_something.then(|| stem.replace(['-', '_'], " "))
     });
@@ -181,8 +181,7 @@ fn page(
         }
         return Ok(());
     }
-    // Other pages have such lines by chance: `- [method] …` is an observation only where the page is of
-    // basic-memory.
+    // Other pages have such lines by chance: `- [method] …` is an observation only where the page is of basic-memory.
     let is_graph = fields.has("permalink") || fields.has("title") && has_observations(body);
     let prose = if is_graph {
         observations(
@@ -195,7 +194,7 @@ fn page(
     } else {
         body.to_owned()
     };
-    // All that it said was given as observations; what is left are its headings.
+    // All its content was returned as observations; its headings remain.
     if is_graph && is_bare(&prose) {
         return Ok(());
     }
@@ -212,13 +211,13 @@ fn is_special(file: &str) -> bool {
     matches!(file, "MEMORY.md" | "USER.md" | "SOUL.md" | "IDENTITY.md")
 }
 
-/// Whether nothing but headings is left.
+/// Whether only headings remain.
 fn is_bare(text: &str) -> bool {
     text.lines()
         .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
 }
 
-/// The date that the fields of a page tell.
+/// The date in the fields of a page.
 pub(crate) fn dated(fields: &Fields) -> Option<Timestamp> {
     let names = [
         "created",
@@ -246,7 +245,7 @@ fn number_of(text: &str) -> Option<u64> {
     number.filter(|number| *number > 0)
 }
 
-/// The day that a page is called by.
+/// The day that is a page's name.
 fn day_of(stem: &str) -> Option<Timestamp> {
     let day = stem.get(..10)?;
     let is_day = day.bytes().enumerate().all(|(at, byte)| match at {
@@ -256,9 +255,9 @@ fn day_of(stem: &str) -> Option<Timestamp> {
     if is_day { date::of_text(day) } else { None }
 }
 
-/// Why a page of the Open Knowledge Format does not hold any more.
+/// Why a page of the Open Knowledge Format is obsolete.
 fn gone(fields: &Fields, out: &Out<'_>) -> Option<ImportedGone> {
-    // Before the date: what is deprecated does not hold, however far its date is.
+    // Before the date: a deprecated page is obsolete, however far its date is.
     if matches!(fields.text("status"), Some("deprecated")) {
         return Some(ImportedGone {
             why: WhyGone::Invalidated,
@@ -268,7 +267,7 @@ fn gone(fields: &Fields, out: &Out<'_>) -> Option<ImportedGone> {
     out.expired(fields.text("stale_after").and_then(date::of_text))
 }
 
-/// How many lines are links of a list to other pages, and the text without them.
+/// The number of lines that are links of a list to other pages, and the text without them.
 pub(crate) fn without_links(text: &str) -> (u64, String) {
     let mut links = 0;
     let mut rest = String::new();
@@ -359,7 +358,7 @@ fn has_observations(body: &str) -> bool {
         .any(|text| matches!(line(text), Some(MarkdownLine::Observation { .. })))
 }
 
-/// Gives the observations and relations of a page, each with the page's title, and gives back what is left.
+/// Passes on the observations and relations of a page, each with the page's title, and returns the rest.
 fn observations(
     body: &str,
     title: &str,

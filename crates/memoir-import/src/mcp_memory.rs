@@ -1,8 +1,8 @@
 //! The reference memory server of the Model Context Protocol: `memory.jsonl`, older `memory.json`.
 //!
-//! Lines of entities with observations, and of relations between them. An observation says nothing without
-//! its subject, so that each becomes a memory that begins with the entity's name; a relation becomes a
-//! sentence. Files that crashed while they were written have lines that are cut, and several objects on one.
+//! Lines of entities with observations, and of relations between them. An observation is meaningless without its
+//! subject, so that each becomes a memory that begins with the entity's name; a relation becomes a sentence.
+//! Interrupted writes leave truncated lines, and several objects on one.
 
 use memoir_domain::memory::Kind;
 use memoir_transcripts::{
@@ -22,9 +22,9 @@ const LISTS: Lists = Lists {
     named: &["entities", "relations", "observations"],
     within: &["graph", "data"],
 };
-/// What every object of a file begins with.
-// The server writes the type first. After a cut only this tells an object's beginning from a brace within a
-// text.
+/// The beginning of every object of a file.
+// The server writes the type first. After a truncation only this distinguishes an object's beginning from a brace
+// within a text.
 const BEGIN: &[u8] = b"{\"type\"";
 
 pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
@@ -37,14 +37,14 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
             continue;
         }
         let head = files.head(index);
-        // Compared without white space, which says nothing about who wrote it.
+        // Compared without white space, which does not identify the program.
         let begin: Vec<u8> = head
             .iter()
             .copied()
             .filter(|byte| !is_space(*byte))
             .take(16)
             .collect();
-        // The whole graph as the server answers it, or a list.
+        // The whole graph in the server's response, or a list.
         if begin.starts_with(b"[")
             || begin.starts_with(b"{\"entities\"")
             || begin.starts_with(b"{\"relations\"")
@@ -79,12 +79,12 @@ fn lines(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     }
 }
 
-/// Broken objects of one line; what is behind the last of them is passed over with it.
-// Each is looked through to the end of the line, which may have sixteen megabytes. A server that was stopped while it
-// wrote leaves one, and one that was started beside it a second.
+/// Most broken objects of one line; the rest after the last of them is skipped.
+// Each is scanned to the end of the line, which may have sixteen megabytes. A server that was stopped while it wrote
+// leaves one, and a concurrent server a second.
 const BROKEN: usize = 16;
 
-/// The objects of one line. After one that is cut, the next one that begins as all do is looked for.
+/// The objects of one line. After a truncated one, the next common beginning is searched.
 fn objects(line_bytes: &[u8], place: &EntryPosition, out: &mut Out<'_>) -> ReadResult {
     let (mut at, mut broken) = (0, 0);
     loop {
@@ -108,8 +108,7 @@ fn objects(line_bytes: &[u8], place: &EntryPosition, out: &mut Out<'_>) -> ReadR
         };
         let raw = length.and_then(|length| Raw::whole(rest.get(..length)?).ok());
         match (
-            // Asks for nothing, but goes through the fields: only so does a brace that was closed by another
-            // object's show.
+            // Reads no field, but scans them all: only that detects a brace that another object's closed.
             raw.filter(|raw| raw.is_object() && raw.fields([]).is_ok()),
             length,
         ) {
@@ -125,7 +124,7 @@ fn objects(line_bytes: &[u8], place: &EntryPosition, out: &mut Out<'_>) -> ReadR
                 };
                 out.pass_entry(place, reason);
                 broken += 1;
-                // From the second byte on: the first is the beginning of the one that was looked at.
+                // From the second byte on: the first is the beginning of the checked one.
                 let behind = rest.get(1..).filter(|_| broken < BROKEN);
                 match find(behind.unwrap_or_default(), BEGIN) {
                     Some(next) => at += next + 1,
@@ -180,7 +179,7 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
     let ends = raw.fields(ends).unwrap_or_default();
     let created_at = date::of_value(created.or(created_too));
     let subject = json::first_text([name, entity_name]);
-    // A `null` beside a filled field is what a program writes that has both names.
+    // A program with both names writes `null` beside a filled field.
     let listed = observations
         .filter(|value| !value.is_null())
         .or(contents.filter(|value| !value.is_null()));
@@ -193,9 +192,9 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
             };
             observed(&about, listed, place, out)
         }
-        // A relation may have a name, too: it is one where it has ends.
+        // A relation may have a name, too: its ends identify it.
         (Some(_), None) if !json::any_of(ends) => {
-            // A name and nothing about it.
+            // A name without any observation.
             out.pass_entry(place, NoMemoryReason::Empty);
             Ok(())
         }
@@ -265,7 +264,7 @@ fn observation(
     let says_it = bare
         .get(..subject.len())
         .is_some_and(|begin| begin.eq_ignore_ascii_case(subject));
-    // Counted without the subject: it would turn an empty observation into one of a length that is taken.
+    // Counted without the subject, which would make an empty observation long enough.
     let text = match bare.chars().count() {
         0..3 => bare.to_owned(),
         _ if says_it => bare.to_owned(),
@@ -273,7 +272,7 @@ fn observation(
     };
     out.entry(FoundEntry {
         text,
-        // The same for all observations of an entity: the text beside it tells them apart.
+        // The same for all observations of an entity: the text distinguishes them.
         id: subject.to_owned(),
         kind: Some(Kind::Core),
         tags: about.tag.clone().into_iter().collect(),

@@ -1,10 +1,10 @@
-//! mem0: what its `get_all` and its platform give, what its vector store holds, and its `history.db`.
+//! mem0: the output of its `get_all` and its platform, the content of its vector store, and its `history.db`.
 //!
-//! A row is `{"id", "memory", "created_at", …}`; in the vector store the same stands under `payload`, and the
-//! text under `data`. `expiration_date` hides a row from the day after it on, and does not delete it.
+//! A row is `{"id", "memory", "created_at", …}`; the vector store has the same under `payload`, and the text under
+//! `data`. `expiration_date` hides a row from the day after it on, and does not delete it.
 //!
-//! The history has a line for each event of a memory. What a memory says now is its last line; what it said
-//! before was superseded then; and one whose last event is `DELETE` is deleted.
+//! The history has a line for each event of a memory. The last line has its present text, and earlier texts are
+//! superseded. A memory whose last event is `DELETE` is deleted.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ const LISTS: Lists = Lists {
     named: &["results", "memories", "points", "data"],
     within: &["result", "data"],
 };
-/// The rows that mem0 gives where it was not asked for more.
+/// The numbers of rows that mem0 returns by default.
 const ROUND: [u64; 2] = [20, 100];
 /// Most scopes that are counted.
 const SCOPES: usize = 1_000;
@@ -65,7 +65,7 @@ fn list(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
         out.notice(
             "round_count",
             format!(
-                "the list has exactly {rows} rows, which is what mem0 gives where it is not asked for more: it may be cut off. Ask for all with `get_all(top_k=…)` and import again"
+                "the list has exactly {rows} rows, which is the default number of mem0: it may be incomplete. Request all with `get_all(top_k=…)` and import again"
             ),
         );
     }
@@ -104,7 +104,7 @@ fn row(
         return Ok(());
     };
     if event.is_some() && memory_id.is_some() {
-        // A line of a history apart from its database: nothing tells which one is the last.
+        // A history line outside its database: it is unknown whether it is the last one.
         out.pass_entry(place, NoMemoryReason::UnknownKind);
         return Ok(());
     }
@@ -158,7 +158,7 @@ fn row(
     for (name, scope) in [("user", user), ("agent", agent)] {
         if let Some(scope) = scope.and_then(Raw::id).filter(|scope| !scope.is_empty()) {
             let tag = format!("{name}:{scope}");
-            // The count is for a sentence; a list of a million users must not fill the memory for it.
+            // The count is for a message; a list of a million users must not fill the memory for it.
             if scopes.len() < SCOPES {
                 scopes.insert(tag.clone());
             }
@@ -187,7 +187,7 @@ fn row(
     })
 }
 
-/// A row is shown on its last day still.
+/// A row is still shown on its last day.
 fn hidden_from(day: &str) -> Option<Timestamp> {
     let time = date::of_text(day)?;
     let is_day = day.trim().len() == "2026-03-01".len();
@@ -232,15 +232,15 @@ fn event(row: &Row<'_>) -> Option<HistoryLine> {
     let is_deletion = event.eq_ignore_ascii_case("DELETE") || sqlite::number(row, 4) == Some(1);
     Some(HistoryLine {
         memory: sqlite::text(row, 0)?,
-        // The line of a deletion has no new text; what was deleted stands in the old one.
+        // The line of a deletion has no new text; the deleted text is the old one.
         text: sqlite::text(row, if is_deletion { 5 } else { 1 }),
         is_deletion,
         at: sqlite::time(row, 3),
     })
 }
 
-/// A memory whose lines are being read, the oldest first. Only the last one is held, until the next one tells what
-/// became of it: a memory may have any number of lines.
+/// A memory whose lines are being read, the oldest first. Only the last one is held, until the next line: a memory may
+/// have any number of them.
 struct HistoryMemory {
     created_at: Option<Timestamp>,
     last: HistoryLine,
@@ -256,7 +256,7 @@ impl HistoryMemory {
         }
     }
 
-    /// Gives what it said, now that it says `next`.
+    /// Passes on its earlier text, superseded by `next`.
     fn followed(self, next: HistoryLine, out: &mut Out<'_>) -> Result<Self, Halt> {
         let gone = ImportedGone {
             why: if next.is_deletion {
@@ -277,13 +277,13 @@ impl HistoryMemory {
         })
     }
 
-    /// Gives what it says at the end.
+    /// Passes on its final text.
     fn end(self, out: &mut Out<'_>) -> ReadResult {
         if !self.last.is_deletion {
             return self.give(None, out);
         }
-        // Only its end was written down, without the date of its beginning; otherwise what was deleted was given
-        // as what it said before.
+        // Only its end was recorded, without the date of its beginning; otherwise the deleted text was passed on as an
+        // earlier one.
         if self.is_first && self.last.text.is_some() {
             let gone = ImportedGone {
                 why: WhyGone::Deleted,
@@ -313,7 +313,7 @@ impl HistoryMemory {
         };
         out.entry(FoundEntry {
             text,
-            // One identifier for all that a memory ever said: source and text together tell them apart.
+            // One identifier for all texts of a memory: source and text together distinguish them.
             id: self.last.memory,
             kind: Some(Kind::Core),
             created_at: self.last.at.or(self.created_at),

@@ -1,4 +1,4 @@
-//! Where all readers give what they found: texts are cleaned, split and counted here.
+//! The common output of all readers: texts are cleaned, split and counted here.
 
 use std::{collections::BTreeSet, ops::ControlFlow};
 
@@ -27,18 +27,18 @@ pub(crate) struct FoundEntry {
     pub(crate) text: String,
     pub(crate) kind: Option<Kind>,
     pub(crate) tags: Vec<String>,
-    /// The identifier that the other program gives it, without the form's name.
+    /// The identifier in the other program, without the format's name.
     pub(crate) id: String,
     pub(crate) created_at: Option<Timestamp>,
     pub(crate) constitutional: bool,
     pub(crate) gone: Option<ImportedGone>,
     pub(crate) is_persona: bool,
     pub(crate) page_of: Option<PageOf>,
-    /// What the whole of a page is called, where its text does not begin with it.
+    /// The title of the whole page, where its text does not begin with it.
     pub(crate) title: Option<String>,
     /// Whether it is a page, which is split at its headings where it is long.
     pub(crate) is_page: bool,
-    /// Whether it is taken although it is JSON and nothing else.
+    /// Whether it is accepted even if it is only JSON.
     pub(crate) may_be_json: bool,
     pub(crate) place: EntryPosition,
 }
@@ -59,7 +59,7 @@ impl FoundEntry {
     }
 }
 
-/// What is offered as the agent's system prompt.
+/// The text that is offered as the agent's system prompt.
 #[derive(Default)]
 struct OfferedPrompt {
     text: String,
@@ -68,7 +68,7 @@ struct OfferedPrompt {
     parts: BTreeSet<String>,
 }
 
-/// Takes what a reader found.
+/// Receives the readers' entries.
 pub(crate) struct Out<'a> {
     pub(crate) options: ImportOptions,
     pub(crate) report: ImportReport,
@@ -99,17 +99,16 @@ impl<'a> Out<'a> {
         self.report
     }
 
-    /// Offers a text as the agent's system prompt, beside what is offered already. Gives whether it is in the
-    /// prompt, which takes no more than it may hold.
+    /// Adds a text to the offered system prompt. Returns whether the prompt contains it: the prompt has a limit.
     pub(crate) fn offer(&mut self, text: &str) -> bool {
         let text = clean(text);
-        // The same persona may stand in the agent and among the blocks.
+        // The same persona may occur in the agent and among the blocks.
         if text.is_empty() || self.offered.parts.contains(&hex(&text)) {
             return true;
         }
         let characters = text.chars().count();
         let offered = &mut self.offered;
-        // The first in any case: whoever sets it as the prompt hears that it is too long.
+        // The first is always accepted: setting a too long prompt fails with an error.
         if !offered.parts.is_empty() && offered.characters + 2 + characters > SYSTEM_PROMPT_LIMIT {
             self.notice(
                 "personas",
@@ -127,25 +126,25 @@ impl<'a> Out<'a> {
         true
     }
 
-    /// Counts something that is not given.
+    /// Counts a part that is no memory.
     pub(crate) fn pass(&mut self, place: EntryPosition, reason: NoMemoryReason) {
         self.report.pass(place, reason);
     }
 
-    /// Counts several of a kind that is left out.
+    /// Counts several parts of an omitted kind.
     pub(crate) fn leave_out(&mut self, reason: NoMemoryReason, count: u64) {
         if count > 0 {
             *self.report.passed.entry(reason).or_default() += count;
         }
     }
 
-    /// Counts an entry that is not given.
+    /// Counts an entry that is no memory.
     pub(crate) fn pass_entry(&mut self, place: EntryPosition, reason: NoMemoryReason) {
         self.report.read += 1;
         self.report.pass(place, reason);
     }
 
-    /// Says that the reading ended before the end.
+    /// Records that the reading ended before the end.
     pub(crate) fn break_off(&mut self, place: EntryPosition, reason: NoMemoryReason) {
         self.report.is_broken = true;
         self.report.pass(place, reason);
@@ -154,17 +153,17 @@ impl<'a> Out<'a> {
     pub(crate) fn notice(&mut self, code: &'static str, text: impl Into<String>) {
         let text = PrivateText::from(text.into());
         let notice = Notice { code, text };
-        // A folder may have many files that each give the same cause.
+        // A folder may have many files with the same cause.
         if !self.report.notices.contains(&notice) {
             self.report.notices.push(notice);
         }
     }
 
-    /// Gives an entry, in parts where it is too long.
+    /// Passes on an entry, in parts where it is too long.
     pub(crate) fn entry(&mut self, entry: FoundEntry) -> ReadResult {
         self.report.read += 1;
         let text = clean(&entry.text);
-        // Three characters are enough to know it; a text may have megabytes.
+        // Three characters are enough for the check; a text may have megabytes.
         let length = text.chars().take(FEWEST_CHARACTERS).count();
         let junk = match length {
             0 => Some(NoMemoryReason::Empty),
@@ -183,18 +182,17 @@ impl<'a> Out<'a> {
         let title: String = title.chars().take(TITLE_CHARACTERS).collect();
         let begins_with = |text: &str| {
             let text = text.trim_start_matches(['#', ' ']);
-            // Compared by ASCII's letters alone: those keep their length in bytes, so that the cut stays right.
+            // Compared by ASCII letters alone: those keep their length in bytes, so that the cut stays right.
             text.get(..title.len())
                 .is_some_and(|begin| begin.eq_ignore_ascii_case(&title))
         };
-        // Of a page the title goes before each part that does not begin with it; of anything else only where
-        // the text has none.
+        // The title precedes each part of a page; in another entry, only a text that does not begin with it.
         let head = if title.is_empty() || begins_with(&text) && !entry.is_page {
             String::new()
         } else {
             format!("# {title}\n\n")
         };
-        // With the title put before it a part must still be within the limit of a memory.
+        // With the title before it a part must still be within the limit of a memory.
         let room = limits
             .memory_characters
             .saturating_sub(head.chars().count());
@@ -216,10 +214,10 @@ impl<'a> Out<'a> {
         let is_split = parts.len() > 1;
         if is_split {
             self.report.split += 1;
-            // Made from the source, so that a file read again gives the same mark. 32 bits are for people who
-            // look for the other parts; nothing is decided by it.
+            // From the source, so that a second reading gives the same mark. 32 bits suffice for people who search for
+            // the other parts; no decision depends on it.
             let together = format!("parts:{}", &hex(source.expose())[..8]);
-            // Room for the mark by which the parts are found together: it counts more than a sixteenth tag.
+            // Room for the mark that connects the parts: it matters more than a sixteenth tag.
             tags.truncate(tags::MOST - 1);
             tags.push(together.into());
         }
@@ -237,7 +235,7 @@ impl<'a> Out<'a> {
                 tags: tags.clone(),
                 source: source.clone(),
                 created_at: entry.created_at,
-                // What the other program does not hold for true any more must stay free to be changed here.
+                // An obsolete memory of the other program must stay editable here.
                 constitutional: entry.constitutional && entry.gone.is_none(),
                 is_persona: entry.is_persona,
                 page_of: entry.page_of.clone(),
@@ -250,7 +248,7 @@ impl<'a> Out<'a> {
         Ok(())
     }
 
-    /// The form's name and the identifier there; its digest where it is too long or no plain text.
+    /// The format's name and the identifier there; its digest where it is too long or no plain text.
     fn source(&self, id: &str) -> PrivateText {
         let id = id.trim();
         let whole = format!("{}:{id}", self.format);
@@ -258,14 +256,14 @@ impl<'a> Out<'a> {
         if is_plain {
             whole.into()
         } else {
-            // 128 bits: the source decides whether a file was read before, and no two must be made to meet.
+            // 128 bits: the source identifies a second reading, and a collision must not be constructible.
             format!("{}:sha256-{}", self.format, &hex(id)[..32]).into()
         }
     }
 
-    /// That something is gone since a time, unless that time is still to come.
+    /// The expiry at a time; `None` while that time is still to come.
     pub(crate) fn expired(&self, at: Option<Timestamp>) -> Option<ImportedGone> {
-        // What expires in the future is a memory like any other: Memoir has no date of expiry to give it.
+        // A future expiry is no obsolescence: Memoir has no date of expiry.
         let at = at.filter(|at| *at <= self.options.now)?;
         Some(ImportedGone {
             why: WhyGone::Expired,
@@ -279,7 +277,7 @@ pub(crate) fn hex(text: &str) -> String {
     HEXLOWER.encode(&Sha256::digest(text.as_bytes()))
 }
 
-/// Whether a text is an object or an array of JSON and nothing else.
+/// Whether a text is only an object or an array of JSON.
 fn is_bare_json(text: &str) -> bool {
     let is_bracketed = text.starts_with('{') && text.ends_with('}')
         || text.starts_with('[') && text.ends_with(']');

@@ -1,4 +1,4 @@
-//! Tells forms apart by what is there.
+//! Recognises the format of an input by its content.
 
 use memoir_transcripts::{
     form_of, kind_of,
@@ -11,10 +11,10 @@ use crate::{
     inventory, sqlite,
 };
 
-/// A database whose tables say nothing.
+/// A database without known tables.
 const DATABASE: &str = "an SQLite database without the tables of any form that is known";
 
-/// The form of what is to be read, and by what it was told.
+/// The format of the input, and its sign.
 pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Result<Recognised, Error> {
     if !files.is_one() {
         return inventory::recognise(files, limits).ok_or(Error::Unrecognised(
@@ -22,7 +22,7 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Result<Reco
         ));
     }
     let head = files.head(0);
-    // Before all else: every second byte of it is zero, so that nothing below would name the cause.
+    // Before all other checks: every second byte of it is zero, so that no later check would name the cause.
     if head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]) {
         return Err(Error::Utf16);
     }
@@ -33,14 +33,14 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Result<Reco
     if let Some(by) = json(&head) {
         return Ok(by);
     }
-    // A conversation is named as one, so that whoever gave it is sent to the command that reads it.
+    // A conversation is reported as one, so that the user is sent to the command that reads it.
     inventory::page(&name, &head).ok_or_else(|| match form_of(&head) {
         Some(form) if !is_empty_list(&head) => Error::Conversation(form),
         _ => Error::Unrecognised(kind_of(&head)),
     })
 }
 
-/// An empty list is one of anything.
+/// An empty list is one of any format.
 fn is_empty_list(head: &[u8]) -> bool {
     first_keys_of_elements(skip_space(head)).is_none_or(|keys| keys.is_empty())
         && skip_space(head).first() == Some(&b'[')
@@ -55,7 +55,7 @@ fn known(format: ImportFormat, by: &str) -> Recognised {
 }
 
 fn database(files: &Files) -> Result<Recognised, Error> {
-    // Inside of an archive it has no path, and SQLite opens nothing else.
+    // Inside of an archive it has no path, and SQLite opens only paths.
     if files.path(0).is_none() {
         return Err(Error::Unrecognised(DATABASE));
     }
@@ -83,7 +83,7 @@ fn database(files: &Files) -> Result<Recognised, Error> {
     Err(Error::Unrecognised(DATABASE))
 }
 
-/// The form of a file that begins with JSON.
+/// The format of a file that begins with JSON.
 pub(crate) fn json(head: &[u8]) -> Option<Recognised> {
     let head = head.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(head);
     let head = skip_space(head);
@@ -92,8 +92,8 @@ pub(crate) fn json(head: &[u8]) -> Option<Recognised> {
         b'[' => of_elements("", &first_keys_of_elements(head)?),
         // Doubly encoded.
         b'"' => {
-            // Looked for in the escaped text as it stands, since it need not be whole: its end may be beyond
-            // the beginning that was read.
+            // Searched in the escaped text, since it need not be whole: its end may be beyond the beginning that was
+            // read.
             let text = String::from_utf8_lossy(head.get(..4096.min(head.len()))?);
             let is_agent = ["\\\"agents\\\"", "\\\"core_memory\\\"", "\\\"blocks\\\""];
             let is_agent = is_agent.iter().any(|name| text.contains(name));
@@ -103,8 +103,8 @@ pub(crate) fn json(head: &[u8]) -> Option<Recognised> {
     }
 }
 
-/// So deep an answer of a program wraps its list in objects, and one more.
-// A file of nothing but such objects would else take the whole stack.
+/// The depth of objects in which a program's response wraps its list, and one more.
+// A file of nested objects alone would otherwise use up the stack.
 const WRAPPED: usize = 3;
 
 fn of_object(head: &[u8], wrapped: usize) -> Option<Recognised> {
@@ -136,7 +136,7 @@ fn of_object(head: &[u8], wrapped: usize) -> Option<Recognised> {
             return Some(known(format, by));
         }
     }
-    // Of a list the elements decide, whatever it is called: several programs answer with `data` or `results`.
+    // The elements of a list decide, whatever its name: several programs respond with `data` or `results`.
     for list in ["results", "memories", "result", "points", "data"] {
         if has(list) {
             let inside = inside(head, list)?;
@@ -155,7 +155,7 @@ fn of_object(head: &[u8], wrapped: usize) -> Option<Recognised> {
     of_elements("", &keys)
 }
 
-/// What stands behind the key `name` of the object at the beginning of `head`.
+/// The text behind the key `name` of the object at the beginning of `head`.
 fn inside<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let quoted = format!("\"{name}\"");
     let at = head
@@ -167,8 +167,7 @@ fn inside<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
 
 fn of_elements(path: &str, keys: &[&[u8]]) -> Option<Recognised> {
     let has = |name: &str| keys.contains(&name.as_bytes());
-    // In this order, since fields of the later forms may be in the earlier ones: `memory` and `id` are words
-    // that anybody uses.
+    // In this order, since fields of the later formats may be in the earlier ones: `memory` and `id` are common words.
     for (wanted, format) in [
         (&["prefix", "key", "value"][..], ImportFormat::LangGraph),
         (&["namespace", "key", "value"], ImportFormat::LangGraph),
@@ -211,7 +210,7 @@ fn skip_space(bytes: &[u8]) -> &[u8] {
     bytes.get(spaces..).unwrap_or_default()
 }
 
-/// Whether a file that begins like this may be in one of the forms.
+/// Whether a file that begins like this may be in one of the formats.
 pub(crate) fn may_be(name: &str, head: &[u8]) -> bool {
     files::is_archive(head)
         || is_database(head)

@@ -1,10 +1,10 @@
 //! Long texts in parts: at headings and between paragraphs, never between sentences of a paragraph.
 //!
-//! A part that is not the first of its section begins with the section's heading again, so that it says what
-//! it is about. A paragraph that takes something of the one before it back stays with that one. Only where a
-//! paragraph alone is over the limit is it broken, at a line break, or else at white space.
+//! A part that is not the first of its section begins with the section's heading again, so that its subject is known. A
+//! paragraph that refers to the one before stays with it. A paragraph is broken only if it is over the limit alone, at
+//! a line break, or else at white space.
 
-/// Beginnings of paragraphs that say something about the paragraph before.
+/// Beginnings of paragraphs that refer to the paragraph before.
 const LEANING: [&str; 22] = [
     "but",
     "however",
@@ -32,15 +32,15 @@ const LEANING: [&str; 22] = [
 
 /// A text that is one memory unless it is over `limit` characters.
 pub(crate) fn text(text: &str, limit: usize) -> Vec<String> {
-    // One character more than the limit tells: a text may have megabytes.
+    // One character over the limit is enough: a text may have megabytes.
     if text.chars().take(limit + 1).count() <= limit {
         return vec![text.to_owned()];
     }
     page(text, limit, limit)
 }
 
-/// A page: whole where it has up to `short` characters, else in parts of about as many where its paragraphs
-/// allow it, none of them over `limit`.
+/// A page: whole where it has up to `short` characters, else in parts of about as many where its paragraphs allow it,
+/// none of them over `limit`.
 pub(crate) fn page(text: &str, short: usize, limit: usize) -> Vec<String> {
     let text = text.trim();
     if text.chars().take(short + 1).count() <= short.min(limit) {
@@ -54,13 +54,13 @@ pub(crate) fn page(text: &str, short: usize, limit: usize) -> Vec<String> {
     parts
 }
 
-/// A heading and what stands below it.
+/// A heading and the text below it.
 struct HeadedSection<'a> {
     heading: &'a str,
     blocks: Vec<&'a str>,
 }
 
-/// The sections of a page. A heading with nothing below it but a deeper one is given to that one.
+/// The sections of a page. A heading with only a deeper heading below it is added to that one.
 fn sections(text: &str) -> Vec<HeadedSection<'_>> {
     let mut sections: Vec<HeadedSection<'_>> = vec![HeadedSection {
         heading: "",
@@ -87,7 +87,7 @@ fn sections(text: &str) -> Vec<HeadedSection<'_>> {
         }
     }
     sections.retain(|section| !section.heading.is_empty() || !section.blocks.is_empty());
-    // What only a heading says is the title of what follows; alone it says nothing.
+    // A heading without text is the title of the following sections; alone it has no content.
     if sections.iter().any(|section| !section.blocks.is_empty()) {
         sections.retain(|section| !section.blocks.is_empty());
     }
@@ -96,7 +96,7 @@ fn sections(text: &str) -> Vec<HeadedSection<'_>> {
 
 impl HeadedSection<'_> {
     fn split(&self, short: usize, limit: usize, parts: &mut Vec<String>) {
-        // A heading so long that nothing fits below it is a text like others.
+        // A heading that leaves no room below it is a text like others.
         let is_title = length(self.heading) <= (limit / 4).min(300);
         let heading = if is_title { self.heading } else { "" };
         let mut blocks = self.blocks.clone();
@@ -128,7 +128,7 @@ impl HeadedSection<'_> {
         for block in blocks {
             let together = length(&part) + 2 + length(block);
             let leans = leans(block);
-            // One that leans may make a part longer than is aimed at, but not longer than is allowed.
+            // A referring paragraph may exceed the target length, but not the limit.
             let fits = together <= short.min(room) || leans && together <= room;
             if !part.is_empty() && !fits {
                 flush(&mut part);
@@ -153,7 +153,7 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Whether a paragraph says something about the one before it.
+/// Whether a paragraph refers to the one before it.
 fn leans(block: &str) -> bool {
     let begin = block.trim_start_matches(|character: char| !character.is_alphanumeric());
     let begin: String = begin
@@ -173,7 +173,7 @@ fn is_heading(block: &str) -> bool {
     (1..=6).contains(&marks) && block[marks..].starts_with([' ', '\t'])
 }
 
-/// Paragraphs, headings with what follows them at once, and fenced blocks, which blank lines do not part.
+/// Paragraphs, headings with the text directly below, and fenced blocks, which blank lines do not split.
 fn blocks(text: &str) -> Vec<&str> {
     let mut blocks = Vec::new();
     let mut begin = None;
@@ -191,7 +191,7 @@ fn blocks(text: &str) -> Vec<&str> {
             (Some(open), Some(mark)) if open == mark => fence = None,
             _ => {}
         }
-        // Within a fence a line that begins with `#` is a comment of somebody's script.
+        // Within a fence a line that begins with `#` is a comment of a script.
         let is_break = is_outside && (bare.is_empty() || is_heading(line));
         if is_break && let Some(begin) = begin.take() {
             blocks.push(text[begin..end].trim_end());
@@ -225,8 +225,8 @@ fn broken(block: &str, limit: usize) -> Vec<String> {
             continue;
         }
         let mut rest = line;
-        // Counted up to the limit only: all of the rest, for each piece anew, would take the square of the
-        // line's length.
+        // Counted up to the limit only: counting all of the rest for each piece would be quadratic in the line's
+        // length.
         while length_over(rest, limit) {
             let end = rest
                 .char_indices()
@@ -310,7 +310,7 @@ mod tests {
             let letters = |text: &str| -> Vec<char> {
                 text.chars().filter(|character| character.is_alphanumeric()).collect()
             };
-            // As a page is read, without the white space around it: what then begins with a mark is a heading, too.
+            // Trimmed as a page is read: a mark at the new beginning makes a heading, too.
             let lines = page_text.trim().lines();
             let bodies: Vec<&str> = lines.filter(|line| !is_heading(line)).collect();
             let mut given = letters(&parts.concat()).into_iter();

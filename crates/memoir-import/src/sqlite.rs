@@ -1,21 +1,21 @@
-//! Databases of other programs, for reading alone.
+//! Databases of other programs, read-only.
 //!
-//! The file may be hostile: nothing in its schema is trusted, no more is read at once than a row, and a
-//! database that is damaged ends the reading with an error.
+//! The file may be hostile: nothing in its schema is trusted, no more than one row is read at a time, and a damaged
+//! database ends the reading with an error.
 
 use memoir_domain::Timestamp;
 use rusqlite::{Connection, OpenFlags, Row, config::DbConfig, limits::Limit, types::ValueRef};
 
 use crate::{Error, Halt, ReadResult, date, files::Files, out::Out};
 
-/// Steps of SQLite's machine between two looks at whether it goes on for ever.
+/// Steps of SQLite's machine between two checks of its running time.
 const STEPS: i32 = 1_000_000;
-/// So many times.
-// Together 2·10^10 steps, counted over all statements of a connection: some minutes where a schema is made to
-// go on for ever.
+/// The limit of these checks.
+// Together 2·10^10 steps, counted over all statements of a connection: some minutes for a schema that would run for
+// ever.
 const LOOKS: u64 = 20_000;
 
-/// Opens a database for reading.
+/// Opens a database read-only.
 pub(crate) fn open(files: &Files, index: usize) -> Result<Connection, Error> {
     let broken = |_| Error::Database("it is damaged, or no SQLite database");
     let path = files
@@ -24,12 +24,12 @@ pub(crate) fn open(files: &Files, index: usize) -> Result<Connection, Error> {
     // No other thread has this connection, so that SQLite need not lock it.
     let mut flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     if !files.is_one() {
-        // SQLite opens it by its name, which may have become that of a link since the folder was listed.
+        // SQLite opens it by its name, which a link may have replaced since the folder was listed.
         flags |= OpenFlags::SQLITE_OPEN_NOFOLLOW;
     }
     let mut database = Connection::open_with_flags(path, flags).map_err(broken)?;
-    // The schema is the file's, and SQLite runs what it names: functions in indices and generated columns, and
-    // a view where a table is expected.
+    // The schema is untrusted, and SQLite runs functions in indices and generated columns, and a view where a table is
+    // expected.
     let settings = [
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
@@ -40,7 +40,7 @@ pub(crate) fn open(files: &Files, index: usize) -> Result<Connection, Error> {
         database.set_db_config(setting, value).map_err(broken)?;
     }
     database
-        // A cell comes as one piece, of whatever size the file gives it.
+        // A cell comes as one piece, of any size in the file.
         .set_limit(Limit::SQLITE_LIMIT_LENGTH, 64 << 20)
         .map_err(broken)?;
     let mut looks = 0;
@@ -64,7 +64,7 @@ pub(crate) fn open(files: &Files, index: usize) -> Result<Connection, Error> {
 pub(crate) fn tables(database: &Connection) -> Result<Vec<String>, Error> {
     let broken = |_| Error::Database("it is damaged");
     let mut statement = database
-        // A limit, since the names are all kept and a form is told by one or two of them.
+        // A limit, since the names are all kept and one or two of them identify a format.
         .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name LIMIT 1000")
         .map_err(broken)?;
     let names = statement
@@ -86,7 +86,7 @@ pub(crate) fn columns(database: &Connection, table: &str) -> Result<Vec<String>,
     Ok(names.flatten().collect())
 }
 
-/// Goes through the rows of a query.
+/// Walks through the rows of a query.
 pub(crate) fn each<'a>(
     database: &Connection,
     query: &str,
@@ -129,7 +129,7 @@ pub(crate) fn number(row: &Row<'_>, column: usize) -> Option<i64> {
 pub(crate) fn time(row: &Row<'_>, column: usize) -> Option<Timestamp> {
     match row.get_ref(column).ok()? {
         ValueRef::Text(bytes) => date::of_text(std::str::from_utf8(bytes).ok()?),
-        #[expect(clippy::cast_precision_loss, reason = "a time is not told to the bit")]
+        #[expect(clippy::cast_precision_loss, reason = "a time needs no exact bits")]
         ValueRef::Integer(number) => date::of_number(number as f64),
         ValueRef::Real(number) => date::of_number(number),
         _ => None,

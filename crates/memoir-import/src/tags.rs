@@ -1,4 +1,4 @@
-//! Tags in all the forms in which programs write them.
+//! Tags in all the formats in which programs write them.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use memoir_transcripts::raw::Raw;
 
 /// Most tags of a memory.
 pub(crate) const MOST: usize = TAGS_LIMIT;
-/// Most tags that are looked at.
-// 16 are kept; the rest only serves to say how many were left out.
+/// Most tags that are read.
+// 16 are kept; the rest is only counted as omitted.
 const LOOKED_AT: usize = 1_000;
 
 /// A value that holds tags: a list, a text with commas, a text such as `#a #b`, or a text that is a list.
@@ -26,11 +26,10 @@ pub(crate) fn of_value(value: Raw<'_>) -> Vec<String> {
     }
 }
 
-/// The same of a text.
+/// The same for a text.
 pub(crate) fn of_text(text: &str) -> Vec<String> {
     let text = text.trim();
-    // As JSON first, where commas within quotes part nothing; a list as YAML has it, without quotes, comes
-    // below.
+    // As JSON first, where commas within quotes separate nothing; a list as YAML has it, without quotes, comes below.
     if text.starts_with('[')
         && let Ok(list) = serde_json::from_str::<Vec<String>>(text)
     {
@@ -42,7 +41,7 @@ pub(crate) fn of_text(text: &str) -> Vec<String> {
         .unwrap_or(text);
     let parts: Vec<&str> = if text.contains(',') {
         text.split(',').collect()
-    // White space parts tags only where each has its mark: `Tea time` is one tag.
+    // White space separates tags only where each has its mark: `Tea time` is one tag.
     } else if text.contains('#') {
         text.split_whitespace().collect()
     } else {
@@ -55,7 +54,7 @@ pub(crate) fn of_text(text: &str) -> Vec<String> {
     parts.into_iter().take(LOOKED_AT).map(bare).collect()
 }
 
-/// Each tag once, in their order, as many and as long as are allowed; and how many were left out.
+/// Each tag once, in their order, within the limits of number and length; and the number of omitted ones.
 pub(crate) fn bounded(tags: Vec<String>) -> (Vec<PrivateText>, u64) {
     let mut seen = BTreeSet::new();
     let mut kept: Vec<PrivateText> = Vec::new();

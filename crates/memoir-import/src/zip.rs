@@ -1,7 +1,7 @@
 //! Archives in the ZIP format: their list of files, and each file as a stream.
 //!
-//! Only what exports use is read: files that are stored or deflated, with or without the 64-bit extension.
-//! Nothing is unpacked to a disk. What all files of an archive together inflate to is held to a limit.
+//! Only the features that exports use are supported: stored or deflated files, with or without the 64-bit extension.
+//! Nothing is unpacked to a disk. The inflated size of all files of an archive together is limited.
 
 use std::{
     fs::File,
@@ -15,7 +15,7 @@ use crate::{Error, ImportLimits, NoMemoryReason};
 /// The end of the list, with the longest comment behind it.
 // 22 is the end record without its comment, and a comment's length has 16 bits (PKWARE APPNOTE 4.3.16).
 const END_BYTES: u64 = 22 + 65_535;
-/// Inflating up to here is nobody's harm, however small the archive.
+/// Inflating up to here is harmless, however small the archive.
 // The ratio alone would refuse small archives of much repetition, such as exports are.
 const FREE_BYTES: u64 = 64 << 20;
 /// The most bytes of a list of files.
@@ -27,7 +27,7 @@ const LIST_BYTES: u64 = 256 << 20;
 pub(crate) struct Archive {
     file: File,
     entries: Vec<ZipEntry>,
-    /// Bytes that may still come out of it.
+    /// Bytes that may still be inflated.
     left: u64,
 }
 
@@ -43,7 +43,7 @@ struct ZipEntry {
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     let bytes = bytes.get(at..at.checked_add(2)?)?;
-    // All numbers of an archive lie with the lowest byte first, whatever the machine is.
+    // All numbers of an archive are little-endian, whatever the machine is.
     Some(u16::from_le_bytes(bytes.try_into().ok()?))
 }
 
@@ -62,7 +62,7 @@ impl Archive {
     pub(crate) fn open(mut file: File, limits: &ImportLimits) -> Result<Self, Error> {
         let length = file.seek(SeekFrom::End(0))?;
         let (at, size) = list_place(&mut file, length)?;
-        // Before anything is reserved: both numbers are whatever the file says.
+        // Before anything is reserved: both numbers come from the file.
         if size > LIST_BYTES || at.checked_add(size).is_none_or(|end| end > length) {
             return Err(Error::Archive("its list of files lies outside of it"));
         }
@@ -71,8 +71,8 @@ impl Archive {
         Ok(Self {
             file,
             entries,
-            // One account for all files, since what bursts may be spread over many of them. What is read twice,
-            // its beginning and then the whole, counts twice.
+            // One limit for all files, since a bomb may be spread over many of them. Bytes that are read twice, for the
+            // beginning and then the whole, count twice.
             left: limits
                 .inflated_bytes
                 .min(FREE_BYTES.max(length.saturating_mul(limits.inflation))),
@@ -91,8 +91,7 @@ impl Archive {
     /// Why a file is not read; `None` where it may be.
     pub(crate) fn refusal(&self, index: usize) -> Option<NoMemoryReason> {
         let entry = self.entries.get(index)?;
-        // In an archive a link is a small file that holds a path: read as a page, the path would become a
-        // memory.
+        // In an archive a link is a small file that holds a path: read as a page, the path would become a memory.
         if entry.is_link {
             Some(NoMemoryReason::Link)
         } else if entry.is_encrypted || !matches!(entry.method, 0 | 8) {
@@ -104,12 +103,11 @@ impl Archive {
         }
     }
 
-    /// A file's bytes as they come.
+    /// A file's bytes as a stream.
     pub(crate) fn reader(&mut self, index: usize) -> io::Result<impl Read + '_> {
         let entry = self.entries.get(index).ok_or(io::ErrorKind::NotFound)?;
         let header = read_at(&mut self.file, entry.header_at, 30).map_err(|_| wrong())?;
-        // The lengths of name and extra field are read from the file's own header: those of the list can be
-        // others.
+        // The lengths of name and extra field are read from the file's own header: those of the list can differ.
         let is_header = header.starts_with(b"PK\x03\x04");
         let (Some(name), Some(extra), true) = (u16_at(&header, 26), u16_at(&header, 28), is_header)
         else {
@@ -135,7 +133,7 @@ fn wrong() -> io::Error {
     io::ErrorKind::InvalidData.into()
 }
 
-/// Counts what comes out of an archive.
+/// Counts the bytes of an archive's files.
 struct BoundedReader<'a, R> {
     inner: R,
     left: &'a mut u64,
@@ -147,7 +145,7 @@ impl<R: Read> Read for BoundedReader<'_, R> {
         match self.left.checked_sub(count as u64) {
             Some(left) => *self.left = left,
             None => {
-                // So that all later files fail with their first byte, too: what is left would let some of each
+                // All later files must fail with their first byte, too: the remaining bytes would let some of each
                 // through.
                 *self.left = 0;
                 return Err(io::ErrorKind::FileTooLarge.into());
@@ -169,27 +167,26 @@ fn read_at(file: &mut File, at: u64, size: u64) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// Where the list of files begins, and its size.
+/// The offset and the size of the list of files.
 fn list_place(file: &mut File, length: u64) -> Result<(u64, u64), Error> {
     let tail_at = length.saturating_sub(END_BYTES);
     let tail = read_at(file, tail_at, length - tail_at)?;
     let end = tail
         .windows(4)
-        // The last one, since the bytes of a file can look like it. A comment that holds them misleads this:
-        // such an archive has no files, or is refused.
+        // The last one, since the bytes of a file can look like it. A comment that holds them misleads this: such an
+        // archive has no files, or is refused.
         .rposition(|bytes| bytes == b"PK\x05\x06")
         .ok_or(Error::Archive("it is cut off, or no archive"))?;
     let cut = Error::Archive("its end is cut off");
     let (Some(size), Some(at)) = (u32_at(&tail, end + 12), u32_at(&tail, end + 16)) else {
         return Err(cut);
     };
-    // The largest value of 32 bits says that the 64-bit end record has the number (APPNOTE 4.4.23, 4.4.24).
+    // The largest value of 32 bits refers to the 64-bit end record (APPNOTE 4.4.23, 4.4.24).
     let is_large = size == 0xFFFF_FFFF || at == 0xFFFF_FFFF;
     if !is_large {
         return Ok((at, size));
     }
-    // The locator, 20 bytes, stands right before the end record and tells where the 64-bit one is (APPNOTE
-    // 4.3.15).
+    // The locator, 20 bytes, is right before the end record and has the offset of the 64-bit one (APPNOTE 4.3.15).
     let locator = end
         .checked_sub(20)
         .filter(|at| tail[*at..].starts_with(b"PK\x06\x07"))
@@ -207,7 +204,7 @@ fn entries(list: &[u8], most: usize) -> Result<Vec<ZipEntry>, Error> {
     let mut rest = list;
     while rest.starts_with(b"PK\x01\x02") {
         if entries.len() >= most {
-            return Err(Error::Archive("it holds more files than are looked at"));
+            return Err(Error::Archive("it holds too many files"));
         }
         let (entry, length) = entry(rest).ok_or(Error::Archive("its list of files is cut off"))?;
         entries.push(entry);
@@ -245,13 +242,13 @@ fn entry(bytes: &[u8]) -> Option<(ZipEntry, usize)> {
     Some((entry, 46 + name_length + extra_length + comment_length))
 }
 
-/// The compressed size and the place, which stand in the 64-bit extension where they are too large.
+/// The compressed size and the offset, which are in the 64-bit extension where they are too large.
 fn large(mut extra: &[u8], inflated: u64, compressed: u64, at: u64) -> Option<(u64, u64)> {
     const TOO_LARGE: u64 = 0xFFFF_FFFF;
     while let (Some(id), Some(size)) = (u16_at(extra, 0), u16_at(extra, 2)) {
         let data = extra.get(4..4 + usize::from(size))?;
-        // The 64-bit extension holds only those of the numbers that are too large, in this order (APPNOTE
-        // 4.5.3). The inflated size is not used, but stands before the others.
+        // The 64-bit extension holds only those of the numbers that are too large, in this order (APPNOTE 4.5.3). The
+        // inflated size is not used, but precedes the others.
         if id == 1 {
             let mut place = 0;
             let mut next = |value: u64| -> Option<u64> {
@@ -269,10 +266,10 @@ fn large(mut extra: &[u8], inflated: u64, compressed: u64, at: u64) -> Option<(u
     Some((compressed, at))
 }
 
-/// Whether a name would lead out of where the archive is unpacked.
+/// Whether a name would lead out of the archive's folder.
 fn leads_out(name: &str) -> bool {
-    // Nothing is unpacked, so that such a name can do no harm here. It is refused all the same: it would become
-    // the source of a memory, and only an archive that was made to harm has one.
+    // Nothing is unpacked, so that such a name is harmless here. It is still refused: it would become the source of a
+    // memory, and only a hostile archive has one.
     let is_absolute = name.starts_with(['/', '\\']) || name.get(1..2) == Some(":");
     is_absolute || name.contains('\0') || name.split(['/', '\\']).any(|part| part == "..")
 }

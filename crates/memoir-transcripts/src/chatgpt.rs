@@ -1,10 +1,10 @@
-//! ChatGPT's export: an array of conversations, each a tree of nodes in `mapping`, of which `current_node`
-//! is the last of the conversation as it is shown.
+//! ChatGPT's export: an array of conversations, each a tree of nodes in `mapping`, of which `current_node` is the last
+//! of the conversation as it is shown.
 //!
-//! Of a node's message, the texts of its `parts` are taken, and what was spoken where it was written down
-//! (`audio_transcription`); pictures and files are counted as left out. What an assistant says to a tool
-//! (`recipient` is not `all`) is a call. Nodes hidden from the conversation, or of weight 0, were never
-//! shown; that is where the user's own description of themselves stands, too (`user_editable_context`).
+//! The text of a node's message consists of its `parts` and transcribed speech (`audio_transcription`); pictures and
+//! files are counted as left out. An assistant's message to a tool (`recipient` is not `all`) is a call. Nodes hidden
+//! from the conversation, or of weight 0, were never shown. The user's own description is among them
+//! (`user_editable_context`).
 
 use std::collections::HashMap;
 
@@ -55,7 +55,7 @@ fn conversation(
     for entry in mapping.entries().map_err(malformed)? {
         match entry {
             Ok((key, value)) => nodes.push(node(key, value)),
-            // What was read until here is given, and the break is told after it.
+            // The messages before the break are returned, and the break is reported after them.
             Err(at) => broken = Some(malformed(at)),
         }
     }
@@ -81,7 +81,7 @@ fn node<'a>(key: Raw<'a>, value: Raw<'a>) -> ChatGptNode<'a> {
     }
 }
 
-/// Gives the path first, in its order, then reports the rest.
+/// Returns the path first, in its order, then reports the rest.
 fn give(
     element: &mut ExportedConversation<'_>,
     gathered: &mut Gathered,
@@ -96,7 +96,7 @@ fn give(
         .collect();
     let mut index = HashMap::new();
     for (at, node) in nodes.iter().enumerate() {
-        // A second node under the same key is nobody's parent.
+        // A second node under the same key is no parent.
         index.entry(node.id.as_str()).or_insert(at);
     }
     let parents = parents(nodes, &index);
@@ -120,8 +120,7 @@ fn give(
         if status == NodeStatus::Taken {
             continue;
         }
-        // What the node itself is says more than where it stands: a tool's turn on another branch is a tool's
-        // turn.
+        // The node's own kind precedes its position: a tool's turn on another branch is a tool's turn.
         let reason = match (said(node), status) {
             (Err(reason), _) => reason,
             (Ok(_), NodeStatus::Detached) => NoMessageReason::Detached,
@@ -144,7 +143,7 @@ fn parents(nodes: &[ChatGptNode<'_>], index: &HashMap<&str, usize>) -> Vec<Paren
     }
     let parent = |(at, node): (usize, &ChatGptNode<'_>)| {
         let named = node.parent.filter(|parent| !parent.is_null()).map(Raw::id);
-        // What a node says of itself counts before what others say of it.
+        // The node's own parent precedes other nodes' children.
         match (named, by_child.get(&at)) {
             (Some(Some(id)), _) => index
                 .get(id.as_str())
@@ -217,7 +216,7 @@ fn said(node: &ChatGptNode<'_>) -> Result<FoundMessage, NoMessageReason> {
         _ => return Err(NoMessageReason::NotText),
     };
     Ok(FoundMessage {
-        // Messages without an identifier of their own have their node's, which the file does not repeat.
+        // Messages without an identifier have their node's, which is unique in the file.
         id: Some(id.and_then(Raw::id).unwrap_or_else(|| node.id.clone())),
         at: created(Some(message)),
         speaker: role,
@@ -237,7 +236,7 @@ fn is_call(role: &str, recipient: Option<Raw<'_>>) -> bool {
     role == "assistant" && !recipient.is_empty() && recipient != "all"
 }
 
-/// The texts of the parts, and how many are none.
+/// The texts of the parts, and the number of other parts.
 fn join(parts: Raw<'_>) -> Result<(String, u32), NoMessageReason> {
     let mut texts = Vec::new();
     let mut left_out = 0;

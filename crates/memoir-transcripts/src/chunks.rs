@@ -1,11 +1,11 @@
-//! Puts messages together into what a model reads at once (SPEC 2.6).
+//! Groups messages into the chunks that a model reads (SPEC 2.6).
 
 use memoir_domain::memory::tokens;
 
 use crate::TranscriptMessage;
 
-/// Splits `messages` into chunks of up to `budget` tokens of text. No message is split: one that is larger is
-/// a chunk of its own. Messages are asked for as chunks are, one chunk ahead at most.
+/// Splits `messages` into chunks of up to `budget` tokens of text. No message is split: a larger one is a chunk of its
+/// own. Messages are read lazily, at most one chunk ahead.
 pub fn chunks<I: IntoIterator<Item = TranscriptMessage>>(
     messages: I,
     budget: u64,
@@ -38,7 +38,7 @@ impl<I: Iterator<Item = TranscriptMessage>> Iterator for Chunks<I> {
         }
         for message in self.messages.by_ref() {
             let size = tokens(message.text.expose());
-            // Where a chunk is empty even a message over the budget is taken: otherwise it would never be.
+            // An empty chunk accepts even a message over the budget: otherwise it would never be read.
             if !chunk.is_empty() && used.saturating_add(size) > self.budget {
                 self.next = Some((message, size));
                 break;

@@ -1,9 +1,9 @@
 //! Claude's export: an array of conversations, each with its messages in `chat_messages`.
 //!
-//! Older exports have no links between messages; there the conversation is all of them, in their order.
-//! Newer ones name each message's parent, and `current_leaf_message_uuid` where the export has it. A
-//! message's text blocks are taken, and its `text` where it has no blocks (older exports). Calls of tools, their
-//! results and thinking are left out, and so is what was attached, of which the export holds the text only.
+//! Older exports have no links between messages; there the conversation is all of them, in their order. Newer ones name
+//! each message's parent, and mostly `current_leaf_message_uuid`. The text is that of the message's text blocks, or its
+//! `text` without blocks (older exports). Tool calls, their results and thinking are left out, and so are attachments,
+//! of which the export holds the text only.
 
 use std::collections::HashMap;
 
@@ -67,7 +67,7 @@ fn conversation(
 
 fn entry(element: &mut ExportedConversation<'_>, message: Raw<'_>) -> ClaudeEntry {
     let names = ["uuid", "parent_message_uuid", "created_at"];
-    // What is wrong with the message is told by `said`.
+    // `said` reports an error of the message.
     let [id, parent, at] = message.fields(names).unwrap_or_default();
     let id = id.and_then(Raw::id);
     ClaudeEntry {
@@ -85,13 +85,13 @@ fn give(
     entries: Vec<ClaudeEntry>,
     current: Option<String>,
 ) {
-    // One link is enough: without them all branches would be taken for what was said.
+    // One link is enough: without them all branches would belong to the conversation.
     let statuses = if entries.iter().any(|entry| entry.parent.is_some()) {
         statuses(&entries, current.as_deref())
     } else {
         vec![NodeStatus::Taken; entries.len()]
     };
-    // Whoever answers stands behind what is answered, so that the order of the file is that of the path.
+    // A response follows its message, so that the order of the file is that of the path.
     for (entry, status) in entries.into_iter().zip(statuses) {
         let said = entry.said.and_then(|said| match status {
             NodeStatus::Taken => Ok(said),
@@ -106,7 +106,7 @@ fn statuses(entries: &[ClaudeEntry], current: Option<&str>) -> Vec<NodeStatus> {
     let mut index = HashMap::new();
     for (at, entry) in entries.iter().enumerate() {
         if let Some(id) = &entry.id {
-            // Of two with one identifier the first is the parent, as it is the one that is given.
+            // Of two with one identifier the first is the parent, as it is the returned one.
             index.entry(id.as_str()).or_insert(at);
         }
     }
@@ -153,7 +153,7 @@ fn said(message: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
         return Err(NoMessageReason::MissingField("text"));
     }
     let blocks = content.map_or(Ok(Blocks::default()), Blocks::read)?;
-    // Beside blocks that are none, `text` holds a note that they cannot be shown.
+    // Beside unknown blocks, `text` holds a note that they cannot be shown.
     let text = match blocks.other {
         None if blocks.text.is_empty() => text.map_or(Ok(None), Raw::string)?.unwrap_or_default(),
         Some(reason) if blocks.text.is_empty() => return Err(reason),
@@ -175,20 +175,20 @@ fn count(list: Option<Raw<'_>>) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// The blocks of a message's content, in both forms of Anthropic's.
+/// The blocks of a message's content, in both of Anthropic's formats.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     /// The texts, with an empty line between them.
     pub(crate) text: String,
-    /// How many are no text.
+    /// The number of other blocks.
     pub(crate) left_out: u32,
-    /// Why there is no text if there is none: a tool's turn before thinking before pictures.
+    /// The reason for a missing text: a tool's turn precedes thinking, and thinking precedes pictures.
     pub(crate) other: Option<NoMessageReason>,
 }
 
 impl Blocks {
     /// # Errors
-    /// The list or a block that is needed cannot be read.
+    /// The list or a needed block cannot be read.
     pub(crate) fn read(content: Raw<'_>) -> Result<Self, NoMessageReason> {
         let mut blocks = Self::default();
         for block in content.elements()? {
@@ -237,7 +237,7 @@ impl Blocks {
     }
 }
 
-/// What a program adds to the user's words for the model.
+/// A program's addition to the user's text for the model.
 fn is_reminder(text: &str) -> bool {
     text.starts_with("<system-reminder>") && text.ends_with("</system-reminder>")
 }

@@ -1,11 +1,10 @@
-//! Session files of Claude Code: JSON lines, of which those of the types `user` and `assistant` hold a
-//! message, and those of the type `attachment` may hold what the user typed while the assistant worked.
+//! Session files of Claude Code: JSON lines. Those of the types `user` and `assistant` hold a message, and those of the
+//! type `attachment` may hold text that the user typed while the assistant worked.
 //!
-//! Each line is a message of its own, also where several lines are parts of one answer (they have one
-//! `message.id`, each its own `uuid`). All branches are given, in the order in which they were written:
-//! links are broken and branches arise from parallel calls of tools, summaries of long sessions and
-//! sessions that two programs went on with, so that a path would lose what was said. What was said between
-//! the assistant and its helpers (`isSidechain`) is reported, and so is what the program wrote for itself.
+//! Each line is a message of its own, also where several lines are parts of one response (they have one `message.id`,
+//! each its own `uuid`). All branches are returned, in their written order. Parallel tool calls, summaries and
+//! concurrent programs break links or create branches, so that a path would lose messages. Messages between the
+//! assistant and its helpers (`isSidechain`) are reported, and so are the program's own.
 
 use memoir_domain::PrivateText;
 
@@ -16,8 +15,8 @@ use crate::{
     raw::Raw,
 };
 
-/// What the user's line begins with where it is not what the user said: commands and their output, notices
-/// of tasks and of other sessions, and that the user stopped the assistant.
+/// The beginnings of user lines that the user did not write: commands and their output, notices of tasks and of other
+/// sessions, and the user's interruption.
 const NOT_SAID: [(&str, NoMessageReason); 10] = [
     ("<command-name>", NoMessageReason::Tool),
     ("<command-message>", NoMessageReason::Tool),
@@ -31,7 +30,7 @@ const NOT_SAID: [(&str, NoMessageReason); 10] = [
     ("[Request interrupted by user", NoMessageReason::System),
 ];
 
-/// One line: what was said, and the session's identifier.
+/// One line: the message, and the session's identifier.
 pub(crate) fn read(line: Raw<'_>) -> (Result<FoundMessage, NoMessageReason>, Option<PrivateText>) {
     let session = line
         .fields(["sessionId"])
@@ -40,7 +39,7 @@ pub(crate) fn read(line: Raw<'_>) -> (Result<FoundMessage, NoMessageReason>, Opt
     (said(line), session.map(PrivateText::from))
 }
 
-/// The identifier of a line, for its place.
+/// The identifier of a line, for its position.
 pub(crate) fn id(line: Raw<'_>) -> Option<String> {
     let [id] = line.fields(["uuid"]).ok()?;
     id?.id()
@@ -73,11 +72,11 @@ fn said(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     if blocks.text.is_empty() {
         return Err(blocks.other.unwrap_or(NoMessageReason::Empty));
     }
-    // What is attached was typed by the user.
+    // An attachment was typed by the user.
     let is_users = kind != "assistant";
     let not_said = NOT_SAID
         .iter()
-        // Only at the beginning: a user may speak of such marks.
+        // Only at the beginning: a user may quote such marks.
         .find(|(begin, _)| is_users && blocks.text.starts_with(begin));
     if let Some((_, reason)) = not_said {
         return Err(*reason);
@@ -91,7 +90,7 @@ fn said(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     })
 }
 
-/// Whether the line is part of what the user and the assistant saw of each other.
+/// Whether the line was visible to the user and the assistant.
 fn shown(line: Raw<'_>) -> Result<(), NoMessageReason> {
     let flags = [
         "isSidechain",
@@ -128,7 +127,7 @@ fn content_of(content: Option<Raw<'_>>, name: &'static str) -> Result<Blocks, No
     }
 }
 
-/// What the user typed while the assistant worked.
+/// Text that the user typed while the assistant worked.
 fn queued(attachment: Option<Raw<'_>>) -> Result<Blocks, NoMessageReason> {
     let attachment = attachment.ok_or(NoMessageReason::MissingField("attachment"))?;
     let [kind, mode, prompt] = attachment.fields(["type", "commandMode", "prompt"])?;

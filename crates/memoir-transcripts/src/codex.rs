@@ -1,9 +1,9 @@
-//! Session files of Codex CLI (`rollout-*.jsonl`): JSON lines, of which the events `user_message` and
-//! `agent_message`, and `item_completed` with such an item in later versions, hold what the user and the assistant
-//! saw of each other. Everything else was sent to the model or written for the program.
+//! Session files of Codex CLI (`rollout-*.jsonl`): JSON lines. The visible messages are in the events `user_message`
+//! and `agent_message`, in later versions in `item_completed` with such an item. Everything else was sent to the model
+//! or written for the program.
 //!
-//! The file gives messages no identifiers. One is known by when it was said, who said it and what, so that it is the
-//! same from wherever in the file it is read, and two that were written in one millisecond are two.
+//! The file has no identifiers of messages. Time, speaker and text identify a message, so that a partial reading gives
+//! the same identifiers, and two messages of one millisecond differ.
 
 use crate::{
     NoMessageReason,
@@ -11,12 +11,12 @@ use crate::{
     raw::Raw,
 };
 
-/// One line: what was said.
+/// One line: the message.
 pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let [kind, at, payload] = line.fields(["type", "timestamp", "payload"])?;
     match string(kind, "type")?.as_str() {
         "event_msg" => {}
-        // What the model was sent repeats what the events say, with what the program added.
+        // The model's input repeats the events, with the program's additions.
         "response_item" => return Err(NoMessageReason::System),
         _ => return Err(NoMessageReason::Bookkeeping),
     }
@@ -35,10 +35,10 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     }
     let written_at = optional(at);
     Ok(FoundMessage {
-        // By the time as it is written, which no way of reading it can change, and by the words, since two messages may
-        // bear one time.
+        // By the time as written, which does not depend on its parsing, and by the text, since two messages may have
+        // one time.
         id: (!written_at.is_empty())
-            // Sixteen digits of the digest will do: it tells apart only what one speaker said at one time.
+            // Sixteen digits of the digest suffice: it distinguishes only one speaker's messages of one time.
             .then(|| format!("{written_at} {speaker} {}", &hex(&[&text])[..16])),
         at: time(at),
         speaker: speaker.to_owned(),
@@ -47,7 +47,7 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     })
 }
 
-/// Who said an item, its text, and how many pieces of it are no text.
+/// The speaker of an item, its text, and the number of its other parts.
 fn completed(item: Raw<'_>) -> Result<(&'static str, String, u32), NoMessageReason> {
     let [kind, content] = item.fields(["type", "content"])?;
     let speaker = match string(kind, "type")?.as_str() {

@@ -1,5 +1,5 @@
-//! Session files of GitHub Copilot CLI (`events.jsonl`): JSON lines, of which the events `user.message` and
-//! `assistant.message` hold what was said. What is put beside a prompt stands in another field than what was typed.
+//! Session files of GitHub Copilot CLI (`events.jsonl`): JSON lines. The events `user.message` and `assistant.message`
+//! hold the messages. Additions to a prompt are in another field than its typed text.
 
 use crate::{
     NoMessageReason,
@@ -7,7 +7,7 @@ use crate::{
     raw::Raw,
 };
 
-/// One line: what was said.
+/// One line: the message.
 pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let [kind, id, at, data, helper] =
         line.fields(["type", "id", "timestamp", "data", "agentId"])?;
@@ -25,7 +25,7 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     if !optional(helper).is_empty() || !optional(call).is_empty() {
         return Err(NoMessageReason::Sidechain);
     }
-    // Programs put prompts into the user's place, too, and say so here.
+    // Programs write prompts in the user's name, too, and mark them here.
     if !matches!(optional(source).as_str(), "" | "user") {
         return Err(NoMessageReason::Hidden);
     }

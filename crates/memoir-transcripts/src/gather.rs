@@ -1,4 +1,4 @@
-//! What the forms have in common: a message is checked once, given once, and has an identifier.
+//! Common to all formats: a message is checked once, returned once, and has an identifier.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -10,12 +10,12 @@ use crate::{
     raw::{Raw, Undecodable},
 };
 
-/// Longest identifier of a file that is taken as it is, in bytes.
+/// Longest identifier of a file that is used unchanged, in bytes.
 const ID_BYTES: usize = 200;
-/// Longest name of a speaker, in bytes: more is no name.
+/// Longest name of a speaker, in bytes: a longer text is no name.
 const SPEAKER_BYTES: usize = 400;
 
-/// What somebody said, as a form found it.
+/// A message as a format's reader found it.
 #[derive(Debug, Default)]
 pub(crate) struct FoundMessage {
     /// The file's own identifier.
@@ -26,12 +26,12 @@ pub(crate) struct FoundMessage {
     pub(crate) left_out: u32,
 }
 
-/// The items that were found and not asked for yet.
+/// The items that were found and not returned yet.
 #[derive(Debug)]
 pub(crate) struct Gathered {
     limits: TranscriptLimits,
     items: VecDeque<Item>,
-    /// Digests of the identifiers that were given: 16 bytes a message, whatever the file's identifiers are.
+    /// Digests of the returned identifiers: 16 bytes a message, whatever the file's identifiers are.
     seen: HashSet<u128>,
     /// Messages without an identifier so far.
     nameless: u64,
@@ -59,7 +59,7 @@ impl Gathered {
         self.items.push_back(Item::Skipped { place, reason });
     }
 
-    /// Gives `said` as a message, or reports it.
+    /// Returns `said` as a message, or reports it.
     pub(crate) fn take(
         &mut self,
         said: Result<FoundMessage, NoMessageReason>,
@@ -86,8 +86,8 @@ impl Gathered {
             return Err(NoMessageReason::InvalidField("speaker"));
         }
         let text = clean(&said.text);
-        // Before it counts as given: a message of Gemini's is written again under its identifier, and may have
-        // no text the first time.
+        // Before it counts as returned: Gemini's messages are written again under their identifier, and may have no
+        // text the first time.
         if text.is_empty() {
             return Err(if said.left_out > 0 {
                 NoMessageReason::NotText
@@ -99,7 +99,7 @@ impl Gathered {
         let mut place = place.clone();
         let id = PrivateText::from(id);
         place.id.get_or_insert_with(|| id.clone());
-        // Over all of the file: an identifier names one message, whatever conversation it stands in.
+        // Over all of the file: an identifier names one message, in whatever conversation it is.
         if !self.seen.insert(digest(&[id.expose()])) {
             return Err(NoMessageReason::DuplicateId);
         }
@@ -118,8 +118,8 @@ impl Gathered {
         match &said.id {
             Some(id) if !id.is_empty() => fitting(id),
             _ => {
-                // Counted in, so that the same words said twice are two messages; by the order in the file, so
-                // that a file read again gives the same identifiers.
+                // Included, so that a repeated text is two messages; in the file's order, so that a second reading
+                // gives the same identifiers.
                 self.nameless += 1;
                 let position = self.nameless.to_string();
                 let at = said.at.map_or(String::new(), |at| at.to_string());
@@ -129,7 +129,7 @@ impl Gathered {
     }
 }
 
-/// An identifier of the file, or a digest of it where it is not fit to be handed on.
+/// An identifier of the file, or its digest where it is unsuitable.
 fn fitting(id: &str) -> String {
     if id.len() <= ID_BYTES && !id.contains(char::is_control) {
         id.to_owned()
@@ -155,7 +155,7 @@ pub fn clean(text: &str) -> String {
     }
 }
 
-/// Each part is counted in with its length, so that no two lists of parts give the same.
+/// Each part is digested with its length, so that different lists of parts have different digests.
 fn digest(parts: &[&str]) -> u128 {
     let mut hash = Sha256::new();
     for part in parts {
@@ -172,12 +172,12 @@ pub(crate) fn hex(parts: &[&str]) -> String {
     format!("{:032x}", digest(parts))
 }
 
-/// A string that must be there.
+/// A required string.
 pub(crate) fn string(
     value: Option<Raw<'_>>,
     name: &'static str,
 ) -> Result<String, NoMessageReason> {
-    // Programs write `null` for what is not there.
+    // Programs write `null` for a missing value.
     let value = value.filter(|value| !value.is_null());
     match value.ok_or(NoMessageReason::MissingField(name))?.string() {
         Ok(Some(text)) => Ok(text),
@@ -195,7 +195,7 @@ pub(crate) fn optional(value: Option<Raw<'_>>) -> String {
 
 /// A time as text; `None` where there is none that can be read.
 pub(crate) fn time(value: Option<Raw<'_>>) -> Option<Timestamp> {
-    // A message without a time that can be read is a message all the same.
+    // A message without a readable time is still a message.
     optional(value).parse().ok()
 }
 
@@ -215,7 +215,7 @@ impl From<crate::raw::BrokenJson> for NoMessageReason {
 #[derive(Debug)]
 pub(crate) struct ExportedConversation<'a> {
     pub(crate) bytes: &'a [u8],
-    /// Where it begins.
+    /// Its beginning.
     pub(crate) place: FilePosition,
     counted: usize,
     line: u64,
@@ -232,10 +232,9 @@ impl<'a> ExportedConversation<'a> {
         }
     }
 
-    /// The place of the byte `at` of it. Places are to be asked for in their order, so that lines are
-    /// counted once.
+    /// The position of its byte `at`. Ascending positions are cheapest, since lines are counted once.
     pub(crate) fn place_of(&mut self, at: usize, id: Option<String>) -> FilePosition {
-        // A place before the last one costs counting from the beginning, and is right as well.
+        // An earlier position is counted again from the beginning, and is right as well.
         if at < self.counted {
             self.counted = 0;
             self.line = self.place.line;

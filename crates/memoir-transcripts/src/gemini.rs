@@ -1,8 +1,8 @@
-//! Session files of Gemini CLI (`session-*.jsonl`): JSON lines, of which those of the types `user` and `gemini` hold
-//! a message. A message is written again when its tools have answered, under the identifier that it had. What hooks
-//! put beside a prompt stands in the prompt, between marks.
+//! Session files of Gemini CLI (`session-*.jsonl`): JSON lines, of which those of the types `user` and `gemini` hold a
+//! message. A message is written again after its tool calls, under the same identifier. A hook's additions are in the
+//! prompt, between marks.
 //!
-//! Going back to an earlier prompt is a line of its own behind what was said: all that was said is read.
+//! A return to an earlier prompt is a line of its own behind the messages: all messages are read.
 
 use crate::{
     NoMessageReason,
@@ -10,18 +10,18 @@ use crate::{
     raw::Raw,
 };
 
-/// What stands around the words of a hook.
+/// The marks around a hook's text.
 const HOOK: (&str, &str) = ("<hook_context>", "</hook_context>");
-/// What the program tells the model first, in the user's name.
+/// The program's first message to the model, in the user's name.
 const FIRST: &str = "<session_context>";
 
-/// One line: what was said.
+/// One line: the message.
 pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let [kind, id, at, content] = line.fields(["type", "id", "timestamp", "content"])?;
     let speaker = match optional(kind).as_str() {
         "user" => "user",
         "gemini" => "assistant",
-        // Of the session, and what changes of it.
+        // The session's own data, and its changes.
         "" => return Err(NoMessageReason::Bookkeeping),
         _ => return Err(NoMessageReason::System),
     };
@@ -42,7 +42,7 @@ pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     })
 }
 
-/// The texts, and how many parts are none.
+/// The texts, and the number of other parts.
 fn parts(content: Raw<'_>) -> Result<(String, u32), NoMessageReason> {
     let (mut texts, mut left_out, mut answers) = (Vec::new(), 0, 0);
     for part in content.elements()? {
@@ -55,7 +55,7 @@ fn parts(content: Raw<'_>) -> Result<(String, u32), NoMessageReason> {
         }
         answers += u32::from(answer.is_some());
     }
-    // What a tool answered comes in the user's name.
+    // A tool's result is in the user's name.
     match texts.is_empty() && answers > 0 {
         true => Err(NoMessageReason::Tool),
         false => Ok((texts.join("\n"), left_out)),
@@ -68,7 +68,7 @@ fn without_hooks(text: &str) -> String {
     let mut rest = text;
     while let Some((before, hooks)) = rest.split_once(begin) {
         said.push_str(before);
-        // Without an end nothing tells the hook's words from the user's: what may be a program's is left out.
+        // Without an end the hook's text is unlimited: text that may be a program's is left out.
         rest = hooks.split_once(end).map_or("", |(_, after)| after);
     }
     said + rest

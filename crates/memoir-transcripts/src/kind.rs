@@ -1,4 +1,4 @@
-//! Says what a file is that is of no form that is read, by its first bytes and in no word of it.
+//! Names the kind of an unsupported file by its first bytes, without quoting it.
 
 /// Beginnings that no text has.
 // The two letters of a program for Windows are not among them: a conversation may begin with `MZ`.
@@ -26,7 +26,7 @@ const EMPTY: &str = "empty";
 const JSON: &str = "JSON, without the fields of any form that is known";
 const PLAIN: &str = "plain text";
 
-/// What begins like this, as it is told to people: `a PDF document`.
+/// The kind of a file that begins like this, for people: `a PDF document`.
 pub fn kind_of(head: &[u8]) -> &'static str {
     let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     let text = text.trim_ascii_start();
@@ -48,12 +48,12 @@ pub fn kind_of(head: &[u8]) -> &'static str {
     }
 }
 
-/// Whether it may be lines that somebody wrote, JSON or not, and is no page or document of another kind.
+/// Whether it may be lines of text, JSON or not, and is no page or document of another kind.
 pub fn may_be_lines(head: &[u8]) -> bool {
     matches!(kind_of(head), EMPTY | JSON | PLAIN)
 }
 
-/// Whether it is nothing that could be read as text.
+/// Whether it cannot be read as text.
 pub(crate) fn is_no_text(head: &[u8]) -> bool {
     head.contains(&0) || MARKS.iter().any(|(mark, _)| head.starts_with(mark))
 }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_told_by_its_beginning() {
+    fn a_file_is_recognised_by_its_beginning() {
         for (head, kind) in [
             (&b"%PDF-1.7\n"[..], "a PDF document"),
             (b"\x89PNG\r\n\x1a\n\0\0", "a picture"),

@@ -1,30 +1,26 @@
-//! Reads conversations for absorption (SPEC 2.6), in the forms in which other programs write them.
+//! Reads conversations for absorption (SPEC 2.6), in the formats of other programs.
 //!
-//! This crate owns the reading of a file into [`TranscriptMessage`]s, as a stream: at no time does it hold more than
-//! one conversation of a file that has several, or one message of a file that has one, and 16 bytes for each
-//! message that was given. It does not own what becomes of the messages: it knows nothing of agents,
-//! memories, models or stores.
+//! This crate owns the conversion of a file into [`TranscriptMessage`]s, as a stream. It holds at most one conversation
+//! of an export, or one message of a single conversation, and 16 bytes for each returned message. It knows nothing of
+//! agents, memories, models or stores.
 //!
-//! **Nothing is lost in silence.** Every message of a file is either given once, as [`Item::Message`], or
-//! reported with its place and the reason, as [`Item::Skipped`]. What is broken costs what is broken, not
-//! what stands beside it; where a file cannot be read on, what came before was given, and the last thing
-//! that [`TranscriptReader`] gives is an [`Error`] with the place.
+//! **Every message is accounted for.** It is either returned once, as [`Item::Message`], or reported with its position
+//! and the reason, as [`Item::Skipped`]. A broken part does not affect the parts beside it. Where a file cannot be read
+//! on, the earlier messages were returned, and the last item of [`TranscriptReader`] is an [`Error`] with the position.
 //!
-//! **What counts as a message** is what a person and an assistant said to each other. What tools were
-//! called with and what they answered, what was put before a model without being shown, and a model's
-//! thinking are reported and left out: long data, and nobody's words.
+//! **A message** is a text that a person and an assistant exchanged. Tool calls and results, hidden input of a model,
+//! and a model's thinking are reported and left out: long data that no participant wrote.
 //!
-//! **Branches.** Where a prompt was edited or an answer made anew, the form keeps both. Only the branch
-//! that the conversation went on with is given; the others are reported as [`NoMessageReason::OtherBranch`]. What a
-//! person took back, a birthday that was mistyped for instance, must not become a memory.
+//! **Branches.** Where a prompt was edited or a response regenerated, the format keeps both. Only the continued branch
+//! is returned; the others are reported as [`NoMessageReason::OtherBranch`]. A retracted text, such as a mistyped
+//! birthday, must not become a memory.
 //!
-//! No error and no place holds words of the file, but for identifiers, which are private too.
+//! No error and no position holds text of the file, except identifiers, which are private too.
 //!
-//! **How it reads.** Values of JSON are found by counting brackets (`raw.rs`), without recursion, and only
-//! the fields that are needed are decoded: depth costs nothing, and what is broken takes down nothing beside
-//! it. Top-level arrays come element by element (`source.rs`). Trees of messages are walked in `tree.rs`,
-//! each node a fixed number of times, whatever their links say. [`raw`] and [`source`] are for whoever reads
-//! other files of the kind in the same way.
+//! **Parsing.** Values of JSON are found by counting brackets (`raw.rs`), without recursion, and only needed fields are
+//! decoded: depth costs nothing, and a broken value does not affect others. Top-level arrays are read element by
+//! element (`source.rs`). Trees of messages are walked in `tree.rs`, each node a fixed number of times, whatever their
+//! links are. Readers of similar files can use [`raw`] and [`source`].
 
 mod chatgpt;
 mod chunks;
@@ -56,14 +52,14 @@ pub use report::TranscriptReport;
 pub use transcript::TranscriptReader;
 
 wire_names! {
-    /// A form in which conversations are written.
+    /// A format of conversations.
     #[non_exhaustive]
     pub enum TranscriptFormat {
-        /// `{"messages": [{"id", "at", "speaker", "text"}]}`, an array of such messages, or JSON lines of them.
-        /// `id` and `at` may be missing.
+        /// `{"messages": [{"id", "at", "speaker", "text"}]}`, an array of such messages, or JSON lines of them. `id`
+        /// and `at` may be missing.
         Messages = "messages",
         /// Plain text. A line such as `Ann: hello` or `[2026-03-01 10:00] Ann: hello` begins a message, and the lines
-        /// below belong to it; where there is none, each paragraph is a message.
+        /// below belong to it; without such a line, each paragraph is a message.
         Text = "text",
         /// `conversations.json` of ChatGPT's export, or one conversation of it.
         ChatGpt = "chatgpt",
@@ -83,7 +79,7 @@ wire_names! {
 /// A name that no [`TranscriptFormat`] has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not a form of transcript: expected `messages`, `text`, `chatgpt`, `claude`, `claude-code`, `codex`, `copilot` or `gemini`"
+    "not a format of transcripts: expected `messages`, `text`, `chatgpt`, `claude`, `claude-code`, `codex`, `copilot` or `gemini`"
 )]
 pub struct UnknownTranscriptFormat;
 
@@ -95,27 +91,27 @@ impl FromStr for TranscriptFormat {
     }
 }
 
-/// How much is held at once. What is larger is reported with its place and passed over.
+/// Limits of the parts held in memory. A larger part is reported with its position and skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TranscriptLimits {
     /// Most bytes of one conversation of an export, or of one line of JSON lines.
     pub conversation_bytes: usize,
-    /// Most bytes of one message's text. The default is ten times the chunk that a model reads at once
-    /// (SPEC 2.6), if all its characters are ASCII; a model that gets more than this cannot read it.
+    /// Most bytes of one message's text. The default is ten times the chunk of a model (SPEC 2.6), for ASCII text; no
+    /// model can read more.
     pub message_bytes: usize,
 }
 
 impl Default for TranscriptLimits {
     fn default() -> Self {
         Self {
-            // A conversation is held whole, since its order shows only at its end: who answers whom.
+            // A conversation is held whole, since its order follows from links that may be at its end.
             conversation_bytes: 64 << 20,
             message_bytes: 4 << 20,
         }
     }
 }
 
-/// Where in a file something stands. `Display` prints numbers only.
+/// A position in a file. `Display` prints numbers only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePosition {
     /// The byte at which it begins, from 0.
@@ -124,7 +120,7 @@ pub struct FilePosition {
     pub line: u64,
     /// The conversation in an export of several, from 1; `None` in a file that is one conversation.
     pub conversation: Option<u64>,
-    /// The identifier that the file gives it (a node's, a message's); `None` where there is none.
+    /// The file's identifier of it (a node's, a message's); `None` where there is none.
     pub id: Option<PrivateText>,
 }
 
@@ -140,71 +136,70 @@ impl fmt::Display for FilePosition {
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TranscriptMessage {
-    /// The same whenever the same file is read again, also when it has grown, and no other's in this file. It
-    /// is the file's own where it has one, or its digest where that is over 200 bytes or holds control
-    /// characters; else a digest of the message and its position, which two files may share.
+    /// The same on every reading of the file, also when it has grown, and unique in it. It is the file's own
+    /// identifier, or its digest where that is over 200 bytes or holds control characters. Without one it is a digest
+    /// of the message and its position, which two files may share.
     pub id: PrivateText,
-    /// The identifier of the conversation; `None` where the file tells none.
+    /// The identifier of the conversation; `None` where the file has none.
     pub conversation: Option<PrivateText>,
-    /// When it was said; `None` where the file does not tell.
+    /// The time of the message; `None` where the file has none.
     pub at: Option<Timestamp>,
-    /// Who said it: `user` or `assistant` in exports; empty where plain text does not tell.
+    /// The speaker: `user` or `assistant` in exports; empty where plain text names none.
     pub speaker: PrivateText,
-    /// What was said: trimmed, not empty, line breaks as `\n`, and no other control character but the tab
-    /// (others are replaced by U+FFFD).
+    /// The text: trimmed, not empty, line breaks as `\n`, and no other control character but the tab (others are
+    /// replaced by U+FFFD).
     pub text: PrivateText,
-    /// How many parts of it are no text that was said, and left out: pictures, files, calls of tools,
-    /// thinking.
+    /// The number of its parts without spoken text, which are left out: pictures, files, tool calls, thinking.
     pub left_out: u32,
-    /// Where it stands.
+    /// Its position.
     pub place: FilePosition,
 }
 
-/// What a file holds.
+/// An item of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     /// A message.
     Message(TranscriptMessage),
-    /// Something that is no message to absorb.
+    /// A part that is no message to absorb.
     Skipped {
-        /// Where it stands.
+        /// Its position.
         place: FilePosition,
-        /// Why.
+        /// The reason.
         reason: NoMessageReason,
     },
 }
 
-/// Why something of a file is not given as a message.
+/// Why a part of a file is no message.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NoMessageReason {
-    /// It has no text that somebody said: pictures or files only, or a kind of content that is not known.
+    /// It has no text of a speaker: pictures or files only, or an unknown kind of content.
     NotText,
     /// Its text is empty or blank.
     Empty,
-    /// What a tool was called with, or what it answered.
+    /// The input or the result of a tool.
     Tool,
-    /// What the program told the model or the user.
+    /// A text of the program to the model or the user.
     System,
     /// It was never shown in the conversation.
     Hidden,
     /// The model's thinking, or a summary of it.
     Thinking,
-    /// It stands on a branch that the conversation did not go on with.
+    /// It is on a branch that the conversation did not continue.
     OtherBranch,
-    /// It does not hang together with the conversation: a parent is missing, or it is its own ancestor.
+    /// It is not connected to the conversation: a parent is missing, or it is its own ancestor.
     Detached,
-    /// It was said between a model and its helpers, not with the user.
+    /// A message between a model and its helpers, not with the user.
     Sidechain,
     /// A node of a tree that holds no message.
     NoMessage,
     /// A line that the program wrote for itself, such as a snapshot of files or a title.
     Bookkeeping,
-    /// A message with this identifier was given already.
+    /// A message with this identifier was returned already.
     DuplicateId,
     /// It is larger than [`TranscriptLimits`] allows.
     TooLarge,
-    /// It is not the JSON that should stand there.
+    /// It is not the expected JSON.
     Malformed,
     /// The field of this name is missing.
     MissingField(&'static str),
@@ -235,8 +230,8 @@ impl NoMessageReason {
         }
     }
 
-    /// Whether something that may have been said is lost by it, so that the user should hear of each:
-    /// the file is broken, or a limit was reached. The others are left out by design.
+    /// Whether it may lose a spoken text, so that each is reported to the user: the file is broken, or a limit was
+    /// reached. The others are left out by design.
     pub(crate) fn is_loss(self) -> bool {
         matches!(
             self,
@@ -273,12 +268,12 @@ impl fmt::Display for NoMessageReason {
     }
 }
 
-/// Why a file cannot be read on. None holds words of the file.
+/// Why a file cannot be read on. No variant holds text of the file.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The form was not given and cannot be told.
-    #[error("not a form of transcript that is known; it is {0}")]
+    /// The format was not given and cannot be recognised.
+    #[error("unknown format of transcripts; it is {0}")]
     Unrecognised(&'static str),
     /// The file is UTF-16.
     #[error("the file is not UTF-8 but UTF-16")]
@@ -286,19 +281,19 @@ pub enum Error {
     /// The file is a ZIP archive, as exports arrive.
     #[error("the file is a ZIP archive: unpack it and give the `conversations.json` in it")]
     Packed,
-    /// The file does not have the form that was named.
-    #[error("the file is not in the form `{0}`")]
+    /// The file does not have the given format.
+    #[error("the file is not in the format `{0}`")]
     OtherForm(TranscriptFormat),
     /// The file ends before it is complete.
     #[error("the file ends in the middle ({0})")]
     Truncated(FilePosition),
-    /// What stands there is no JSON, and nothing behind it can be told apart.
+    /// The text is no JSON, and the parts behind it cannot be separated.
     #[error("the file is broken ({0})")]
     Broken(FilePosition),
     /// Reading failed.
     #[error("reading failed: {kind} ({place})")]
     Read {
-        /// What the system said.
+        /// The system's error.
         kind: io::ErrorKind,
         /// How far it was read.
         place: FilePosition,

@@ -1,4 +1,4 @@
-//! Messages in the contract's form: `{"id"?, "at"?, "speaker", "text"}`.
+//! Messages in the contract's format: `{"id"?, "at"?, "speaker", "text"}`.
 
 use crate::{
     NoMessageReason,
@@ -9,8 +9,7 @@ use crate::{
 /// Reads one message. Identifiers may be numbers.
 pub(crate) fn read(raw: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let [id, at, speaker, text] = raw.fields(["id", "at", "speaker", "text"])?;
-    // `null` is none; anything else that is no identifier is a mistake which whoever wrote the file should hear
-    // of.
+    // `null` is none; another value that is no identifier is a mistake, which is reported.
     let id = id.filter(|id| !id.is_null());
     let at = at.filter(|at| !at.is_null());
     Ok(FoundMessage {
@@ -30,7 +29,7 @@ pub(crate) fn read(raw: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     })
 }
 
-/// The identifier of what [`read`] refuses, for its place.
+/// The identifier of a message that [`read`] refuses, for its position.
 pub(crate) fn id(raw: Raw<'_>) -> Option<String> {
     let [id] = raw.fields(["id"]).ok()?;
     id?.id()

@@ -1,14 +1,13 @@
-//! JSON that is looked at without being taken apart first.
+//! JSON that is scanned without being parsed first.
 //!
-//! A [`Raw`] is the bytes of one value. Its parts are found by counting brackets, without recursion, so
-//! that depth costs nothing, and only what is asked for is decoded: what is broken in one field does not
-//! take the fields beside it down.
+//! A [`Raw`] is the bytes of one value. Its parts are found by counting brackets, without recursion, so that depth
+//! costs nothing, and only requested parts are decoded: a broken field does not affect the fields beside it.
 //!
-//! A streaming deserializer would stop at the first wrong byte, and hold whatever a value holds.
+//! A streaming deserializer would stop at the first wrong byte, and hold values of any size.
 
 use memoir_domain::mend;
 
-/// Follows one value through its bytes, in one go or as they come.
+/// Scans one value, whole or in pieces.
 #[derive(Debug, Default)]
 pub struct Scan {
     depth: u64,
@@ -17,7 +16,7 @@ pub struct Scan {
     in_scalar: bool,
 }
 
-/// What a byte means for the value that a [`Scan`] follows.
+/// The meaning of a byte for the value that a [`Scan`] follows.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ScanStep {
     /// The value goes on.
@@ -31,11 +30,11 @@ pub enum ScanStep {
 }
 
 impl Scan {
-    /// Goes on through `bytes`. Gives the byte at which the value ends and how; `None` where it goes on.
+    /// Scans `bytes`. Returns the byte at which the value ends and how; `None` where it goes on.
     pub fn run(&mut self, bytes: &[u8]) -> Option<(usize, ScanStep)> {
         let mut at = 0;
         while at < bytes.len() {
-            // Most bytes of an export stand within strings, and only these two mean something there.
+            // Most bytes of an export are within strings, and only these two have a meaning there.
             if self.in_string && !self.escaped {
                 at += bytes[at..]
                     .iter()
@@ -55,7 +54,7 @@ impl Scan {
             return self.step_in_string(byte);
         }
         if self.in_scalar {
-            // The end of a number or a word shows only in the byte behind it, which belongs to what follows.
+            // A number or a word ends before the next other byte, which belongs to the following part.
             let ends =
                 matches!(byte, b',' | b']' | b'}' | b':' | b'"' | b'[' | b'{') || is_space(byte);
             return if ends {
@@ -67,17 +66,17 @@ impl Scan {
         match byte {
             b'"' => self.in_string = true,
             b'{' | b'[' => self.depth += 1,
-            // Which of the two closes is not looked at, since that would take a stack. That the bracket at the end
-            // of a value is that of its beginning, whoever opens the value looks at (`Raw::open`).
+            // The kind of the closing bracket is not checked, since that would take a stack. `Raw::open` checks that
+            // the last bracket of a value matches its first.
             b'}' | b']' if self.depth > 0 => {
                 self.depth -= 1;
                 if self.depth == 0 {
                     return ScanStep::Last;
                 }
             }
-            // Commas, colons, and whatever is no JSON: one wrong byte within a value must not end it.
+            // Commas, colons, and bytes that are no JSON: one wrong byte within a value must not end it.
             _ if self.depth > 0 => {}
-            // Also what is no JSON, such as `NaN`: it can be passed over as one value.
+            // Also words that are no JSON, such as `NaN`: they can be skipped as one value.
             b'-' | b'+' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => self.in_scalar = true,
             _ => return ScanStep::NoValue,
         }
@@ -104,7 +103,7 @@ impl Scan {
     }
 }
 
-/// Whether JSON takes the byte for white space.
+/// Whether the byte is white space in JSON.
 pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
@@ -113,20 +112,20 @@ pub fn is_space(byte: u8) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub struct Raw<'a> {
     bytes: &'a [u8],
-    /// Where it begins in the whole that it was taken from.
+    /// Its offset in the whole that it was taken from.
     pub at: usize,
 }
 
-/// The whole is no such value, or breaks off or becomes no JSON at this byte of it.
+/// The whole is no such value, or is truncated or becomes no JSON at this byte of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BrokenJson(pub usize);
 
-/// A string is none of JSON's.
+/// An invalid JSON string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Undecodable;
 
 impl<'a> Raw<'a> {
-    /// The one value that `bytes` are, white space around it aside.
+    /// The one value that `bytes` are, without the white space around it.
     ///
     /// # Errors
     /// There is none, something follows it, or it ends with the bracket of another kind of value.
@@ -139,8 +138,8 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The value, where an object or array ends with the bracket of its own kind. Of the values beside those that
-    /// are asked for nobody looks at this: one that is broken must not take others down.
+    /// The value, where an object or array ends with the bracket of its own kind. Values beside the requested ones are
+    /// not checked: a broken one must not affect others.
     fn closed(self) -> Result<Self, BrokenJson> {
         let is_closed = match self.first() {
             b'{' => self.bytes.ends_with(b"}"),
@@ -158,22 +157,21 @@ impl<'a> Raw<'a> {
         self.bytes.first().copied().unwrap_or(b' ')
     }
 
-    /// Without its first and last byte.
+    /// The bytes without the first and the last one.
     fn inside(self) -> &'a [u8] {
         self.bytes
             .get(1..self.bytes.len().saturating_sub(1))
             .unwrap_or_default()
     }
 
-    /// The bytes of the value, as they are written.
+    /// The bytes of the value, unchanged.
     pub fn bytes(self) -> &'a [u8] {
         self.bytes
     }
 
     /// Whether it begins as an object does.
     pub fn is_object(self) -> bool {
-        // By the first byte: a `Raw` is one value as far as brackets and quotes tell, and may be no JSON
-        // within.
+        // By the first byte: a `Raw` is one value by its brackets and quotes, and may be no JSON within.
         self.first() == b'{'
     }
 
@@ -197,13 +195,13 @@ impl<'a> Raw<'a> {
         self.bytes == b"true"
     }
 
-    /// A number, cut to what a double holds; `None` for anything else, and for what no double holds.
+    /// A number, rounded to a double; `None` for another value, and for a number beyond a double.
     pub fn number(self) -> Option<f64> {
         let number: f64 = serde_json::from_slice(self.bytes).ok()?;
         number.is_finite().then_some(number)
     }
 
-    /// A string, mended where part of it is no text (SPEC 2.1); `Ok(None)` for any other value.
+    /// A string, whose invalid parts are replaced (SPEC 2.1); `Ok(None)` for any other value.
     ///
     /// # Errors
     /// It cannot be decoded.
@@ -216,7 +214,7 @@ impl<'a> Raw<'a> {
             .map_err(|_| Undecodable)
     }
 
-    /// A string that can be decoded, or a whole number as it is written.
+    /// A string that can be decoded, or the digits of a whole number.
     pub fn id(self) -> Option<String> {
         if let Ok(Some(text)) = self.string() {
             return Some(text);
@@ -227,22 +225,21 @@ impl<'a> Raw<'a> {
         digits.then(|| String::from_utf8_lossy(self.bytes).into_owned())
     }
 
-    /// The values of the fields `names`, the last where one is given twice.
+    /// The values of the fields `names`, the last where one occurs twice.
     ///
     /// # Errors
-    /// It is no object, or breaks off.
+    /// It is no object, or is truncated.
     pub fn fields<const N: usize>(
         self,
         names: [&str; N],
     ) -> Result<[Option<Raw<'a>>; N], BrokenJson> {
         let mut found = [None; N];
         for entry in self.entries()? {
-            // Also where all that is asked for was found: of two fields of one name the later one counts.
+            // Also after all requested fields were found: of two fields of one name the later one counts.
             let (key, value) = entry?;
             if let Some(at) = names
                 .iter()
-                // As it is written: programs give their own fields names that need no escapes, and so no key is
-                // decoded.
+                // Compared undecoded: programs' field names need no escapes.
                 .position(|name| name.as_bytes() == key.inside())
             {
                 found[at] = Some(value);
@@ -254,7 +251,7 @@ impl<'a> Raw<'a> {
     /// The keys and values of an object, in their order.
     ///
     /// # Errors
-    /// It is no object, or ends as none does.
+    /// It is no object, or is truncated.
     pub fn entries(self) -> Result<Entries<'a>, BrokenJson> {
         let cursor = self.open(self.is_object())?;
         Ok(Entries(Parts {
@@ -266,7 +263,7 @@ impl<'a> Raw<'a> {
     /// The elements of an array, in their order.
     ///
     /// # Errors
-    /// It is no array, or ends as none does.
+    /// It is no array, or is truncated.
     pub fn elements(self) -> Result<Elements<'a>, BrokenJson> {
         let cursor = self.open(self.is_array())?;
         Ok(Elements(Parts {
@@ -286,8 +283,7 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// The keys that the object at the beginning of `bytes` begins with, as they are written; `bytes` may end in
-/// the middle of it.
+/// The first keys of the object at the beginning of `bytes`, undecoded; `bytes` may end in the middle of it.
 pub fn first_keys(bytes: &[u8]) -> Vec<&[u8]> {
     let mut keys = Vec::new();
     let mut cursor = Cursor {
@@ -295,7 +291,7 @@ pub fn first_keys(bytes: &[u8]) -> Vec<&[u8]> {
         at: 1,
     };
     loop {
-        // What is looked at is the beginning of a file and may end anywhere: the keys until there are enough.
+        // The beginning of a file may end anywhere: the keys until there are enough.
         let Ok(key) = cursor.value() else { return keys };
         if !key.is_string() || cursor.peek() != Some(b':') {
             return keys;
@@ -309,8 +305,8 @@ pub fn first_keys(bytes: &[u8]) -> Vec<&[u8]> {
     }
 }
 
-/// The same of all objects among the elements of the array at the beginning of `bytes`; `None` where there
-/// is none, or no array.
+/// The same of all objects among the elements of the array at the beginning of `bytes`; `None` where there is none, or
+/// no array.
 pub fn first_keys_of_elements(bytes: &[u8]) -> Option<Vec<&[u8]>> {
     let mut keys = None;
     let mut cursor = Cursor {
@@ -318,7 +314,7 @@ pub fn first_keys_of_elements(bytes: &[u8]) -> Option<Vec<&[u8]>> {
         at: 1,
     };
     loop {
-        // Of all objects, since the first may be one that says nothing.
+        // Of all objects, since the first may have no known key.
         if cursor.peek() == Some(b'{') {
             keys.get_or_insert_with(Vec::new)
                 .extend(first_keys(cursor.bytes));
@@ -330,7 +326,7 @@ pub fn first_keys_of_elements(bytes: &[u8]) -> Option<Vec<&[u8]>> {
     }
 }
 
-/// Goes through the inside of an object or array.
+/// Walks through the inside of an object or array.
 #[derive(Debug)]
 struct Cursor<'a> {
     bytes: &'a [u8],
@@ -387,7 +383,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// `read` reads one part; nothing follows one that is broken.
+    /// `read` reads one part; a broken one is the last.
     fn next<T>(
         &mut self,
         read: impl FnOnce(&mut Cursor<'a>) -> Result<T, BrokenJson>,

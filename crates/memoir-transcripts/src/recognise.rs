@@ -1,4 +1,4 @@
-//! Tells the form of a file by its first bytes.
+//! Recognises the format of a file by its first bytes.
 
 use crate::{
     Error, FilePosition, TranscriptFormat,
@@ -6,7 +6,7 @@ use crate::{
     raw::{first_keys, first_keys_of_elements, is_space},
 };
 
-/// How the pieces of a file lie in it.
+/// The layout of the pieces in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileLayout {
     /// Plain text.
@@ -21,10 +21,10 @@ pub(crate) enum FileLayout {
     Values,
 }
 
-/// What `head`, the beginning of a file, is, and if the form is given, how the file is laid out.
+/// The layout of a file that begins with `head`, and its format unless it is given.
 ///
 /// # Errors
-/// The form cannot be told, or the file cannot be in the form that was given.
+/// The format cannot be recognised, or the file cannot be in the given format.
 pub(crate) fn recognise(
     head: &[u8],
     format: Option<TranscriptFormat>,
@@ -32,7 +32,7 @@ pub(crate) fn recognise(
     let begin = Begin::read(head);
     let format = match format {
         Some(format) => format,
-        // First, since whatever is no JSON would be taken for plain text below.
+        // First, since any other file would be recognised as plain text below.
         None if is_no_text(head) => return Err(Error::Unrecognised(kind_of(head))),
         None => begin
             .format()
@@ -51,7 +51,7 @@ pub(crate) fn recognise(
         }
         (
             TranscriptFormat::ChatGpt | TranscriptFormat::Claude,
-            // An empty file of a form that was named has nothing in it; it is not of another form.
+            // An empty file of a given format is empty; it is not of another format.
             Begin::Object(_) | Begin::Nothing,
         ) => FileLayout::Values,
         (TranscriptFormat::Messages, _) => FileLayout::Lines,
@@ -67,19 +67,19 @@ pub(crate) fn recognise(
     Ok((format, layout))
 }
 
-/// The form of the conversation that begins like this, where its fields say so.
+/// The format of the conversation that begins like this, where its fields show it.
 pub fn form_of(head: &[u8]) -> Option<TranscriptFormat> {
     Begin::read(head)
         .format()
         .filter(|format| *format != TranscriptFormat::Text)
 }
 
-/// What a file begins with.
+/// The beginning of a file.
 enum Begin<'a> {
     Nothing,
     /// An object, with its first keys.
     Object(Vec<&'a [u8]>),
-    /// What may be an array, with the first keys of the objects in it; `None` where there is none.
+    /// A possible array, with the first keys of its objects; `None` where there is none.
     Array(Option<Vec<&'a [u8]>>),
     Other,
 }
@@ -105,12 +105,12 @@ impl<'a> Begin<'a> {
         let (keys, is_array) = match self {
             // `[2026-03-01 10:00] Ann: …` begins like an array, and holds no object.
             Self::Nothing | Self::Other | Self::Array(None) => return Some(TranscriptFormat::Text),
-            // An export of nobody who talked: there is nothing in it in any form.
+            // An empty export: it holds nothing in any format.
             Self::Array(Some(keys)) if keys.is_empty() => return Some(TranscriptFormat::Messages),
             Self::Array(Some(keys)) => (keys, true),
             Self::Object(keys) => (keys, false),
         };
-        // From what one program alone writes to what several have; the first that fits counts.
+        // From the fields of one program alone to common ones; the first match counts.
         let has = |names: &[&str]| names.iter().any(|name| keys.contains(&name.as_bytes()));
         if has(&["mapping", "current_node"]) {
             Some(TranscriptFormat::ChatGpt)
@@ -138,7 +138,7 @@ fn skip_space(bytes: &[u8]) -> &[u8] {
 }
 
 impl FilePosition {
-    /// The same place, in the conversation of this number.
+    /// The same position, in the conversation of this number.
     pub(crate) fn within(self, conversation: u64) -> Self {
         Self {
             conversation: Some(conversation),
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_are_told_by_their_first_keys() {
+    fn formats_are_recognised_by_their_first_keys() {
         for (head, expected) in [
             ("", Some((TranscriptFormat::Text, FileLayout::Text))),
             (

@@ -1,22 +1,22 @@
-//! Counts what a file held, for whoever reads it in.
+//! The counts of a file's items.
 
 use std::{collections::BTreeMap, fmt};
 
 use crate::{FilePosition, Item, NoMessageReason};
 
-/// Most places that a report names.
+/// Most positions that a report names.
 const PLACES: usize = 20;
 
-/// What a file held. `Display` prints numbers only.
+/// The counts of a file. `Display` prints numbers only.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TranscriptReport {
-    /// Messages that were given.
+    /// Messages that were returned.
     pub messages: u64,
     /// Parts of these that were left out.
     pub left_out: u64,
-    /// What was passed over, by reason.
+    /// Skipped parts, by reason.
     pub skipped: BTreeMap<NoMessageReason, u64>,
-    /// The first places at which something was lost that may have been said.
+    /// The first positions of parts whose loss may lose a spoken text.
     pub losses: Vec<(FilePosition, NoMessageReason)>,
 }
 
@@ -37,7 +37,7 @@ impl TranscriptReport {
         }
     }
 
-    /// How many were lost.
+    /// The number of lost parts.
     pub fn lost(&self) -> u64 {
         let lost = self.skipped.iter().filter(|(reason, _)| reason.is_loss());
         lost.map(|(_, count)| count).sum()
@@ -60,7 +60,7 @@ impl fmt::Display for TranscriptReport {
         for (place, reason) in &self.losses {
             write!(formatter, "\n{place}: {reason}")?;
         }
-        // Cannot go below zero: each place is of one that was counted.
+        // Cannot go below zero: each position is of a counted part.
         let more = self.lost() - self.losses.len() as u64;
         if more > 0 {
             write!(formatter, "\nand {more} more")?;

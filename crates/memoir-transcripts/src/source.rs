@@ -1,4 +1,4 @@
-//! The bytes of a file as they come: lines, and the values of JSON, each up to a limit.
+//! The bytes of a file as a stream: lines, and the values of JSON, each up to a limit.
 
 use std::io::{BufRead, BufReader, Chain, Cursor, ErrorKind, Read};
 
@@ -7,10 +7,10 @@ use crate::{
     raw::{Scan, ScanStep, is_space},
 };
 
-/// So many bytes of a file are looked at to tell its form.
+/// The bytes of a file by which its format is recognised.
 pub const HEAD_BYTES: u64 = 256 << 10;
-/// A buffer that grew beyond this for one piece is given back.
-// Otherwise one large conversation would hold its room until the end of the file.
+/// A buffer that grew beyond this for one piece is released.
+// Otherwise one large conversation would hold its memory until the end of the file.
 const KEPT_BYTES: usize = 1 << 20;
 
 /// A file being read.
@@ -23,12 +23,12 @@ pub struct FileSource<R> {
     pub piece: Vec<u8>,
 }
 
-/// What became of the attempt to read a piece into [`FileSource::piece`].
+/// The result of reading a piece into [`FileSource::piece`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PieceRead {
-    /// It stands there.
+    /// The piece is complete.
     Whole,
-    /// It is larger than the limit, and was passed over.
+    /// It is larger than the limit, and was skipped.
     TooLarge,
     /// The file ends inside it.
     Truncated,
@@ -37,7 +37,7 @@ pub enum PieceRead {
 }
 
 impl<R: Read> FileSource<R> {
-    /// Reads the first bytes of `reader` and gives them along. A byte order mark is passed over.
+    /// Reads the first bytes of `reader` and returns them too. A byte order mark is skipped.
     ///
     /// # Errors
     /// Reading fails, or the file is UTF-16.
@@ -54,7 +54,7 @@ impl<R: Read> FileSource<R> {
         if head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]) {
             return Err(Error::Utf16);
         }
-        // Before the form is looked for, so that whoever gives the export as it arrived is told to unpack it.
+        // Before the format is recognised, so that the error for a packed export says to unpack it.
         if head.starts_with(b"PK\x03\x04") {
             return Err(Error::Packed);
         }
@@ -62,12 +62,12 @@ impl<R: Read> FileSource<R> {
             source.byte = 3;
             head.drain(..3);
         }
-        // Only now: an error above is told with the source's place, and `head` is given to the caller too.
+        // Only now: an error above has the source's position, and `head` is returned to the caller too.
         *source.reader.get_mut().get_mut().0 = Cursor::new(head.clone());
         Ok((source, head))
     }
 
-    /// Where the next byte stands.
+    /// The position of the next byte.
     pub fn place(&self) -> FilePosition {
         FilePosition {
             byte: self.byte,
@@ -84,13 +84,13 @@ impl<R: Read> FileSource<R> {
         }
     }
 
-    /// The bytes that are there; none at the end of the file.
+    /// The available bytes; none at the end of the file.
     fn fill(&mut self) -> Result<&[u8], Error> {
         loop {
             match self.reader.fill_buf() {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.failed(error.kind())),
-                // Asked for again, since what `fill_buf` gave would borrow the reader through all of the loop.
+                // Read again, since the result of `fill_buf` would borrow the reader through all of the loop.
                 Ok(_) => return Ok(self.reader.buffer()),
             }
         }
@@ -104,7 +104,7 @@ impl<R: Read> FileSource<R> {
         self.reader.consume(count);
     }
 
-    /// The next byte that is no white space, which is not passed; `None` at the end.
+    /// The next byte that is no white space, which is not consumed; `None` at the end.
     ///
     /// # Errors
     /// Reading fails.
@@ -117,7 +117,7 @@ impl<R: Read> FileSource<R> {
             let length = bytes.len();
             let spaces = bytes.iter().take_while(|byte| is_space(**byte)).count();
             let found = bytes.get(spaces).copied();
-            // White space of any length is passed piece by piece and never kept.
+            // White space of any length is skipped piece by piece and never kept.
             self.consume(spaces);
             if spaces < length {
                 return Ok(found);
@@ -125,7 +125,7 @@ impl<R: Read> FileSource<R> {
         }
     }
 
-    /// Passes the byte that [`FileSource::peek`] gave.
+    /// Consumes the byte that [`FileSource::peek`] returned.
     pub fn pass(&mut self) {
         self.consume(1);
     }
@@ -137,21 +137,21 @@ impl<R: Read> FileSource<R> {
         }
     }
 
-    /// Takes the first `count` bytes that are there. Gives whether the piece is within `limit` still.
+    /// Takes the first `count` available bytes. Returns whether the piece is still within `limit`.
     fn take(&mut self, count: usize, limit: usize) -> bool {
         let fits = self.piece.len().saturating_add(count) <= limit;
         if fits {
             let bytes = self.reader.buffer().get(..count).unwrap_or_default();
             self.piece.extend_from_slice(bytes);
         } else {
-            // Let go at once: what is passed over may be gigabytes.
+            // Released immediately: a skipped piece may have gigabytes.
             self.start_piece();
         }
         self.consume(count);
         fits
     }
 
-    /// Reads one value of JSON; white space before it must be passed.
+    /// Reads one value of JSON; white space before it must have been consumed.
     ///
     /// # Errors
     /// Reading fails.
@@ -163,8 +163,8 @@ impl<R: Read> FileSource<R> {
         loop {
             let bytes = self.fill()?;
             if bytes.is_empty() {
-                // A number or a word has no last byte of its own; at the end of the file it is whole, anything
-                // else is cut off.
+                // A number or a word has no last byte of its own; at the end of the file it is whole, any other value
+                // is truncated.
                 return Ok(if scan.may_end() {
                     whole
                 } else {
@@ -177,7 +177,7 @@ impl<R: Read> FileSource<R> {
                 None => (bytes.len(), ScanStep::Inside),
             };
             if !self.take(count, limit) {
-                // Nothing more of it is kept.
+                // The rest of it is not kept.
                 limit = 0;
                 whole = PieceRead::TooLarge;
             }
@@ -208,7 +208,7 @@ impl<R: Read> FileSource<R> {
             if !fits {
                 limit = 0;
             }
-            // An empty rest fits even where there is no room left: a line that was too large stays so.
+            // An empty rest fits even without room left: a line that was too large stays so.
             taken = if fits && taken != PieceRead::TooLarge {
                 PieceRead::Whole
             } else {

@@ -1,6 +1,6 @@
 //! Plain text.
 //!
-//! A line begins a message where it begins with who speaks and a colon, with a time in brackets before the
+//! A line begins a message where it begins with a speaker and a colon, with a time in brackets before the
 //! name or behind it if there is one, or with a time in brackets alone:
 //!
 //! ```text
@@ -14,12 +14,11 @@
 //! The other lines belong to the message above them, blank lines between them included. Before the first
 //! such line, or in a text without any, each paragraph is a message, of a speaker who is not named. A name
 //! has up to three words and 40 characters, and neither its first word nor its last begins with a small
-//! letter, unless it is a role such as `user`; bold type (`**Ann:**`) is passed over. A heading such as
+//! letter, unless it is a role such as `user`; bold type (`**Ann:**`) is skipped. A heading such as
 //! `Ingredients:` in the middle of a message looks the same, and begins a message; nothing is lost by it.
 //!
-//! Every line that is not blank belongs to exactly one message, or is reported: one that is too long.
-//! A message that has grown long ends at the next blank line, and what follows is another one of
-//! the same speaker.
+//! Every line that is not blank belongs to exactly one message, or is reported: one that is too long. A long message
+//! ends at the next blank line, and the lines after it are another one of the same speaker.
 
 use std::io::Read;
 
@@ -31,11 +30,10 @@ use crate::{
     source::{FileSource, PieceRead},
 };
 
-/// A message of so many bytes ends at the next blank line: as many as a chunk of 100k tokens has characters
-/// (SPEC 2.6).
+/// A message of so many bytes ends at the next blank line: as many as a chunk of 100k tokens has characters (SPEC 2.6).
 const LONG_BYTES: usize = 400_000;
-// Most names are shorter, such as `Jan de Vries`. A longer beginning is a sentence that happens to have a colon. Where
-// a name is missed, its line stays in the message, and nothing is lost.
+// Most names are shorter, such as `Jan de Vries`. A longer beginning is a sentence with a colon. The line of an
+// unrecognised name stays in the message, so that nothing is lost.
 const NAME_CHARACTERS: usize = 40;
 const NAME_WORDS: usize = 3;
 /// Names that are written with a small letter.
@@ -45,11 +43,11 @@ const ROLES: [&str; 6] = ["user", "assistant", "human", "system", "me", "you"];
 #[derive(Debug, Default)]
 pub(crate) struct PlainText {
     message: Option<(FilePosition, FoundMessage)>,
-    /// Of the last line that began a message.
+    /// The header of the last line that began a message.
     header: Option<MessageHeader>,
 }
 
-/// How a message begins.
+/// The header of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct MessageHeader {
     speaker: String,
@@ -57,7 +55,7 @@ struct MessageHeader {
 }
 
 impl PlainText {
-    /// Reads one line. Gives whether there may be more.
+    /// Reads one line. Returns whether there may be more.
     pub(crate) fn read<R: Read>(
         &mut self,
         source: &mut FileSource<R>,
@@ -80,7 +78,7 @@ impl PlainText {
         };
         match line {
             Ok(line) => self.line(line.trim_end(), place, limit, gathered),
-            // What can be read of the message is given first, so that the items stand in the file's order.
+            // The readable part of the message is returned first, so that the items are in the file's order.
             Err(reason) => {
                 self.finish(gathered);
                 gathered.skip(place, reason);
@@ -114,7 +112,7 @@ impl PlainText {
             return;
         }
         self.finish(gathered);
-        // Who spoke last speaks on, where a message was ended for its length.
+        // The last speaker continues, where a message was ended for its length.
         let header = self.header.clone().unwrap_or_default();
         self.begin(&header, line, place);
     }
@@ -136,7 +134,7 @@ impl PlainText {
     }
 }
 
-/// How a message begins if `line` begins one, and the rest of the line.
+/// The header of a message if `line` begins one, and the rest of the line.
 fn header(line: &str) -> Option<(MessageHeader, &str)> {
     let (before, rest) = match bracketed(line) {
         Some((at, rest)) => (Some(at), rest),
@@ -147,7 +145,7 @@ fn header(line: &str) -> Option<(MessageHeader, &str)> {
             speaker: String::new(),
             at: before,
         };
-        // A time alone begins a message, of a speaker who is not named.
+        // A time alone begins a message, of an unnamed speaker.
         return before.map(|_| (header, rest));
     };
     let (speaker, behind) = match name.find('[') {
@@ -164,24 +162,24 @@ fn header(line: &str) -> Option<(MessageHeader, &str)> {
     Some((header, rest))
 }
 
-/// A time in brackets at the beginning of `text`, and what follows it.
+/// A time in brackets at the beginning of `text`, and the text after it.
 fn bracketed(text: &str) -> Option<(Timestamp, &str)> {
     let (time, rest) = text.trim_start().strip_prefix('[')?.split_once(']')?;
     Some((time.parse().ok()?, rest.trim_start()))
 }
 
-/// A name and what follows its colon. The name may end with a time in brackets.
+/// A name and the text after its colon. The name may end with a time in brackets.
 fn name(text: &str) -> Option<(&str, &str)> {
     let bold = text.strip_prefix("**");
     let text = bold.unwrap_or(text);
-    // The colons of a time in brackets are passed over.
+    // The colons of a time in brackets are skipped.
     let bracket = text
         .find(['[', ':', '：'])
         .filter(|at| text[*at..].starts_with('['));
     let from = bracket.map_or(Some(0), |at| text[at..].find(']').map(|end| at + end))?;
     let colon = from + text[from..].find([':', '：'])?;
     let (name, rest) = text.split_at(colon);
-    // The wide colon of Chinese and Japanese stands without white space behind it.
+    // The wide colon of Chinese and Japanese has no white space behind it.
     let is_wide = rest.starts_with('：');
     let rest = rest.trim_start_matches([':', '：']);
     let (name, rest) = match bold {
@@ -193,7 +191,7 @@ fn name(text: &str) -> Option<(&str, &str)> {
     };
     // `https://…` has a colon too.
     let ends = rest.is_empty() || is_wide || rest.starts_with(char::is_whitespace);
-    // Brackets that hold no time are no part of a name: `Ann [later]: …` is a line like others.
+    // Brackets without a time are no part of a name: `Ann [later]: …` is a line like others.
     let is_time_good =
         bracket.is_none_or(|at| name.get(at..).is_some_and(|time| bracketed(time).is_some()));
     let bare = bracket.map_or(name, |at| name.get(..at).unwrap_or(name));
@@ -218,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_that_begin_a_message_are_told_from_those_that_do_not() {
+    fn lines_that_begin_a_message_are_recognised() {
         let at = |text: &str| Some(text.parse().unwrap());
         for (line, expected) in [
             ("Ann: hello: you", Some(("Ann", None, "hello: you"))),

@@ -1,4 +1,4 @@
-//! Goes through a file piece by piece.
+//! Reads a file piece by piece.
 
 use std::{io::Read, iter::FusedIterator};
 
@@ -15,13 +15,13 @@ use crate::{
     text::PlainText,
 };
 
-/// Most bytes of a key that is looked at.
-// Only `messages` is looked for; a longer key is passed over as any other is.
+/// Most bytes of a key that is compared.
+// Only `messages` is wanted; a longer key is skipped as any other is.
 const KEY_BYTES: usize = 1 << 10;
 
-/// A file of conversations, as a stream of what it holds.
+/// A file of conversations, as a stream of its items.
 ///
-/// After an error, and after the end, it gives nothing more.
+/// After an error, and after the end, it is exhausted.
 #[derive(Debug)]
 pub struct TranscriptReader<R> {
     source: FileSource<R>,
@@ -30,11 +30,11 @@ pub struct TranscriptReader<R> {
     gathered: Gathered,
     text: PlainText,
     conversations: u64,
-    /// To be told once what was gathered was given.
+    /// Returned after the gathered items.
     failure: Option<Error>,
 }
 
-/// What is expected next.
+/// The next expected part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TranscriptState {
     /// A line of plain text.
@@ -51,16 +51,15 @@ enum TranscriptState {
     Key { first: bool, found: bool },
     /// The end of the file.
     End,
-    /// Nothing more.
+    /// Exhausted.
     Over,
 }
 
 impl<R: Read> TranscriptReader<R> {
-    /// Begins to read `reader`. Where the form is not given it is told by the first 256 KB, which are the
-    /// most that is read here.
+    /// Opens `reader`. Unless the format is given, it is recognised by the first 256 KB; no more is read here.
     ///
     /// # Errors
-    /// Reading fails; the form cannot be told; the file cannot be in the form that is given.
+    /// Reading fails; the format cannot be recognised; the file cannot be in the given format.
     pub fn open(reader: R, format: Option<TranscriptFormat>) -> Result<Self, Error> {
         Self::open_within(reader, format, TranscriptLimits::default())
     }
@@ -97,7 +96,7 @@ impl<R: Read> TranscriptReader<R> {
         })
     }
 
-    /// The form in which it is read.
+    /// The format of the file.
     pub fn format(&self) -> TranscriptFormat {
         self.format
     }
@@ -124,7 +123,7 @@ impl<R: Read> TranscriptReader<R> {
             TranscriptState::Key { first, found } => self.key(first, found)?,
             TranscriptState::End => match self.source.peek()? {
                 None => self.state = TranscriptState::Over,
-                // What stands behind the end would be lost in silence: a second array, or half of one.
+                // Text behind the end is an error, so that it is not lost: a second array, or half of one.
                 Some(_) => return Err(Error::Broken(self.source.place())),
             },
             TranscriptState::Over => {}
@@ -139,7 +138,7 @@ impl<R: Read> TranscriptReader<R> {
             .take_line(self.gathered.limits().conversation_bytes)?
         {
             PieceRead::TooLarge => self.gathered.skip(place, NoMessageReason::TooLarge),
-            // Nothing is lost with a blank line, so that it is not told.
+            // A blank line is no loss, so that it is not reported.
             PieceRead::Whole if self.source.piece.iter().all(|byte| is_space(*byte)) => {}
             PieceRead::Whole => self.message(place),
             PieceRead::Truncated | PieceRead::Nothing => self.state = TranscriptState::Over,
@@ -203,7 +202,7 @@ impl<R: Read> TranscriptReader<R> {
             Some(byte) if byte == opening => self.source.pass(),
             Some(_) => return Err(Error::Broken(self.source.place())),
         }
-        // `take_value` begins where it stands, and white space may be there.
+        // `take_value` begins at the current byte, which may be white space.
         self.source.peek()?;
         self.expect(KEY_BYTES)?;
         let is_messages = self.source.piece == b"\"messages\"";
@@ -219,7 +218,7 @@ impl<R: Read> TranscriptReader<R> {
             Some(b'[') if is_messages => self.state = TranscriptState::Open { in_object: true },
             _ => {
                 let place = self.source.place();
-                // 0: passed over, and nothing of it kept.
+                // 0: it is skipped, and nothing of it is kept.
                 self.expect(0)?;
                 if is_messages {
                     self.gathered
@@ -230,7 +229,7 @@ impl<R: Read> TranscriptReader<R> {
         Ok(())
     }
 
-    /// Reads a value that must be there.
+    /// Reads a required value.
     fn expect(&mut self, limit: usize) -> Result<(), Error> {
         match self.source.take_value(limit)? {
             PieceRead::Whole | PieceRead::TooLarge => Ok(()),
@@ -239,7 +238,7 @@ impl<R: Read> TranscriptReader<R> {
         }
     }
 
-    /// Reads a value, and what it holds.
+    /// Reads a value and its messages.
     fn piece(&mut self) -> Result<(), Error> {
         let is_export = matches!(
             self.format,
@@ -247,7 +246,7 @@ impl<R: Read> TranscriptReader<R> {
         );
         let mut place = self.source.place();
         if is_export {
-            // Counted whether it can be read or not: the number is that of the conversation in the file.
+            // Counted whether it is readable or not: the number is that of the conversation in the file.
             self.conversations += 1;
             place = place.within(self.conversations);
         }
@@ -259,8 +258,7 @@ impl<R: Read> TranscriptReader<R> {
             PieceRead::Whole if is_export => self.conversation(place),
             PieceRead::Whole => self.message(place),
             PieceRead::Truncated => {
-                // Told twice, as what is lost and as why the file is not read on: the one has the place where
-                // it began.
+                // Reported twice, as a loss and as the reason for the end: the loss has the position of its beginning.
                 self.gathered.skip(place, NoMessageReason::Malformed);
                 return Err(Error::Truncated(self.source.place()));
             }
@@ -285,7 +283,7 @@ impl<R: Read> TranscriptReader<R> {
         };
         match self.format {
             TranscriptFormat::ClaudeCode => {
-                // Before it is read, so that a message which is refused is named in the report.
+                // Before it is read, so that a refused message is named in the report.
                 place.id = claude_code::id(raw).map(PrivateText::from);
                 let (said, session) = claude_code::read(raw);
                 gathered.take(said, session.as_ref(), place);

@@ -1,17 +1,17 @@
-//! Which messages of a tree belong to the conversation as it went on.
+//! Which messages of a tree belong to the continued conversation.
 
-/// What a node says of its parent.
+/// A node's reference to its parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Parent {
     /// It has none: the conversation begins here.
     Root,
     /// The node of this index.
     Node(usize),
-    /// One that is not in the file.
+    /// A node that is not in the file.
     Missing,
 }
 
-/// How a node stands to the conversation.
+/// The status of a node in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NodeStatus {
     /// On the path from the beginning to the end.
@@ -22,14 +22,14 @@ pub(crate) enum NodeStatus {
     Detached,
 }
 
-/// The indices of the nodes from the beginning of the conversation to `last`, and how each node stands.
-/// Each node is looked at a fixed number of times, whatever the parents say.
+/// The indices of the nodes from the beginning of the conversation to `last`, and the status of each node. Each node is
+/// visited a fixed number of times, whatever the parents are.
 pub(crate) fn path(parents: &[Parent], last: Option<usize>) -> (Vec<usize>, Vec<NodeStatus>) {
     let mut statuses = vec![None; parents.len()];
     let mut path = Vec::new();
     let mut next = last.filter(|last| *last < parents.len());
     while let Some(at) = next {
-        // Parents may lead in a circle: the path ends where it meets itself.
+        // Circular parents end the path where it meets itself.
         if statuses[at].is_some() {
             break;
         }
@@ -38,7 +38,7 @@ pub(crate) fn path(parents: &[Parent], last: Option<usize>) -> (Vec<usize>, Vec<
         next = above(parents, at);
     }
     path.reverse();
-    // Where the path breaks off, another beginning may be the one that it had.
+    // Where the path is broken, another beginning may be its own.
     let is_whole = path
         .first()
         .is_some_and(|first| parents[*first] == Parent::Root);
@@ -47,9 +47,9 @@ pub(crate) fn path(parents: &[Parent], last: Option<usize>) -> (Vec<usize>, Vec<
     } else {
         NodeStatus::Detached
     };
-    // After the path: what leads to it must find it settled.
+    // After the path, since other chains end at its statuses.
     for at in 0..parents.len() {
-        settle(parents, &mut statuses, beginning, at);
+        set_status(parents, &mut statuses, beginning, at);
     }
     let statuses = statuses
         .into_iter()
@@ -64,9 +64,8 @@ fn above(parents: &[Parent], at: usize) -> Option<usize> {
     }
 }
 
-/// Follows the ancestors of `at` to where it is known how they stand; `beginning` is how those stand that
-/// lead to a beginning.
-fn settle(
+/// Follows the ancestors of `at` to a known status; `beginning` is the status of those that lead to a beginning.
+fn set_status(
     parents: &[Parent],
     statuses: &mut [Option<NodeStatus>],
     beginning: NodeStatus,
@@ -80,7 +79,7 @@ fn settle(
             Some(_) => break NodeStatus::Other,
             None => {}
         }
-        // While a chain is followed its nodes count as detached, so that one that leads back into itself is.
+        // While a chain is followed its nodes count as detached, which makes a circular chain detached.
         statuses[next] = Some(NodeStatus::Detached);
         chain.push(next);
         match (parents[next], above(parents, next)) {
@@ -94,9 +93,8 @@ fn settle(
     }
 }
 
-/// Where the conversation ends if the file does not say: at the latest leaf, the last one where several are
-/// as late. `times` are in any unit; nodes without one come before all others. Where no node is a leaf, all
-/// are looked at.
+/// The end of a conversation that the file does not name: the latest leaf, the last one of several with that time.
+/// `times` are in any unit; nodes without one come before all others. Where no node is a leaf, all are compared.
 pub(crate) fn latest_leaf(parents: &[Parent], times: &[Option<i64>]) -> Option<usize> {
     let mut is_parent = vec![false; parents.len()];
     for at in 0..parents.len() {
@@ -118,7 +116,7 @@ mod tests {
     use super::{NodeStatus::*, Parent::*, *};
 
     #[test]
-    fn branches_beginnings_and_broken_links_are_told_apart() {
+    fn branches_beginnings_and_broken_links_are_distinguished() {
         let parents = [
             Root,
             Node(0),
@@ -160,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_tree_ends_with_each_node_told(parents in proptest::collection::vec(0_usize..14, 0..10), last in 0_usize..12) {
+        fn any_tree_ends_with_a_status_for_each_node(parents in proptest::collection::vec(0_usize..14, 0..10), last in 0_usize..12) {
             let links: Vec<Parent> = parents.iter().map(|parent| match parent {
                 12 => Root,
                 13 => Missing,

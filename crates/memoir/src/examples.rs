@@ -43,7 +43,7 @@ const EXAMPLES: [&str; 73] = [
     "history wren 17",
     "archive wren",
     "kept wren",
-    "stats wren --plot mass.svg",
+    "stats wren --plot core-size.svg",
     "audit list wren",
     "audit verify --all",
     "audit checkpoint > monday.note",

@@ -106,8 +106,8 @@ impl ProgressPrinter {
                 answered(tool, refused.map(RefusalCode::as_str))?
             }
             Progress::Tripped { measure } => {
-                let mass = thousands(measure.core_tokens_after);
-                let text = format!("the breaker; everything was undone, back to {mass} tokens");
+                let left = thousands(measure.core_tokens_after);
+                let text = format!("the breaker; everything was undone, back to {left} tokens");
                 styled(RED, "tripped", &text)
             }
             Progress::Reminded => styled(DIM, "reminded", "it stopped without completing"),

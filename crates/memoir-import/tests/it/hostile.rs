@@ -379,7 +379,7 @@ fn what_is_no_form_is_said_to_be_none() {
     ] {
         let refused = try_read(stream(file), None, &options());
         let told = refused.err().map(|error| error.to_string());
-        let wanted = format!("not a form of memories that is known; it is {kind}");
+        let wanted = format!("unknown format of memories; it is {kind}");
         assert_eq!(told, Some(wanted), "{file:?}");
     }
     let said = br#"{"messages": [{"speaker": "Ines", "text": "Hello."}]}"#;

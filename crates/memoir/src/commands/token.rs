@@ -1,4 +1,4 @@
-//! `memoir token`: what opens the doors of the service.
+//! `memoir token`: tokens, which give access to the service.
 
 use memoir_app::{Provision, Role, TokenView, Viewer};
 use memoir_domain::{Timestamp, TokenId};

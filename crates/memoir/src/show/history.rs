@@ -158,8 +158,8 @@ fn event_text(event: &MemoryEvent) -> (String, String) {
             (format!("merged from {}", numbers(from)), new(content))
         }
         EventMeaning::MergedInto { number } => (format!("merged into {number}"), String::new()),
-        EventMeaning::TookDoubles { numbers: doubles } => (
-            format!("duplicates {} joined into it", numbers(doubles)),
+        EventMeaning::TookDoubles { numbers: joined } => (
+            format!("duplicates {} joined into it", numbers(joined)),
             String::new(),
         ),
         EventMeaning::DeduplicatedInto { number } => {

@@ -173,14 +173,14 @@ fn facts(record: &ShownRecord) -> String {
         return String::new();
     };
     let mut facts: Vec<String> = Vec::new();
-    let mass = |name: &str| data.get(name).and_then(Value::as_u64).map(thousands);
+    let tokens = |name: &str| data.get(name).and_then(Value::as_u64).map(thousands);
     // A completion changes no memory: its measure is the session as a whole.
     let (from, to) = match record.action {
         Action::MemoryRefinementComplete => ("pre_session_tokens", "post_session_tokens"),
         Action::MemoryRefinementRollback => ("core_tokens_before", "post_session_tokens"),
         _ => ("core_tokens_before", "core_tokens_after"),
     };
-    if let (Some(before), Some(after)) = (mass(from), mass(to)) {
+    if let (Some(before), Some(after)) = (tokens(from), tokens(to)) {
         facts.push(format!("{before} → {after} tokens"));
     }
     let is_shown = |name: &str| {

@@ -78,8 +78,8 @@ pub(crate) fn status_line(live: &LiveSession) -> String {
     let state = live.session.state;
     let style = state_style(state);
     let mut parts = vec![format!("{style}{}{style:#}", labels::state(state))];
-    if let Some(mass) = live.core_tokens {
-        parts.push(format!("{} tokens", thousands(mass)));
+    if let Some(tokens) = live.core_tokens {
+        parts.push(format!("{} tokens", thousands(tokens)));
     }
     if let Some(line) = live.breaker_tokens {
         parts.push(format!("the breaker trips below {}", thousands(line)));

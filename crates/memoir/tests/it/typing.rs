@@ -132,7 +132,7 @@ fn a_file_of_the_wrong_kind_is_told_what_it_is() {
         br#"{"messages": [{"speaker": "Ines", "text": "Hello."}]}"#,
     );
     assert!(
-        said.contains("a conversation in the form `messages`"),
+        said.contains("a conversation in the format `messages`"),
         "{said}"
     );
     assert!(said.contains("hint: `memoir absorb AGENT FILE`"), "{said}");

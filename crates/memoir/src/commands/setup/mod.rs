@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "program", conflicts_with = "remove")]
     copy: bool,
     /// Undo the setup, whichever agent and service it was made for
-    // Not in conflict with the address: that is in the environment of whoever has set it up with one.
+    // Not in conflict with the address, which may still be in the environment.
     #[arg(long, requires = "program", conflicts_with = "per_project")]
     remove: bool,
 }

@@ -1,8 +1,8 @@
-// Gives OpenCode's model the memory of an agent of Memoir. Written by `memoir setup opencode`, which takes it
-// away again with `--remove`.
+// Gives OpenCode's model the memory of an agent of Memoir. Written by `memoir setup opencode`, and removed by its
+// option `--remove`.
 const MEMOIR = /*MEMOIR*/;
 
-// What was put beside a prompt, and is nobody's words.
+// Memoir's addition to a prompt.
 const SHOWN = /\n\n<memory>\n[^]*\n<\/memory>$/;
 
 const ask = async (event, told, ...how) => {
@@ -23,7 +23,7 @@ const said = ({ info, parts }) => {
 };
 
 export const Memoir = async ({ client, directory }) => {
-  // What each session's model has before it.
+  // The context of each session's model.
   const contexts = new Map();
   const context = (session) => {
     if (!contexts.has(session)) {
@@ -34,7 +34,7 @@ export const Memoir = async ({ client, directory }) => {
   const handOver = async (session) => {
     const path = { id: session };
     const about = await client.session.get({ path });
-    // What a helper was told is not what the user said.
+    // A helper's prompt is not the user's text.
     if (!about.data || about.data.parentID) return;
     const { data = [] } = await client.session.messages({ path });
     const messages = data.filter(({ info }) => info.summary !== true).map(said).filter(({ text }) => text.trim());
@@ -43,7 +43,7 @@ export const Memoir = async ({ client, directory }) => {
   };
   return {
     event: async ({ event }) => {
-      // What could not be handed over is told again with what comes next.
+      // After a failure the next event sends the same messages again.
       if (event.type === "session.idle") await handOver(event.properties.sessionID).catch(() => {});
     },
     "experimental.chat.system.transform": async (input, output) => {
