@@ -37,26 +37,25 @@ use crate::{
 };
 
 /// Texts of one request.
-// Enough that a request's own cost hardly counts, and so few that a text that is refused is soon
-// found.
+// Enough that a request's own cost hardly counts, and so few that a refused text is soon isolated.
 const BATCH: u32 = 32;
 /// How long the background waits after a save for more of them: each batch is a request and a commit, and the saves
 /// of a busy agent are not to wait for one of each.
 const GATHER: Duration = Duration::from_millis(100);
-/// How long no question is sent to a server that did not answer the last one.
-// Each recall would wait for `question_time` otherwise, as long as the server is down.
+/// How long no query is sent to a server after it did not respond.
+// Otherwise each recall would wait for `question_time`, as long as the server is down.
 const REST: Duration = Duration::from_secs(30);
-/// How long the background waits after a server failed, and how often it looks for what others left undone.
+/// How long the background task waits after a server failed, and how often it searches for missing vectors.
 const LATER: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_secs(600);
-/// How often a text that is too long is halved: of the longest memory some six hundred characters are left.
+/// How often a text that is too long is halved: some six hundred characters of the longest memory remain.
 const HALVINGS: u32 = 4;
 
-/// What this process has to do, and what it knows of the server.
+/// The work of this process, and the state of the server.
 #[derive(Default)]
 pub(crate) struct VectorUpkeep {
-    /// Agents some memories of which may have none, each with the number behind which these are: of an agent with
-    /// many, most are not looked at for each save.
+    /// Agents that may lack vectors, each with the number behind which they are missing: a save then needs few reads of
+    /// a large agent.
     waiting: Mutex<HashMap<AgentScope, u64>>,
     notify: Notify,
     /// Until when no question is sent, by the monotonic clock.
@@ -72,7 +71,7 @@ impl VectorUpkeep {
     pub(crate) fn enqueue(&self, scope: AgentScope, after: u64) {
         let mut waiting = self.waiting();
         let known = waiting.entry(scope).or_insert(after);
-        // The earliest, so that nothing between the two is passed over.
+        // The earliest, so that nothing between the two is skipped.
         *known = after.min(*known);
         drop(waiting);
         // A notification without a waiter is kept for the next one, so that none is missed while the background works.
@@ -100,43 +99,43 @@ impl VectorUpkeep {
     }
 }
 
-/// What came of making an agent's vectors.
+/// The result of making an agent's vectors.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct VectorsMade {
-    /// Memories of which one was made.
+    /// Memories that got one.
     pub made: u64,
-    /// Memories that the server does not take, shortened neither.
+    /// Memories that the server refuses even when shortened.
     pub refused: u64,
-    /// Why there are others without one; `None` where there are none.
+    /// Why other memories have none; `None` where all have one.
     pub problem: Option<String>,
 }
 
-/// Where an agent's words are sent for vectors of them, or would be.
+/// The target of an agent's text for vectors, whether or not it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentEmbedding {
     /// The model that is configured.
     pub model: ModelName,
     /// The server's address, which holds no secret.
     pub address: String,
-    /// Whether that is on this machine, so that the agent need not be asked.
+    /// Whether that is on this machine, so that no consent is needed.
     pub is_local: bool,
-    /// Whether the agent's words are sent there.
+    /// Whether the agent's text is sent there.
     pub is_allowed: bool,
 }
 
-/// How far the making of an agent's vectors has come. What is sent is read anew for each attempt, so that nothing is
-/// sent that was shredded or discarded since the one before.
+/// The progress of making an agent's vectors. Texts are read again for each attempt, so that a memory that was shredded
+/// or discarded meanwhile is not sent.
 #[derive(Default)]
 struct BatchProgress {
-    /// Behind which memory it goes on.
+    /// The last memory that is done.
     after: u64,
-    /// Up to which memory each text is sent by itself, since some text of that batch is not taken.
+    /// The last memory that is sent in a request of its own, since a text of its batch was refused.
     alone: u64,
     /// The memory whose text is halved, and how often.
     halved: Option<(Number, u32)>,
     /// Attempts that failed one after the other.
     failures: u32,
-    /// Whether the server has made any vector, so that what it fails at is the text's fault.
+    /// Whether the server has made any vector, so that a failure is due to the text.
     has_answered: bool,
 }
 
@@ -152,7 +151,7 @@ impl BatchProgress {
         halved.map_or(0, |(_, times)| times)
     }
 
-    /// As much of a memory's text as is sent.
+    /// The part of a memory's text that is sent.
     fn shortened(&self, memory: Memory) -> PrivateText {
         match self.halvings(memory.number) {
             0 => memory.content,
@@ -162,7 +161,7 @@ impl BatchProgress {
         }
     }
 
-    /// Takes each of so many texts by itself, or half of the one; `false` where nothing shorter is worth sending.
+    /// Sends each of so many texts by itself, or half of a single one; `false` where a shorter one is useless.
     fn takes_less(&mut self, texts: usize, last: Number) -> bool {
         if texts > 1 {
             self.alone = last.0;
@@ -184,24 +183,24 @@ fn half_of(text: &PrivateText, times: u32, part: impl Fn(&str, usize) -> String)
     part(text.expose(), text.chars() >> times).into()
 }
 
-/// Whether what was sent may be too long for the model: some servers say then that they failed themselves.
+/// Whether the text may be too long for the model: some servers then report an internal error.
 fn is_too_long(error: &ModelError) -> bool {
     let failed = Outage::Status(500);
     let has_failed = matches!(error, ModelError::Unavailable { outage, .. } if *outage == failed);
     error.is_about_request() || has_failed
 }
 
-/// What a recall knows of its question.
+/// The form of a recall's query.
 pub(crate) enum QuestionVector {
-    /// Nothing but its words; why, where a server of embeddings is configured.
+    /// Words only; with the reason where an embedding server is configured.
     InWords(Option<Meaning>),
-    /// What a model makes of it.
+    /// The vector, and its model.
     Made(EmbeddingModel, Vector),
 }
 
 impl AgentHandle {
-    /// The vector of a question, by the model whose vectors serve this agent: the one that is configured, unless
-    /// `serving` names another.
+    /// The vector of a query, by the model whose vectors are used for this agent: the configured one, unless `serving`
+    /// names another.
     pub(crate) async fn question_vector(
         &self,
         query: &RecallQuery,
@@ -215,8 +214,8 @@ impl AgentHandle {
             return Ok(QuestionVector::InWords(None));
         }
         let (mut embedder, mut otherwise) = (None, Meaning::Unavailable);
-        // The model whose vectors serve comes first. Where it cannot be reached any more, or the agent does not allow
-        // it, the configured one is asked.
+        // The model whose vectors are used comes first. If it is unreachable, or the agent does not allow it, the
+        // configured one is used.
         for model in serving.into_iter().chain([configured]) {
             let Ok(found) = memoir.models.embedder(&model.name) else {
                 continue;
@@ -238,7 +237,7 @@ impl AgentHandle {
         let asking = async {
             let (characters, mut halvings) = (query.text.chars(), 0);
             loop {
-                // Of one that is too long for the model its end counts, where what is wanted mostly stands.
+                // Of a query that is too long, the end is sent, which mostly holds the request.
                 let text = half_of(&query.text, halvings, |text, most| {
                     text.chars().skip(characters - most).collect()
                 });
@@ -257,7 +256,7 @@ impl AgentHandle {
             }
             Ok(Err(error)) => {
                 tracing::warn!(%error, "no vector was made of a question");
-                // What refuses one question may take the next.
+                // A refusal of one query does not imply one of the next.
                 if error.is_retryable() {
                     memoir.vectors.rest(Some(now + REST));
                 }
@@ -271,7 +270,7 @@ impl AgentHandle {
         }
     }
 
-    /// Whether the agent's words may be sent to a server of embeddings (SPEC 6.4).
+    /// Whether the agent's text may be sent to an embedding server (SPEC 6.4).
     pub(crate) async fn lets_embed(&self, embedder: &dyn Embedder) -> Result<bool> {
         if embedder.is_local() {
             return Ok(true);
@@ -282,16 +281,15 @@ impl AgentHandle {
             let request = codec::access_request(loaded.base.key(), &row)?;
             let is_it = request.kind == (AccessKind::Embeddings { recipient });
             if is_it && request.state == AccessState::Granted {
-                // Looked at again for each request, by the log and not by the row alone: an agent
-                // that takes its leave back is not sent anywhere from then on.
+                // Read again for each request, by the log and not by the row alone: after a revocation nothing is sent.
                 return Ok(self.live(&loaded, &request).await?.is_some());
             }
         }
         Ok(false)
     }
 
-    /// Whether what is asked of this agent's memories is looked for by its meaning too; `None` where no server of
-    /// embeddings is configured, or its provider cannot be used.
+    /// Whether recall in this agent's memories uses meaning too; `None` where no embedding server is configured, or its
+    /// provider cannot be used.
     ///
     /// # Errors
     /// The agent is gone; the store fails.
@@ -307,8 +305,7 @@ impl AgentHandle {
         }))
     }
 
-    /// The model whose vectors serve: the one that is configured, or one before it that has made more. `None` for
-    /// the former.
+    /// The model whose vectors are used: the configured one, or an earlier one that has more. `None` for the former.
     pub(crate) async fn serving_model(&self) -> Result<Option<EmbeddingModel>> {
         let Some(configured) = self.memoir.settings.recall.embedding_model() else {
             return Ok(None);
@@ -322,7 +319,7 @@ impl AgentHandle {
         Ok(other.and_then(|(model, _)| model.parse().ok()))
     }
 
-    /// Those that a model made of the agent's memories: of these, or of all.
+    /// A model's vectors of the agent's memories: of these, or of all.
     pub(crate) async fn vectors_of(
         &self,
         model: &EmbeddingModel,
@@ -341,17 +338,16 @@ impl AgentHandle {
         opened.into_iter().collect()
     }
 
-    /// Takes away what models made of the agent's memories, and has it made anew.
+    /// Deletes all vectors of the agent's memories, and enqueues making them.
     pub(crate) async fn make_vectors_anew(&self) -> Result<()> {
         self.memoir.store.forget_vectors(self.scope, None).await?;
         self.memoir.vectors.enqueue(self.scope, 0);
         Ok(())
     }
 
-    /// Takes away, from the disk and from this process, what was made by models that the agent's words may not be sent
-    /// to. One that cannot be asked for, since its provider is not configured, counts as such where `is_over`: the
-    /// agent has just taken its leave back. What may stay is that of the configured model, and else of the one that
-    /// made most.
+    /// Deletes, from the disk and from this process, the vectors of models that the agent's text may not be sent to.
+    /// After a revocation (`is_over`), models without a configured provider count as such. Kept are those of the
+    /// configured model, or else of the model with the most.
     pub(crate) async fn forget_vectors_not_allowed(&self, is_over: bool) -> Result<()> {
         let memoir = &self.memoir;
         let (mut may_stay, mut must_go) = (Vec::new(), false);
@@ -366,7 +362,7 @@ impl AgentHandle {
                 None => must_go |= is_over,
             }
         }
-        // The index holds vectors too; it is built anew from those that are left.
+        // The index holds vectors too; it is rebuilt from the remaining ones.
         if is_over || must_go {
             memoir.indexes.forget(self.scope);
         }
@@ -383,8 +379,8 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// Makes a vector of every kept memory that has none of the configured model, and takes those of others away
-    /// once all have one. Nothing is sent where the agent has not agreed to it.
+    /// Makes a vector of every kept memory without one of the configured model, and deletes those of other models once
+    /// all have one. Nothing is sent without the agent's consent.
     ///
     /// # Errors
     /// The agent is gone; the store fails. A server that fails is no error.
@@ -403,7 +399,7 @@ impl AgentHandle {
         Ok(made)
     }
 
-    /// As [`AgentHandle::make_vectors`], of memories behind that number alone; others' vectors stay.
+    /// As [`AgentHandle::make_vectors`], for memories behind that number only; those of other models stay.
     async fn make_vectors_behind(&self, after: u64) -> Result<VectorsMade> {
         let memoir = &self.memoir;
         let mut made = VectorsMade::default();
@@ -462,8 +458,8 @@ impl AgentHandle {
                         codec::vector_row(&sealer, number, version, &name, vector)
                     });
                     let sealed: Result<Vec<VectorRow>> = sealed.collect();
-                    // Only for rows that are still of that version: while the server worked, a
-                    // memory may have been edited, discarded or shredded.
+                    // Only for rows of that version: while the server worked, a memory may have been edited, discarded
+                    // or shredded.
                     made.made += store.keep_vectors(self.scope, sealed?).await?;
                     progress.has_answered = true;
                     progress.go_behind(last);
@@ -473,14 +469,14 @@ impl AgentHandle {
                 Err(error) => error,
             };
             progress.failures += 1;
-            // Waiting comes first: a failure that passes says nothing about the text. Only where no attempt is left may
-            // the text be the cause.
+            // Retries come first: a transient failure does not depend on the text. Only after the last attempt may the
+            // text be the cause.
             if let Some(wait) = limits.wait_after(progress.failures, &error) {
                 tokio::time::sleep(wait).await;
             } else if is_too_long(&error) && progress.takes_less(texts.len(), last) {
                 progress.failures = 0;
             } else if error.is_about_request() || is_too_long(&error) && progress.has_answered {
-                // Passed over for this time only: another model, or the text edited, may be taken.
+                // Skipped for this time only: another model, or the edited text, may be accepted.
                 made.refused += 1;
                 progress.go_behind(last);
                 is_last = ends;
@@ -520,7 +516,7 @@ impl Memoir {
     async fn make_for(&self, scope: AgentScope, after: u64) {
         let handle = self.handle(scope);
         let made = async {
-            // An agent that has not agreed keeps no other waiting.
+            // An agent without consent does not delay others.
             match self.embedder()? {
                 Some(embedder) if !handle.lets_embed(embedder.as_ref()).await? => {
                     handle.forget_vectors_not_allowed(false).await?;
@@ -547,7 +543,7 @@ impl Memoir {
         }
     }
 
-    /// Puts all agents on the list.
+    /// Enqueues all agents.
     async fn look_for_lacking(&self) -> Result<()> {
         for account in self.store.accounts().await? {
             let agents = self.store.agents(account.id).await?;
@@ -560,7 +556,7 @@ impl Memoir {
         Ok(())
     }
 
-    /// The model of embeddings that is configured, where its provider can be used; `None` where none is configured.
+    /// The configured embedding model, if its provider can be used; `None` where none is configured.
     ///
     /// # Errors
     /// Names the setting at fault.

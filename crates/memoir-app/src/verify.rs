@@ -1,16 +1,16 @@
-//! Whether an agent's log is as it was written, and whether the stored state is as the log records it (SPEC 4.2).
+//! Checks that an agent's log is unchanged, and that the stored state matches the log (SPEC 4.2).
 //!
-//! Four things are compared: the chain of the records by itself; the end of the chain with the agent's row; the state
-//! by the records with the stored rows; and the log over all heads with the chain. The third needs the agent's key, and
-//! is left out for an agent that was erased.
+//! Four things are compared: the chain of the records itself; the end of the chain with the agent's row; the state
+//! according to the records with the stored rows; and the log over all heads with the chain. The third needs the
+//! agent's key, and is left out for an erased agent.
 //!
-//! The log and the stored rows are read page by page. In memory is what `Replay` keeps, a digest of each memory, and
-//! nothing of a record. A process verifies few agents at a time, and later callers wait. Where another process writes
-//! meanwhile, the new records are followed too, and the stored rows are compared again.
+//! The log and the stored rows are read page by page. In memory are the state of `Replay` and a digest of each memory,
+//! and nothing of a record. A process verifies few agents at a time, and later callers wait. After a write by another
+//! process, the new records are followed too, and the stored rows are compared again.
 //!
 //! The state comprises memories, settings, counts and sessions (`replay.rs` of the domain), and the numbers of memories
-//! by kind as the rows give them. The comparison proves that every original is in the prompt or in the archive, word for
-//! word (SPEC 3.12). Messages that wait to be read are left out, since no record names a conversation before it is read.
+//! by kind from the rows. The comparison proves that every original is in the prompt or in the archive, word for word
+//! (SPEC 3.12). Messages that wait to be read are left out, since no record names a conversation before it is read.
 
 use std::{collections::BTreeMap, mem, sync::Arc};
 
@@ -41,8 +41,8 @@ use crate::{
 /// Most misfits that are named.
 const NAMED: usize = 20;
 
-/// Records, memories, sessions or requests that are in memory at a time: so few that the longest texts take tens of
-/// megabytes, and one thread works on them.
+/// Records, memories, sessions or requests in memory at a time: so few that the longest texts take tens of megabytes,
+/// and that one thread suffices.
 const PAGE: u32 = 128;
 
 /// Agents that a process verifies at a time.
@@ -61,9 +61,9 @@ pub struct Verification {
     pub records: u64,
     /// The hash of the last record that fits, in hexadecimal.
     pub head: String,
-    /// Where the originals are; `None` where that is not known, since the log does not fit or the agent was erased.
+    /// The places of the originals; `None` where unknown, since the log has a mismatch or the agent was erased.
     pub originals: Option<Originals>,
-    /// When the agent was erased: its state cannot be compared with its log any more.
+    /// When the agent was erased: its state cannot be compared with its log.
     pub erased_at: Option<Timestamp>,
     /// The first record that does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,13 +73,13 @@ pub struct Verification {
     pub misfits: Vec<Misfit>,
 }
 
-/// Something that is not as it was written.
+/// A mismatch with the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Misfit {
     /// The record, or the last one about the row in question; null where there is none.
     #[schema(required)]
     pub seq: Option<u64>,
-    /// What is wrong: names of tables, rows and fields.
+    /// The problem: names of tables, rows and fields.
     pub problem: String,
 }
 
@@ -99,8 +99,8 @@ impl Memoir {
     /// # Errors
     /// The store fails.
     pub async fn verify_all(&self) -> Result<Vec<Verification>> {
-        // The entries are read before the list of agents: an agent that is made and entered in between would seem to be
-        // missing.
+        // The entries are read before the list of agents: otherwise an agent that is made and entered in between would
+        // seem to be missing.
         let leaves = self.leaves_by_agent().await?;
         let scopes = self.store.scopes().await?;
         let mut found = Vec::with_capacity(scopes.len());
@@ -119,7 +119,7 @@ impl Memoir {
         Ok(found)
     }
 
-    /// The accounts whose own logs are gone, while something is left of what they told.
+    /// The accounts whose own logs are gone, while rows that they recorded remain.
     async fn accounts_without_log(&self, scopes: &[AgentScope]) -> Result<Vec<Verification>> {
         let mut found = Vec::new();
         for account in self.store.accounts().await? {
@@ -170,16 +170,16 @@ fn report(
     head: ChainHead,
     mut misfits: Vec<Misfit>,
 ) -> Verification {
-    // Stable: what names no record stays in the order in which it was found, after the others.
+    // Stable: mismatches without a record keep the order in which they were found, after the others.
     misfits.sort_by_key(|misfit| misfit.seq.unwrap_or(u64::MAX));
-    // What is wrong with a record shows in more than one way; one of them is enough.
+    // A faulty record shows in more than one way; one of them is enough.
     misfits.dedup_by_key(|misfit| {
         (
             misfit.seq,
             misfit.seq.is_none().then(|| misfit.problem.clone()),
         )
     });
-    // After sorting, so that the first that does not fit is never among those left out.
+    // After sorting, so that the first mismatch is never among those left out.
     misfits.truncate(NAMED);
     Verification {
         agent,
@@ -195,13 +195,12 @@ fn report(
 }
 
 impl AgentHandle {
-    /// Recomputes the agent's chain, replays it against the state, and names what does not fit.
+    /// Recomputes the agent's chain, replays it against the state, and names the mismatches.
     ///
     /// # Errors
-    /// The store or the key store fails. That something does not fit is no error.
+    /// The store or the key store fails. A mismatch is no error.
     pub async fn verify(&self) -> Result<Verification> {
-        // The entries are read before the log: one that is made in between may be of a record that
-        // the log, as it was read, does not have yet.
+        // The entries are read before the log: a later one may be of a record that the log, as read, does not have yet.
         let leaves = self.memoir.store.leaves(0).await?;
         let own: Vec<LeafRow> = leaves
             .into_iter()
@@ -213,7 +212,7 @@ impl AgentHandle {
     async fn verify_with(&self, leaves: &[LeafRow]) -> Result<Verification> {
         let _turn = self.memoir.verifications.take(self.scope).await?;
         match again(|| self.attempt_verify(leaves)).await {
-            // A row that cannot even be read is not as it was written.
+            // Memoir did not write a row that cannot even be read.
             Err(
                 error @ (Error::Inconsistent(_)
                 | Error::Tampered(_)
@@ -229,7 +228,7 @@ impl AgentHandle {
 
     async fn attempt_verify(&self, leaves: &[LeafRow]) -> Result<Verification> {
         let began = self.row().await?.agent;
-        // Whatever the row says of an erasing: it may have been changed.
+        // Whatever the row contains about an erasure: it may have been changed.
         let key = self.memoir.keys.of(self.scope).await?;
         let destroyed_at = self.memoir.keys.destroyed_at(self.scope).await?;
         let mut misfits: Vec<Misfit> = (self.memoir.store.check_form().await?.into_iter())
@@ -246,26 +245,25 @@ impl AgentHandle {
             misfits.push(Misfit::new(None, problem));
         }
         let mut judge = Judge::new(self.scope, key, leaves, misfits);
-        // Not by `again`, which would begin at the first record: what was followed once holds, and only what was
-        // written since is left to follow.
+        // Not by `again`, which would begin at the first record: followed records stay verified, and only later ones
+        // are left to follow.
         for _ in 0..ATTEMPTS {
             judge = self.follow(judge).await?;
             let snapshot = self.row().await?;
-            // What was written before the row was read.
+            // The records from before the row was read.
             judge = self.follow(judge).await?;
             let version = snapshot.agent.document.version;
             let has_changed = version != began.document.version;
-            // A body that was replaced after it was followed would be held against the commitment
-            // of the new one, and seem to be tampered with: from the beginning, then.
+            // A body that was replaced after it was followed would be compared with the commitment of the new one, and
+            // seem to be tampered with: then start over.
             if has_changed && judge.has_shredding_since(began.columns.next_seq) {
-                // Texts may have been replaced behind what was followed.
+                // Texts of followed records may have been replaced.
                 return Err(CONFLICT);
             }
             let (same, found) = self.compare(judge, &snapshot).await?;
             judge = same;
-            // The rows were compared page by page. They are of one moment only if the agent's
-            // version was the same before the first and after the last page: every change of what
-            // is compared moves it.
+            // The rows were compared page by page. They are consistent only if the agent's version was the same before
+            // the first and after the last page: every change of them increases it.
             if self.row().await?.agent.document.version == version {
                 let verified = judge.end(&snapshot, destroyed_at, found);
                 return self.of_account(verified).await;
@@ -287,7 +285,7 @@ impl AgentHandle {
         })
     }
 
-    /// The agent as it is stored, with its prompts and without its memories.
+    /// The stored agent, with its prompts and without its memories.
     async fn row(&self) -> Result<Snapshot> {
         let nothing = AgentQuery::default().with_prompts();
         self.snapshot(&nothing).await
@@ -360,7 +358,7 @@ impl AgentHandle {
                     if let Some(replay) = &judge.replay {
                         comparison.note_outcome(replay.check_agent(&agent));
                     }
-                    // The rows by kind: what is missing is named below, where any record knows it.
+                    // The rows by kind: missing ones are named below, if any record knows them.
                     if let Err(problem) = check_counts(&agent, &snapshot.row_counts) {
                         comparison.note(None, problem);
                     }
@@ -420,7 +418,7 @@ impl AgentHandle {
             }
         }
         comparison.finish(&judge);
-        // No task shares it any more.
+        // No task shares it at this point.
         let judge = Arc::into_inner(judge).ok_or(Error::Contended)?;
         Ok((judge, comparison))
     }
@@ -443,27 +441,27 @@ struct RowPage {
 struct Judge {
     scope: AgentScope,
     key: Option<AgentKey>,
-    /// The record that is to come.
+    /// The next expected record.
     next_seq: u64,
-    /// The last one whose hash fits.
+    /// The last one whose hash matches.
     head: ChainHead,
     /// Whether all hashes fitted so far.
     is_whole: bool,
     /// Of texts that were replaced: how often, and the hash of the present one.
     seen_bodies: BTreeMap<u64, (u64, BodyCommitment)>,
-    /// What shreddings put in the place of others: how often, and the hash of the last one. The facts that say
-    /// so are covered by the chain.
+    /// The texts that shreddings replaced: how often, and the hash of the last replacement. The chain covers the facts
+    /// that state this.
     replaced: BTreeMap<u64, (u64, BodyCommitment)>,
     last_shredding: Option<u64>,
-    /// Entries of the log over all heads that are still to be met.
+    /// Entries of the log over all heads that were not compared yet.
     leaves: BTreeMap<u64, Vec<[u8; 32]>>,
-    /// Of each token whether it was revoked, and the record that says so.
+    /// Whether each token was revoked, and the record of it.
     tokens: BTreeMap<String, (bool, u64)>,
     erased_at: Option<Timestamp>,
-    /// What is to be kept of the records since the last full stretch, and what is kept of those followed last.
+    /// The summary of the records since the last full stretch, and the stored one of the records followed last.
     summary: LogSummary,
     kept: Vec<SummaryRow>,
-    /// The state by the records; `None` where they contradict themselves, or cannot be opened.
+    /// The state according to the records; `None` where they contradict each other, or cannot be opened.
     replay: Option<Replay>,
     misfits: Vec<Misfit>,
 }
@@ -507,8 +505,8 @@ impl Judge {
         for row in &rows {
             self.next_seq = row.seq + 1;
             self.hash(row);
-            // Once a hash does not fit, texts are no longer held against what their records commit
-            // to: that would report one change a hundred times.
+            // After a mismatching hash, texts are not compared with the commitments of their records: that would report
+            // one change a hundred times.
             if self.is_whole {
                 self.body(row);
             }
@@ -521,7 +519,7 @@ impl Judge {
         self.apply(rows);
     }
 
-    /// The hash of a record, its text left out.
+    /// Checks the hash of a record, without its text.
     fn hash(&mut self, row: &AuditRow) {
         if !self.is_whole {
             return;
@@ -534,15 +532,15 @@ impl Judge {
         match self.head.check(self.scope, &link) {
             Ok(head) => self.head = head,
             Err(bad) => {
-                // The chain ends here: each later hash covers this one, and would be told as another fault.
+                // The chain ends here: each later hash covers this one, and would be reported as another fault.
                 self.is_whole = false;
                 self.note(bad.seq, bad.problem);
             }
         }
     }
 
-    /// The text of a record whose hash fits: it is the one that was written, or the last one that a shredding
-    /// put in its place, which is known in the end.
+    /// Checks the text of a record with a matching hash: it is the original one, or the last replacement by a
+    /// shredding, which is known in the end.
     fn body(&mut self, row: &AuditRow) {
         let (written, seen) = (
             BodyCommitment(row.body_commitment),
@@ -568,8 +566,8 @@ impl Judge {
 
     fn leaf(&mut self, seq: u64, hash: [u8; 32]) {
         let leaves = self.leaves.remove(&seq).unwrap_or_default();
-        // Compared with the hash that the row has, whether or not the chain fits: a chain that was
-        // hashed anew from some record on is in order by itself, and this is what shows it.
+        // Compared with the hash of the row, whether or not the chain matches: a chain that was rehashed from some
+        // record on is consistent in itself, and is detected here.
         if leaves.iter().any(|head| *head != hash) {
             self.note(seq, OTHER_LEAF);
         }
@@ -592,8 +590,7 @@ impl Judge {
 
     /// Replays the records.
     fn apply(&mut self, rows: Vec<AuditRow>) {
-        // The replay is put back only where all records fit: after one that contradicts those before it, the state is
-        // not known.
+        // The replay is restored only if all records match: after a contradiction the state is not known.
         let (Some(mut replay), Some(key)) = (self.replay.take(), self.key.as_ref()) else {
             return;
         };
@@ -621,7 +618,7 @@ impl Judge {
         self.replay = Some(replay);
     }
 
-    /// Makes the summary anew, and compares what is kept of the stretch that the record ends.
+    /// Makes the summary anew, and compares the stored one of the stretch that the record ends.
     fn sum_up(&mut self, key: &AgentKey, record: &Record, hash: [u8; 32]) {
         self.summary.add(record);
         if !self.summary.is_full() {
@@ -658,7 +655,7 @@ impl Judge {
         destroyed_at: Option<Timestamp>,
         found: Comparison,
     ) -> Verification {
-        // Only now: a shredding may stand anywhere behind the record whose text it replaced.
+        // Only now: a shredding may be anywhere behind the record whose text it replaced.
         self.replaced_bodies();
         let agent = &snapshot.agent;
         let expected = ChainHead {
@@ -689,14 +686,14 @@ impl Judge {
         }
     }
 
-    /// That each text that was replaced is the one that the last shredding put there.
+    /// Checks that each replaced text is the one from the last shredding.
     fn replaced_bodies(&mut self) {
         let seen = mem::take(&mut self.seen_bodies);
         for (&seq, &(version, commitment)) in &seen {
             let replacement = self.replaced.get(&seq).copied();
             let expected = replacement.map_or(1, |(times, _)| times + 1);
             if !self.is_whole && version > expected {
-                // What a record that does not fit, or one after it, said of this text is not known.
+                // The statement of a faulty record, or of one after it, about this text is not known.
             } else if version != expected {
                 self.note(seq, OTHER_VERSION);
             } else if replacement.is_some_and(|(_, hash)| hash != commitment) {
@@ -738,8 +735,8 @@ fn note(misfits: &mut Vec<Misfit>, seq: impl Into<Option<u64>>, problem: impl To
         misfits.push(Misfit::new(seq, problem));
         return;
     }
-    // A misfit that names no record may be the gravest of all, such as that records were cut off. Half of the places
-    // are kept for such misfits.
+    // A mismatch without a record may be the gravest of all, such as that records were cut off. Half of the places are
+    // kept for such mismatches.
     let others = misfits.iter().filter(|misfit| misfit.seq.is_none()).count();
     let has_place = |last: &Misfit| match seq {
         Some(seq) => Some(seq) < last.seq,
@@ -760,7 +757,7 @@ struct Comparison {
     memories: MemoryComparison,
     sessions: SessionComparison,
     access: Vec<AccessRequest>,
-    /// Whether all rows of a kind could be opened: else those that could not would count as missing.
+    /// Whether all rows of a kind could be opened: otherwise unreadable ones would count as missing.
     has_all: [bool; 3],
     originals: Option<Originals>,
     misfits: Vec<Misfit>,
@@ -807,7 +804,7 @@ impl Comparison {
         }
     }
 
-    /// A page of memories, which come by number.
+    /// Compares a page of memories, in the order of their numbers.
     fn memories(&mut self, judge: &Judge, rows: Vec<MemoryRow>) {
         self.latest = rows.iter().fold(self.latest, |at, row| at.max(row.version));
         let Some(key) = &judge.key else {
@@ -865,8 +862,8 @@ impl Comparison {
     }
 
     fn finish(&mut self, judge: &Judge) {
-        // No row was written under a later version of the agent than the one that is there: this shows an
-        // agent's row that was put back where no record was written since.
+        // No row was written under a later version than the agent's own row has: this detects an agent's row that was
+        // put back where no record was written since.
         let (version, latest) = (self.version, self.latest);
         if latest > version {
             let problem = format!(
@@ -879,7 +876,7 @@ impl Comparison {
             return;
         };
         let (originals, differing) = mem::take(&mut self.memories).finish(replay);
-        // An original whose row cannot be opened is among the lost ones, and is named by what is wrong with the row.
+        // An original whose row cannot be opened counts as lost, and the problem of the row is named.
         self.originals = Some(originals);
         if let Some(misfit) = differing.filter(|_| self.has_all[0]) {
             self.note(misfit.seq, misfit.problem);

@@ -25,7 +25,7 @@ use crate::{AgentHandle, Error, Loaded, Result, memories::memory_query};
 /// How a session that Memoir drives is to be.
 #[derive(Debug, Clone, Default)]
 pub struct RefineOptions {
-    /// Which tools it has; a session of the schedule has those of the agent's setting.
+    /// Its tools; a session of the schedule has those of the agent's setting.
     pub mode: Mode,
     /// A model for this one session instead of the agent's own.
     pub model: Option<ModelName>,
@@ -59,7 +59,7 @@ impl RefineOptions {
         }
     }
 
-    /// Which tools a session of `agent` has that is begun for this reason.
+    /// The tools of a session of `agent` that is begun for this reason.
     fn mode_for(&self, trigger: Trigger, agent: &Agent) -> Mode {
         match trigger {
             Trigger::Request => self.mode,
@@ -73,13 +73,13 @@ impl RefineOptions {
 pub struct OpenedSession {
     /// The prompt for the model.
     pub prompt: Prompt,
-    /// What of it is the ledger.
+    /// The ledger within it.
     pub ledger: Ledger,
     /// The core size before the first edit.
     pub pre_session_tokens: u64,
     /// The breaker's threshold.
     pub threshold: f64,
-    /// From what loss on everything is undone.
+    /// The loss after which everything is undone.
     pub allowance: TokenAllowance,
     /// Duplicates that code joined.
     pub duplicates_removed: usize,
@@ -138,8 +138,8 @@ impl AgentHandle {
         // Drawn before the decision, which may be made several times: each attempt is about the
         // same session.
         let id = self.memoir.ids().session()?;
-        // Before the session is begun and by a decision of its own: where the schedule would ask an agent with nothing
-        // to refine, no model is called, and the attempt counts, so that it is not proposed again immediately.
+        // Before the session is begun, and in a decision of its own. If the schedule proposes an agent with nothing to
+        // refine, no model is called, and the attempt counts, so that it is not proposed again immediately.
         Box::pin(self.check_not_empty(options)).await?;
         let is_requested = matches!(options.trigger, None | Some(Trigger::Request));
         Box::pin(self.check_driven_session(is_requested)).await?;
@@ -164,12 +164,11 @@ impl AgentHandle {
         Ok(session)
     }
 
-    /// What beginning a session came to. Where the store refused it: which one is open, where it still is.
+    /// The outcome of beginning a session. If the store refused it: which one is open, if it still is.
     pub(super) async fn begun<T>(&self, begun: Result<T>) -> Result<T> {
         match begun {
-            // The snapshot told of no session, and the version held: only a row that no decision
-            // has written can be in the way. The index of running sessions refuses a second one all
-            // the same.
+            // The snapshot had no session, and the version was current: only a row that no decision has written can
+            // conflict. The index of running sessions refuses a second one in any case.
             Err(Error::Store(memoir_store::Error::SessionRunning)) => {
                 let running = self.load(&AgentQuery::default()).await?.running_session;
                 Err(running.map_or(Error::Contended, |id| StartRefusal::SessionOpen(id).into()))
@@ -178,8 +177,8 @@ impl AgentHandle {
         }
     }
 
-    /// Why a session is begun at this moment. One of the schedule is judged anew: another worker may have
-    /// run it, and the agent refused, since this one looked.
+    /// Why a session is begun now. One of the schedule is judged again: since this worker read it, another one may have
+    /// run it, and the agent refused.
     ///
     /// # Errors
     /// [`Error::NotDue`], or that a session is running.
@@ -194,7 +193,7 @@ impl AgentHandle {
         due.map(|due| due.reason).ok_or(Error::NotDue)
     }
 
-    /// Does not let the schedule ask an agent with nothing to refine, and puts that down as an attempt.
+    /// Prevents the schedule from asking an agent with nothing to refine, and records that as an attempt.
     ///
     /// # Errors
     /// [`StartRefusal::NothingToRefine`].
@@ -215,8 +214,8 @@ impl AgentHandle {
         found.map_or(Ok(()), |found| Err(StartRefusal::from(found).into()))
     }
 
-    /// What the agent is asked before a session (SPEC 3.3). The memories are cut to fit the model's
-    /// context: an agent that outgrew it could never be asked otherwise.
+    /// The request for consent before a session (SPEC 3.3). The memories are cut to fit the model's context: otherwise
+    /// an agent that outgrew it could never be asked.
     ///
     /// # Errors
     /// The agent has no such session.
@@ -240,8 +239,8 @@ impl AgentHandle {
         );
         let bounds = context::Bounds::of(&loaded.agent.settings, Some(room));
         if session.model.as_deref().is_some_and(is_builtin) {
-            // `builtin:careful` consents exactly where it sees duplicates. With texts of an administrator among them, its
-            // consent would reveal whether one of these equals one of the agent's (SPEC 5.1).
+            // `builtin:careful` consents exactly where it finds duplicates. With texts of an administrator among them,
+            // its consent would reveal whether one of these equals one of the agent's (SPEC 5.1).
             loaded
                 .memories
                 .retain(|memory| memory.side() == Side::Agent);
@@ -251,7 +250,7 @@ impl AgentHandle {
         Ok(prompt::consent(&loaded.agent, (&session).into(), &context))
     }
 
-    /// Opens the session: joins duplicates, fixes core size, budget and threshold, and builds the prompt.
+    /// Opens the session: merges duplicates, fixes core size, budget and threshold, and builds the prompt.
     ///
     /// # Errors
     /// The session was closed meanwhile.
@@ -260,7 +259,7 @@ impl AgentHandle {
         id: SessionId,
         context_tokens: Option<u32>,
     ) -> Result<OpenedSession> {
-        // Its calls are decided on what is read here.
+        // Its calls are decided on these reads.
         self.memoir.opened.expect(self.scope);
         self.decide(&as_it_stands(id), |mut loaded, now| {
             let session = running(loaded.take_session(id)?)?;
@@ -334,14 +333,14 @@ impl AgentHandle {
         }
     }
 
-    /// The size of a model's context in tokens: what the model states, or else the installation's default.
+    /// The size of a model's context in tokens: the model's own figure, or else the installation's default.
     pub(crate) fn context_of(&self, stated: Option<u32>) -> u32 {
         stated.unwrap_or(self.memoir.settings.context_tokens)
     }
 }
 
-/// How many tokens memories may take: what the rest of the prompt, with the agent's `own` texts, leaves
-/// of two thirds of the model's context. The last third is for the conversation.
+/// The tokens for memories: two thirds of the model's context without the rest of the prompt, which includes the
+/// agent's `own` texts. The last third is for the conversation.
 pub(crate) fn room<const N: usize>(context_tokens: u32, own: [&Option<PrivateText>; N]) -> u64 {
     /// The fixed rules, the status, the closing instruction and the tools' schemas, rounded up.
     const FIXED_TOKENS: u64 = 2_500;
@@ -350,8 +349,7 @@ pub(crate) fn room<const N: usize>(context_tokens: u32, own: [&Option<PrivateTex
         .flatten()
         .map(|text| tokens(text.expose()))
         .sum();
-    // Saturating: a context that is smaller than the rules leaves no room for memories, and whole
-    // rows are left out.
+    // Saturating: a context that is smaller than the rules leaves no room for memories, and whole rows are left out.
     (u64::from(context_tokens) * 2 / 3).saturating_sub(FIXED_TOKENS + own)
 }
 
@@ -369,7 +367,7 @@ pub(super) fn nothing_to_refine(loaded: &Loaded, mode: Mode) -> Option<NothingTo
     lifecycle::nothing_to_refine(&loaded.agent, mode, &memories, &loaded.digester())
 }
 
-/// The session, where it has not ended.
+/// The session, if it has not ended.
 pub(super) fn running(session: Session) -> Result<Session> {
     if session.state.is_running() {
         Ok(session)

@@ -1,8 +1,8 @@
 //! One call of a session's tool, the same for every interface and driver: read, load, decide, commit
 //! (SPEC 3.8, 3.18).
 //!
-//! An edit is decided on all memories of the agent. The first edit of a session loads them; what is written then is
-//! followed in memory, and serves as long as the agent's version shows that no other process wrote.
+//! An edit is decided on all memories of the agent. The first edit of a session loads them. They are updated in memory
+//! by each write, and used while the agent's version shows that no other process wrote.
 
 use std::collections::BTreeMap;
 
@@ -33,11 +33,11 @@ use crate::{
     AgentHandle, CONFLICT, Error, OwnAgent, Result, again, codec, memories::memory_query, spans,
 };
 
-/// A tool's answer, and where the session stands after it.
+/// A tool's result, and the state of the session after it.
 #[derive(Debug, Clone)]
 pub(crate) struct Called {
     pub(crate) result: ToolResult,
-    /// The breaker's view before and after; `None` where no session is open.
+    /// The figures of the breaker before and after; `None` where no session is open.
     pub(crate) gauges: Option<(Gauge, Gauge)>,
     /// Whether it worked on a rehearsal's copy.
     pub(crate) is_rehearsed: bool,
@@ -48,7 +48,7 @@ impl OwnAgent {
     /// JSON.
     ///
     /// # Errors
-    /// The store fails; never because of what was sent.
+    /// The store fails; never because of invalid input.
     pub async fn call_tool(
         &self,
         session: SessionId,
@@ -76,11 +76,11 @@ impl AgentHandle {
         let called = called.instrument(span.clone()).await;
         let result = called.as_ref().ok().map(|called| &called.result);
         spans::tool_answered(&span, result);
-        // What is done to a copy is not counted.
+        // Edits of a copy are not counted.
         if !called.as_ref().is_ok_and(|called| called.is_rehearsed) {
             self.memoir.metrics.called(request.tool, result);
         }
-        // A call of a session that is over is none of its calls.
+        // A call of an ended session is none of its calls.
         let refused = result.and_then(ToolResult::refusal);
         if refused.is_some_and(|code| code != RefusalCode::SessionOver) {
             self.memoir.refusals.note(id);
@@ -125,31 +125,30 @@ impl AgentHandle {
         notes: &mut SessionNotes,
     ) -> Result<Called> {
         let now = self.memoir.now();
-        // What may rest on this: a decision that will be committed, and nothing else. Its version is the proof; a
-        // refusal, a search or an answer without a commit has none, and is made on the store.
+        // Only a decision that will be committed may be based on this. Its version is the proof; a refusal, a search or
+        // a result without a commit has none, and is decided on the store's state.
         let known = self.known_state(id, request, notes);
         if let Some(state) = known.filter(|state| !has_lapsed(state, now)) {
             let state = state.with_usage(usage);
             let (outcome, before) = self.decide_call(&state, request, notes, now);
-            // Only what is written can rest on what this process knows: the commit fails where another process wrote
-            // since. A trip is left out: it needs the session's history, which is read from the store anyway.
+            // Only a write can be based on the cache: the commit fails where another process wrote since. A trip is
+            // left out: it needs the session's history, which is read from the store anyway.
             if let CallOutcome::Commit(decision, result) = outcome {
                 match self
                     .write_call(state, request, *decision, result, before, notes)
                     .await
                 {
-                    // Nothing was written. The call is decided once more below, on the store, and only a second loss
-                    // counts as an attempt of `again`.
+                    // Nothing was written. The call is decided once more below, on the store's state, and only a second
+                    // conflict counts as an attempt of `again`.
                     Err(Error::Store(memoir_store::Error::Conflict)) => {}
                     written => return written,
                 }
             }
         }
-        // From here on the state is read from the store and not from what this process remembers, so any answer may be
-        // given.
+        // From here on the state comes from the store and not from the cache, so any result may be returned.
         let mut state = self.fresh_state(id).await?;
-        // The agent comes too late: the session is closed on the record first, so that the refusal which follows says
-        // what the log says.
+        // The agent comes too late: the session is closed on the record first, so that the following refusal matches
+        // the log.
         if has_lapsed(&state, now) {
             Box::pin(self.close_if_lapsed()).await?;
             state = self.fresh_state(id).await?;
@@ -161,12 +160,12 @@ impl AgentHandle {
         let (outcome, before) = self.decide_call(&state, request, notes, now);
         match outcome {
             CallOutcome::Answer(result) => {
-                // A refusal commits nothing, and so does not renew the lease, although the agent is still there.
-                self.stay(&state, now).await?;
+                // A refusal commits nothing, and so does not renew the lease, although the agent is still active.
+                self.renew_own_lease(&state, now).await?;
                 Ok(unchanged(&state, result, before))
             }
             CallOutcome::Search(call) => {
-                self.stay(&state, now).await?;
+                self.renew_own_lease(&state, now).await?;
                 let result = Box::pin(self.search(&state, &call)).await?;
                 Ok(unchanged(&state, result, before))
             }
@@ -183,8 +182,8 @@ impl AgentHandle {
         }
     }
 
-    /// What a call is decided on, as this process left it after the session's last call; `None` where it does not
-    /// know, or where the call does not change a memory.
+    /// The cached state after the session's last call in this process; `None` where there is none, or where the call
+    /// does not change a memory.
     fn known_state(
         &self,
         id: SessionId,
@@ -194,15 +193,14 @@ impl AgentHandle {
         if !names_memories(request) {
             return None;
         }
-        // Taken out: where the call is cut off in the middle, nothing is known any more, and the next one asks the
-        // store.
+        // Removed: if the call is interrupted, the cache is empty, and the next one reads the store.
         let known = self.memoir.recent.take(self.scope, id)?;
         notes.memories_at(known.base.version())?;
         Some(Box::new(CallState {
             base: known.base,
             agent: known.agent,
             session: Some(known.session),
-            // Nothing is known of rehearsals.
+            // Rehearsals are not cached.
             rehearsed: None,
         }))
     }
@@ -230,7 +228,7 @@ impl AgentHandle {
         }
     }
 
-    /// Loads all memories as the call sees them, unless they are known for the version of the state.
+    /// Loads all memories for the call, unless they are cached for the version of the state.
     ///
     /// # Errors
     /// A conflict, where another process wrote since the state was read.
@@ -257,7 +255,7 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// What becomes of the call, and what the breaker compares before it.
+    /// The outcome of the call, and the figures of the breaker before it.
     fn decide_call(
         &self,
         state: &CallState,
@@ -290,7 +288,7 @@ impl AgentHandle {
         before: Option<Gauge>,
         notes: &mut SessionNotes,
     ) -> Result<Called> {
-        // Only memories that are known have to follow them.
+        // Only cached memories have to be updated.
         let changes = match notes.memories {
             Some(_) => decision.changes.clone(),
             None => Vec::new(),
@@ -322,8 +320,8 @@ impl AgentHandle {
         })
     }
 
-    /// Writes down what was decided on a rehearsal's copy, and the breaker's view after it. The agent itself
-    /// stays as it is.
+    /// Writes a decision on a rehearsal's copy, and the figures of the breaker after it. The agent itself stays as it
+    /// is.
     async fn write_rehearsed(
         &self,
         base: &codec::Base,
@@ -356,8 +354,8 @@ impl AgentHandle {
         Ok((next.version(), gauge))
     }
 
-    /// Notes that the agent which drives the session itself is still there.
-    async fn stay(&self, state: &CallState, now: Timestamp) -> Result<()> {
+    /// Renews the lease of an agent that drives the session itself.
+    async fn renew_own_lease(&self, state: &CallState, now: Timestamp) -> Result<()> {
         match &state.session {
             Some(session) if session.state.is_running() => self.renew_own(session, now).await,
             _ => Ok(()),
@@ -384,8 +382,8 @@ impl AgentHandle {
         Ok(tools::search(&memories, query.as_ref(), *since, *until))
     }
 
-    /// The tripping call and the whole rollback as one decision (SPEC 3.13). It rests on the version of
-    /// the agent that the call was decided on: the session's history cannot grow without a new one.
+    /// The tripping call and the whole rollback as one decision (SPEC 3.13). It is based on the same version of the
+    /// agent as the call: the session's history cannot grow without a new one.
     async fn roll_back_tripped(
         &self,
         state: &CallState,
@@ -402,9 +400,9 @@ impl AgentHandle {
         Ok(trip.roll_back(&history, memories))
     }
 
-    /// The session's edits, and every memory that they touch as it stands now: all that the session did,
-    /// as its sealed row counts it. After them come an administrator's confirmations since, which a rollback keeps to
-    /// (SPEC 4.3).
+    /// The session's edits, and the current state of every memory that they touch: all that the session did, as its
+    /// sealed row counts it. After them come an administrator's confirmations since, which a rollback respects (SPEC
+    /// 4.3).
     ///
     /// # Errors
     /// Records of the session are missing, or there are others.
@@ -419,8 +417,8 @@ impl AgentHandle {
         &self,
         id: SessionId,
     ) -> Result<(Vec<Record>, BTreeMap<Number, Memory>)> {
-        // The count is read before and after the records. Only where both are the same did the
-        // session stand still meanwhile; the commit would notice a later change by the version.
+        // The count is read before and after the records. Only if both are equal was the session unchanged meanwhile;
+        // the commit detects a later change by the version.
         let before = self.edits_of(id).await?;
         let mut history = self.edit_records(id).await?;
         let confirmations = self.confirmations_since(history.first()).await?;
@@ -429,7 +427,7 @@ impl AgentHandle {
         let memories = self.with_sources(touched).await?;
         let edits = self.edits_of(id).await?;
         if before != edits {
-            // What is read one after the other was of two moments.
+            // The two reads are of different states.
             return Err(CONFLICT);
         }
         let is_capped = |record: &&Record| record.action.is_capped_edit();
@@ -443,8 +441,8 @@ impl AgentHandle {
         Ok((history, memories))
     }
 
-    /// The memories of these numbers and those that are under one of them: what an undo is decided on, which keeps a
-    /// summary without a source discarded (SPEC 3.19).
+    /// The memories of these numbers and those under one of them, for deciding an undo, which keeps a summary without a
+    /// source discarded (SPEC 3.19).
     pub(crate) async fn with_sources(
         &self,
         numbers: Vec<Number>,
@@ -496,19 +494,17 @@ impl AgentHandle {
     }
 }
 
-/// What a call is decided on. Boxed where it is handed on: some kilobytes, which every future on the way would hold a
-/// copy of.
+/// The state that a call is decided on. Boxed: some kilobytes, of which every future on the way would hold a copy.
 struct CallState {
     base: codec::Base,
     agent: Agent,
     session: Option<Session>,
-    /// In a rehearsal: what it has done so far, and the agent as it is outside. All the rest is then as it is
-    /// on the copy.
+    /// In a rehearsal: its state so far, and the agent outside. Everything else is then as on the copy.
     rehearsed: Option<Box<(RehearsalCopy, Agent)>>,
 }
 
 impl CallState {
-    /// With what the session's model used so far.
+    /// With the usage of the session's model so far.
     fn with_usage(mut self: Box<Self>, usage: Option<Usage>) -> Box<Self> {
         if let (Some(session), Some(usage)) = (&mut self.session, usage) {
             session.usage = usage;
@@ -549,7 +545,7 @@ fn has_lapsed(state: &CallState, now: Timestamp) -> bool {
     })
 }
 
-/// Keeps the memories that are known in step with what was written on `base`.
+/// Updates the cached memories with a write on `base`.
 fn follow(notes: &mut SessionNotes, base: &codec::Base, written: Option<u64>, changes: &[Change]) {
     let known = notes.memories.take();
     let known = known.filter(|known| Some(known.version) == base.version());

@@ -1,4 +1,4 @@
-//! The ends that no tool brings about, and the lease (SPEC 3.2, 3.16).
+//! The ends that no tool causes, and the lease (SPEC 3.2, 3.16).
 
 use std::future::ready;
 
@@ -16,13 +16,13 @@ use super::{begin::running, bounded, rehearse::Rehearsal};
 use crate::{AgentHandle, Error, Loaded, Memoir, Result, SessionFacts, again, replies};
 
 impl Memoir {
-    /// Until when a lease taken or renewed now lasts.
+    /// The expiry of a lease that is acquired or renewed now.
     pub(crate) fn lease_until(&self) -> Timestamp {
         self.now().plus(self.settings.lease)
     }
 
-    /// Closes every session, of all accounts, whose worker died. One that cannot be closed is left for
-    /// `memoir doctor` to find, and keeps no other from being closed.
+    /// Closes every session, of all accounts, whose worker died. A failure is left for `memoir doctor` to find, and
+    /// does not prevent closing the others.
     ///
     /// # Errors
     /// The store fails.
@@ -46,7 +46,7 @@ impl Memoir {
 impl AgentHandle {
     /// Closes the agent's running session where its lease has lapsed; the edits stay. Returns whether it did.
     pub(crate) async fn close_if_lapsed(&self) -> Result<bool> {
-        // A request that finds such a session in its way was made for something else.
+        // The request that finds such a session has another purpose.
         replies::for_no_request(self.close_lapsed()).await
     }
 
@@ -148,8 +148,8 @@ impl AgentHandle {
     }
 }
 
-/// How a session ends, `decide` being asked on what it works on: a rehearsal's end is measured on its copy, and
-/// the agent itself is left as it is. `None` where it does not end.
+/// The end of a session; `decide` gets what it works on. A rehearsal's end is measured on its copy, and the agent
+/// itself stays as it is. `None` where it does not end.
 fn ended(
     mut loaded: Loaded,
     id: SessionId,
@@ -185,8 +185,8 @@ fn ended(
 
 /// Whether the lease is still valid.
 pub(super) fn holds(lease: Lease, now: Timestamp) -> bool {
-    /// Twice the longest that can be set: one that lasts longer was taken by a clock that has been put
-    /// back since, and would keep the agent from its sessions until then.
+    /// Twice the longest setting: a lease with a later expiry was acquired by a clock that has been set back since, and
+    /// would block the agent's sessions until then.
     const LONGEST_SECONDS: i64 = 2 * 3_600;
     lease.until > now && lease.until.seconds_since(now) <= LONGEST_SECONDS
 }

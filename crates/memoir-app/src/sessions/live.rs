@@ -31,18 +31,18 @@ use crate::{
 
 /// How often the store is read where nothing wakes a watcher: other processes may write.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How long after a look there is no other one, however much is written: an agent may save thousands of
-/// memories a second beside its session.
+/// The minimum time between two reads, however much is written: an agent may save thousands of memories a second beside
+/// its session.
 const REST: Duration = Duration::from_millis(20);
-/// Most records that one look brings.
+/// Most records per read.
 const AT_ONCE: u32 = 100;
 
 /// How far a watcher has read a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SeenUpTo {
-    /// The place of the last record seen in the agent's log; 0 for none.
+    /// The place of the last record in the agent's log that was read; 0 for none.
     pub seq: u64,
-    /// How the session stood when it was last shown; `None` where it was not.
+    /// The state of the session when it was last shown; `None` where it was not.
     pub progress: Option<SessionProgress>,
 }
 
@@ -94,7 +94,7 @@ pub struct LiveRecord {
 pub enum LiveEvent {
     /// A record was written.
     Record(Box<LiveRecord>),
-    /// The session stands differently, as after the records shown so far.
+    /// The session changed, as after the records shown so far.
     Session(Box<LiveSession>),
     /// It has ended so: the last event.
     Ended(Box<LiveSession>),
@@ -106,15 +106,15 @@ pub struct Live {
     id: SessionId,
     sight: Sight,
     seen: SeenUpTo,
-    /// The agent's version at the last look that brought everything.
+    /// The agent's version at the last read that returned everything.
     looked_at: Option<u64>,
     has_ended: bool,
     waking: SessionWatcher,
 }
 
 impl AgentLens<'_> {
-    /// Watches a session of the agent from there on. An administrator is shown no words, whatever the agent
-    /// allows: nothing of a grant is judged while it is watched.
+    /// Watches a session of the agent from there on. An administrator gets no text, whatever the agent has granted: no
+    /// grant is checked while watching.
     pub fn watch(&self, id: SessionId, seen: SeenUpTo) -> Live {
         let agent = self.agent;
         Live {
@@ -139,14 +139,14 @@ impl AgentHandle {
     /// There is no such session; the agent was erased; the store fails.
     pub async fn live_session(&self, id: SessionId) -> Result<LiveSession<SessionFacts>> {
         let (agent, row) = self.watched(id).await?;
-        // The key is only looked up to fail where the agent was erased; nothing is opened with it.
+        // The key is only read in order to fail for an erased agent; nothing is opened with it.
         self.key_of(&agent).await?;
         let (session, _) = codec::session(None, row)?;
         let facts = SessionFacts::new(&self.name, &session);
         Ok(live(codec::listed_agent(&agent)?, &session, facts))
     }
 
-    /// The agent with one of its sessions, at one moment.
+    /// The agent with one of its sessions, read together.
     async fn watched(&self, id: SessionId) -> Result<(AgentRow, SessionRow)> {
         let query = AgentQuery {
             session: Some(id),
@@ -190,7 +190,7 @@ impl Live {
         if self.has_ended {
             return Ok(Vec::new());
         }
-        // Before the look: what is written during it wakes again.
+        // Before the read: a write during it wakes again.
         self.waking.receiver.mark_unchanged();
         let (agent, row) = self.agent.watched(self.id).await?;
         if self.looked_at == Some(agent.document.version) {
@@ -202,7 +202,7 @@ impl Live {
             news.push((LiveEvent::Record(Box::new(record)), self.seen));
         }
         if news.len() as u32 == AT_ONCE {
-            // There may be more, which is not to be waited for.
+            // There may be more, which is available without waiting.
             self.looked_at = None;
             return Ok(news);
         }
@@ -225,12 +225,12 @@ impl Live {
         Ok(news)
     }
 
-    /// Whether the session has ended, and everything of it was brought.
+    /// Whether the session has ended, and everything of it was returned.
     pub fn has_ended(&self) -> bool {
         self.has_ended
     }
 
-    /// Waits until it is worth looking again.
+    /// Waits until another read is useful.
     pub async fn changed(&mut self) {
         if self.looked_at.is_none() {
             return;
@@ -265,7 +265,7 @@ impl Live {
         let records = records.await?;
         let known = records
             .into_iter()
-            // What was written between the two reads is of the next look, with the session as it is then.
+            // Records between the two reads belong to the next one, with the session as it is then.
             .filter(|record| record.seq < agent.columns.next_seq);
         Ok(known
             .map(|record| LiveRecord {
@@ -281,7 +281,7 @@ fn live<S>(mut agent: Agent, session: &Session, shown: S) -> LiveSession<S> {
     let is_running = session.state.is_running();
     let mut core_tokens = Some(agent.tally.core_tokens).filter(|_| !session.rehearsal);
     if !is_running {
-        // Nothing that was set or saved since its end counts.
+        // Settings and memories from after its end do not count.
         core_tokens = session.post_session_tokens;
         agent.tally.core_tokens = core_tokens.unwrap_or(0);
         agent.settings.refinement_threshold = session.threshold;

@@ -49,10 +49,10 @@ pub fn tool_definitions(mode: memoir_domain::session::Mode) -> Vec<OfferedTool> 
         .collect()
 }
 
-/// What a refusal to consent is kept as, at most so many characters (SPEC 2.1: nothing is cut silently).
+/// The most stored characters of a refusal (SPEC 2.1: nothing is cut silently).
 const WORDS_LIMIT: usize = 2_000;
 
-/// An answer in the agent's words, cut where it is far too long, with a mark that says so.
+/// A text of the agent, cut where far too long, with a mark.
 fn bounded(words: &PrivateText) -> PrivateText {
     if words.chars() <= WORDS_LIMIT {
         return words.clone();

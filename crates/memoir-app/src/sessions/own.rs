@@ -19,12 +19,11 @@ use crate::{
     codec::Writing, memories::memory_query,
 };
 
-/// Once a call came so long after the last renewal, the hold of the agent is renewed; and a hold lasts so
-/// much longer than an agent may be away, which is counted from its last call and not from the last
-/// renewal.
+/// The agent's lease is renewed by a call that comes so long after the last renewal. It lasts so much longer than an
+/// agent may be idle, which is counted from its last call and not from the last renewal.
 const RENEWED_AFTER_SECONDS: i64 = 10;
-/// A commit prolongs the hold on a session that Memoir drives once that share of it has gone by; it is renewed,
-/// whether anything is written or not, after a third.
+/// A commit renews the lease on a session that Memoir drives once that share of it has passed. Without commits it is
+/// renewed after a third.
 const PROLONGED_AFTER_SHARE: u32 = 16;
 
 impl OwnAgent {
@@ -52,7 +51,7 @@ impl OwnAgent {
     ) -> Result<(SessionFacts, OpenedSession)> {
         let ids = self.memoir.ids();
         let (id, holder) = (ids.session()?, ids.holder()?);
-        // Its calls are decided on what is read here.
+        // Its calls are decided on these reads.
         self.memoir.opened.expect(self.scope);
         let query = memory_query(Selection::All).with_prompts();
         let begun = self.decide(&query, |loaded, now| {
@@ -68,7 +67,7 @@ impl OwnAgent {
             };
             let (writing, opened) = self.decide_opening(loaded, start, now)?;
             let session = writing.decision.sessions.first();
-            // The decision that begins a session always holds it.
+            // The decision that begins a session always contains it.
             let session = session.ok_or(Error::SessionLost(id))?;
             let session = SessionFacts::new(&self.name, session);
             Ok((Some(writing), (session, opened)))
@@ -107,13 +106,13 @@ impl OwnAgent {
         Ok((writing, opened.into()))
     }
 
-    /// The agent's own session, where one is open: its prompt anew, with the memories as they are now
-    /// (SPEC 3.2). `None` where none is running that the agent drives.
+    /// The agent's own open session: its prompt is rebuilt, with the current memories (SPEC 3.2). `None` where the
+    /// agent drives no running session.
     ///
     /// # Errors
     /// The store fails.
     pub async fn take_up_own(&self) -> Result<Option<(SessionFacts, OpenedSession)>> {
-        // A session that was left alone for too long is closed first, so that it is not taken up again.
+        // An expired session is closed first, so that it is not resumed.
         self.close_if_lapsed().await?;
         let Some(id) = self.load(&AgentQuery::default()).await?.running_session else {
             return Ok(None);
@@ -143,15 +142,15 @@ impl AgentHandle {
         Ok(self.load(&AgentQuery::default()).await?.running_session)
     }
 
-    /// The hold of an agent on a session of its own, from now on.
+    /// The lease of an agent on a session of its own, from now on.
     fn own_lease(&self, holder: u64, now: Timestamp) -> Lease {
         let until = now.plus(own_lease_time(&self.memoir.settings));
         Lease { until, holder }
     }
 
-    /// Prolongs the hold on a session that is about to be written, not at each of many edits: it is in an index,
-    /// whose pages then stay as they are. One that Memoir drives may have been renewed since it was read: what was
-    /// read must not take that back, but for so little that it is renewed again long before it lapses.
+    /// Renews the lease on a session that is about to be written, not at each of many edits: it is in an index, whose
+    /// pages then stay unchanged. A lease of a session that Memoir drives may have been renewed since it was read.
+    /// Writing the read value shortens it at most so little that it is renewed long before it lapses.
     pub(super) fn prolong(&self, session: &mut Session, now: Timestamp) {
         let Some(lease) = session.lease else { return };
         let (until, least) = match session.driver {
@@ -171,8 +170,7 @@ impl AgentHandle {
         }
     }
 
-    /// Notes that the agent is still there, not at each of many calls. Does nothing for a session that
-    /// Memoir drives.
+    /// Renews the agent's lease, not at each of many calls. Does nothing for a session that Memoir drives.
     pub(super) async fn renew_own(&self, session: &Session, now: Timestamp) -> Result<()> {
         let Some(lease) = session.lease.filter(|_| session.driver == Driver::Agent) else {
             return Ok(());
@@ -190,7 +188,7 @@ impl AgentHandle {
     }
 }
 
-/// How long the hold of an agent on a session of its own lasts unless it is renewed.
+/// How long an agent's lease on a session of its own lasts unless it is renewed.
 pub(crate) fn own_lease_time(settings: &InstallationSettings) -> Duration {
     settings
         .idle

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{AgentHandle, Error, Memoir, Result, SessionFacts};
 
-/// A session that a worker took up.
+/// A session that a worker acquired.
 pub struct TakenUp {
     hold: Hold,
     model: Arc<dyn Model>,
@@ -42,7 +42,7 @@ impl Memoir {
         Ok(self.store.waiting_sessions(most).await?)
     }
 
-    /// Whose turn it is in this process.
+    /// The turns of the accounts in this process.
     ///
     /// # Errors
     /// The system gives no random bytes.
@@ -58,8 +58,8 @@ impl Memoir {
         Some((model.provider().to_owned(), most))
     }
 
-    /// Takes a waiting session up; `None` where another worker was faster, or it is over. One that the
-    /// schedule queued ends here where the schedule is to leave the agent alone since.
+    /// Acquires a waiting session; `None` where another worker was faster, or it has ended. A session of the schedule
+    /// ends here if the agent has been excluded from the schedule since.
     ///
     /// # Errors
     /// The store fails. A model that cannot be used ends the session as `failed` and is no error.
@@ -69,11 +69,11 @@ impl Memoir {
         agent.name = loaded.name;
         let settings = loaded.settings;
         let holder = self.ids().holder()?;
-        // A waiting session has no claim in the store besides its lease, which is given by a commit under the agent's
-        // version. Of several processes that read the same row, one commits. The others get a conflict, load the row
-        // again, and find the session held, without having written anything or asked a model. A lost race costs a few
-        // look-ups. After it the loser goes through the queue in an order of its own (`turns.rs`), so that the same
-        // processes do not meet again at each session.
+        // A waiting session is acquired only by its lease, which is written by a commit under the agent's version. Of
+        // several processes that read the same row, one commits. The others get a conflict, read the row again, and
+        // find the session leased, without having written anything or asked a model. A lost race costs a few look-ups.
+        // After it the loser goes through the queue in its own order (`turns.rs`), so that the same processes do not
+        // meet again at each session.
         let taken = agent
             .decide(&with_session(id), |mut loaded, now| {
                 let session = loaded.take_session(id)?;
@@ -86,8 +86,8 @@ impl Memoir {
                     until: self.lease_until(),
                     holder,
                 };
-                // Judged in the decision that takes it: of several workers that saw the same row
-                // one writes its lease, and the others load it anew and find it held.
+                // Judged in the decision that acquires it: of several workers with the same row one writes its lease,
+                // and the others reload and find it leased.
                 let Some(session) = lifecycle::take_up(session, lease) else {
                     return Ok((None, None));
                 };
@@ -102,7 +102,7 @@ impl Memoir {
             return Ok(None);
         };
         // A waiting session always has its model's name. An empty name would not parse, and the session would end as
-        // failed, on the record.
+        // failed, with a record.
         let name = session.model.as_deref().unwrap_or_default().parse();
         let model = name
             .map_err(Error::from)
@@ -173,8 +173,7 @@ impl TakenUp {
             .decide(&with_session(hold.id), |mut loaded, _| {
                 let mut session = loaded.take_session(hold.id)?;
                 session.usage = hold.used();
-                // Only where the hold is still this worker's: another one may have the session by
-                // now.
+                // Only while the lease is still this worker's: another one may have the session by now.
                 let back = lifecycle::hand_back(session, hold.holder);
                 let decision = back.map(|session| {
                     memoir_domain::draft::Decision::of_sessions(loaded.agent, vec![session])
@@ -186,11 +185,10 @@ impl TakenUp {
 }
 
 impl AgentHandle {
-    /// Leaves a session for a worker to run.
+    /// Queues a session for a worker.
     ///
     /// # Errors
-    /// No session can be begun, or no model is set. [`Error::NotDue`] where the schedule wants it and it is
-    /// not due any more.
+    /// No session can be begun, or no model is set. [`Error::NotDue`] for one of the schedule that is no longer due.
     pub async fn enqueue(&self, options: &RefineOptions) -> Result<SessionFacts> {
         let model = self.model(options).await?;
         let queued = self.begin_for(None, options, model.name()).await?;

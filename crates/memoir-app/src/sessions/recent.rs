@@ -23,7 +23,7 @@ use crate::codec::Base;
 /// Most sessions that are known at a time; each holds an agent without its memories and prompts.
 // Some kilobytes each. The next call of an evicted one reads the store.
 const SESSIONS: usize = 1_024;
-/// Bytes that the memories of all open sessions together take. Those of an agent that take more are kept alone.
+/// Bytes of the memories of all open sessions together. Those of a larger agent are kept alone.
 const MEMORIES_BYTES: usize = 200 << 20;
 
 /// An agent and its open session after a commit of this process.
@@ -35,7 +35,7 @@ pub(crate) struct KnownSession {
 }
 
 impl KnownSession {
-    /// What the next call of `session` is decided on, after the commit that gave `base`.
+    /// The state for the next call of `session`, after the commit that returned `base`.
     pub(crate) fn new(mut base: Base, mut agent: Agent, session: Session) -> Self {
         base.forget_prompts(&mut agent);
         Self {
@@ -46,49 +46,48 @@ impl KnownSession {
     }
 }
 
-/// The agent of a decision and the session that is open after it; `None` where none is. A rehearsal's own is not: what
-/// its calls are decided on is its copy.
+/// The agent of a decision and its open session; `None` where there is none, or where it is a rehearsal, whose calls
+/// are decided on its copy.
 pub(crate) fn open_in(decision: &Decision) -> Option<(Agent, Session)> {
     let is_open = |session: &&Session| session.state == State::Open && !session.rehearsal;
     let session = decision.sessions.iter().find(is_open)?;
     Some((decision.agent.clone(), session.clone()))
 }
 
-/// All memories of an agent, as its open session sees them.
+/// All memories of an agent, for its open session.
 pub(crate) struct KnownMemories {
     /// The version of the agent that they are of.
     pub(crate) version: u64,
     pub(crate) memories: AllMemories,
-    /// The agent's system prompt, in which names may occur that a summary may use.
+    /// The agent's system prompt: a summary may use the names in it.
     pub(crate) system_prompt: Option<PrivateText>,
 }
 
-/// What this process learned in the course of an open session.
+/// The cache of this process for an open session.
 #[derive(Default)]
 pub(crate) struct SessionNotes {
     pub(crate) memories: Option<KnownMemories>,
 }
 
 impl SessionNotes {
-    /// The memories, where they are known for this version of the agent.
+    /// The memories, where they are cached for this version of the agent.
     pub(crate) fn memories_at(&self, version: Option<u64>) -> Option<&KnownMemories> {
         let known = self.memories.as_ref();
         known.filter(|known| Some(known.version) == version)
     }
 
-    /// About how many bytes they take.
+    /// Their approximate size in bytes.
     fn weight(&self) -> usize {
         let known = self.memories.as_ref();
         size_of::<Self>() + known.map_or(0, |known| known.memories.bytes())
     }
 }
 
-/// What is kept by its key up to a weight. Whatever was put there longest ago gives way: who works on is not
-/// forgotten for the others.
+/// A cache with a size limit. The least recently put entry is evicted, so a session in use stays.
 pub(crate) struct BoundedCache<K, V> {
     limit: usize,
     weight: usize,
-    /// With the turn in which each was put there, and its weight.
+    /// With the turn in which each was put, and its size.
     kept: HashMap<K, (u64, usize, V)>,
     turn: u64,
 }
@@ -104,7 +103,7 @@ impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
         }
     }
 
-    /// Whether something is kept under that key.
+    /// Whether the key has an entry.
     pub(crate) fn has(&self, key: K) -> bool {
         self.kept.contains_key(&key)
     }
@@ -125,10 +124,9 @@ impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
     pub(crate) fn put(&mut self, key: K, weight: usize, value: V) -> Vec<(usize, V)> {
         let mut gone = Vec::from_iter(self.take_weighed(key));
         while self.weight + weight > self.limit {
-            // All entries are searched, rather than kept in order, because this happens only where the limit is
-            // reached.
+            // All entries are searched, rather than kept in order, because this happens only at the limit.
             let oldest = self.kept.iter().min_by_key(|(_, (turn, ..))| *turn);
-            // A value that weighs more than the limit by itself is kept, but alone.
+            // A value that is larger than the limit is kept, but alone.
             let Some(oldest) = oldest.map(|(key, _)| *key) else {
                 break;
             };
@@ -142,19 +140,19 @@ impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
 }
 
 impl<K: Hash + Eq + Copy, V: Clone> BoundedCache<K, V> {
-    /// What is kept under that key, and stays there.
+    /// The value of that key, which stays.
     pub(crate) fn get(&self, key: K) -> Option<V> {
         self.kept.get(&key).map(|(_, _, value)| value.clone())
     }
 
-    /// How much all of it weighs.
+    /// The total size.
     #[cfg(test)]
     pub(crate) fn weight(&self) -> usize {
         self.weight
     }
 }
 
-/// The sessions known.
+/// The cached sessions.
 pub(crate) struct Recent {
     known: Mutex<BoundedCache<AgentScope, KnownSession>>,
     notes: Mutex<BoundedCache<SessionId, SessionNotes>>,
@@ -188,14 +186,14 @@ impl Recent {
     }
 
     pub(crate) fn put_notes(&self, session: SessionId, kept: SessionNotes) {
-        // Where nothing was learned, no other session's look gives way to it.
+        // An empty entry must not evict that of another session.
         if kept.memories.is_some() {
             let gone = lock(&self.notes).put(session, kept.weight(), kept);
             drop(gone);
         }
     }
 
-    /// Forgets what was learned in a session that is over.
+    /// Forgets the cache of an ended session.
     pub(crate) fn drop_notes(&self, session: SessionId) {
         let gone = lock(&self.notes).take(session);
         drop(gone);
@@ -203,8 +201,7 @@ impl Recent {
 }
 
 fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic cannot have left anything harmful here: what is kept serves for commits only, and the store checks each
-    // of them.
+    // A panic leaves nothing harmful here: the cache is used for commits only, and the store checks each of them.
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -224,7 +221,7 @@ mod tests {
         assert_eq!(kept.put(10, 2, 10), [(1, 1), (1, 2)]);
         assert_eq!((kept.take(1), kept.take(2)), (None, None));
         assert_eq!((kept.take(0), kept.take(3)), (Some(0), Some(3)));
-        // What is heavier than all may be is kept alone, until the next one comes.
+        // A value that is larger than the limit is kept alone, until the next one comes.
         assert_eq!(kept.put(11, 50, 11).len(), 7);
         assert_eq!((kept.kept.len(), kept.weight), (1, 50));
         assert_eq!(kept.put(12, 1, 12), [(50, 11)]);

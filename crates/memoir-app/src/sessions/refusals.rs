@@ -1,6 +1,5 @@
-//! Refused calls that are not written yet. A refusal changes nothing and costs no write of its own: it is
-//! counted here, and written with the next thing that is written of its session, its end at the latest. A
-//! process that dies forgets those that it had not written.
+//! Refused calls that are not written yet. A refusal changes nothing and costs no write of its own: it is counted here,
+//! and written with the next write of its session, at the latest its end. A crash loses the unwritten ones.
 
 use std::{
     collections::HashMap,
@@ -9,10 +8,10 @@ use std::{
 
 use memoir_domain::{SessionId, session::Session};
 
-/// Most sessions of which refusals wait: those that another process ended are never asked for again.
+/// Most sessions with unwritten refusals: those that another process ended are never requested again.
 const LIMIT: usize = 4_096;
 
-/// How many refused calls of which sessions wait to be written.
+/// The number of unwritten refused calls by session.
 #[derive(Clone, Default)]
 pub(crate) struct Refusals(Arc<Mutex<HashMap<SessionId, u32>>>);
 
@@ -25,20 +24,20 @@ impl Refusals {
     pub(crate) fn note(&self, session: SessionId) {
         let mut waiting = self.waiting();
         if waiting.len() >= LIMIT && !waiting.contains_key(&session) {
-            // This process does not know which of these sessions were ended by others. No decision depends on the
-            // counts, so all of them may be dropped.
+            // Which of these sessions ended elsewhere is unknown. No decision depends on the counts, so all of them may
+            // be dropped.
             waiting.clear();
         }
         let count = waiting.entry(session).or_default();
         *count = count.saturating_add(1);
     }
 
-    /// How many of the session wait.
+    /// The unwritten ones of the session.
     pub(crate) fn of(&self, session: SessionId) -> u32 {
         self.waiting().get(&session).copied().unwrap_or(0)
     }
 
-    /// Counts those that wait into `sessions`, which are about to be written.
+    /// Adds the unwritten counts to `sessions`, which are about to be written.
     pub(crate) fn count_into(&self, sessions: &mut [Session]) -> CountedRefusals {
         let mut waiting = self.waiting();
         let mut counted = Vec::new();
@@ -61,5 +60,5 @@ impl Refusals {
     }
 }
 
-/// What was counted into sessions that are being written.
+/// The counts added to sessions that are being written.
 pub(crate) struct CountedRefusals(Vec<(SessionId, u32)>);

@@ -19,17 +19,17 @@ use crate::{
     opened::MemoryList,
 };
 
-/// What an agent that rehearses has done so far.
+/// The changes of a rehearsal so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RehearsalCopy {
-    /// The counts as they are on the copy.
+    /// The counts on the copy.
     tally: Tally,
-    /// The number that the copy's next memory gets.
+    /// The number of the copy's next memory.
     next_number: Number,
     /// The place that the copy's next record would have.
     next_seq: u64,
-    /// Memories from this number on were saved since the rehearsal began. They are not on the copy, which
-    /// gives their numbers to memories of its own.
+    /// Memories from this number on were saved since the rehearsal began. They are not on the copy, which gives their
+    /// numbers to its own memories.
     first_new: Number,
     /// The edits so far, oldest first.
     history: Vec<Record>,
@@ -40,8 +40,7 @@ pub(crate) struct RehearsalCopy {
 }
 
 impl RehearsalCopy {
-    /// Writes down what a session was opened with, which a rehearsal does on its copy alone. `outside` is the
-    /// agent as it is without that.
+    /// Writes the opening of a session, which a rehearsal does only on its copy. `outside` is the agent without it.
     pub(super) fn opening(outside: Agent, opened: Decision) -> Writing {
         let Some(session) = opened.sessions.first().filter(|session| session.rehearsal) else {
             return opened.into();
@@ -55,7 +54,7 @@ impl RehearsalCopy {
         }
     }
 
-    /// An empty one, over the agent as it is now.
+    /// An empty one, over the current agent.
     fn over(agent: &Agent) -> Self {
         Self {
             tally: agent.tally,
@@ -68,19 +67,18 @@ impl RehearsalCopy {
         }
     }
 
-    /// The agent as it is on the copy.
+    /// The agent on the copy.
     pub(super) fn agent(&self, agent: Agent) -> Agent {
         Agent {
             tally: self.tally,
             next_number: self.next_number,
             next_seq: self.next_seq,
-            // The settings are those of the agent now, so a change of settings counts on the copy too.
+            // The settings are the current ones, so a change of settings affects the copy too.
             ..agent
         }
     }
 
-    /// Makes `memories`, which are as they are, into those of the copy. All that the rehearsal touched are
-    /// among them afterwards.
+    /// Turns the current `memories` into those of the copy. They include all that the rehearsal touched.
     pub(super) fn lay_over(&self, memories: &mut BTreeMap<Number, Memory>) {
         // A memory that was saved since may have a number that the copy has given to a memory of its own.
         memories.retain(|number, _| *number < self.first_new);
@@ -109,13 +107,13 @@ impl RehearsalCopy {
         &self.edits
     }
 
-    /// Takes in what a call came to on the copy.
+    /// Adds the outcome of a call on the copy.
     pub(super) fn note_call(&mut self, call: &ToolCall, decision: &Decision) {
         self.edits.extend(RehearsedEdit::of(call, decision));
         self.note(decision);
     }
 
-    /// Takes in what was decided on the copy.
+    /// Adds a decision on the copy.
     pub(super) fn note(&mut self, decision: &Decision) {
         self.tally = decision.agent.tally;
         self.next_number = decision.agent.next_number;
@@ -127,17 +125,17 @@ impl RehearsalCopy {
                 before: change.before().cloned(),
                 after: change.after(),
             });
-            // Before stays what it was at the first touch: a rehearsal's difference is over all of its edits.
+            // `before` stays that of the first touch: a rehearsal's difference is over all of its edits.
             touched.after = change.after();
         }
         // The removal of duplicates at the opening is left out: applying the rehearsal opens a session too, which
-        // removes them by itself.
+        // removes them itself.
         let edits = decision.records.iter();
         let edits = edits.filter(|record| record.action.is_session_edit());
         self.history.extend(edits.cloned());
     }
 
-    /// What became different, in the order of the numbers.
+    /// The changes, in the order of the numbers.
     pub(super) fn differences(&self) -> Vec<Touched> {
         let touched = self.touched.values();
         let differs = touched.filter(|touched| touched.is_difference());

@@ -1,8 +1,8 @@
 //! Rehearsals: the same loop and the same refusals on a copy, and applying the result in a single step (SPEC 3.17).
 //!
 //! A rehearsal is an ordinary session on a copy, which is in `rehearsal_copy.rs`, and its result is stored with the
-//! session. Applying makes the same calls again through the same checks, as one commit: those that still hold are
-//! applied, and the others are named.
+//! session. Applying repeats the calls with the same checks, as one commit: those that still hold are applied, and the
+//! others are named.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,18 +30,18 @@ use crate::{
     opened::MemoryList,
 };
 
-/// What a rehearsal came to: enough to show it, and to do it.
+/// The result of a rehearsal: enough to show and to apply it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rehearsal {
     edits: Vec<RehearsedEdit>,
     memories: Vec<Touched>,
     applied_by: Option<SessionId>,
-    /// What it works on; `None` once it is over.
+    /// Its copy; `None` once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     copy: Option<RehearsalCopy>,
 }
 
-/// A memory that the rehearsal touched, as it is kept.
+/// The stored state of a memory that the rehearsal touched.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Touched {
     pub(super) number: Number,
@@ -50,17 +50,17 @@ pub(super) struct Touched {
 }
 
 impl Touched {
-    /// Whether it is a core or archival memory that is not as it was, or a new one that is active.
+    /// Whether it is a changed core or archival memory, or a new active one.
     pub(super) fn is_difference(&self) -> bool {
         let differs = self.before.as_ref() != Some(&self.after);
         let counts = self.before.is_some() || self.after.is_active();
         self.after.kind() != Kind::Journal && differs && counts
     }
 
-    /// Whether the memory is not as it was any more, where `present` has all memories.
+    /// Whether the memory has changed since; `present` has all memories.
     fn is_outdated(&self, present: &BTreeMap<Number, &Memory>) -> bool {
         let before = self.before.as_ref();
-        // Of one that the rehearsal made there is nothing that could have changed.
+        // A memory that the rehearsal made cannot have changed.
         before.is_some_and(|before| present.get(&before.number) != Some(&before))
     }
 }
@@ -72,10 +72,10 @@ pub struct RehearsedMemory {
     /// Its number; that of a new one may be another when the rehearsal is applied.
     #[schema(value_type = u64)]
     pub number: Number,
-    /// As it is; null where it would be new.
+    /// Its current state; null where it would be new.
     #[schema(required)]
     pub before: Option<ShownMemory>,
-    /// As it would be.
+    /// Its state after applying.
     pub after: ShownMemory,
 }
 
@@ -91,7 +91,7 @@ fn links(memories: &[Touched]) -> (ArchiveLinks, ArchiveLinks) {
     )
 }
 
-/// An edit of a rehearsal that does not hold any more, without text.
+/// An edit of a rehearsal that can no longer be applied, without text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct NotApplied {
     /// The tool.
@@ -99,39 +99,39 @@ pub struct NotApplied {
     /// The memories that it names, by their numbers in the rehearsal.
     #[schema(value_type = Vec<u64>)]
     pub numbers: Vec<Number>,
-    /// Why: the code of a refusal, `breaker` where it would undo the session, or `depends` where it names a memory
-    /// made by an edit that does not hold.
+    /// The reason: the code of a refusal, `breaker` where it would undo the session, or `depends` where it names a
+    /// memory made by such an edit.
     pub code: String,
 }
 
-/// What applying a rehearsal came to.
+/// The result of applying a rehearsal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AppliedRehearsal {
-    /// The session that it made.
+    /// The session of the applied edits.
     #[serde(flatten)]
     pub session: ShownSession,
-    /// The edits that did not hold any more, in their order.
+    /// The edits that could not be applied, in their order.
     pub not_applied: Vec<NotApplied>,
 }
 
-/// What applying a rehearsal would do, without text (SPEC 5.1).
+/// A preview of applying a rehearsal, without text (SPEC 5.1).
 #[derive(Debug)]
 pub struct RehearsalFacts {
     /// The core memories that would not be as they were, by number.
     pub changes: Vec<RehearsedChangeFacts>,
-    /// The session that applied it already; `None` where none did.
+    /// The session that applied it; `None` where it was not applied.
     pub applied_by: Option<SessionId>,
-    /// The place of the agent's newest record, which says of when this is.
+    /// The place of the agent's newest record, which dates the preview.
     pub newest_seq: u64,
-    /// How many edits it has.
+    /// The number of its edits.
     pub edits: usize,
-    /// Those that do not hold now, in their order; none where it cannot be applied at all.
+    /// Those that could not be applied now, in their order; empty where the whole cannot be applied.
     pub not_applied: Vec<NotApplied>,
-    /// What the core size would become; or why it cannot be applied as things are now.
+    /// The core size after it; or why it cannot be applied now.
     pub outcome: Result<AppliedMass>,
 }
 
-/// What the core size becomes where a rehearsal is applied, in tokens.
+/// The core size before and after applying a rehearsal, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppliedMass {
     /// Now.
@@ -140,24 +140,24 @@ pub struct AppliedMass {
     pub core_tokens_after: u64,
 }
 
-/// What a rehearsal would do to one memory, without its words.
+/// The effect of a rehearsal on one memory, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RehearsedChangeFacts {
-    /// As it was; `None` where it would be new.
+    /// Its state before; `None` where it would be new.
     pub before: Option<MemoryFacts>,
-    /// As it would be. The number of a new one may be another when the rehearsal is applied.
+    /// Its state after. The number of a new one may be another when the rehearsal is applied.
     pub after: MemoryFacts,
     /// Whether its text becomes another in place.
     pub is_reworded: bool,
     /// The memory that takes its place; `None` where it does not move to the archive, or under none.
     pub under: Option<Number>,
-    /// The memories that a new one takes the place of.
+    /// The memories that a new one replaces.
     pub made_of: Vec<Number>,
-    /// Whether it is not any more as it was when it was rehearsed.
+    /// Whether it has changed since the rehearsal.
     pub changed_since: bool,
 }
 
-/// One successful edit or protection, to be made again.
+/// One successful edit or protection, for repeating it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct RehearsedEdit {
     call: ToolCall,
@@ -166,7 +166,7 @@ pub(super) struct RehearsedEdit {
 }
 
 impl Rehearsal {
-    /// One that is under way.
+    /// A running one.
     pub(super) fn running(copy: RehearsalCopy) -> Self {
         Self {
             edits: Vec::new(),
@@ -176,7 +176,7 @@ impl Rehearsal {
         }
     }
 
-    /// One that is over.
+    /// An ended one.
     pub(super) fn ended(copy: &RehearsalCopy) -> Self {
         Self {
             edits: copy.edits().to_vec(),
@@ -186,7 +186,7 @@ impl Rehearsal {
         }
     }
 
-    /// What there is of it to be kept with the session as that is now.
+    /// The part to store with the session in its current state.
     pub(crate) fn kept_with(self, session: &Session) -> Self {
         match &self.copy {
             Some(copy) if !session.state.is_running() => Self::ended(copy),
@@ -194,13 +194,13 @@ impl Rehearsal {
         }
     }
 
-    /// What it works on; `None` where it is over.
+    /// Its copy; `None` once it has ended.
     pub(super) fn into_copy(self) -> Option<RehearsalCopy> {
         self.copy
     }
 
-    /// Takes out the words of one memory, and those that edits of it, and of what they made, wrote.
-    /// Whether there were any. It cannot be applied any more then: the memory is not what it was.
+    /// Removes the text of one memory, and the texts written by edits of it and of the resulting memories. Returns
+    /// whether there were any. It can no longer be applied then: the memory has changed.
     pub(crate) fn shred(&mut self, number: Number) -> bool {
         // A number that the rehearsal itself gave is that of another memory than the agent's.
         if self.edits.iter().any(|edit| edit.created == Some(number)) {
@@ -208,8 +208,7 @@ impl Rehearsal {
         }
         let mut touches = false;
         let mut holding = BTreeSet::from([number]);
-        // The edits are in the order in which they were made, so a memory that one of them created is known before a
-        // later one uses it.
+        // The edits are in their order, so a memory that one of them created is known before a later one uses it.
         for edit in &mut self.edits {
             if edit
                 .call
@@ -257,7 +256,7 @@ impl Rehearsal {
         shown.collect()
     }
 
-    /// What it would do to each memory, `present` being all memories as they are now.
+    /// Its effect on each memory; `present` has all current memories.
     fn change_facts(&self, present: &MemoryList) -> Vec<RehearsedChangeFacts> {
         let present = by_number(present);
         let (links_before, links_after) = links(&self.memories);
@@ -285,7 +284,7 @@ impl AgentHandle {
     /// hold are applied.
     ///
     /// # Errors
-    /// It was not completed or was applied before; no edit holds any more: then nothing is changed.
+    /// It was not completed or was applied before; no edit can be applied: then nothing is changed.
     pub async fn apply_rehearsal(&self, id: SessionId, actor: &Actor) -> Result<AppliedRehearsal> {
         self.decide_reading(&applying(id), |loaded, now| async move {
             self.attempt_apply(loaded, id, actor, now)
@@ -293,8 +292,8 @@ impl AgentHandle {
         .await
     }
 
-    /// What applying a rehearsal would do, without text; `None` where there is no result: it was cancelled,
-    /// or is none. One that runs has no changes yet.
+    /// A preview of applying a rehearsal, without text; `None` where there is no result: it was cancelled, or is none.
+    /// A running one has no changes yet.
     ///
     /// # Errors
     /// There is no such session; the store fails.
@@ -361,8 +360,7 @@ impl AgentHandle {
             .find(|session| session.id == plan.session)
             .cloned();
         let session = session.ok_or_else(no_session)?;
-        // The row of the rehearsed session is written as well, because it names the session by which the rehearsal was
-        // applied.
+        // The row of the rehearsed session is written as well, because it names the session that applied it.
         decision.sessions.push(rehearsed);
         let applied_rehearsal = Rehearsal {
             applied_by: Some(plan.session),
@@ -395,7 +393,7 @@ impl AgentHandle {
             rehearsal: false,
             model: rehearsed.model.clone(),
             lease: Some(Lease {
-                // The session begins and ends in one commit, so that no process meets this lease.
+                // The session begins and ends in one commit, so no process encounters this lease.
                 until: now,
                 holder: self.memoir.ids().holder()?,
             }),
@@ -431,8 +429,8 @@ impl AgentHandle {
             missing: BTreeSet::new(),
             not_applied: Vec::new(),
         };
-        // The edits are recorded as the agent's, which rehearsed them; the end is recorded as that of the actor that
-        // applies them.
+        // The edits are recorded as the agent's, which rehearsed them; the end is recorded as that of the applying
+        // actor.
         for edit in &rehearsal.edits {
             applying.make(edit, &self.as_actor(), now);
         }
@@ -459,7 +457,7 @@ impl AgentHandle {
     }
 }
 
-/// What applying is decided by.
+/// The query for applying.
 fn applying(id: SessionId) -> AgentQuery {
     AgentQuery {
         session: Some(id),
@@ -467,23 +465,23 @@ fn applying(id: SessionId) -> AgentQuery {
     }
 }
 
-/// A rehearsal as it would be applied.
+/// The plan for applying a rehearsal.
 struct ApplyPlan {
     session: SessionId,
     decision: Decision,
     not_applied: Vec<NotApplied>,
 }
 
-/// The agent as it becomes, edit by edit, before anything is written.
+/// The agent during applying, edit by edit, before anything is written.
 struct Applying {
     agent: Agent,
     session: Session,
     system_prompt: Option<PrivateText>,
     memories: AllMemories,
     decision: Decision,
-    /// The numbers that memories have here which the rehearsal made, by those that they had there.
+    /// The new numbers of memories that the rehearsal made, by their numbers on the copy.
     renumbered: BTreeMap<Number, Number>,
-    /// The memories that the rehearsal made by edits that do not hold.
+    /// The memories that the rehearsal made by edits that cannot be applied.
     missing: BTreeSet<Number>,
     not_applied: Vec<NotApplied>,
 }
@@ -512,10 +510,10 @@ impl Applying {
         }
     }
 
-    /// Makes a call; the number of the memory that it made or kept.
+    /// Makes a call; returns the number of the memory that it made or kept.
     ///
     /// # Errors
-    /// The code for why it does not hold.
+    /// The code for why it cannot be applied.
     fn decide(
         &mut self,
         call: ToolCall,
@@ -541,13 +539,13 @@ impl Applying {
                     _ => None,
                 })
             }
-            // Protecting what was protected since changes nothing.
+            // Protecting a memory that was protected since changes nothing.
             CallOutcome::Answer(ToolResult::Protected { .. }) => Ok(None),
             CallOutcome::Answer(result) => {
                 let code = result.refusal().unwrap_or(RefusalCode::InvalidArgument);
                 Err(code.as_str())
             }
-            // Nothing is written yet, so that nothing has to be rolled back: the edit is left out.
+            // Nothing is written yet, so nothing has to be rolled back: the edit is left out.
             CallOutcome::Tripped(_) => Err("breaker"),
             // A rehearsal stores edits and protections only.
             CallOutcome::Search(_) => Err(RefusalCode::UnknownTool.as_str()),
@@ -569,7 +567,7 @@ impl Applying {
 }
 
 impl RehearsedEdit {
-    /// Of a call that came to this decision; `None` where it is no edit and no protection.
+    /// The edit of a call with this decision; `None` where it is no edit and no protection.
     pub(super) fn of(call: &ToolCall, decision: &Decision) -> Option<Self> {
         let mut records = decision.records.iter();
         let record = records.find(|record| record.action.is_session_edit())?;

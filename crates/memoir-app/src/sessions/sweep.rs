@@ -22,7 +22,7 @@ use crate::{
 };
 
 impl Account {
-    /// The agents that are due now, by name, with the reason. One that cannot be read is passed over.
+    /// The agents that are due now, by name, with the reason. One that cannot be read is skipped.
     ///
     /// # Errors
     /// The store fails.
@@ -37,7 +37,7 @@ impl Account {
             match self.memoir.judged(scope).await {
                 Ok(judged) => due.extend(judged),
                 Err(error) => {
-                    // `memoir doctor` finds it; the others are due all the same.
+                    // `memoir doctor` finds it; the others are due in any case.
                     tracing::error!(agent = %scope.agent, %error, "an agent was passed over");
                 }
             }
@@ -46,7 +46,7 @@ impl Account {
         Ok(due)
     }
 
-    /// How many agents were due at `then` already by what their rows say, and have been since.
+    /// The number of agents that were already due at `then` according to their rows, and have been since.
     ///
     /// # Errors
     /// The store fails.
@@ -63,7 +63,7 @@ impl Account {
 }
 
 impl Memoir {
-    /// The agents that the store takes for due now.
+    /// The agents that the store proposes as due.
     async fn proposed(
         &self,
         account: Option<AccountId>,
@@ -81,7 +81,7 @@ impl Memoir {
         Ok(self.store.due_agents(&query).await?)
     }
 
-    /// The agent with the reason for which it is due; `None` where it is not.
+    /// The agent with the reason why it is due; `None` where it is not.
     async fn judged(&self, scope: AgentScope) -> Result<Option<(AgentHandle, Trigger)>> {
         let mut agent = self.handle(scope);
         let loaded = agent.load(&AgentQuery::default()).await?;
@@ -96,12 +96,12 @@ impl Memoir {
 pub struct Scheduled {
     /// Sessions that were queued.
     pub queued: usize,
-    /// Whether agents of some account are left for whom there was no room.
+    /// Whether due agents of some account remain for lack of room.
     pub is_more: bool,
 }
 
-/// Queues the sessions of agents that are due. Any number of these may work on one database: of one
-/// agent's session exactly one is begun.
+/// Queues the sessions of due agents. Any number of these may work on one database: of one agent's session exactly one
+/// is begun.
 pub struct Scheduler {
     memoir: Memoir,
     most_waiting: u32,
@@ -110,8 +110,8 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// One that leaves at most so many sessions of an account waiting at a time, so that a thousand due
-    /// agents do not fill the queue. At least 1.
+    /// With at most so many waiting sessions per account, so that a thousand due agents do not fill the queue. At least
+    /// 1.
     pub fn new(memoir: Memoir, most_waiting: u32) -> Self {
         Self {
             memoir,
@@ -120,8 +120,8 @@ impl Scheduler {
         }
     }
 
-    /// Queues the sessions that are due now, as far as there is room. Writes nothing where none is due. An
-    /// agent that cannot be asked, for want of a model for instance, is passed over for some minutes.
+    /// Queues the sessions that are due now, as far as there is room. Writes nothing where none is due. An agent that
+    /// cannot be asked, such as one without a model, is skipped for some minutes.
     ///
     /// # Errors
     /// The store fails.
@@ -135,14 +135,14 @@ impl Scheduler {
         if proposed.is_empty() {
             return Ok(Scheduled::default());
         }
-        // The queue is read only where an agent is due: most looks find none, and cost one query.
+        // The queue is read only where an agent is due: most sweeps find none, and cost one query.
         let mut waiting = self.waiting().await?;
         let mut scheduled = Scheduled::default();
         let mut proposed_of: HashMap<AccountId, u32> = HashMap::new();
         for scope in proposed {
             let proposed = proposed_of.entry(scope.account).or_default();
             *proposed += 1;
-            // As many as were asked for: there may be others.
+            // The full number was returned: there may be others.
             scheduled.is_more |= *proposed == self.most_waiting;
             let waiting = waiting.entry(scope.account).or_default();
             if *waiting >= self.most_waiting {
@@ -155,7 +155,7 @@ impl Scheduler {
         Ok(scheduled)
     }
 
-    /// How many sessions of each account wait for a worker, counted no further than they matter.
+    /// The number of waiting sessions of each account, counted no further than needed.
     async fn waiting(&self) -> Result<HashMap<AccountId, u32>> {
         let mut waiting: HashMap<AccountId, u32> = HashMap::new();
         for session in self.memoir.waiting_sessions(self.most_waiting).await? {
@@ -178,7 +178,7 @@ impl Scheduler {
         if self.passed_over.note(scope.agent, error.code(), now) {
             let agent = scope.agent;
             match error {
-                // What it takes to be due is not at hand, or not any more.
+                // A condition for being due is missing.
                 Error::NoModel | Error::NotDue | Error::Start(_) => {
                     tracing::debug!(%agent, %error, "an agent was passed over");
                 }

@@ -10,20 +10,20 @@ use memoir_store::WaitingSession;
 
 use crate::account_turns::AccountTurns;
 
-/// Which session is taken up next.
+/// The order in which sessions are acquired.
 #[derive(Debug, Clone, Default)]
 pub struct Turns {
     accounts: AccountTurns,
-    /// What no other process has, with which it goes through sessions in an order of its own.
+    /// A number that no other process has, which determines its own order of the sessions.
     own: u64,
     /// Whether another process was faster, in this read of the queue or the one before.
     is_contended: bool,
-    /// Whether one was in this look.
+    /// Whether one was in this read.
     is_late: bool,
 }
 
 impl Turns {
-    /// Those of a process that has this number, which no other one has.
+    /// The turns of a process with this number, which no other one has.
     pub fn of_process(own: u64) -> Self {
         Self {
             own,
@@ -44,13 +44,13 @@ impl Turns {
 
     /// Another process was faster.
     pub fn note_late(&mut self) {
-        // `is_contended` counts for the rest of this look, and `is_late` for the next one, at which the same processes
-        // are probably there again.
+        // `is_contended` applies to the rest of this read, and `is_late` to the next one, where the same processes
+        // probably meet again.
         (self.is_contended, self.is_late) = (true, true);
     }
 
-    /// Of those that wait, the oldest one of the account whose last turn is longest ago; one that had none
-    /// comes first. Where other processes are after the same ones, any of that account instead of the oldest.
+    /// The oldest session of the account whose last turn is longest ago; one that had none comes first. With competing
+    /// processes, any session of that account.
     pub fn next<'a>(
         &self,
         waiting: impl IntoIterator<Item = &'a WaitingSession>,
@@ -67,14 +67,14 @@ impl Turns {
         })
     }
 
-    /// A place for the session that has nothing to do with the one that another process has for it.
+    /// A place for the session that is independent of the one in other processes.
     fn scattered(&self, id: SessionId) -> u64 {
         let fold = |mixed: u64, byte: &u8| {
             (mixed.rotate_left(5) ^ u64::from(*byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
         };
         let mixed = id.as_bytes().iter().fold(self.own, fold);
-        // No secret and no even spread is needed: two processes must mostly disagree, and that is
-        // all. The number is the golden ratio in 64 bits, whose multiples lie far apart.
+        // Neither secrecy nor an even distribution is needed, only that two processes mostly disagree. The number is
+        // the golden ratio in 64 bits, whose multiples lie far apart.
         mixed ^ (mixed >> 29)
     }
 
@@ -102,7 +102,7 @@ mod tests {
         }
     }
 
-    /// The accounts and numbers in the order in which one worker takes them up.
+    /// The accounts and numbers in the order in which one worker acquires them.
     fn order(mut queue: Vec<WaitingSession>, turns: &mut Turns) -> Vec<(u8, u8)> {
         let mut taken = Vec::new();
         while let Some(next) = turns.next(&queue).cloned() {
@@ -129,12 +129,12 @@ mod tests {
         let met = std::iter::zip(&orders[0], &orders[1]);
         let met = met.filter(|(one, other)| one == other).count();
         assert!(met < 10, "{met}");
-        // Accounts take turns all the same.
+        // Accounts still take turns.
         let mixed = vec![waiting(1, 1), waiting(1, 2), waiting(1, 3), waiting(2, 4)];
         let accounts = order(mixed, &mut processes[0].clone());
         let second = accounts.iter().position(|(account, _)| *account == 2);
         assert!(second < Some(2), "{accounts:?}");
-        // Once a whole look lost nothing, the oldest comes first again.
+        // After a whole read without a conflict, the oldest comes first again.
         for late in [true, false] {
             processes[0].look(4);
             let first = processes[0].next(&queue).map(|next| next.id);
@@ -151,7 +151,7 @@ mod tests {
             order(queue.to_vec(), &mut turns),
             [(1, 1), (2, 4), (3, 5), (1, 2), (2, 9), (1, 3)]
         );
-        // Who comes again and again has one turn in two.
+        // An account with ever new sessions has one turn in two.
         assert_eq!(
             order(
                 vec![waiting(1, 6), waiting(3, 7), waiting(3, 8)],

@@ -17,14 +17,14 @@ use memoir_store::RecordFilter;
 use super::end::with_session;
 use crate::{AgentHandle, Error, Loaded, Result, SessionFacts, ShownSession};
 
-/// What rolling a session back would do.
+/// A preview of rolling a session back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RollBackPreview {
     /// The memories after it; the journal entry about it is omitted.
     pub changes: RewindPreview,
-    /// Later changes of the same memories, which would be undone too; none for a session that runs.
+    /// Later changes of the same memories, which would be undone too; empty for a running session.
     pub obstacles: Vec<Obstacle>,
-    /// The place of the agent's newest record, which says of when this is.
+    /// The place of the agent's newest record, which dates the preview.
     pub newest_seq: u64,
 }
 
@@ -32,8 +32,7 @@ pub struct RollBackPreview {
 type PlannedRollBack = (Loaded, Decision, Vec<Obstacle>);
 
 impl AgentHandle {
-    /// Undoes a session. Where memories that it changed were changed again later, `cascade` undoes these
-    /// changes too.
+    /// Undoes a session. `cascade` also undoes later changes of the memories that it changed.
     ///
     /// # Errors
     /// [`Error::InTheWay`] or [`Error::BeyondAgent`] with the conflicts; [`Error::NotUndoable`] where there is nothing
@@ -187,9 +186,8 @@ impl AgentHandle {
         }
         if let Some(running) = loaded
             .running_session
-            // A session that runs is rolled back by itself, with its own count of edits and its own
-            // end. Undone from outside, it would go on with memories that are no longer what its
-            // ledger says.
+            // A running session is rolled back by itself, with its own count of edits and its own end. Undone from
+            // outside, it would go on with memories that differ from its ledger.
             .filter(|id| plan.sessions.contains(id))
         {
             return Err(ChangeRefusal::SessionRunning(running).into());

@@ -1,4 +1,4 @@
-//! Requests for access as they are shown, one and by pages (SPEC 5.2).
+//! Access requests as they are shown, one and by pages (SPEC 5.2).
 
 use std::ops::Deref;
 
@@ -30,25 +30,25 @@ pub struct AccessRequestFacts {
     /// of embeddings, until that is revoked.
     #[schema(value_type = schemas::AccessKind)]
     pub kind: AccessKindName,
-    /// What may be seen; null where it is not to read.
+    /// The readable scope; null for a request that is not to read.
     #[schema(required, value_type = Option<schemas::AccessScope>)]
     pub scope: Option<AccessScopeName>,
-    /// The session, where its changes are what may be seen.
+    /// The session whose changes are to be read.
     #[schema(required, value_type = Option<String>, format = Uuid)]
     pub session_id: Option<SessionId>,
-    /// For how many minutes from the response on; null where it is not to read.
+    /// The minutes from the response on; null for a request that is not to read.
     #[schema(required)]
     pub minutes: Option<u32>,
     /// The memory to be shredded.
     #[schema(required, value_type = Option<u64>)]
     pub memory: Option<Number>,
-    /// Whether the summaries and reports that rest on the memory are to be shredded with it.
+    /// Whether the summaries and reports that depend on the memory are to be shredded with it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub derived: bool,
-    /// When the requested token ends.
+    /// The expiry of the requested token.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     pub token_expires_at: Option<Timestamp>,
-    /// Why, in the words of the administrator who requests it.
+    /// The purpose, in the words of the administrator who requests it.
     #[schema(value_type = String)]
     pub purpose: PrivateText,
     /// The administrator who requests it, and alone can use what is granted.
@@ -60,13 +60,13 @@ pub struct AccessRequestFacts {
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
     pub requested_at: Timestamp,
-    /// Until when it waits for its response; once granted, until when it can be used.
+    /// How long it waits for its response; once granted, how long it can be used.
     #[schema(value_type = String, format = DateTime)]
     pub expires_at: Timestamp,
     /// When it was answered; null where it was not.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     pub answered_at: Option<Timestamp>,
-    /// When it was over, for whatever reason.
+    /// When it ended, for any reason.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<Timestamp>,
     /// How often text was read under it.
@@ -87,8 +87,7 @@ pub struct AccessRequestWords {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<u64>>)]
     pub summaries: Option<Vec<Number>>,
-    /// Conversations whose words are stored, and that may hold the shredded text: only in the response to the agent's
-    /// consent.
+    /// Conversations with stored text, which may hold the shredded text: only in the response to the agent's consent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<StoredTranscript>,
 }
@@ -96,10 +95,10 @@ pub struct AccessRequestWords {
 /// An access request, with the agent's response for a viewer that may read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ShownAccessRequest {
-    /// What is no text of the agent.
+    /// The part without text of the agent.
     #[serde(flatten)]
     pub facts: AccessRequestFacts,
-    /// Empty for a viewer that may not read them.
+    /// Empty for a viewer that may not read it.
     #[serde(flatten)]
     pub words: AccessRequestWords,
 }
@@ -188,7 +187,7 @@ impl Deref for ShownAccessRequest {
 }
 
 impl AgentLens<'_> {
-    /// The agent's requests made before that one, newest first; those whose time is over are ended first.
+    /// The agent's requests made before that one, newest first; expired ones are ended first.
     ///
     /// # Errors
     /// The store fails.
@@ -206,7 +205,7 @@ impl AgentLens<'_> {
         rows.iter().map(seen).collect()
     }
 
-    /// One request; ended first where its time is over.
+    /// One request; ended first if it has expired.
     ///
     /// # Errors
     /// The agent has none of that identifier; the store fails.

@@ -47,22 +47,22 @@ pub struct AgentFacts {
     /// When two core memories are the same text.
     #[schema(value_type = schemas::DuplicateMatch)]
     pub effective_duplicate_match: DuplicateMatch,
-    /// What may leave the prompt by an edit of a session.
+    /// The loss guard.
     #[schema(value_type = schemas::LossGuard)]
     pub effective_loss_guard: LossGuard,
     /// `weekly`, `off`, or a slot such as `Thu 03:30`.
     #[schema(value_type = String)]
     pub effective_refinement_schedule: RefinementSchedule,
-    /// Which tools the sessions have that the schedule begins.
+    /// The tools of the schedule's sessions.
     #[schema(value_type = schemas::Mode)]
     pub effective_refinement_mode: Mode,
     /// The most tokens that the journal takes of a context.
     pub effective_context_journal_tokens: u64,
-    /// Whether a session's prompt lists pairs of memories that look alike.
+    /// Whether a session's prompt lists pairs of similar memories.
     pub effective_near_duplicates: bool,
     /// The most tokens of one response of its model.
     pub effective_answer_tokens: u32,
-    /// What is counted of its memories.
+    /// The counts of its memories.
     #[serde(flatten)]
     #[schema(inline)]
     pub counts: MemoryCounts,
@@ -85,7 +85,7 @@ pub struct AgentFacts {
     pub created_at: Timestamp,
 }
 
-/// What is counted of an agent's memories.
+/// The counts of an agent's memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 pub struct MemoryCounts {
     /// The core size: tokens of the active core memories.
@@ -112,12 +112,12 @@ pub struct MemoryCounts {
     pub discarded_count: u64,
     /// Shredded memories.
     pub shredded_count: u64,
-    /// Where its originals are.
+    /// The places of its originals.
     #[schema(inline)]
     pub originals: OriginalCounts,
 }
 
-/// Where the originals are: texts as their authors saved them.
+/// The places of the originals: texts as their authors saved them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ToSchema)]
 pub struct OriginalCounts {
     /// In the prompt and in the archive.
@@ -174,7 +174,7 @@ pub struct AgentWords {
 /// An agent, with its own prompts for a viewer that may read them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShownAgent {
-    /// What is no text of the agent.
+    /// The part without text of the agent.
     #[serde(flatten)]
     pub facts: AgentFacts,
     /// The agent's own prompts, and warnings about one that was just set.
@@ -230,7 +230,7 @@ impl AgentFacts {
 }
 
 impl ShownAgent {
-    /// A setting as it is set; `None` where it is a prompt that is not shown.
+    /// A setting as set; `None` for a prompt that is not shown.
     pub fn setting(&self, field: Field) -> Option<&Value> {
         let own = self.words.own_prompts.iter().chain([&self.facts.settings]);
         let mut found = own.filter_map(|settings| settings.expose().get(field.as_str()));

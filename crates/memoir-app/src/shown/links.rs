@@ -1,5 +1,5 @@
-//! Which memories are in the archive under which (SPEC 1). A memory itself does not know this: what is under it are
-//! other memories, and the one that it is under may be discarded by now.
+//! Which memories are in the archive under which (SPEC 1). A memory itself does not hold this: the ones under it are
+//! other memories, and the one above it may have been discarded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,8 +29,8 @@ impl ArchiveLinks {
         links
     }
 
-    /// Of memories that a rehearsal changes. One that it does not change, and that others come under, is active core:
-    /// a session puts memories under no other kind (SPEC 3.10).
+    /// The links of memories that a rehearsal changes. An unchanged memory with others under it is active core: a
+    /// session puts memories under no other kind (SPEC 3.10).
     pub(crate) fn among_changed<'a>(memories: impl Iterator<Item = &'a Memory> + Clone) -> Self {
         let mut links = Self::among(memories.clone());
         for number in memories.filter_map(Memory::under) {
@@ -44,7 +44,7 @@ impl ArchiveLinks {
         links
     }
 
-    /// Takes a memory as it is, or would be, in place of what was known of it.
+    /// Updates the links with the current or future state of a memory.
     pub(crate) fn follow(&mut self, memory: &Memory) {
         self.put(ArchiveLink {
             number: memory.number,
@@ -73,7 +73,7 @@ impl ArchiveLinks {
         sources.copied().collect()
     }
 
-    /// The memory that took this one's place, as it reads: none where that one is discarded or shredded.
+    /// The memory that took this one's place, as shown: none where that one is discarded or shredded.
     pub fn read_under(&self, memory: &Memory) -> Option<Number> {
         let under = memory.under()?;
         let known = self.known.get(&under)?;
@@ -98,7 +98,7 @@ impl AgentHandle {
         self.links_around(numbers).await
     }
 
-    /// As [`AgentHandle::links_of`], of memories and what they are under, by their numbers.
+    /// As [`AgentHandle::links_of`], for memories and the ones above them, by their numbers.
     pub(crate) async fn links_around(&self, numbers: BTreeSet<Number>) -> Result<ArchiveLinks> {
         let numbers: Vec<Number> = numbers.into_iter().collect();
         let mut links = ArchiveLinks::none();

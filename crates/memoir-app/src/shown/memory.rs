@@ -86,16 +86,16 @@ pub struct MemoryWords {
 /// A memory. `content`, `tags` and `source` are for the agent itself, and for an administrator under an access grant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShownMemory {
-    /// What is no text.
+    /// The part without text.
     #[serde(flatten)]
     pub facts: MemoryFacts,
-    /// `None` for a viewer that may not read them.
+    /// `None` for a viewer that may not read it.
     #[serde(flatten)]
     pub words: Option<MemoryWords>,
-    /// That it was replaced; set of what recall found alone.
+    /// The note that it was replaced; only from recall.
     #[serde(flatten)]
     pub replaced: Option<ShownReplaced>,
-    /// Why it was found; `None` where that was not requested.
+    /// Why recall found it; `None` where that was not requested.
     #[serde(flatten)]
     pub explanation: Option<Explanation>,
 }
@@ -161,7 +161,7 @@ impl ShownMemory {
         self
     }
 
-    /// With why it was found.
+    /// With the reason why it was found.
     #[must_use]
     pub fn explained(mut self, found: RecallMatch) -> Self {
         let found = found.into();
@@ -240,7 +240,7 @@ impl AgentHandle {
         let rows = self.memoir.store.memories(self.scope, &[number]).await?;
         match (rows.into_iter().next(), self.present_key().await?) {
             (Some(row), Some(key)) => codec::memory(&key, &row),
-            // Perhaps the agent is gone, or the memory was removed outside Memoir.
+            // The agent may be gone, or the memory was removed outside Memoir.
             _ => {
                 self.load(&AgentQuery::default()).await?;
                 Err(Error::NoMemory(number))
@@ -359,8 +359,8 @@ impl AgentLens<'_> {
         Ok(found.into_iter().map(|(_, memory)| memory).collect())
     }
 
-    /// The best few for a prompt of an agent's client, which places them beside it: none that is worth little
-    /// beside the best one. A prompt may be of any length.
+    /// The best few for a prompt of an agent's client, which places them beside it; matches far below the best one are
+    /// left out. A prompt may be of any length.
     ///
     /// # Errors
     /// As [`AgentLens::recall_page`].
@@ -375,8 +375,7 @@ impl AgentLens<'_> {
         }
         let mut found = self.recall_page(&query, None, false).await?.found;
         let best = found.iter().map(|(found, _)| found);
-        // The best by words need not come first: a correction, or what is near in meaning, may stand before
-        // it.
+        // The best by words need not come first: a correction, or a match by meaning, may precede it.
         let best = best.max_by(|one, other| one.score.total_cmp(&other.score));
         if let Some(best) = best.cloned() {
             found.retain(|(found, _)| found.is_worth_telling(&best));
@@ -384,9 +383,9 @@ impl AgentLens<'_> {
         Ok(found.into_iter().map(|(_, memory)| memory).collect())
     }
 
-    /// One page of what is found among the memories that the viewer may read, best match first: from behind a
-    /// place on, as many as the query says; discarded memories too where requested. By meaning too for the agent
-    /// itself, where a model of embeddings is configured; under a grant, and among discarded memories, by words alone.
+    /// One page of matches among the memories that the viewer may read, best match first: from behind a place on, as
+    /// many as the query requests; discarded memories too where requested. Meaning is used for the agent itself, where
+    /// an embedding model is configured; under a grant, and among discarded memories, words alone.
     ///
     /// # Errors
     /// [`Error::NoAccess`] where the viewer may read none: to search is to read. The query is too long; the
@@ -419,7 +418,7 @@ impl AgentLens<'_> {
                 let mut memories = look.load(agent_query).await?.memories;
                 let links = ArchiveLinks::among(&memories);
                 memories.retain(|memory| look.sight.covers(|scope| scope.shows_memory(memory)));
-                // Ranked among what is shown alone: what is rare among the others would reveal something of them.
+                // Ranked among the readable memories only: word frequencies of the others would reveal contents.
                 let found = found_among(&memories, query, after).into_iter();
                 let seen = |(found, memory): (RecallMatch, Memory)| {
                     let shown = ShownMemory::seen(memory, &links, look.sight).marked(&found);

@@ -1,19 +1,18 @@
-//! What is shown of an agent, and to whom (SPEC 5.1, 5.2, 5.5).
+//! The views of an agent, and their viewers (SPEC 5.1, 5.2, 5.5).
 //!
-//! Each noun has two types. The first holds numbers, codes, names and times, and no field that could hold the
-//! agent's text ([`MemoryFacts`]): what an [`AgentHandle`] returns by itself, so that a caller without a right
-//! to text has nothing to strip. The second is what every interface prints ([`ShownMemory`]): the first, and the
-//! text where there is a right to it. It comes from an [`AgentLens`] alone, that is, with a named viewer; or as
-//! the response to a change, where it shows text to the agent and to the owner of the machine and never to an
-//! administrator, since responses are kept and sent on. What is the agent's alone and under no grant, such as its
-//! context and its sessions' prompts, comes from the [`OwnAgent`] that its lens gives.
+//! Each noun has two types. The first holds numbers, codes, names and times, and no field that could hold the agent's
+//! text ([`MemoryFacts`]). An [`AgentHandle`] itself returns this type, so that a caller without a right to text has
+//! nothing to strip. The second is what every interface prints ([`ShownMemory`]): the first, and the text where there
+//! is a right to it. It comes only from an [`AgentLens`], that is, with a named viewer; or as the response to a change.
+//! That one shows text to the agent and to the owner of the machine and never to an administrator, since responses are
+//! stored and forwarded. The agent's private data under no grant, such as its context and its sessions' prompts, comes
+//! from the [`OwnAgent`] of its lens.
 //!
-//! A memory is shown with its [`ArchiveLinks`]: what is under it, and the memory that it is under.
+//! A memory is shown with its [`ArchiveLinks`]: the memories under it, and the one above it.
 //!
-//! An administrator sees text under an access grant (SPEC 5.2). There is one loop for that, [`AgentLens::look`]:
-//! it reads the grant anew, builds what is to be shown, commits the record of it, and returns it only then. What
-//! the log says of a grant is read from its beginning: a row of a grant that was restored after its end shows
-//! nothing, and this is reported.
+//! An administrator reads text under an access grant (SPEC 5.2). There is one loop for that, [`AgentLens::look`]: it
+//! reads the grant anew, builds the view, commits the record of it, and returns it only then. The log of a grant is
+//! read from its beginning: a row of a grant that was restored after its end shows nothing, and this is reported.
 
 mod access_request;
 mod agent;
@@ -54,7 +53,7 @@ use crate::{
 pub enum Viewer {
     /// The agent itself, and in an open installation its owner: everything, with text.
     Agent,
-    /// An administrator: text where an access grant to this very one covers it, and nowhere else.
+    /// An administrator: text only where an access grant to this very one covers it.
     Administrator(Administrator),
 }
 
@@ -62,9 +61,9 @@ pub enum Viewer {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Administrator {
     actor: Actor,
-    /// What was requested before then was requested by another user of the same name.
+    /// Earlier requests were made by another user of the same name.
     since: Timestamp,
-    /// The only grant that counts; `None` for any.
+    /// The only applicable grant; `None` for any.
     only: Option<AccessRequestId>,
 }
 
@@ -78,7 +77,7 @@ impl Viewer {
         })
     }
 
-    /// By that grant alone, whatever others this administrator has.
+    /// With that grant alone, whatever others this administrator has.
     #[must_use]
     pub fn under(mut self, grant: AccessRequestId) -> Self {
         if let Self::Administrator(administrator) = &mut self {
@@ -97,7 +96,7 @@ impl Administrator {
         }
     }
 
-    /// Whether it was this one who made a request then.
+    /// Whether this administrator made a request at that time.
     pub(crate) fn has_asked(&self, asked_by: &Actor, at: Timestamp) -> bool {
         *asked_by == self.actor && at >= self.since
     }
@@ -115,15 +114,15 @@ impl SignedInUser {
     }
 }
 
-/// An agent as a viewer sees it: the only way to what is shown with text.
+/// An agent for a viewer: the only way to views with text.
 #[derive(Clone)]
 pub struct AgentLens<'a> {
     pub(crate) agent: &'a AgentHandle,
     pub(crate) viewer: Viewer,
 }
 
-/// An agent for itself, or for the owner of its open installation: the only way to what no administrator is shown and
-/// no grant covers, and to the session tools.
+/// An agent for itself, or for the owner of its open installation: the only way to data that no grant covers, and to
+/// the session tools.
 #[derive(Clone)]
 pub struct OwnAgent(AgentHandle);
 
@@ -136,13 +135,13 @@ impl Deref for OwnAgent {
 }
 
 impl OwnAgent {
-    /// The agent as it sees itself.
+    /// The agent for itself as the viewer.
     pub fn lens(&self) -> AgentLens<'_> {
         self.seen_by(Viewer::Agent)
     }
 }
 
-/// What a viewer has a right to.
+/// The rights of a viewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sight {
     /// All text.
@@ -154,7 +153,7 @@ pub(crate) enum Sight {
 }
 
 impl Sight {
-    /// That of the actor who made a change, in the response to it.
+    /// Those of the actor of a change, in the response to it.
     pub(crate) fn of_answer(actor: &Actor) -> Self {
         match actor.kind {
             ActorKind::Agent | ActorKind::Owner => Self::Words,
@@ -171,23 +170,23 @@ impl Sight {
     }
 }
 
-/// One read, with what the viewer has a right to at this moment.
+/// One read, with the viewer's current rights.
 struct ViewersLook<'a> {
     agent: &'a AgentHandle,
     sight: Sight,
-    /// What was requested when the read began, as it was found with the grants.
+    /// The data requested when the read began, as found with the grants.
     found: Option<StoredAgent>,
 }
 
-/// What one read of the store returned.
+/// The result of one read of the store.
 enum StoredAgent {
-    /// Where there is no grant nothing may be needed of it, and it need not fit together.
+    /// Without a grant it may not be needed, and need not be consistent.
     Sealed(Box<Snapshot>, Option<HeldRoom>),
     Opened(Box<Loaded>),
 }
 
 impl ViewersLook<'_> {
-    /// What was requested when the read began.
+    /// The data requested when the read began.
     async fn load(&mut self, query: &AgentQuery) -> Result<Loaded> {
         match self.found.take() {
             Some(StoredAgent::Opened(loaded)) => Ok(*loaded),
@@ -206,9 +205,9 @@ impl ViewersLook<'_> {
     }
 }
 
-/// Something that is shown, and may hold text of the agent.
+/// A view that may hold text of the agent.
 trait ShowsWords {
-    /// How much of the agent's text it shows; nothing where it shows none.
+    /// How much of the agent's text it shows; zero where it shows none.
     fn words_shown(&self) -> ShownAmount;
 
     /// Whether it reveals something by showing nothing, too.
@@ -223,7 +222,7 @@ impl<T: ShowsWords> ShowsWords for Vec<T> {
     }
 }
 
-/// What a search found.
+/// The matches of a search.
 impl ShowsWords for Vec<(RecallMatch, ShownMemory)> {
     fn words_shown(&self) -> ShownAmount {
         total(self.iter().map(|(_, memory)| memory.words_shown()))
@@ -246,7 +245,7 @@ fn words<'t>(words: impl IntoIterator<Item = &'t PrivateText>) -> ShownAmount {
     }
 }
 
-/// A grant that is not over, and the agent as it was at that moment.
+/// An unexpired grant, and the agent at that moment.
 struct GrantInForce {
     loaded: Loaded,
     request: AccessRequest,
@@ -255,7 +254,7 @@ struct GrantInForce {
 }
 
 impl AgentHandle {
-    /// The agent as that viewer sees it.
+    /// The agent for that viewer.
     pub fn seen_by(&self, viewer: Viewer) -> AgentLens<'_> {
         AgentLens {
             agent: self,
@@ -287,11 +286,10 @@ impl<'a> AgentLens<'a> {
         }
     }
 
-    /// The only loop by which text is shown under a grant. `see` builds what is shown, as far as the sight reaches;
-    /// its text is on the record before it is returned. Where the agent changed meanwhile everything begins anew,
-    /// with the grant.
+    /// The only loop by which text is shown under a grant. `see` builds the view within the viewer's rights; its text
+    /// is recorded before it is returned. If the agent changed meanwhile everything is repeated, with the grant.
     ///
-    /// `covers` returns which scopes of a grant show something of it; without such a grant there is no text, and
+    /// `covers` returns whether the scope of a grant shows something of it; without such a grant there is no text, and
     /// nothing is recorded.
     async fn look<T: ShowsWords, F: Future<Output = Result<T>>>(
         &self,
@@ -325,8 +323,8 @@ impl<'a> AgentLens<'a> {
             ))
             .await?;
             let shown = seen.words_shown();
-            // Written on the version at which the grant was read: where it was revoked meanwhile this is a conflict,
-            // and nothing of what was built is returned.
+            // Written on the version at which the grant was read: if it was revoked meanwhile this is a conflict, and
+            // nothing of the view is returned.
             if shown != ShownAmount::default() || seen.tells_by_nothing() {
                 let decision = access::read(agent, &request, shown, &who.actor, now)?;
                 let written = self.agent.commit(&base, decision, WrittenBeside::default());
@@ -339,11 +337,11 @@ impl<'a> AgentLens<'a> {
 }
 
 impl AgentHandle {
-    /// Under a grant that covers what is to be read, found in the same instant: a revocation is effective immediately.
-    /// Otherwise what is to be read, where the agent exists.
+    /// Enters under a grant that covers the read, found together with its data: a revocation is effective immediately.
+    /// Otherwise returns the data, where the agent exists.
     ///
     /// # Errors
-    /// [`CONFLICT`] where the grant is to be searched for anew.
+    /// [`CONFLICT`] where the grant is to be searched for again.
     async fn enter(
         &self,
         who: &Administrator,
@@ -366,8 +364,7 @@ impl AgentHandle {
         let row = row.clone();
         let loaded = self.read(snapshot, room).await?;
         let request = codec::access_request(loaded.base.key(), &row)?;
-        // One whose time was over is ended by this; the next round may find another one that covers
-        // it.
+        // This ends an expired one; the next round may find another one that covers it.
         let now = self.live(&loaded, &request).await?.ok_or(CONFLICT)?;
         Ok(Ok(GrantInForce {
             loaded,
@@ -393,8 +390,7 @@ fn granted<'row>(
         let scope = request.kind.scope().filter(|scope| covers(*scope));
         granted.extend(scope.filter(|_| is_usable).map(|scope| (scope, row)));
     }
-    // The one that covers most first, so that less of what is read is left out; it is the one that is put on the
-    // record.
+    // The widest grant first, so that less is left out; it is the one that is recorded.
     granted.sort_by_key(|(scope, _)| *scope != AccessScope::All);
     Ok(granted)
 }

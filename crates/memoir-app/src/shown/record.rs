@@ -42,7 +42,7 @@ pub struct RecordFacts {
     /// The memory that it is about; null where it is about none, or about several.
     #[schema(required, value_type = Option<u64>)]
     pub memory: Option<Number>,
-    /// Counts and codes; shown as `data`, with the text that there is.
+    /// Counts and codes; shown as `data`, with the text where available.
     #[serde(skip)]
     #[schema(ignore)]
     pub counts: Facts,
@@ -71,7 +71,7 @@ pub struct RecordWords {
 /// A record, with its text for a viewer that may read it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShownRecord {
-    /// What is no text.
+    /// The part without text.
     #[serde(flatten)]
     pub facts: RecordFacts,
     /// The counts and codes alone for a viewer that may not read text.
@@ -190,7 +190,7 @@ impl AgentHandle {
         rows.into_iter().rev().map(facts).collect()
     }
 
-    /// Records with the text that `sight` reaches; `key` is the agent's, where it has one.
+    /// Records with the text within `sight`; `key` is the agent's, where it has one.
     pub(crate) async fn shown_records(
         &self,
         filter: &RecordFilter,
@@ -201,7 +201,7 @@ impl AgentHandle {
         let _room = self.room_for_rows(limit).await?;
         let rows = self.memoir.store.records(self.scope, filter).await?;
         let seen = |row: AuditRow| {
-            // Without a key the text of the record stays sealed: nothing is opened that is then left out.
+            // Without a key the text of the record stays sealed: text that is then left out is not opened.
             let is_shown = sight.covers(|scope| scope.shows_session(row.session));
             let hashes = hashes(self.scope, &row);
             let mut record = codec::record(key.filter(|_| is_shown), row)?;

@@ -1,4 +1,4 @@
-//! The schema of what is shown: one object of the facts and of the text.
+//! The schema of a view: one object of the facts and of the text.
 
 use utoipa::openapi::{AllOf, Object, RefOr, Schema};
 
@@ -40,7 +40,7 @@ pub(super) fn of_parts(
                 whole.required.extend(part.required);
             }
             RefOr::T(Schema::AllOf(part)) => parts.extend(part.items),
-            // One that has a name of its own keeps it.
+            // A part with a name of its own keeps it.
             part => named.push(part),
         }
     }

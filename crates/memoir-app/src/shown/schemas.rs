@@ -1,5 +1,5 @@
-//! The schemas of what the domain's types serialize to, for the description of the interface. The domain knows
-//! nothing of it; the tests of the service compare both.
+//! The schemas of the domain's serialized types, for the description of the interface. The domain does not know them;
+//! the tests of the service compare both.
 
 #![expect(
     dead_code,
@@ -76,7 +76,7 @@ named! {
     Trigger: memoir_domain::session::Trigger::ALL.map(|one| one.as_str()), "Why a session was begun.";
 }
 
-/// What a session did, counted in memories.
+/// The counts of a session's changes, in memories.
 #[derive(ToSchema)]
 pub struct Stats {
     consolidated: u32,
@@ -85,7 +85,7 @@ pub struct Stats {
     protected: u32,
 }
 
-/// What a session's model calls used.
+/// The usage of a session's model calls.
 #[derive(ToSchema)]
 pub struct Usage {
     calls: u64,
@@ -144,16 +144,16 @@ pub struct SettingsAsSet {
     effective_reflection_prompt: Option<String>,
     effective_memory_reflection_prompt: Option<String>,
     effective_refinement_prompt: Option<String>,
-    /// Whether the schedule leaves it alone.
+    /// Whether the schedule skips it.
     paused: bool,
     /// Whether it is in service.
     active: bool,
 }
 
-/// Where the originals are, by the log and the stored memories. The total is the sum of the other four.
+/// The places of the originals, by the log and the stored memories. The total is the sum of the other four.
 #[derive(ToSchema)]
 pub struct Originals {
-    /// All that count.
+    /// All originals.
     total: u64,
     /// Active core memories that are no summaries.
     in_prompt: u64,

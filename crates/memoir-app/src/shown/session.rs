@@ -31,7 +31,7 @@ pub struct SessionFacts {
     /// `failed`.
     #[schema(value_type = schemas::State)]
     pub state: State,
-    /// Which tools it has.
+    /// Its tools.
     #[schema(value_type = schemas::Mode)]
     pub mode: Mode,
     /// What calls the model: Memoir, or the agent itself.
@@ -56,14 +56,14 @@ pub struct SessionFacts {
     pub threshold: Option<f64>,
     /// Its edits so far.
     pub edits: u32,
-    /// What these were, counted in memories.
+    /// The edits, counted in memories.
     #[schema(value_type = schemas::Stats)]
     pub stats: Stats,
-    /// Tokens that its edits took away.
+    /// Tokens that its edits removed.
     pub removed_tokens: u64,
     /// Memories that it moved to the archive.
     pub archived: u32,
-    /// Of these, those that came under a summary.
+    /// Those of them that came under a summary.
     pub archived_under_summaries: u32,
     /// Summaries that it wrote.
     pub summaries: u32,
@@ -87,7 +87,7 @@ pub struct SessionFacts {
     /// When it was undone; null where it was not.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     pub undone_at: Option<Timestamp>,
-    /// What its model calls used.
+    /// The usage of its model calls.
     #[schema(value_type = schemas::Usage)]
     pub usage: Usage,
 }
@@ -111,7 +111,7 @@ pub struct SessionWords {
 /// A refinement session, with its text for a viewer that may read it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShownSession {
-    /// What is no text.
+    /// The part without text.
     #[serde(flatten)]
     pub facts: SessionFacts,
     /// The coded reason alone for a viewer that may not read text.
@@ -230,7 +230,7 @@ fn session_query(id: SessionId) -> AgentQuery {
     }
 }
 
-/// Where the last page ended: the time at which its last session began, and that session.
+/// The end of the last page: the beginning of its last session, and that session.
 type SessionPlace = (Timestamp, SessionId);
 
 impl AgentHandle {

@@ -1,5 +1,5 @@
-//! What to do next in a session that Memoir drives: events in, effects out. No store, no clock, no
-//! network; the time since the beginning comes with each event.
+//! The next step of a session that Memoir drives: events in, effects out. No store, no clock, no network; the time
+//! since the beginning comes with each event.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -20,28 +20,28 @@ use crate::{Price, SessionLimits, settings::MORE_ROOM};
 // More than a session has edits, with searches between them; each is a commit, and their results are sent with every
 // further turn.
 const CALLS_PER_TURN: usize = 32;
-/// Answers in a row that may be cut off at the output limit.
-// With `MORE_ROOM` the third has sixteen times the room: what is cut off there too does not end.
+/// Consecutive responses that may be cut off at the output limit.
+// With `MORE_ROOM` the third has sixteen times the room: one that is cut off there too does not end.
 const CUT_ANSWERS: u32 = 3;
-/// Tokens of a prompt with which ten edits, with the calls that are refused between them, fit into the limit of
-/// tokens as it is set. For a longer one it grows in proportion, since each turn sends the prompt again.
+/// The prompt size for which the default token limit allows ten edits with refused calls between them. For a longer
+/// prompt the limit grows in proportion, since each turn sends the prompt again.
 const PROMPT_TOKENS: u64 = 6_000;
-/// Most real tokens for each of ours: what a provider says that it read is believed up to there.
-// One of our tokens is 4 characters, so these are 2 real tokens for each character. A provider that claims more must
-// not raise the limit of tokens by that.
+/// Most real tokens for each of ours: a provider's count of input tokens is accepted up to there.
+// One of our tokens is 4 characters, so these are 2 real tokens for each character. A provider that reports more must
+// not raise the token limit by that.
 const MOST_REAL_TOKENS: u64 = 8;
 
-/// What happened.
+/// An event.
 #[derive(Debug)]
 pub(crate) enum SessionEvent {
     /// The session was begun.
     Begun { consent: Prompt },
-    /// The model answered.
+    /// The model responded.
     Replied {
         request: Box<ModelRequest>,
         reply: Box<Reply>,
     },
-    /// The model could not be asked.
+    /// The call of the model failed.
     CallFailed {
         request: Box<ModelRequest>,
         error: ModelError,
@@ -53,27 +53,27 @@ pub(crate) enum SessionEvent {
         prompt: Prompt,
         tools: Vec<OfferedTool>,
     },
-    /// A tool answered.
+    /// A tool returned.
     ToolAnswered { content: PrivateText, ended: bool },
-    /// The session's time was over while the model was asked.
+    /// The session's time was over during a call of the model.
     DeadlinePassed,
 }
 
-/// What is to be done.
+/// An effect.
 #[derive(Debug)]
 pub(crate) enum SessionEffect {
     /// Notify the watchers.
     Note(Progress),
-    /// Do this, and come back with what happened. At most one.
+    /// Carry this out, and return the resulting event. At most one.
     Act(SessionAction),
 }
 
-/// What is to be done about the session.
+/// An action in the session.
 #[derive(Debug)]
 pub(crate) enum SessionAction {
-    /// Ask the model.
+    /// Call the model.
     Call(Box<ModelRequest>),
-    /// Wait, then ask again.
+    /// Wait, then call again.
     Wait(Duration, Box<ModelRequest>),
     /// Give the session tools.
     Open,
@@ -89,7 +89,7 @@ pub(crate) enum SessionAction {
     Finish,
 }
 
-/// Where the session stands.
+/// The state of the session.
 pub(crate) struct Machine {
     limits: SessionLimits,
     price: Option<Price>,
@@ -98,11 +98,11 @@ pub(crate) struct Machine {
     /// Failed attempts at the present call.
     failures: u32,
     reminded: bool,
-    /// Tokens that the next answer may have.
+    /// The output limit of the next response, in tokens.
     answer_tokens: u32,
-    /// Answers in a row that were cut off there.
+    /// Consecutive responses that were cut off there.
     cut: u32,
-    /// What the session's prompt takes, in tokens: our own count, or the provider's where that is more.
+    /// The size of the session's prompt, in tokens: our own count, or the provider's where that is more.
     prompt_tokens: u64,
     /// `None` until the session tools are given.
     conversation: Option<Conversation>,
@@ -112,14 +112,14 @@ struct Conversation {
     system: PrivateText,
     tools: Vec<OfferedTool>,
     messages: Vec<ModelMessage>,
-    /// Calls of the last answer that wait for their turn.
+    /// Calls of the last response that wait for their turn.
     pending: VecDeque<ToolCall>,
     /// The call that is being carried out.
     running: Option<ToolCall>,
 }
 
 impl Machine {
-    /// `used` is what the session used before this worker took it up.
+    /// `used` is the session's usage before this worker acquired it.
     pub(crate) fn new(limits: SessionLimits, price: Option<Price>, used: Usage) -> Self {
         Self {
             limits,
@@ -135,12 +135,12 @@ impl Machine {
         }
     }
 
-    /// What the model calls used so far.
+    /// The usage of the model calls so far.
     pub(crate) fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// What follows from `event`, which happened `at` after the beginning.
+    /// The effects of `event`, which happened `at` after the beginning.
     pub(crate) fn handle(&mut self, event: SessionEvent, at: Duration) -> Vec<SessionEffect> {
         match event {
             SessionEvent::Begun { consent } => {
@@ -194,8 +194,7 @@ impl Machine {
         if self.conversation.is_some() {
             if self.turns == 0 {
                 let most = self.prompt_tokens.saturating_mul(MOST_REAL_TOKENS);
-                // Of the first turn alone: later ones hold the conversation too, and would make the limit follow
-                // what it is to bound.
+                // Of the first turn alone: later ones hold the conversation too, and the limit would grow with it.
                 let read = reply.usage.input_tokens.min(most);
                 self.prompt_tokens = self.prompt_tokens.max(read);
             }
@@ -245,7 +244,7 @@ impl Machine {
         ]
     }
 
-    /// The answer to the request for consent.
+    /// The response to the request for consent.
     fn answered_request(reply: &Reply, at: Duration, limits: &SessionLimits) -> Vec<SessionEffect> {
         if !prompt::is_consent(reply.text.expose()) {
             return vec![
@@ -281,7 +280,7 @@ impl Machine {
         if self.reminded {
             return act(SessionAction::Abandon(EndReason::Stopped));
         }
-        // Once a session, not once an answer: a model that only talks would be reminded up to the limit of
+        // Once a session, not once a response: a model that never calls a tool would be reminded up to the limit of
         // turns.
         self.reminded = true;
         if let Some(conversation) = &mut self.conversation {
@@ -308,7 +307,7 @@ impl Machine {
     }
 
     fn next_tool(&mut self, at: Duration) -> Vec<SessionEffect> {
-        // Only the limit of time can be reached here: the calls of one answer are no turns, and use no tokens.
+        // Only the time limit can be reached here: the calls of one response are no turns, and use no tokens.
         if let Err(why) = within(self.limits.time, at) {
             return act(SessionAction::Abandon(why));
         }
@@ -319,7 +318,7 @@ impl Machine {
         }
     }
 
-    /// Asks the model for its next answer, unless a limit is reached.
+    /// Calls the model for its next response, unless a limit is reached.
     fn next_turn(&mut self, at: Duration) -> Vec<SessionEffect> {
         if let Err(why) = self.within_limits(at) {
             return act(SessionAction::Abandon(why));
@@ -375,8 +374,7 @@ impl Machine {
                 false => message,
             });
         };
-        // Ended as failed now and not as out of time later: it is the provider's fault, and is tried again
-        // by the schedule.
+        // Ended as failed now and not as out of time later: the cause is the provider, and the schedule retries.
         if at + wait >= self.limits.time {
             let left = self.limits.time.saturating_sub(at).as_secs();
             return fail(format!(
@@ -394,7 +392,7 @@ impl Machine {
 }
 
 impl Conversation {
-    /// An answer without calls. An empty one is not echoed: some providers refuse empty messages.
+    /// A response without calls. An empty one is not echoed: some providers refuse empty messages.
     fn note_answer(&mut self, reply: Reply) {
         if !reply.text.expose().trim().is_empty() {
             self.messages.push(ModelMessage::Assistant(reply.message));
@@ -408,7 +406,7 @@ impl Conversation {
     }
 
     fn next_call(&mut self) -> Option<ToolCall> {
-        // Every call needs a result, also those that are too many to carry out.
+        // Every call needs a result, also those beyond the limit.
         let carried_out = self.results_of_turn();
         while let Some(call) = self.pending.pop_front() {
             if carried_out < CALLS_PER_TURN {
@@ -425,7 +423,7 @@ impl Conversation {
         None
     }
 
-    /// Results given since the model's last answer.
+    /// Results returned since the model's last response.
     fn results_of_turn(&self) -> usize {
         self.messages
             .iter()
@@ -449,14 +447,14 @@ impl Conversation {
     }
 }
 
-/// Adds what a provider says that one answer used, which may be any number.
+/// Adds a provider's count for one response, which may be any number.
 fn count(total: &mut u64, used: u64) {
-    /// More than all answers of a session together; sums of it fit any store.
+    /// More than all responses of a session together; sums of it fit any store.
     const MOST: u64 = 1 << 40;
     *total = total.saturating_add(used.min(MOST));
 }
 
-/// With what a person can do about it.
+/// With advice for the user.
 fn advised(message: String, error: &ModelError) -> String {
     match error.hint() {
         Some(hint) => format!("{message}; {hint}"),

@@ -1,8 +1,7 @@
-//! Driving a model through a session: asking it, handing it the tools, keeping the limits, and bringing
-//! the session to one of its ends (SPEC 3.3, 3.16).
+//! Driving a model through a session: asking for consent, giving it the tools, enforcing the limits, and ending the
+//! session (SPEC 3.3, 3.16).
 //!
-//! What to do next is decided in `machine.rs`, which knows no store, no clock and no network;
-//! this module carries it out.
+//! `machine.rs` decides the next step, without store, clock or network; this module carries it out.
 
 pub(crate) mod machine;
 mod progress;
@@ -62,17 +61,17 @@ impl AgentHandle {
     }
 }
 
-/// This worker's hold on a running session.
+/// This worker's lease on a running session.
 pub(crate) struct Hold {
     pub(crate) agent: AgentHandle,
     pub(crate) id: SessionId,
     pub(crate) holder: u64,
-    /// What the model calls of the session used so far, those of earlier workers included.
+    /// The usage of the session's model calls so far, those of earlier workers included.
     pub(crate) used: Mutex<Usage>,
 }
 
 impl Hold {
-    /// What the model calls used so far.
+    /// The usage of the model calls so far.
     pub(crate) fn used(&self) -> Usage {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -81,7 +80,7 @@ impl Hold {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = used;
     }
 
-    /// Whether the session is still this worker's; prolongs the hold.
+    /// Renews the lease; returns whether the session is still this worker's.
     async fn renew(&self) -> Result<bool> {
         let memoir = &self.agent.memoir;
         let until = memoir.lease_until();
@@ -91,7 +90,7 @@ impl Hold {
             .await?)
     }
 
-    /// Waits for `work`, renewing the hold; `None` where the session was lost meanwhile.
+    /// Waits for `work`, renewing the lease; `None` where it was lost meanwhile.
     async fn during<T>(&self, work: impl Future<Output = T>) -> Result<Option<T>> {
         // A third, so that one renewal may be lost and the next one still comes in time. The first tick is immediate:
         // an old lease is renewed before the call.
@@ -99,14 +98,13 @@ impl Hold {
         tokio::pin!(work);
         loop {
             tokio::select! {
-                // What is done is taken before the beat is looked at: a model's answer is never
-                // thrown away for a lease that lapsed in the same moment. Whether the session is
-                // still ours is then found out by the commit.
+                // A finished result is taken before the beat is polled: a model's response is never discarded for a
+                // lease that expired in the same moment. The commit then finds out whether the session is still ours.
                 biased;
                 done = &mut work => return Ok(Some(done)),
                 _ = beat.tick() => {
-                    // A store that fails here ends the run with its error. The session stays as it
-                    // is until its lease lapses, and is then closed with its edits.
+                    // A store failure here ends the run with its error. The session stays as it is until its lease
+                    // lapses, and is then closed with its edits.
                     if !self.renew().await? {
                         return Ok(None);
                     }
@@ -141,7 +139,7 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Brings the session to its end.
+    /// Drives the session to its end.
     pub(crate) async fn run(self, observer: &mut Observer<'_>) -> Result<SessionFacts> {
         let span = self.span();
         spans::of_session(span, self.begin(observer)).await
@@ -155,7 +153,7 @@ impl<'a> Drive<'a> {
         self.follow(SessionEvent::Begun { consent }, observer).await
     }
 
-    /// Goes on with a session that is open already: the agent consented to it before.
+    /// Resumes an open session: the agent consented to it before.
     pub(crate) async fn go_on(
         self,
         opened: super::OpenedSession,
@@ -191,8 +189,8 @@ impl<'a> Drive<'a> {
         loop {
             let at = self.started.elapsed();
             let effects = self.machine.handle(event, at);
-            // The usage is noted at each step, so that a worker which is stopped in the middle hands the session back
-            // with the usage so far.
+            // The usage is noted at each step, so that an interrupted worker releases the session with the usage so
+            // far.
             self.hold.note(self.machine.usage());
             let mut next = None;
             for effect in effects {
@@ -229,8 +227,7 @@ impl<'a> Drive<'a> {
                     .limits
                     .time
                     .saturating_sub(self.started.elapsed());
-                // What is left of the session's own time bounds the call, whatever the provider's
-                // client allows itself.
+                // The rest of the session's time limits the call, whatever the provider's client allows.
                 let call = tokio::time::timeout(limit, self.model.complete(&request));
                 return Ok(match self.hold.during(call).await? {
                     None => self.lost().await?,
@@ -307,7 +304,7 @@ impl<'a> Drive<'a> {
     }
 }
 
-/// What comes of an action.
+/// The outcome of an action.
 enum Next {
     Event(SessionEvent),
     Ended(Box<SessionFacts>),
@@ -319,7 +316,7 @@ impl From<SessionEvent> for Next {
     }
 }
 
-/// What a limit is called in an end.
+/// The name of a limit in an end.
 pub(crate) fn within(limit: Duration, at: Duration) -> Result<(), EndReason> {
     if at < limit {
         Ok(())

@@ -1,5 +1,4 @@
-//! What a person watching a session sees, as it happens: numbers and codes, but for the agent's own
-//! words where it declines.
+//! The progress of a session for its watchers: numbers and codes, and only for a refusal the agent's own text.
 
 use std::borrow::Cow;
 
@@ -48,7 +47,7 @@ pub enum Progress {
         threshold: f64,
         /// If more tokens than these go, everything is undone.
         removable_tokens: u64,
-        /// The same in words, with the limit that says so.
+        /// The same in words, with the limit that states it.
         limit: String,
         /// Rows of the ledger.
         listed: usize,
@@ -67,7 +66,7 @@ pub enum Progress {
         #[serde(flatten)]
         measure: Measure,
     },
-    /// A tool was called and answered without changing anything.
+    /// A tool was called and returned without changing anything.
     Answered {
         /// The tool, or `unknown`.
         tool: &'static str,
@@ -82,7 +81,7 @@ pub enum Progress {
     },
     /// The model stopped without completing and was reminded.
     Reminded,
-    /// The model could not be asked and will be asked again.
+    /// The model call failed and will be repeated.
     Waiting {
         /// How long until then.
         seconds: f64,
@@ -91,7 +90,7 @@ pub enum Progress {
     },
     /// The session ended.
     Ended {
-        /// As it is now.
+        /// Its current state.
         session: Box<SessionFacts>,
     },
 }
@@ -145,7 +144,7 @@ impl Progress {
         let tool = request
             .tool
             .map_or("unknown", memoir_domain::tools::Tool::as_str);
-        // A call in a session that is over is not measured, so it has no gauges.
+        // A call in an ended session is not measured, so it has no gauges.
         let Some((before, after)) = called.gauges else {
             return Self::Answered {
                 tool,

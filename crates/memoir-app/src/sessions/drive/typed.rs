@@ -3,7 +3,7 @@
 
 use memoir_model::OfferedTool;
 
-/// The name of the first of `tools` that the text calls; `None` where it only speaks of them.
+/// The name of the first of `tools` that the text calls; `None` where it only mentions them.
 pub(super) fn typed_call<'a>(text: &str, tools: &'a [OfferedTool]) -> Option<&'a str> {
     tools
         .iter()
@@ -17,7 +17,7 @@ pub(super) fn typed_call<'a>(text: &str, tools: &'a [OfferedTool]) -> Option<&'a
         .map(|(_, name)| name)
 }
 
-/// Whether the name at that place stands as in a call: `name(`, `name {`, `"name": "…"`, `<invoke name="…">`,
+/// Whether the name at that place is written as a call: `name(`, `name {`, `"name": "…"`, `<invoke name="…">`,
 /// `<function=…>`, `[TOOL_CALLS]…`.
 fn is_call(text: &str, at: usize, name: &str) -> bool {
     let (before, after) = (&text[..at], &text[at + name.len()..]);
@@ -25,7 +25,7 @@ fn is_call(text: &str, at: usize, name: &str) -> bool {
     if before.ends_with(continues) || after.starts_with(continues) {
         return false;
     }
-    // The last few signs before the name, backwards and without what quotes or spaces them.
+    // The last few characters before the name, backwards and without quotes and spaces.
     let before: String = before
         .chars()
         .rev()
