@@ -1,8 +1,7 @@
 //! Access requests (SPEC 5.2): listing them in the results of the agent's tools, the agent's answer, and asking the
 //! person at its client where the client can.
 //!
-//! A person is asked beside the call over connections that last, and by a repeated call from protocol
-//! 2026-07-28 on.
+//! The question is asked beside the call over lasting connections, and by a repeated call from protocol 2026-07-28 on.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -31,18 +30,18 @@ use tokio::sync::Mutex;
 
 use crate::{arguments::Arguments, tools::shown};
 
-/// The tool by which the agent answers.
+/// The tool that carries the agent's answer.
 pub(crate) const TOOL: &str = "answer_access_request";
 /// The tools whose results list access requests: an agent calls them again and again.
 const TELLING: [&str; 3] = ["get_context", "save_memory", "view_config"];
 /// How long a person may think about a request before it is left waiting.
-// Its lock is held meanwhile: others who ask wait behind the one who is being thought about.
+// Its lock is held meanwhile: concurrent questions wait for the one that is open.
 const THINKING_TIME: Duration = Duration::from_secs(600);
-/// Under which name the person's answer comes back with a repeated call.
+/// The name of the person's answer in a repeated call.
 const ANSWER: &str = "answer";
 
-/// Adds the open access requests and grants to the result of a tool that lists them; nothing where there are none.
-/// The tool's result is given all the same where they cannot be read: the next result lists them.
+/// Adds the open access requests and grants to the result of a tool that lists them; nothing if there are none. If they
+/// cannot be read, the tool's result is returned without them: the next result lists them.
 pub(crate) async fn list(agent: &OwnAgent, tool: &str, result: &mut Value) {
     let Value::Object(fields) = result else {
         return;
@@ -69,9 +68,9 @@ pub(crate) async fn list(agent: &OwnAgent, tool: &str, result: &mut Value) {
     );
 }
 
-/// What of a request its agent must know to answer it.
+/// The part of a request that its agent must know to answer it.
 fn brief(request: &AccessRequestFacts) -> Result<Value> {
-    // Chosen out of the shown type, so that nothing stands here that the agent could not be shown.
+    // Taken from the shown type, so that it only holds what the agent may read.
     let whole = shown(request)?;
     let known = [
         "id",
@@ -94,9 +93,9 @@ fn brief(request: &AccessRequestFacts) -> Result<Value> {
     Ok(Value::Object(fields.collect()))
 }
 
-/// What came of calling the tool.
+/// The outcome of calling the tool.
 pub(crate) enum Answered {
-    /// It is answered, or stays waiting.
+    /// Answered, or still waiting.
     Result(Value),
     /// The person at the client is to be asked first; then the call is repeated.
     AskFirst(InputRequiredResult),
@@ -149,7 +148,7 @@ fn has_forms(capabilities: ClientCapabilities) -> bool {
         .is_some_and(|forms| forms.form.is_some() || forms.url.is_none())
 }
 
-/// Answers a request; where the arguments do not say how, the person at the client is asked.
+/// Answers a request; if the arguments hold no decision, the person at the client is asked.
 pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
     let AccessCall {
         agent, arguments, ..
@@ -167,7 +166,7 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
         return written(agent, id, said_in(said)).await;
     }
     let missing = || Invalid::new("granted", "is missing; give true or false");
-    // Before the look: the person may be answering just this request.
+    // Before the check: the person may be answering just this request.
     let _turn = match &call.way {
         AskingWay::Asking(_, asked_requests) => Some(asked_requests.0.lock().await),
         _ => None,
@@ -195,7 +194,7 @@ pub(crate) fn said(responses: Option<&BTreeMap<String, Value>>) -> Option<&Value
     responses?.get(ANSWER)
 }
 
-/// Writes the answer, where there is one, and shows how the request stands.
+/// Writes the answer, if there is one, and returns the state of the request.
 async fn written(
     agent: &OwnAgent,
     id: AccessRequestId,
@@ -226,20 +225,19 @@ fn result_of(request: &ShownAccessRequest) -> Result<Value> {
 pub(crate) struct AskedRequests(Arc<Mutex<HashSet<AccessRequestId>>>);
 
 impl AskedRequests {
-    /// Asks the person about the requests that wait, each once for the connection, one after the other,
-    /// and beside the call that is being answered. What is declined, put off or taken too long over stays
-    /// waiting.
+    /// Asks the person about the waiting requests, each once for the connection, one after the other, and beside the
+    /// call in progress. A declined, postponed or timed-out one remains waiting.
     pub(crate) fn begin(&self, agent: OwnAgent, peer: Peer<RoleServer>) {
         let asking = self.clone();
         tokio::spawn(async move {
-            // Before the look: of two calls one finds what the other has had answered.
+            // Before the check: of two calls one finds the answers of the other.
             let mut asked_ids = asking.0.lock().await;
             let Ok(open) = agent.open_access().await else {
                 return;
             };
             let waiting = open
                 .into_iter()
-                // What is granted is open, too, and no question.
+                // A granted one is open, too, and needs no question.
                 .filter(|request| request.state == AccessState::Asked);
             for request in waiting {
                 if !asked_ids.insert(request.id) {
@@ -254,7 +252,7 @@ impl AskedRequests {
     }
 }
 
-/// What the person says; `None` where they do not answer.
+/// The person's answer; `None` without one.
 async fn ask(
     peer: &Peer<RoleServer>,
     request: &AccessRequestFacts,
@@ -268,7 +266,7 @@ fn said_in(value: &Value) -> Option<(bool, Option<PrivateText>)> {
 }
 
 fn answer_of(result: ElicitResult) -> Option<(bool, Option<PrivateText>)> {
-    // Declined and put off are not a no: the request waits on, and the agent may answer itself.
+    // Declining the form is no refusal: the request remains open, and the agent may answer itself.
     if result.action != ElicitationAction::Accept {
         return None;
     }

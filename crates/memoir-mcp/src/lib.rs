@@ -37,7 +37,7 @@ use tokio::{
 
 /// The instructions of the server for its clients.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
-/// What stands beside a text and is for its reader.
+/// The field beside a text for its reader.
 const BESIDE: [&str; 10] = [
     "access_requests",
     "refinement_due",
@@ -118,9 +118,9 @@ impl AgentTools {
     }
 }
 
-/// The result as it goes to the client. A refusal is an ordinary result, which states what to do instead. What a
-/// model reads of it is quoted, so that no memory can pass for anything else (SPEC 3.6). In the context and in waiting
-/// messages each line is quoted already, so these texts are given unchanged.
+/// The result for the client. A refusal is an ordinary result, which states what to do instead. A model's texts in it
+/// are quoted, so that no memory can pass for anything else (SPEC 3.6). In the context and in waiting messages each
+/// line is quoted already, so these texts are unchanged.
 fn complete(tool: &str, result: Result<Value>) -> CallToolResponse {
     let result = result.unwrap_or_else(|error| error_result(&error));
     let is_error = result["type"] == "error";
@@ -280,8 +280,7 @@ pub async fn serve_stdio(agent: OwnAgent) -> Result<(), String> {
     serve_lines(agent, input, output).await
 }
 
-/// As [`serve_stdio`], over any two ends: a message a line. One that is too long or cannot be read is answered with an
-/// error.
+/// As [`serve_stdio`], over any two ends: a message a line. One that is too long or unreadable gets an error.
 ///
 /// # Errors
 /// As for [`serve_stdio`].
@@ -290,7 +289,7 @@ pub async fn serve_lines(
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), String> {
-    /// Answers that wait to be written.
+    /// Responses that wait to be written.
     const WAITING: usize = 16;
     let (passed, taken) = tokio::io::duplex(64 << 10);
     let (given, sent) = tokio::io::duplex(64 << 10);
@@ -304,7 +303,7 @@ pub async fn serve_lines(
     };
     // It may still wait for a line that never comes.
     passing.abort();
-    // Both that are to be written have ended: what is on the way is written first.
+    // Both inputs of the writer have ended: what is queued is written first.
     drop(writing.await);
     served.map(drop)
 }
@@ -318,13 +317,13 @@ pub fn http_door() -> HttpDoor {
     over_http(|| AgentTools(ToolsOf::Carried))
 }
 
-/// The protocol over HTTP as Memoir speaks it, whatever answers. No request depends on an earlier one.
+/// The protocol over HTTP as Memoir speaks it. No request depends on an earlier one.
 pub fn over_http<H: ServerHandler>(
     handler: impl Fn() -> H + Send + Sync + 'static,
 ) -> StreamableHttpService<H, NeverSessionManager> {
     // The caller that mounts this knows by which names it is called, and has checked them.
     let config = StreamableHttpServerConfig::default()
-        // Nothing is kept between requests, so that any process of the service can answer any of them.
+        // No state between requests, so that any process of the service can serve any of them.
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .disable_allowed_hosts();

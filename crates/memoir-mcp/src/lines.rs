@@ -1,5 +1,5 @@
-//! The messages that a client sends, before the protocol reads them: mended where a part is no text, held to a length,
-//! and each of them answered. What cannot be read is answered here, with the identifier that can be read of it.
+//! Prepares a client's messages for the protocol: repairs parts that are no text, limits the length, and ensures a
+//! response to each. An unreadable message gets its response here, with the identifier that can be read of it.
 
 use std::io;
 
@@ -17,7 +17,7 @@ use tokio::{
 
 /// Most bytes of one message: more than a tool needs for the longest that it takes.
 pub(crate) const LINE_BYTES: usize = 4 << 20;
-/// How much of either end of a line that is too long is looked through for its identifier.
+/// How much of either end of a line that is too long is searched for its identifier.
 // Programs write the identifier first or last.
 const END_BYTES: usize = 4 << 10;
 
@@ -26,7 +26,7 @@ const END_BYTES: usize = 4 << 10;
 pub enum Received {
     /// A message of the protocol, as JSON on one line.
     Message(String),
-    /// None; the answer to it, as JSON.
+    /// Invalid; the response to it, as JSON.
     Refused(Value),
 }
 
@@ -57,7 +57,7 @@ pub fn read_line(line: &[u8]) -> Vec<Received> {
 /// The one message of a request over HTTP, mended as by [`read_line`].
 ///
 /// # Errors
-/// The answer, where it is none or there are several.
+/// The response, if it is none or there are several.
 pub fn read_body(body: &[u8]) -> Result<String, Value> {
     let mut received = read_line(body);
     match (received.pop(), received.is_empty()) {
@@ -82,7 +82,7 @@ fn message(json: &str) -> Received {
         true => Value::Null,
         false => serde_json::from_str(json).unwrap_or_default(),
     };
-    // A notification is answered by nothing.
+    // A notification gets no response.
     if is_message || (value["method"].is_string() && value.get("id").is_none()) {
         // On one line: white space between the parts may hold line breaks where it came over HTTP.
         return Received::Message(json.replace(['\n', '\r'], " "));
@@ -96,7 +96,7 @@ fn refusal(id: Option<Value>, error: &ErrorData) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": error})
 }
 
-/// Passes the messages on until the input ends, and sends the answers to what is none.
+/// Passes the messages on until the input ends, and sends the responses to invalid ones.
 pub(crate) async fn pass(
     mut input: impl AsyncBufRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
@@ -135,7 +135,7 @@ pub(crate) async fn pass(
                     output.write_all(message.as_bytes()).await?;
                     output.write_all(b"\n").await?;
                 }
-                // Where the client takes no answers any more, the connection ends by itself.
+                // If the client reads no responses any more, the connection ends by itself.
                 Received::Refused(answer) => drop(answers.send(answer).await),
             }
         }
@@ -146,14 +146,14 @@ pub(crate) async fn pass(
     }
 }
 
-/// Writes the lines of `input` and the answers, each whole, until both have ended.
+/// Writes the lines of `input` and the responses, each whole, until both have ended.
 pub(crate) async fn write(
     mut input: impl AsyncBufRead + Unpin,
     mut answers: mpsc::Receiver<Value>,
     mut output: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
     let (mut is_read, mut is_answered) = (false, false);
-    // Kept between the rounds: a line that was read in part goes on where it stopped.
+    // Kept between the rounds: a partly read line continues where it stopped.
     let mut line = Vec::new();
     while !(is_read && is_answered) {
         tokio::select! {
@@ -172,7 +172,7 @@ pub(crate) async fn write(
     Ok(())
 }
 
-/// The answer to a message that is over the limit. A notification is answered by nothing, whatever its length.
+/// The response to a message that is over the limit. A notification gets none, whatever its length.
 fn too_long(line: &[u8], end: &[u8]) -> Vec<Received> {
     let head = &line[..END_BYTES.min(line.len())];
     let problem = format!("the message is over the limit of {LINE_BYTES} bytes; send it in parts");
@@ -193,7 +193,7 @@ fn id_of(json: &[u8]) -> Option<Value> {
 
 const ID: &[u8] = b"\"id\"";
 
-/// What came of looking for an identifier from the beginning of a message on.
+/// The outcome of the search for an identifier from the beginning of a message on.
 enum IdSearch {
     Found(Value),
     /// The fields could be followed to the end.
@@ -211,8 +211,8 @@ impl IdSearch {
     }
 }
 
-/// Looks for the identifier among the fields at the beginning of a message, as far as it can be followed. Those of
-/// objects within it are words or arguments, and none.
+/// Looks for the identifier among the fields at the beginning of a message, as far as it can be parsed. Those of nested
+/// objects belong to words or arguments.
 fn id_ahead(json: &[u8]) -> IdSearch {
     let (mut at, mut depth) = (0, 0_u64);
     while let Some(byte) = json.get(at) {
@@ -271,7 +271,7 @@ fn is_id(id: &Value) -> bool {
     id.is_i64() || id.is_u64() || id.is_string()
 }
 
-/// The answer to a request that is none of the protocol's, or that cannot be read as one of them.
+/// The response to a request that is not of the protocol, or cannot be read.
 pub(crate) fn answer(request: &CustomRequest) -> Result<CustomResult, ErrorData> {
     Err(match request.method.as_str() {
         "tools/call" => ErrorData::invalid_params(

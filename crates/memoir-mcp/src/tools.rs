@@ -34,11 +34,11 @@ pub(crate) const READ: &str = "read_messages";
 enum ToolEffect {
     /// Nothing.
     Reads,
-    /// Adds, to the memory or to the prompt; no text is taken away.
+    /// Adds, to the memory or to the prompt; removes no text.
     Adds,
-    /// Changes what is there.
+    /// Changes existing data.
     Changes,
-    /// Changes what is there; doing it again changes nothing more.
+    /// Changes existing data; doing it again changes nothing more.
     Replaces,
     /// Adds; doing it again adds nothing more.
     AddsOnce,

@@ -72,8 +72,8 @@ fn encode(request: &ModelRequest, model: &str) -> Value {
             _ => messages.push((role, blocks)),
         }
     }
-    // With tools a conversation has many turns. The prompt and what was said so far are then read
-    // from the cache instead of being paid for in full at each of them.
+    // With tools a conversation has many turns. The prompt and the conversation so far are then read from the cache
+    // instead of being paid for in full at each of them.
     if !request.tools.is_empty()
         && let Some((_, blocks)) = messages.last_mut()
         && let Some(block) = blocks.last_mut()

@@ -14,7 +14,7 @@ pub(crate) fn read(sent: &Value) -> Arguments {
         // Models that call a tool without arguments send an empty text, which is no JSON.
         Value::String(text) if text.trim().is_empty() => read(&Value::Null),
         Value::String(text) => match serde_json::from_str(&mend::json(text.as_bytes())) {
-            // The guard ends it here: what is encoded three times is malformed, however deep it goes on.
+            // The guard ends it here: an object that is encoded three times is malformed.
             Ok(Value::String(inner)) if is_object_text(&inner) => read(&Value::String(inner)),
             Ok(inner @ (Value::Object(_) | Value::Null)) => read(&inner),
             _ => Arguments::Malformed(PrivateText::new(text.as_str())),
@@ -33,7 +33,7 @@ pub(crate) fn is_object_text(text: &str) -> bool {
 pub(crate) fn as_text(arguments: &Arguments) -> String {
     match arguments {
         Arguments::Json(object) => object.expose().to_string(),
-        // The result that follows says what was wrong; servers refuse the echo of what is no object.
+        // The result that follows describes the fault; servers refuse the echo of a non-object.
         Arguments::Malformed(_) => "{}".to_owned(),
     }
 }

@@ -18,7 +18,7 @@ impl CallIds {
         }
     }
 
-    /// The id as sent where it can serve, else `call_TURN_INDEX`.
+    /// The id as sent if it is usable, else `call_TURN_INDEX`.
     pub(crate) fn claim(&mut self, sent: Option<&str>) -> String {
         // Results are joined to calls by identifier: of two equal ones, one result would answer both.
         let sent = sent.filter(|id| !id.is_empty() && !self.taken.contains(*id));

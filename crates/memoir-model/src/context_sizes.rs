@@ -1,6 +1,5 @@
-//! How much a model can read, where the configuration does not say (SPEC 3.7): by provider and the
-//! beginning of the model's name. Rather too little than too much: what is too long is refused by some
-//! servers, and cut by others without a word.
+//! How much a model can read, if the configuration does not say (SPEC 3.7): by provider and the beginning of the
+//! model's name. Rather too little than too much: some servers refuse a longer prompt, and others cut it silently.
 
 use crate::ModelName;
 

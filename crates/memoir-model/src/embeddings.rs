@@ -19,7 +19,7 @@ pub trait Embedder: Send + Sync {
     /// Where texts are sent, as configured; it holds no secret.
     fn address(&self) -> &str;
 
-    /// Whether what is sent stays on this machine, going by how its host is written (SPEC 6.4).
+    /// Whether texts stay on this machine, judged by the form of its host (SPEC 6.4).
     fn is_local(&self) -> bool;
 
     /// A vector of each text, in their order, all of the same length. Each is sent with `before` before it
@@ -38,9 +38,9 @@ pub trait Embedder: Send + Sync {
 pub struct EmbeddingModel {
     /// The model.
     pub name: ModelName,
-    /// What stands before each question; mostly nothing, and no line break.
+    /// The prefix of each question; mostly empty, without line breaks.
     pub before_questions: String,
-    /// What stands before each memory; mostly nothing, and no line break.
+    /// The prefix of each memory; mostly empty, without line breaks.
     pub before_memories: String,
 }
 
@@ -108,7 +108,7 @@ impl FromStr for EmbeddingModel {
     }
 }
 
-/// What was made of some texts.
+/// The vectors of some texts.
 #[derive(Debug)]
 pub struct Embeddings {
     /// One for each text, in their order, all of the same length.

@@ -17,7 +17,7 @@ pub enum ModelError {
         /// not say.
         retry_after: Option<Duration>,
     },
-    /// The provider cannot be reached or cannot answer now. Retryable.
+    /// The provider cannot be reached or cannot respond now. Retryable.
     #[error("{outage}{}", after(retry_after))]
     Unavailable {
         /// What stood in the way.
@@ -35,10 +35,10 @@ pub enum ModelError {
         /// What a person can do about it.
         hint: Option<String>,
     },
-    /// Something answered, but not as a model does.
+    /// The response is not one of a model.
     #[error("the answer is not one of a model: {what}")]
     BadAnswer {
-        /// What is wrong with it.
+        /// The fault.
         what: String,
         /// Whether another attempt may help: an empty answer yes, a web page no.
         retryable: bool,
@@ -71,8 +71,8 @@ impl fmt::Display for Outage {
     }
 }
 
-/// A provider's short machine-readable name for a failure, such as `context_length_exceeded`, where it is one of
-/// those that are known: anything else that a provider sends could be the key, or words.
+/// A provider's short machine-readable name for a failure, such as `context_length_exceeded`, if it is a known one:
+/// anything else that a provider sends could be the key, or words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ErrorCode(&'static str);
 
@@ -148,8 +148,7 @@ impl ErrorCode {
     /// `None` where `text` is no name that is known.
     pub fn new(text: &str) -> Option<Self> {
         let known = KNOWN_CODES.iter().find(|code| **code == text);
-        // The name of the list is kept, not the one that was sent: what is printed later is a word of this
-        // file.
+        // The name of the list is kept, not the one that was sent: only a word of this file is printed later.
         known.map(|code| Self(code))
     }
 
@@ -170,7 +169,7 @@ impl ModelError {
     /// would be over anyway.
     pub const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
-    /// Whether it is what was sent that the provider does not take: too much of it, for instance.
+    /// Whether the provider does not accept the request's content: too much of it, for instance.
     pub fn is_about_request(&self) -> bool {
         matches!(
             self,

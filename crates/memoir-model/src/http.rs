@@ -31,7 +31,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Sends `body` and returns the JSON object that the provider answers with.
+    /// Sends `body` and returns the JSON object of the response.
     ///
     /// # Errors
     ///
@@ -44,8 +44,7 @@ impl Endpoint {
             .headers(self.headers.clone())
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json")
-            // Over all of it, the body too: a server that sends a byte now and then must not hold a session for
-            // ever.
+            // Over all of it, the body too: a server that sends a byte now and then must not block a session for ever.
             .timeout(self.timeout)
             .body(body.to_string())
             .send()
@@ -60,7 +59,7 @@ impl Endpoint {
             return Err(redirect(status));
         }
         let bytes = read(&mut response, status, wait).await?;
-        // A single bad byte is not worth the whole answer and what it cost.
+        // A single bad byte is not worth the whole response and its cost.
         let text = mend::json(&bytes);
         let text = text.trim_start_matches('\u{feff}').trim();
         let json: Option<Value> = serde_json::from_str(text).ok();
@@ -82,7 +81,7 @@ impl Endpoint {
             },
             Some(_) => Err(retryable("JSON, but no object")),
             None if is_html(content_type, text) => Err(self.web_page(status, content_type)),
-            // Another attempt would be answered in the same way: it is the server's setting.
+            // Another attempt would get the same response: it is the server's setting.
             None if content_type == "text/event-stream" => Err(ModelError::BadAnswer {
                 what: "a stream of events, though none was asked for".to_owned(),
                 retryable: false,
@@ -205,7 +204,7 @@ impl Endpoint {
     }
 }
 
-/// An answer that another attempt may mend.
+/// A response for which another attempt may help.
 pub(crate) fn retryable(what: &str) -> ModelError {
     ModelError::BadAnswer {
         what: what.to_owned(),
@@ -307,8 +306,8 @@ fn is_untrusted(error: &(dyn std::error::Error + 'static)) -> bool {
     }
 }
 
-/// The error that an answer reports, in any of the shapes in use: an object, a bare text, or either
-/// inside a list of one (Google). `null` and the like beside an answer are none.
+/// The error that a response reports, in any of the shapes in use: an object, a bare text, or either inside a list of
+/// one (Google). `null` and the like beside an answer are none.
 fn reported_error(answer: &Value) -> Option<&Value> {
     let answer = answer.get(0).unwrap_or(answer);
     let empty = [Value::Null, false.into(), "".into(), json!({})];
@@ -323,12 +322,12 @@ fn code(error: &Value) -> Option<ErrorCode> {
     })
 }
 
-/// What the provider says in words. Never to be kept: it may quote the prompt.
+/// The provider's message. Must not be kept: it may quote the prompt.
 fn message(error: &Value) -> Option<&str> {
     error.get("message").unwrap_or(error).as_str()
 }
 
-/// The media type without its parameters, where it is one that says something; never what else was sent.
+/// The media type without its parameters, if it is a known one; never other sent text.
 fn media_type(headers: &HeaderMap) -> &'static str {
     const KNOWN: [&str; 9] = [
         "application/json",
@@ -360,8 +359,8 @@ fn is_html(content_type: &str, body: &str) -> bool {
         || start.starts_with("<html")
 }
 
-/// How long the provider asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date,
-/// which is compared with the answer's own `date`, so that this machine's clock does not matter.
+/// How long the provider asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date, which is compared
+/// with the response's own `date`, so that this machine's clock does not matter.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &HeaderName| {
         headers

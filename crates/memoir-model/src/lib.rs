@@ -53,7 +53,7 @@ pub trait Model: Send + Sync {
         None
     }
 
-    /// Asks for one turn. Makes one attempt: retrying is the caller's.
+    /// Requests one turn. Makes one attempt: the caller retries.
     ///
     /// # Errors
     ///

@@ -18,9 +18,8 @@ pub struct ModelRequest {
     pub messages: Vec<ModelMessage>,
     /// The tools on offer; empty means a plain conversation.
     pub tools: Vec<OfferedTool>,
-    /// The form that the answer must have; `None` for free text. Not together with tools. A provider
-    /// that does not know such a thing rejects the request, or passes it over: what comes back has to be
-    /// checked all the same.
+    /// The format that the answer must have; `None` for free text. Not together with tools. A provider without support
+    /// rejects the request, or ignores it: the answer must be checked nevertheless.
     pub answer_schema: Option<AnswerSchema>,
     /// Upper bound of what the model may write in this turn, in its own tokens.
     pub max_output_tokens: u32,
@@ -38,7 +37,7 @@ pub enum ModelMessage {
     Assistant(AssistantMessage),
     /// The result of one tool call.
     ToolResult {
-        /// The [`ToolCall::id`] that this answers.
+        /// The [`ToolCall::id`] of its call.
         call_id: String,
         /// The tool that was called, as [`ToolCall::name`].
         name: String,
@@ -74,10 +73,10 @@ pub struct AssistantMessage {
     pub raw: PrivateJson,
 }
 
-/// The form of an answer that is to be JSON.
+/// The format of an answer that must be JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnswerSchema {
-    /// What it is called, `[A-Za-z0-9_-]{1,64}`.
+    /// Its name, `[A-Za-z0-9_-]{1,64}`.
     pub name: &'static str,
     /// JSON schema of the answer: an object schema in which every property is required and no other is
     /// allowed, as strict providers want it.
@@ -98,9 +97,9 @@ pub struct OfferedTool {
 /// A model's answer to one [`ModelRequest`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// To be put back into the conversation as [`ModelMessage::Assistant`].
+    /// To be added to the conversation as [`ModelMessage::Assistant`].
     pub message: AssistantMessage,
-    /// What it said besides tool calls; empty when it said nothing.
+    /// Its text besides tool calls; may be empty.
     pub text: PrivateText,
     /// The tools it calls, in its order. The ids are not empty and distinct within the reply.
     pub tool_calls: Vec<ToolCall>,
@@ -117,7 +116,7 @@ pub struct ToolCall {
     pub id: String,
     /// Name as the model wrote it, which may be no tool on offer.
     pub name: String,
-    /// What it passes to the tool.
+    /// The arguments for the tool.
     pub arguments: Arguments,
 }
 
@@ -164,7 +163,7 @@ pub struct TokenUsage {
 /// Why a model stopped writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
-    /// It had said what it wanted to say.
+    /// It had finished its answer.
     Stop,
     /// It waits for the results of its tool calls.
     ToolCalls,

@@ -1,8 +1,7 @@
 //! OpenAI's chat completions, as spoken by OpenAI, OpenRouter, Ollama, vLLM, llama.cpp and most others.
 //!
-//! Lenient in what it reads, since every server departs from the original in its own way, and strict
-//! in what it sends back: an assistant message is echoed as it was received, but for tool calls in a
-//! form that servers are known to refuse.
+//! Lenient in what it reads, since every server departs from the original in its own way, and strict in what it sends:
+//! an assistant message is echoed as received, except for tool calls in a form that servers are known to refuse.
 
 use async_trait::async_trait;
 use memoir_domain::{PrivateJson, PrivateText};
@@ -97,7 +96,7 @@ fn encode(request: &ModelRequest, model: &str, limit: OutputLimitField) -> Value
     body.insert("model".to_owned(), model.into());
     body.insert("messages".to_owned(), messages.into());
     body.insert(limit.to_owned(), request.max_output_tokens.into());
-    // Said although it is the default: an answer in pieces is not read.
+    // Sent although it is the default: an answer in pieces is not read.
     body.insert("stream".to_owned(), false.into());
     if let Some(effort) = request.reasoning_effort {
         // OpenRouter, Ollama and vLLM know it under the same name.
@@ -120,9 +119,9 @@ fn encode(request: &ModelRequest, model: &str, limit: OutputLimitField) -> Value
     body.into()
 }
 
-/// Marks what does not change from turn to turn of a conversation with tools: the system prompt, and what the
-/// user last said, which in a session is the ledger. It is then read from the cache instead of being paid for
-/// in full at each turn. Results of tools stay as they are: of those only the text form is documented.
+/// Marks the constant part of a conversation with tools: the system prompt, and the user's last message, which in a
+/// session is the ledger. It is then read from the cache instead of being paid for in full at each turn. Results of
+/// tools are unchanged: of those only the text form is documented.
 fn mark_for_cache(body: &mut Value) {
     let Some(Value::Array(messages)) = body.get_mut("messages") else {
         return;
@@ -228,13 +227,13 @@ fn take_calls(message: &mut Map<String, Value>, turn: usize) -> Vec<ToolCall> {
     }]
 }
 
-/// `None` for what is no object.
+/// `None` if it is no object.
 fn take_call(call: &mut Value, ids: &mut CallIds) -> Option<ToolCall> {
     let call = call.as_object_mut()?;
     let id = ids.claim(call.get("id").and_then(Value::as_str));
     call.insert("id".to_owned(), id.as_str().into());
     call.entry("type").or_insert_with(|| "function".into());
-    // A call without a function has no name: the loop answers it as one of a tool that does not exist.
+    // A call without a function has no name: the loop treats it as one of a tool that does not exist.
     let (name, arguments) = take_function(call.get_mut("function").unwrap_or(&mut Value::Null));
     Some(ToolCall {
         id,

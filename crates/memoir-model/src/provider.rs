@@ -1,4 +1,4 @@
-//! Providers as configured: what `[providers.NAME]` may say, and what is known without it.
+//! Providers as configured: the settings of `[providers.NAME]`, and their defaults.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -100,13 +100,13 @@ pub struct Provider {
     pub output_limit_field: OutputLimitField,
 }
 
-/// What is wrong with a `[providers.NAME]`.
+/// The fault of a `[providers.NAME]`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`[providers.{provider}]`: {problem}")]
 pub struct SettingsError {
     /// `NAME`, as given.
     pub provider: String,
-    /// What is wrong with it.
+    /// Its fault.
     pub problem: SettingsProblem,
 }
 
@@ -119,7 +119,7 @@ pub enum SettingsProblem {
     /// Nothing says where the API is.
     #[error("`base_url` is missing, and only built-in providers have a default")]
     NoBaseUrl,
-    /// It cannot be read as a URL. The text is left out, since it may hold a password.
+    /// It is no valid URL. The text is left out, since it may hold a password.
     #[error("`base_url` is no valid URL")]
     UnreadableBaseUrl,
     /// Its scheme is another one.
@@ -147,7 +147,7 @@ pub enum SettingsProblem {
         field: &'static str,
         /// The value.
         given: u32,
-        /// What it may be, in words.
+        /// The allowed values, in words.
         range: &'static str,
     },
     /// The name or the kind is that of the refiner inside Memoir.
@@ -232,11 +232,11 @@ impl Provider {
         })
     }
 
-    /// The provider `name` with `settings` laid over what is built in.
+    /// The provider `name` with `settings` over the built-in ones.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with the settings.
+    /// The first fault of the settings.
     pub fn new(name: &str, settings: &ProviderSettings) -> Result<Self, SettingsError> {
         Self::resolve(name, settings).map_err(|problem| SettingsError {
             provider: name.to_owned(),
@@ -353,10 +353,9 @@ fn is_variable_name(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Whether what is sent to `url` stays on this machine, going by how its host is written.
+/// Whether requests to `url` stay on this machine, judged by the form of its host.
 pub fn is_loopback(url: &Url) -> bool {
-    // By how it is written: asking for the name's address here would say nothing of where the request goes
-    // later.
+    // By its form: resolving the name here would not show where the later request goes.
     let host = url.host_str().unwrap_or_default();
     // An address of IPv6 has brackets in a URL.
     let host = host.trim_start_matches('[').trim_end_matches(']');

@@ -93,14 +93,14 @@ pub enum ConnectError {
         /// What the system says.
         reason: std::io::ErrorKind,
     },
-    /// What stands in the key's place is none.
+    /// The configured key is invalid.
     #[error("the key of the provider `{provider}`, read from {place}, is not usable: {problem}")]
     BadKey {
         /// The provider.
         provider: String,
         /// Where it was read.
         place: String,
-        /// What is wrong.
+        /// The fault.
         problem: BadKey,
     },
     /// The key could be read on the way.
@@ -406,9 +406,8 @@ fn builder() -> reqwest::ClientBuilder {
         .connect_timeout(Duration::from_secs(20))
 }
 
-/// The proxy of that address, where requests can go through it. The client itself would pass over
-/// one that it cannot use, and go to the server directly. The address may hold a password, so an
-/// error that quotes it is of no use.
+/// The proxy of that address, if requests can go through it. The client itself would ignore an unusable one, and go to
+/// the server directly. The address may hold a password, so that an error that quotes it must not be kept.
 fn https_proxy(address: &str) -> Option<Proxy> {
     let address = if address.contains("://") {
         address.to_owned()

@@ -21,14 +21,14 @@ pub struct TestClock {
     beginning: i64,
     /// Microseconds since then, never less than before.
     passed: AtomicI64,
-    /// By how many microseconds the time of day is behind what has passed.
+    /// How many microseconds the time of day is behind the elapsed time.
     behind: AtomicI64,
     tick: i64,
     gives_way: bool,
 }
 
 impl Default for TestClock {
-    /// Stands at noon on 4 March 2026, a Wednesday, until it is moved.
+    /// Stopped at noon on 4 March 2026, a Wednesday, until it is moved.
     fn default() -> Self {
         Self::standing_at(BEGINNING)
     }
@@ -36,10 +36,10 @@ impl Default for TestClock {
 
 #[expect(clippy::unwrap_used, reason = "a test says which time it is")]
 impl TestClock {
-    /// Stands at that time until it is moved.
+    /// Stopped at that time until it is moved.
     ///
     /// # Panics
-    /// `time` is none.
+    /// `time` is invalid.
     pub fn standing_at(time: &str) -> Self {
         Self::new(time, 0)
     }

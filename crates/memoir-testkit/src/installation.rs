@@ -94,7 +94,7 @@ impl TestInstallation {
     #[must_use]
     pub fn with_clock(self, clock: impl Into<Arc<TestClock>>) -> Self {
         let clock = clock.into();
-        // What is open already keeps the old clock, so the installation is opened anew.
+        // Open parts keep the old clock, so the installation is opened again.
         Self { clock, ..self }.another_process()
     }
 

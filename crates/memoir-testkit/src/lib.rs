@@ -4,7 +4,7 @@
 //! For tests only. Records everything it is sent, prompts included, so that a test can compare exactly
 //! what a model reads.
 //!
-//! `tests/architecture.rs` holds the direction of dependencies between the crates.
+//! `tests/architecture.rs` checks the direction of dependencies between the crates.
 
 mod clock;
 mod installation;

@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 /// What the model does with one request.
 #[derive(Clone)]
 pub enum Turn {
-    /// It answers.
+    /// It responds.
     Reply(Reply),
     /// It fails.
     Error(ModelError),
-    /// It never answers: not even once tokio's clock has run on, as a paused one does while nothing but another
-    /// thread is at work.
+    /// It never responds: not even once tokio's clock has run on, as a paused one does while nothing but another thread
+    /// is at work.
     Never,
     /// The turn, after a wait of tokio's clock, which a test may have paused.
     Slow(Duration, Box<Turn>),

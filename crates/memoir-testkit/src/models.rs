@@ -32,7 +32,7 @@ impl SetModel {
     }
 
     fn model(&self) -> MutexGuard<'_, Arc<dyn Model>> {
-        // A panic in another thread leaves the model whole, so a poisoned lock is used all the same.
+        // A panic in another thread leaves the model whole, so a poisoned lock is used nevertheless.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -120,10 +120,10 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Starts one of that name, which no other one of this process has; `None` where PostgreSQL is not installed.
+    /// Starts one of that unique name in this process; `None` if PostgreSQL is not installed.
     ///
     /// # Errors
-    /// It cannot be started; a message says what it wrote.
+    /// It cannot be started; the message has its output.
     pub fn start(name: &str) -> io::Result<Option<Self>> {
         let Some(programs) = programs() else {
             return Ok(None);
@@ -270,18 +270,18 @@ impl Postgres {
         Ok(())
     }
 
-    /// What a statement answers the superuser, a line a row.
+    /// The result of a statement for the superuser, a line a row.
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     pub fn query(&self, database: &str, sql: &str) -> io::Result<String> {
         self.query_as("postgres", database, sql)
     }
 
-    /// What a statement answers that role, a line a row.
+    /// The result of a statement for that role, a line a row.
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     pub fn query_as(&self, role: &str, database: &str, sql: &str) -> io::Result<String> {
         let mut command = self.client("psql", role);
         command.args([
@@ -317,10 +317,10 @@ impl Postgres {
     }
 }
 
-/// What a program prints.
+/// The output of a program.
 ///
 /// # Errors
-/// It fails; what it says then.
+/// It fails; its error output.
 fn said(command: &mut Command) -> io::Result<String> {
     let output = command.stdin(Stdio::null()).output()?;
     match output.status.success() {

@@ -90,7 +90,7 @@ impl Deref for Served {
     }
 }
 
-/// An answer that is there as a whole.
+/// A complete response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpAnswer {
     /// How it went, as a number of HTTP.
@@ -176,10 +176,10 @@ impl HttpAnswer {
         self.json()
     }
 
-    /// Where it leads to.
+    /// The target of its redirect.
     ///
     /// # Panics
-    /// It leads nowhere else.
+    /// It is no redirect.
     #[track_caller]
     pub fn leads_to(&self) -> &str {
         assert_eq!(self.status, 303, "{}", self.text);
@@ -205,7 +205,7 @@ impl Served {
     /// Sends a request with a body of any kind; none for null.
     ///
     /// # Panics
-    /// It is not answered.
+    /// There is no response.
     pub async fn send(&self, method: &str, path: &str, token: &str, body: &Value) -> HttpAnswer {
         self.send_with(method, path, token, body, &[]).await
     }
@@ -213,7 +213,7 @@ impl Served {
     /// As [`Served::send`], with these headers too.
     ///
     /// # Panics
-    /// It is not answered.
+    /// There is no response.
     pub async fn send_with(
         &self,
         method: &str,
@@ -232,10 +232,10 @@ impl Served {
         HttpAnswer::of(request.send().await.unwrap()).await
     }
 
-    /// Gets what is there.
+    /// Sends a GET request.
     ///
     /// # Panics
-    /// It is not answered.
+    /// There is no response.
     pub async fn get(&self, path: &str, token: &str) -> HttpAnswer {
         self.send("GET", path, token, &Value::Null).await
     }
@@ -243,7 +243,7 @@ impl Served {
     /// Posts that body; none for null.
     ///
     /// # Panics
-    /// It is not answered.
+    /// There is no response.
     pub async fn post(&self, path: &str, token: &str, body: Value) -> HttpAnswer {
         self.send("POST", path, token, &body).await
     }
@@ -258,10 +258,10 @@ impl Served {
         opened.expect(201)["id"].as_str().unwrap().to_owned()
     }
 
-    /// What a tool of a session answers.
+    /// The result of a session's tool.
     ///
     /// # Panics
-    /// The request is refused; that a tool refuses is an answer.
+    /// The request is refused; a tool's refusal is a result.
     pub async fn tool(&self, session: &str, token: &str, tool: &str, arguments: Value) -> Value {
         let path = format!("/v1/sessions/{session}/tools/{tool}");
         self.post(&path, token, arguments).await.expect(200)

@@ -1,4 +1,4 @@
-//! A model server on loopback that follows a script and remembers what it was sent.
+//! A model server on loopback that follows a script and records its requests.
 //!
 //! It runs on threads of its own and speaks one request a connection, so it serves asynchronous
 //! tests, blocking ones and other processes alike.
@@ -44,8 +44,8 @@ struct Shared {
     over: AtomicBool,
 }
 
-/// A server that takes one [`ServerStep`] of its script for each request. Past the end of the script it
-/// answers 500 with the code `script_exhausted`. It ends when it is dropped.
+/// A server that takes one [`ServerStep`] of its script for each request. Past the end of the script it responds with
+/// 500 and the code `script_exhausted`. It ends when it is dropped.
 #[derive(Debug)]
 pub struct ScriptedServer {
     address: SocketAddr,
@@ -154,10 +154,10 @@ fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 fn attend(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
-    // Without a limit, a client that sends nothing would hold its thread until the end.
+    // Without a limit, a client that sends nothing would block its thread until the end.
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     let received = read(&mut BufReader::new(stream))?;
-    // The lock is released before the answer, which may take long, so that other requests are answered meanwhile.
+    // The lock is released before the response, which may be slow, so that other requests proceed meanwhile.
     let (number, step) = {
         let mut all = lock(&shared.received);
         all.push(received.clone());
@@ -215,7 +215,7 @@ fn act(
     stream.shutdown(Shutdown::Both)
 }
 
-/// A whole answer; `cut` promises a body longer than what is sent.
+/// A whole response; `cut` promises a longer body than it sends.
 fn head(status: u16, headers: &[(String, String)], body: &[u8], cut: bool) -> Vec<u8> {
     let length = if cut { body.len() + 1000 } else { body.len() };
     let mut text =

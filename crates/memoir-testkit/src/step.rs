@@ -11,7 +11,7 @@ use crate::ReceivedRequest;
 /// What the server does with one request.
 #[derive(Clone)]
 pub enum ServerStep {
-    /// An answer of a well-behaved model, in the wire format of the path that was asked.
+    /// An answer of a well-behaved model, in the wire format of the requested path.
     Answer(ModelAnswer),
     /// Status 200 with this JSON, whatever the path.
     Reply(Value),
@@ -26,7 +26,7 @@ pub enum ServerStep {
     },
     /// A complete head with status 200, half of a body, and the end of the connection.
     CutConnection,
-    /// The end of the connection before any byte of an answer.
+    /// The end of the connection before any byte of a response.
     Hangup,
     /// The step, after a wait.
     Slow(Duration, Box<ServerStep>),
@@ -134,7 +134,7 @@ impl ServerStep {
         }
     }
 
-    /// The step that `respond` makes of the request, for scripts that depend on what they are asked.
+    /// The step that `respond` makes of the request, for scripts that depend on it.
     pub fn respond(
         respond: impl Fn(&ReceivedRequest) -> ServerStep + Send + Sync + 'static,
     ) -> Self {

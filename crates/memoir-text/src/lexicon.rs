@@ -46,7 +46,7 @@ impl Hasher for HashAsKey {
     }
 }
 
-/// What is known of the word with this hash.
+/// The entries of the word with this hash.
 pub(crate) fn find(key: u64) -> Option<LexiconEntry> {
     ENTRIES.get(&key).copied()
 }

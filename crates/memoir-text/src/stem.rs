@@ -1,7 +1,6 @@
-//! The stem of a word: what its forms share, so that a question finds a memory that says the same word in
-//! another form.
+//! The stem of a word, which its forms share, so that a question finds a memory with another form of the same word.
 //!
-//! For finding alone: tense and case may be lost, and two words may share a stem.
+//! For search only: tense and case may be lost, and two words may share a stem.
 
 use std::{collections::HashMap, sync::LazyLock};
 

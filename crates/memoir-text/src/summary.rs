@@ -92,7 +92,7 @@ pub fn unsupported(
     texts.filter(|text| told.insert(text.clone())).collect()
 }
 
-/// What is known of the sources of a summary, and the languages that it is read in.
+/// The facts of a summary's sources, and the languages that it is read in.
 struct Sources {
     tongues: Tongues,
     quotable: Vec<String>,
@@ -304,7 +304,7 @@ fn list_numbers(text: &str) -> Vec<usize> {
     }
 }
 
-/// What stands right behind a figure.
+/// The text right behind a figure.
 fn next(text: &str, figure: &Figure) -> Option<char> {
     text[figure.place.end..].chars().next()
 }
@@ -318,7 +318,7 @@ fn is_spaced(tongues: Tongues) -> bool {
     )
 }
 
-/// The words of relative time that may not stand.
+/// The unsupported words of relative time.
 fn refused_times(
     reading: &Reading<'_>,
     tongues: Tongues,

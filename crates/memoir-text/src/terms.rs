@@ -43,13 +43,13 @@ pub struct Term<'t> {
     pub word: &'t str,
     /// Equal for equal words, of any case and with any accents.
     pub key: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: TermKind,
     /// Of which name of the text it is a part, counted from 1; 0 where it is none.
     pub name: u32,
 }
 
-/// Words and forms of one text: how it is cut, and what its words are in its language.
+/// Words and forms of one text: its terms, and the meaning of its words in its language.
 pub struct Cut<'t> {
     text: &'t str,
     tokens: Vec<Token>,
@@ -99,7 +99,7 @@ impl<'t> Cut<'t> {
     }
 }
 
-/// The key of a text that is looked for as it stands, such as a folded tag.
+/// The key of a text that is searched unchanged, such as a folded tag.
 pub fn key(folded: &str) -> u64 {
     hash(folded)
 }
@@ -150,7 +150,7 @@ static FUNCTION_WORDS: LazyLock<ByHash<Languages>> = LazyLock::new(|| {
     words
 });
 
-/// Whether a pair of characters says little of what is asked for: one of them is a particle, or an ending that is
+/// Whether a pair of characters has little meaning for a question: one of them is a particle, or an ending that is
 /// written in the letters of particles.
 pub fn is_function_pair(one: &str, other: &str, language: Language) -> bool {
     let is_particle = |character: &str| is_function_word(character, language);
@@ -163,7 +163,7 @@ pub fn is_function_pair(one: &str, other: &str, language: Language) -> bool {
     }
 }
 
-/// Whether a text says that something is no longer as it was: "now", "instead", "moved to".
+/// Whether a text says that something has changed: "now", "instead", "moved to".
 pub fn corrects(cut: &Cut<'_>) -> bool {
     // A short text may be in any language.
     let among = cut.language.map_or(Languages::MAX, Language::bit);

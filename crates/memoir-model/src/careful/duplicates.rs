@@ -30,8 +30,8 @@ pub(super) struct Plan {
     pub(super) left: usize,
 }
 
-/// Plans the deletes for `rows`, listed oldest first, that take away no more than `removable_tokens` together even if
-/// all of them succeed.
+/// Plans the deletes for `rows`, listed oldest first, that remove no more than `removable_tokens` together even if all
+/// of them succeed.
 pub(super) fn plan(rows: &[LedgerRow], removable_tokens: u64) -> Plan {
     let mut numbers = Vec::new();
     let mut left = 0;
@@ -42,7 +42,7 @@ pub(super) fn plan(rows: &[LedgerRow], removable_tokens: u64) -> Plan {
             removed += row.tokens;
             numbers.push(row.number);
         } else {
-            // The others are tried all the same: a smaller one may still fit, and the report counts the rest.
+            // The others are tried nevertheless: a smaller one may still fit, and the report counts the rest.
             left += 1;
         }
     }
@@ -54,8 +54,7 @@ pub(super) fn plan(rows: &[LedgerRow], removable_tokens: u64) -> Plan {
     }
 }
 
-/// The rows of which an earlier one, which stays, has the text, up to case, and no weaker origin: what leaves free of
-/// every limit (SPEC 3.14).
+/// The rows whose text, up to case, an earlier remaining one has, of no weaker origin: free edits (SPEC 3.14).
 fn removable(rows: &[LedgerRow]) -> Vec<&LedgerRow> {
     let texts = rows
         .iter()

@@ -67,7 +67,7 @@ fn answer(request: &ModelRequest) -> CarefulTurn {
         ModelMessage::Assistant(_) | ModelMessage::ToolResult { .. } => None,
     });
     let question = question.unwrap_or_default();
-    // By what is offered: only a session has this tool.
+    // By the offered tools: only a session has this one.
     if offers("complete_refinement") {
         let rows: Vec<LedgerRow> = ledger::parse_rows(question)
             .into_iter()
@@ -184,7 +184,7 @@ fn next_step(plan: &Plan, results: &[Value]) -> CarefulTurn {
     }
 }
 
-/// What was done, by the results; it has no word of a memory.
+/// The report, from the results; it has no word of a memory.
 fn report(plan: &Plan, results: &[Value]) -> String {
     let done = plan.deletes.iter().zip(results);
     let (deleted, refused): (Vec<_>, Vec<_>) =

@@ -1,4 +1,4 @@
-//! One table a language: what its words are.
+//! One table of words for each language.
 //!
 //! Owns the words and nothing else. Words of a row are separated by white space; `_` joins the words of a
 //! phrase. Words of scripts without spaces, and Korean ones where it says so, are parts of a text.
@@ -23,7 +23,7 @@ use crate::language::Language;
 
 macro_rules! language_table {
     ($($(#[$doc:meta])* $row:ident),* $(,)?) => {
-        /// What is known of one language.
+        /// The words of one language.
         pub(crate) struct LanguageTable {
             $($(#[$doc])* pub(crate) $row: &'static str,)*
             /// Whether within a sentence only names are written with a capital.
@@ -48,8 +48,7 @@ language_table! {
     common,
     /// Pairs of a number word and its digits.
     numbers,
-    /// By which a text says that something is no longer as it was. In Chinese, Japanese and Korean parts of a
-    /// text.
+    /// Words by which a text says that something has changed. In Chinese, Japanese and Korean parts of a text.
     correcting,
     /// Do not end a sentence though a full stop follows.
     abbreviations,
