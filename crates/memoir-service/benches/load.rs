@@ -1,10 +1,10 @@
-//! What the service bears from 64 connections over real HTTP, beside what the same disk, the same rows and
-//! the same server allow in the same run: `cargo bench -p memoir-service --bench load`.
+//! The load of 64 connections over real HTTP, compared with the limits of the same disk, the same rows and the same
+//! server in the same run: `cargo bench -p memoir-service --bench load`.
 //!
-//! The service runs in a process of its own (this program, called with `serve`), as `memoir serve` runs
-//! it, with the database in a real folder. The client shares the machine with it, so it is a lean one: one
-//! thread, requests made by hand, answers read no further than needed. Rounds of each measurement and its
-//! floor take turns; only the ratios count.
+//! The service runs in a process of its own (this program, called with `serve`), as `memoir serve` runs it, with the
+//! database in a real folder. The client shares the machine with it, so it is a lean one: one thread, handwritten
+//! requests, responses read no further than needed. Rounds of each measurement and its floor alternate; only the ratios
+//! count.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -51,13 +51,13 @@ const TURN: Duration = Duration::from_millis(400);
 const ROUNDS: usize = 6;
 /// Memories of the agent that is verified, each with a record.
 const LONG: usize = 50_000;
-/// Memories of the agent that is looked back at, each with a record.
+/// Memories of the agent whose past is read, each with a record.
 const PAST: usize = 100_000;
-/// Looks back, at as many points.
+/// Reads of the past, at as many points.
 const LOOKS: usize = 20;
-/// How many ask for that at once.
+/// Concurrent requests for that.
 const ASKING: usize = 12;
-/// Bodies that come at once, and the size of each.
+/// Concurrent bodies, and the size of each.
 const BODIES: usize = 60;
 const BODY: usize = 16 << 20;
 
@@ -81,14 +81,14 @@ fn open(path: &Path) -> Memoir {
     )
 }
 
-/// A believable memory of some 160 characters: two names, a number, a date, a negation.
+/// A plausible memory of some 160 characters: two names, a number, a date, a negation.
 struct Agent {
     name: String,
     id: Vec<u8>,
     token: String,
 }
 
-/// A database with one agent that remembers so much.
+/// A database with one agent with so many memories.
 async fn prepare_long(path: &Path, memories: usize) -> Agent {
     let memoir = open(path);
     let owner = Actor::administrator("bench");
@@ -165,7 +165,7 @@ fn serve(path: &Path) {
     });
 }
 
-/// Looks back at an agent of [`PAST`] records, from a process that does nothing else.
+/// Reads the past of an agent of [`PAST`] records, in a process that does nothing else.
 fn look_back(path: &Path) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -209,7 +209,7 @@ fn look_back(path: &Path) {
     });
 }
 
-/// The rows that a look reads, into memory.
+/// Loads the rows of a read of the past into memory.
 fn read_by_hand(path: &Path) {
     let connection = Connection::open(path).unwrap();
     let mut read = 0;
@@ -228,7 +228,7 @@ fn read_by_hand(path: &Path) {
     assert!(read > 0);
 }
 
-/// A line of what the system says of a process, in MB of 1,000,000 bytes.
+/// A line of the system's report on a process, in MB of 1,000,000 bytes.
 fn memory_of(process: &str, line: &str) -> f64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let found = status.lines().find_map(|found| found.strip_prefix(line));
@@ -260,7 +260,7 @@ impl Server {
         }
     }
 
-    /// A line of what the system says of the process, in MB of 1,000,000 bytes.
+    /// A line of the system's report on the process, in MB of 1,000,000 bytes.
     fn memory(&self, line: &str) -> f64 {
         memory_of(&self.process.id().to_string(), line)
     }
@@ -305,8 +305,7 @@ impl Client {
         }
     }
 
-    /// Sends a request, waits for all of its answer, and gives the body. Anything but success ends the
-    /// measurement.
+    /// Sends a request, waits for the whole response, and returns the body. Anything but success ends the measurement.
     async fn call(&mut self, method: &str, path: &str, body: &str) -> &[u8] {
         let request = format!(
             "{method} {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
@@ -332,7 +331,7 @@ impl Client {
         }
     }
 
-    /// Sends a body of that size, and waits for an answer, whatever it is.
+    /// Sends a body of that size, and waits for any response.
     async fn send(&mut self, body: &[u8]) {
         let head = format!(
             "POST /v1/agents/{}/memories HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
@@ -342,7 +341,7 @@ impl Client {
             body.len()
         );
         self.stream.write_all(head.as_bytes()).await.unwrap();
-        // Whoever is refused is told so before all was sent.
+        // A refusal arrives before the whole body was sent.
         let (mut reading, mut writing) = self.stream.split();
         let mut answer = [0; 1024];
         tokio::select! {
@@ -385,7 +384,7 @@ impl Client {
     }
 }
 
-/// Where the body of an answer begins, and how long it is; `None` where the head is not all there.
+/// Where the body of a response begins, and its length; `None` where the head is incomplete.
 fn head(buffer: &[u8]) -> Option<(usize, usize)> {
     let end = buffer.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let text = std::str::from_utf8(&buffer[..end]).unwrap();
@@ -394,7 +393,7 @@ fn head(buffer: &[u8]) -> Option<(usize, usize)> {
     Some((end, length.parse().unwrap()))
 }
 
-/// Lets all clients do something at once, on this one thread.
+/// Runs work of all clients concurrently, on this one thread.
 async fn together<F, T>(clients: &mut Vec<Client>, work: impl Fn(usize, Client) -> F) -> Vec<T>
 where
     F: Future<Output = (Client, T)> + 'static,
@@ -414,7 +413,7 @@ where
     all
 }
 
-/// How many requests a second are answered.
+/// The number of responses a second.
 async fn for_a_turn(clients: &mut Vec<Client>, is_constant: bool) -> f64 {
     let began = Instant::now();
     let counts = together(clients, move |_, mut client| async move {
@@ -449,8 +448,8 @@ async fn saves(clients: &mut Vec<Client>) -> (f64, Vec<Duration>) {
     (rate, times.concat())
 }
 
-/// Tool calls at so many a second. Each is due at a time of its own, and what it takes is counted from
-/// then on: a call that has to wait for the one before it is a slow call.
+/// Tool calls at a fixed rate. Each is due at a time of its own, from which its duration is counted: a call that waits
+/// for the previous one is a slow call.
 async fn edits(clients: &mut Vec<Client>, rate: f64) -> Vec<Duration> {
     let mut times = Vec::new();
     for session in 0..SESSIONS {
@@ -482,7 +481,7 @@ async fn edits(clients: &mut Vec<Client>, rate: f64) -> Vec<Duration> {
     times
 }
 
-/// The rows that one governed save wrote, to be written again by hand.
+/// The rows of one governed save, to be written again by hand.
 struct Rows {
     agent_id: Vec<u8>,
     open: String,
@@ -627,8 +626,7 @@ fn raw(path: &Path) -> Connection {
     connection
 }
 
-/// The same rows in batches of one save for each agent: how many saves a second, and what each batch
-/// took.
+/// The same rows in batches of one save for each agent: saves a second, and the duration of each batch.
 fn by_hand(path: &Path, copy: &Path, agents: &[Agent]) -> (f64, Vec<Duration>) {
     let governed = Connection::open(path).unwrap();
     let all: Vec<Rows> = (MEMORIES..MEMORIES + SAVES)
@@ -654,7 +652,7 @@ fn by_hand(path: &Path, copy: &Path, agents: &[Agent]) -> (f64, Vec<Duration>) {
 struct Folder(tempfile::TempDir);
 
 impl Folder {
-    /// Beside the build, on a real disk: a folder in memory would leave out what a commit costs.
+    /// Beside the build, on a real disk: a folder in memory would omit the cost of a commit.
     fn new() -> Self {
         let place = std::env::var_os("CARGO_TARGET_TMPDIR")
             .map_or_else(|| PathBuf::from("target"), PathBuf::from);
@@ -667,7 +665,7 @@ impl Folder {
     }
 }
 
-/// What the rounds brought.
+/// The results of the rounds.
 #[derive(Default)]
 struct Measured {
     reads: Vec<f64>,
@@ -689,10 +687,10 @@ struct Measured {
 }
 
 impl Measured {
-    /// Reads and their floor, by turns.
+    /// Reads and their floor, alternating.
     async fn read(&mut self, server: &Server, clients: &mut Vec<Client>) {
         for turn in 0..2 * TURNS {
-            // Whichever comes second finds the machine as the first one left it.
+            // The second one finds the machine as the first one left it.
             let is_constant = matches!(turn % 4, 0 | 3);
             let began = server.processor();
             let rate = for_a_turn(clients, is_constant).await;
@@ -811,8 +809,8 @@ impl Measured {
     }
 }
 
-/// The service's memory at its highest, in MB: at rest, for a verification of [`LONG`] records, for
-/// [`ASKING`] at once, and for [`BODIES`] large bodies; each in a process of its own.
+/// The peak memory of the service, in MB: at rest, for a verification of [`LONG`] records, for [`ASKING`] concurrent
+/// ones, and for [`BODIES`] large bodies; each in a process of its own.
 async fn print_peaks(folder: &Folder) {
     let path = folder.path("long.db");
     let agent = prepare_long(&path, LONG).await;
@@ -861,11 +859,11 @@ async fn print_peaks(folder: &Folder) {
     println!(
         "  verifying {LONG} records            {one:>9.1} MB at its highest ({allowed:.0} allowed); {took:.1?}"
     );
-    println!("  the same, {ASKING} at once              {twelve:>9.1} MB");
-    println!("  {BODIES} bodies of 16 MB at once       {bodies:>9.1} MB");
+    println!("  the same, {ASKING} together            {twelve:>9.1} MB");
+    println!("  {BODIES} bodies of 16 MB together     {bodies:>9.1} MB");
 }
 
-/// What a look back takes, in a process of its own.
+/// The cost of a read of the past, in a process of its own.
 async fn print_looks(folder: &Folder) {
     let path = folder.path("past.db");
     prepare_long(&path, PAST).await;

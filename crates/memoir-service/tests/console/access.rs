@@ -1,4 +1,4 @@
-//! Being let in: asking, the answer, reading under the banner, and the end (SPEC 5.2, 5.5, 4.4).
+//! Access requests: the request, the answer, reading under the banner, and the end (SPEC 5.2, 5.5, 4.4).
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -29,7 +29,7 @@ fn ada() -> Actor {
     Actor::administrator("user Ada")
 }
 
-/// An installation with an agent of whom much is to be read, and Ada's browser.
+/// An installation with an agent with much text, and Ada's browser.
 struct Story {
     installation: Installation,
     agent: OwnAgent,
@@ -53,7 +53,7 @@ impl Story {
         format!("/agents/{}/access", self.agent.scope().agent)
     }
 
-    /// Asks the agent with the form; the path of the request.
+    /// Makes a request with the form; returns its path.
     async fn ask(&self, scope: &str, minutes: &str) -> String {
         let fields = [
             ("purpose", "to see <b>why</b>"),
@@ -74,7 +74,7 @@ impl Story {
             .unwrap();
     }
 
-    /// Asks, and the agent says yes.
+    /// Makes a request, and the agent consents.
     async fn let_in(&self, scope: &str, minutes: &str) -> String {
         let path = self.ask(scope, minutes).await;
         self.answer(&path, true).await;
@@ -105,7 +105,7 @@ impl Story {
         request.unwrap().reads
     }
 
-    /// How often the record says that somebody looked.
+    /// The number of recorded reads.
     async fn looks(&self) -> usize {
         let search = RecordFilter {
             actions: vec![Action::AccessUsed],
@@ -115,7 +115,7 @@ impl Story {
         found.unwrap().len()
     }
 
-    /// What the script of an open page is told.
+    /// The state for the script of an open page.
     async fn state(&self, path: &str) -> Value {
         let answer = self.browser.get(&format!("{path}/state")).await;
         assert_eq!(answer.header("content-type"), "application/json");
@@ -124,7 +124,7 @@ impl Story {
         serde_json::from_str(&answer.text).unwrap()
     }
 
-    /// That no page can be read any more, and leads to the one that says why.
+    /// Checks that no page can be read any more, and that each redirects to the one with the reason.
     async fn is_closed(&self, path: &str, told: &str) {
         let looks = self.looks().await;
         for page in self.reading(path).await {
@@ -190,7 +190,7 @@ async fn spec_5_1_before_the_agent_says_yes_no_answer_holds_a_word() {
     story.answer(&path, false).await;
     let request = story.browser.get(&path).await;
     assert!(request.text.contains("Wren said no."));
-    // What the agent said to it is for whoever asked.
+    // The agent's reason is for the requester.
     assert!(has_words(&request));
     for page in story.reading(&path).await {
         assert_eq!(story.browser.get(&page).await.leads_to(), path);
@@ -201,7 +201,7 @@ async fn spec_5_1_before_the_agent_says_yes_no_answer_holds_a_word() {
 async fn spec_5_2_words_are_on_the_reading_pages_alone_and_each_look_is_on_the_record() {
     let story = Story::begin().await;
     let path = story.let_in("all", "10").await;
-    // The answer's reason is the agent's words, and for whoever asked.
+    // The reason is the agent's text, and for the requester.
     let own = path.clone();
     let seen = walk_but(&story.browser, |link| is_reading(link) || link == own).await;
     assert!(seen.contains(&format!(
@@ -213,7 +213,7 @@ async fn spec_5_2_words_are_on_the_reading_pages_alone_and_each_look_is_on_the_r
     let [memories, sessions, session, records, prompts] = story.reading(&path).await;
     for (page, looks) in [
         (&memories, 1),
-        // The list of sessions has no words; what is in one is looked at twice.
+        // The list of sessions has no text; a session's page is read twice.
         (&sessions, 1),
         (&session, 3),
         (&records, 4),
@@ -257,7 +257,7 @@ fn check_reading(story: &Story, page: &str, answer: &HttpAnswer) {
     }
     let footer = &document.all("footer").next().unwrap().text;
     assert!(!footer.contains("No word"), "{footer}");
-    // Words have their own direction, and stand nowhere but in the text.
+    // Text has its own direction, and is nowhere but in its elements.
     for said in with_class(&document, "said") {
         assert_eq!(said.attribute("dir"), Some("auto"), "{}", said.text);
     }
@@ -394,7 +394,7 @@ async fn spec_5_2_a_grant_is_for_whoever_asked_and_for_nobody_else() {
         assert_eq!(answer.leads_to(), path);
         assert!(!has_words(&answer));
     }
-    // Nor what the agent said to it.
+    // Nor the agent's reason.
     let request = bob.get(&path).await;
     assert!(
         !has_words(&request)
@@ -406,7 +406,7 @@ async fn spec_5_2_a_grant_is_for_whoever_asked_and_for_nobody_else() {
     request.document().check(&path);
     walk_but(&bob, |_| false).await;
 
-    // A token that Ada signs in for is somebody else.
+    // A token from signing in as Ada is another requester.
     let token = token_of_ada(&story.installation).await;
     let listed = format!("/v1/agents/{}/memories", story.agent.scope().agent);
     let bearer = [("authorization", token.as_str())];
@@ -414,7 +414,7 @@ async fn spec_5_2_a_grant_is_for_whoever_asked_and_for_nobody_else() {
     assert_eq!(answer.status(), 200);
     assert!(!answer.text().await.unwrap().contains(CANARY));
 
-    // Signing out closes the pages; whoever signs in again as Ada goes on.
+    // Signing out closes the pages; signing in again as Ada reopens them.
     assert!(has_words(&story.browser.get(&pages[0]).await));
     story.browser.press("/", "/sign-out", &[]).await.leads_to();
     for page in &pages {
@@ -455,7 +455,7 @@ async fn spec_5_2_whoever_has_a_name_next_is_somebody_else() {
     for page in &pages {
         assert_eq!(story.browser.get(page).await.leads_to(), path);
     }
-    // What was granted and what was asked is taken back, and what the agent said is not for them.
+    // Grants and requests are revoked, and the agent's reason is not for other users.
     let request = story.browser.get(&path).await;
     assert!(!has_words(&request), "{}", request.text);
     for text in [
@@ -902,7 +902,7 @@ async fn who_is_let_in_stands_where_administrators_look() {
     );
 }
 
-/// Of the other doors.
+/// For the other interfaces.
 async fn token_of_ada(installation: &Installation) -> String {
     let given = json!({"name": "Ada", "password": PASSWORD});
     let answer = installation

@@ -1,4 +1,4 @@
-//! What somebody who is signed in changes about how it signs in.
+//! A signed-in user's changes of the sign-in methods.
 
 use serde_json::json;
 
@@ -91,7 +91,7 @@ async fn the_list_shows_where_somebody_is_signed_in_and_ends_it() {
     let answer = one.press("/account", ends[1], &[]).await;
     assert_eq!(answer.leads_to(), "/account?done=ended");
     assert!(is_in(&one).await && !is_in(&other).await);
-    // Somebody else's is not there.
+    // Another user's is not found.
     let page = grace.page("/account").await;
     let token = page.hidden("form_token").unwrap();
     let answer = grace.post(ends[2], &[("form_token", token)]).await;

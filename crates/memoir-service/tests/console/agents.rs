@@ -1,4 +1,4 @@
-//! Making agents, letting them in, and erasing them.
+//! Creating agents, their tokens, and erasing them.
 
 use std::time::Duration;
 
@@ -161,7 +161,7 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
     let ask = format!("/agents/{}/access", agent.scope().agent);
     assert!(refused.document().links().contains(&ask));
     assert_eq!(agent.tokens().await.unwrap().len(), 1);
-    // With its leave, once.
+    // With its consent, once.
     let draft = AccessDraft {
         kind: AccessKind::Token { expires_at: None },
         purpose: "its machine is new".into(),
@@ -300,7 +300,7 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
     let document = browser.page(&page).await;
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
     told("one is running already").await;
-    // Whoever has the page from before is told so beside what they chose.
+    // A stale page shows that beside the choices.
     let fields = [("mode", "dedup_only"), ("rehearsal", "yes")];
     let refused = browser.send_filled_in(&document, &refine, &fields).await;
     assert_eq!(refused.status, 409);
@@ -313,7 +313,7 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
     agent.cancel(session.id, &owner()).await.unwrap();
     installation.clock.advance(Duration::from_secs(60));
 
-    // What is wrong with a model for this once is told beside it, and the rest stays as it was chosen.
+    // A fault of a model for this session is shown beside it, and the rest stays as chosen.
     let fields = [
         ("mode", "dedup_only"),
         ("rehearsal", "yes"),
@@ -342,7 +342,7 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
         "{}",
         unknown.text
     );
-    // Paused is no hindrance for whoever asks.
+    // Being paused does not prevent a requested session.
     set(Field::Paused, "true").await;
     let paused = browser.get(&page).await.text;
     assert!(

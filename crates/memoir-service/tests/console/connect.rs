@@ -1,5 +1,5 @@
 //! Programs connected by OAuth: a hosted client of the Model Context Protocol from the first 401 to its revocation, and
-//! what each rule of it does not let through (SPEC 5.5).
+//! the refusals by each rule (SPEC 5.5).
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub fn with_programs() -> ServiceOptions {
     }
 }
 
-/// A hosted client, which knows the address that a person typed into it and nothing else.
+/// A hosted client, which knows the typed address and nothing else.
 struct Connector {
     client: Client,
     /// The address of the service.
@@ -174,7 +174,7 @@ impl Connector {
         told(request.json(&body)).await
     }
 
-    /// What the person at the agent's own client is asked about a request.
+    /// The question to the user of the agent's own client about a request.
     async fn form_of_request(&self, token: &str, request: &str) -> String {
         let tool = "answer_access_request";
         let params = json!({
@@ -197,7 +197,7 @@ impl Connector {
         form.as_str().unwrap_or_else(|| panic!("{told}")).to_owned()
     }
 
-    /// The status with which the door answers whoever holds that.
+    /// The status of the response to the holder of that token.
     async fn enters(&self, token: &str) -> u16 {
         self.call(token, "tools/list", json!({})).await.status
     }
@@ -261,7 +261,7 @@ async fn unused(installation: &Installation, name: &str) -> AgentHandle {
     installation.account.agent(name).await.unwrap()
 }
 
-/// Whatever is presented at the doors of a connection, from a code to what was exchanged before.
+/// Everything that is presented to the endpoints of a connection, from a code to an exchanged token.
 pub async fn all_that_is_presented(installation: &Installation, browser: &Browser) -> Vec<String> {
     let wren = unused(installation, "wren").await;
     let connector = Connector::registered(installation).await;
@@ -291,21 +291,21 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
     );
     let mut connector = Connector::new(&installation);
 
-    // All that it finds begins with a refusal.
+    // Discovery begins with a refusal.
     let refused = connector.call("", "initialize", json!({})).await;
     assert_eq!(refused.status, 401);
     let metadata = refused
         .header("www-authenticate")
         .strip_prefix("Bearer scope=\"agent\", resource_metadata=\"");
     let metadata = metadata.unwrap().strip_suffix('"').unwrap();
-    let door = told(connector.client.get(metadata)).await.json();
-    assert_eq!(door["resource"], connector.resource());
+    let described = told(connector.client.get(metadata)).await.json();
+    assert_eq!(described["resource"], connector.resource());
     let short = format!(
         "{}/.well-known/oauth-protected-resource",
         installation.address
     );
-    assert_eq!(told(connector.client.get(short)).await.json(), door);
-    let issuer = door["authorization_servers"][0].as_str().unwrap();
+    assert_eq!(told(connector.client.get(short)).await.json(), described);
+    let issuer = described["authorization_servers"][0].as_str().unwrap();
     let server = format!("{issuer}/.well-known/oauth-authorization-server");
     let server = told(connector.client.get(server)).await.json();
     assert_eq!(server["issuer"], issuer);
@@ -369,7 +369,7 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
         saved.json()
     );
 
-    // It is told to the agent, and on the record as made by the administrator.
+    // The agent is notified, and the record names the administrator.
     let records = told_of(&wren).await;
     let made = |record: &&Value| record["action"] == "token_created";
     let made: Vec<&Value> = records.iter().filter(made).collect();
@@ -401,7 +401,7 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
         "the family is over"
     );
 
-    // The agent is in use now: it lets the program in again, and the client ends it.
+    // The agent is in use now: it consents to the program again, and the client ends the connection.
     let leave = installation
         .memoir
         .account("default")
@@ -504,11 +504,11 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
     let actions: Vec<&Value> = records.iter().map(|record| &record["action"]).collect();
     let last = ["access_used", "memory_saved", "token_created"];
     assert_eq!(actions[actions.len() - 3..], last);
-    // The leave is used up.
+    // The grant is used up.
     let again = connector.agree(&ada, &wren, &[]).await;
     assert!(again.text.contains("is in use"));
 
-    // Whoever answers at the agent's own client is told what is asked for.
+    // The agent's own client receives the request.
     let herself = Actor::agent("wren");
     let own = wren.create_token(Provision::Any, None, &herself).await;
     let own = own.unwrap().secret.expose().to_owned();
@@ -533,7 +533,7 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
         .await
         .unwrap();
 
-    // A leave for one program is none for another, for no other administrator, and for no other token.
+    // A grant for one program is none for another, for another administrator, or for another token.
     let client = memoir_domain::access::ConnectedClient {
         name: "Connector",
         host: "connector.example",
@@ -583,7 +583,7 @@ async fn spec_5_5_nobody_is_sent_to_an_address_that_was_not_registered_nor_unask
     let ada = installation.ada().await;
     unused(&installation, "wren").await;
     let connector = Connector::registered(&installation).await;
-    // Whoever is not signed in is sent to sign in, and nowhere else.
+    // A client that is not signed in is redirected to the sign-in only.
     let stranger = installation.browser().get(&connector.question(&[])).await;
     assert!(
         stranger
@@ -648,7 +648,7 @@ async fn spec_5_5_nobody_is_sent_to_an_address_that_was_not_registered_nor_unask
     // Twice the same parameter is none.
     let twice = format!("{}&client_id=a", connector.question(&[]));
     assert_eq!(ada.get(&twice).await.status, 400);
-    // Saying no is told.
+    // A refusal is sent to the program.
     let answer = ada
         .fill_in(&connector.question(&[]), PATH, &[("decision", "refuse")])
         .await;
@@ -709,14 +709,14 @@ async fn spec_5_5_no_other_site_agrees_in_somebodys_place_or_frames_the_page() {
     grace.sign_in("Grace", crate::installation::PASSWORD).await;
     assert_eq!(grace.post(PATH, &fields).await.status, 403);
     assert_eq!(wren.tokens().await.unwrap().len(), 0);
-    // A look is no answer.
+    // A read is no answer.
     let looked = ada
         .get(&format!("{question}&agent={id}&decision=connect"))
         .await;
     assert_eq!(looked.status, 200);
     assert_eq!(wren.tokens().await.unwrap().len(), 0);
 
-    // Led here by another site, a browser sends no cookie: it is led here once more, and only here.
+    // Sent here by another site, a browser sends no cookie: it is redirected once, to this page only.
     let led = installation
         .browser()
         .request(Method::GET, &question, &[("sec-fetch-site", "cross-site")])
@@ -739,7 +739,7 @@ async fn spec_5_5_a_code_counts_once_for_a_minute_and_for_its_own_client() {
         let code = connector.code(&ada, &agent).await;
         (agent, code)
     };
-    // Whoever gets hold of a code cannot use it, and nobody can afterwards.
+    // The code alone is not enough to redeem it, and a failed attempt invalidates it.
     for wrong in [
         (
             "code_verifier",
@@ -786,7 +786,7 @@ async fn spec_5_5_a_code_counts_once_for_a_minute_and_for_its_own_client() {
     let (agent, code) = fresh().await;
     installation.clock.advance(Duration::from_secs(60));
     assert_eq!(connector.redeem(&code, &[]).await.status, 400);
-    // One that was never taken keeps nobody from beginning again.
+    // An unused one does not prevent a new beginning.
     connector.connected(&ada, &agent).await;
 }
 
@@ -804,7 +804,7 @@ async fn spec_5_5_a_token_opens_its_own_door_for_its_own_time() {
     assert_eq!(connector.enters(&pair.access).await, 200);
     assert_eq!(connector.enters(&pair.refresh).await, 401);
     assert_eq!(connector.enters(&code).await, 401);
-    // Not the doors of REST, and not the console.
+    // Neither REST nor the console.
     for path in ["/v1/agents/wren", "/v1/agents/wren/memories", "/v1/agents"] {
         let request = connector
             .client
@@ -815,7 +815,7 @@ async fn spec_5_5_a_token_opens_its_own_door_for_its_own_time() {
             "{path}"
         );
     }
-    // Nor the same door of a service that is known by another address.
+    // Nor the same interface of a service with another address.
     let elsewhere = ServiceOptions {
         programs: Some(Programs {
             address: Some("https://memory.example".to_owned()),
@@ -836,7 +836,7 @@ async fn spec_5_5_a_token_opens_its_own_door_for_its_own_time() {
     let next = self::pair(&connector.refresh(&next.refresh).await);
     installation.clock.advance(Duration::from_secs(30 * 86_400));
     let over = connector.refresh(&next.refresh).await;
-    // The client registered itself long ago: it learns that it is to begin anew.
+    // The client's registration has expired: it learns that it must begin again.
     assert_eq!(
         (over.status, &over.json()["error"]),
         (401, &json!("invalid_client"))

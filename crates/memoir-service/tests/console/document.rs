@@ -97,7 +97,7 @@ impl Document {
             .collect()
     }
 
-    /// What the form for that path sends where nobody touches it.
+    /// The untouched content of the form for that path.
     #[track_caller]
     pub fn filled_in(&self, path: &str) -> &[(String, String)] {
         let found = self.filled_in.iter().find(|(action, _)| action == path);

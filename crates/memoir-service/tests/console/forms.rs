@@ -20,7 +20,7 @@ const DUPLICATES: [&str; 6] = [
     "We promised each other to come back in spring",
 ];
 
-/// Waits until the session's page tells no more that it runs.
+/// Waits until the session's page shows its end.
 async fn ended(browser: &Browser, path: &str) -> String {
     for _ in 0..500 {
         let answer = browser.get(path).await;
@@ -82,7 +82,7 @@ async fn a_form_is_taken_from_a_page_of_this_browser_only() {
     assert!(!is_paused().await);
     assert_eq!(browser.send(&path, &right, &own).await.status, 303);
     assert!(is_paused().await);
-    // A browser that tells no more than the origin.
+    // A browser that sends no more than the origin.
     let origin = [("origin", installation.address.as_str())];
     let answer = browser
         .send(&format!("{page}/resume"), &right, &origin)
@@ -153,7 +153,7 @@ async fn memories_are_protected_discarded_and_given_back() {
         .await
         .unwrap();
     assert_eq!(record[0].actor, Actor::administrator("user Ada"));
-    // What cannot be done is told.
+    // A refused act is reported.
     let token = browser
         .page(&page)
         .await
@@ -411,7 +411,7 @@ async fn a_filter_keeps_what_was_typed_and_tells_what_is_wrong_beside_it() {
     assert_eq!(chosen, ["memory_saved", "agent"]);
     let told = "It must be the identifier of a session.";
     assert_eq!(document.by_id("session-fault").text, told);
-    // The log's end is told without looking at the rest of it.
+    // The log's end is shown without reading the rest.
     let newest = agent
         .search_records(&Default::default(), None, 1)
         .await

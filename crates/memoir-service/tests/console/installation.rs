@@ -16,7 +16,7 @@ use crate::{
     service::service,
 };
 
-/// In everything that is an agent's words.
+/// In all of an agent's text.
 pub const CANARY: &str = "kanarienvogel";
 /// Of every administrator.
 pub const PASSWORD: &str = "correct horse battery";
@@ -41,7 +41,7 @@ impl Installation {
     }
 
     pub async fn with(options: ServiceOptions) -> Self {
-        // Nobody listens there, and no agent has agreed.
+        // The address has no listener, and no agent has consented.
         let elsewhere = ProviderSettings {
             base_url: Some("http://0.0.0.0:9/v1".to_owned()),
             ..ProviderSettings::default()
@@ -81,7 +81,7 @@ impl Installation {
             .unwrap();
     }
 
-    /// A browser that nobody has signed in with.
+    /// A browser without a sign-in.
     pub fn browser(&self) -> Browser {
         let client = Client::builder().redirect(redirect::Policy::none());
         Browser {

@@ -62,7 +62,7 @@ impl Events {
         events
     }
 
-    /// The next event that tells of a record.
+    /// The next event about a record.
     async fn record(&mut self) -> Option<Event> {
         loop {
             let event = self.next().await?;
@@ -149,13 +149,13 @@ async fn spec_5_1_a_browser_follows_a_session_edit_by_edit_and_without_words() {
         ]
     );
     let masses = all().filter_map(|event| event.data["core_tokens"].as_u64());
-    assert!(masses.into_iter().all(|mass| mass >= line));
+    assert!(masses.into_iter().all(|size| size >= line));
     let last = rest.last().unwrap();
     assert_eq!(
         (last.kind.as_str(), &last.data["state"]),
         ("ended", &json!("completed"))
     );
-    // Whoever comes back has seen everything.
+    // A reconnecting client has seen everything.
     let path = format!("/sessions/{session}/events");
     let again = browser.open(&path, &[("last-event-id", &last.id)]).await;
     assert_eq!(again.status(), StatusCode::NO_CONTENT);
@@ -190,7 +190,7 @@ async fn waiting_for_what_happens_keeps_nobody_signed_in() {
         protect(&agent, session, number).await;
         assert!(events.record().await.is_some());
     }
-    // Two hours after the last look, with something to tell all the time.
+    // Two hours after the last use, with events all the time.
     installation.clock.advance(twenty_five_minutes);
     protect(&agent, session, 6).await;
     assert!(events.record().await.is_none());

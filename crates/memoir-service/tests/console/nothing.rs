@@ -1,4 +1,4 @@
-//! What is not there: a page of the console for browsers, a problem document for programs.
+//! Unknown addresses: a page of the console for browsers, a problem document for programs.
 
 use memoir_testkit::HttpAnswer;
 use reqwest::Method;
@@ -23,7 +23,7 @@ async fn a_browser_finds_its_way_from_where_nothing_is() {
         check_headers(&answer);
         let document = answer.document();
         document.check(path);
-        // Whoever is signed in still has the way between the parts of the console.
+        // A signed-in user still has the navigation of the console.
         assert!(document.links().contains(&"/audit".to_owned()), "{path}");
         assert!(document.forms().contains(&"/sign-out".to_owned()), "{path}");
 
@@ -37,7 +37,7 @@ async fn a_browser_finds_its_way_from_where_nothing_is() {
         stranger.document().check(path);
         assert!(!stranger.text.contains("Sign out"));
 
-        // Everybody else is told in the form of the other doors.
+        // Other clients get the format of the other interfaces.
         for accept in ["*/*", "application/json", "text/plain"] {
             let answer = browser
                 .request(Method::GET, path, &[("accept", accept)])
@@ -82,7 +82,7 @@ async fn a_failure_keeps_the_frame_of_whoever_is_signed_in() {
         document.check(path);
         assert!(document.links().contains(&"/audit".to_owned()), "{path}");
     }
-    // The name that nobody has stays in its field.
+    // The unknown name stays in its field.
     let document = browser.get("/audit?agent=nobody").await.document();
     let field = document.by_id("agent");
     assert_eq!(field.attribute("value"), Some("nobody"));

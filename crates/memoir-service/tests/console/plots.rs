@@ -62,13 +62,13 @@ async fn spec_5_1_a_curve_is_numbers_and_dates_of_a_bounded_number() {
         assert!(!answer.text.to_lowercase().contains(CANARY));
         assert!(!answer.text.contains("Number"));
         let curve: Value = serde_json::from_str(&answer.text).unwrap();
-        let (at, mass) = (numbers(&curve, "at"), numbers(&curve, "mass"));
+        let (at, size) = (numbers(&curve, "at"), numbers(&curve, "mass"));
         let (low, high) = (numbers(&curve, "low"), numbers(&curve, "high"));
         assert!(at.len() <= 2_000 && at.is_sorted(), "{}", at.len());
-        assert!([mass.len(), low.len(), high.len()] == [at.len(); 3]);
-        assert!((0..at.len()).all(|place| low[place] <= mass[place] && mass[place] <= high[place]));
+        assert!([size.len(), low.len(), high.len()] == [at.len(); 3]);
+        assert!((0..at.len()).all(|place| low[place] <= size[place] && size[place] <= high[place]));
         let tally = agent.show().await.unwrap().counts;
-        assert_eq!(mass.last(), Some(&tally.core_tokens));
+        assert_eq!(size.last(), Some(&tally.core_tokens));
         let kinds: Vec<&str> = curve["marks"]
             .as_array()
             .unwrap()
@@ -78,7 +78,7 @@ async fn spec_5_1_a_curve_is_numbers_and_dates_of_a_bounded_number() {
         assert_eq!(kinds, ["done", "back"], "{query}");
         // The breaker undid what the second session did; the dip is kept.
         let back = curve["marks"][1]["place"].as_u64().unwrap() as usize;
-        assert!(low[back] < mass[back] && mass[back] == mass[back - 1]);
+        assert!(low[back] < size[back] && size[back] == size[back - 1]);
         assert_eq!(curve["line"], 5_000);
     }
     for query in ["?days=31", "?days=0", "?days=-1", "?days=x"] {
@@ -181,7 +181,7 @@ async fn an_agent_without_a_past_has_a_page() {
     for query in ["", "?days=365"] {
         let path = format!("/agents/Egg/mass.json{query}");
         let curve: Value = serde_json::from_str(&browser.get(&path).await.text).unwrap();
-        let mass = numbers(&curve, "mass");
-        assert!(mass.len() > 1 && mass.iter().all(|mass| *mass == 0));
+        let sizes = numbers(&curve, "mass");
+        assert!(sizes.len() > 1 && sizes.iter().all(|size| *size == 0));
     }
 }

@@ -101,7 +101,7 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
     assert_eq!(browser.press(&path, &apply, &[]).await.status, 400);
 
     let seen = agent.rehearsal_facts(id, &owner()).await.unwrap().unwrap();
-    let mass = seen.outcome.unwrap();
+    let size = seen.outcome.unwrap();
     let newest = anew.hidden("newest").unwrap();
     let applied = browser.press(&path, &apply, &[("newest", newest)]).await;
     let applied = applied.leads_to().to_owned();
@@ -109,7 +109,7 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
     let after = agent.show().await.unwrap().counts;
     assert_eq!(
         (before.core_tokens, after.core_tokens),
-        (mass.core_tokens_before, mass.core_tokens_after)
+        (size.core_tokens_before, size.core_tokens_after)
     );
     assert_eq!(after.constitutional_count, 1);
 

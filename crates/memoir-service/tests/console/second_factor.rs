@@ -1,4 +1,4 @@
-//! The second factor: setting it up, signing in with it, and what it does not let through (SPEC 5.5).
+//! The second factor: setting it up, signing in with it, and its refusals (SPEC 5.5).
 
 use std::{
     io,
@@ -20,7 +20,7 @@ use crate::{
 
 const PATH: &str = "/account/second-factor";
 
-/// A device that was set up, and the codes for when it is lost.
+/// A device that was set up, with its recovery codes.
 pub struct Device {
     secret: FactorSecret,
     pub recovery: Vec<String>,
@@ -91,13 +91,13 @@ pub async fn set_up(installation: &Installation, browser: &mut Browser) -> Devic
     Device { secret, recovery }
 }
 
-/// A browser that knew the password, and waits for the code.
+/// A browser that gave the password, and has not given the code.
 async fn half(installation: &Installation) -> Browser {
     let mut browser = installation.browser();
     let fields = [("name", "Ada"), ("password", PASSWORD)];
     let answer = browser.post("/sign-in", &fields).await;
     assert_eq!(answer.leads_to(), "/sign-in/code");
-    assert_eq!(cookie(&answer, "memoir"), "", "nobody is in yet");
+    assert_eq!(cookie(&answer, "memoir"), "", "no user is signed in yet");
     browser.cookie = cookie(&answer, "memoir-code");
     browser
 }
@@ -295,7 +295,7 @@ async fn wrong_codes_are_counted_with_wrong_passwords() {
     let installation = Installation::open().await;
     let mut browser = installation.ada().await;
     let device = set_up(&installation, &mut browser).await;
-    // The right password counts too, as long as nobody is in.
+    // The right password counts too, until the sign-in is complete.
     let waiting = half(&installation).await;
     for _ in 0..4 {
         assert_eq!(give(&waiting, "000000").await.status, 401);
@@ -305,7 +305,7 @@ async fn wrong_codes_are_counted_with_wrong_passwords() {
     let body = json!({"name": "Ada", "password": PASSWORD, "code": code});
     let (status, told) = rest(&installation, &body).await;
     assert_eq!((status, told["code"].as_str()), (429, Some("rate_limited")));
-    // Nor on the page of whoever is signed in.
+    // Nor on the page of a signed-in user.
     let path = "/account/second-factor/off";
     let fields = [("password", PASSWORD), ("code", code.as_str())];
     assert_eq!(browser.fill_in(path, path, &fields).await.status, 429);
@@ -327,10 +327,10 @@ async fn rest_is_no_way_around_it() {
         (status, told["code"].as_str()),
         (401, Some("second_factor_needed"))
     );
-    // Only whoever knows the password is told so, and a wrong code says nothing of the password.
+    // Only the right password gets this response, and a wrong code reveals nothing of the password.
     let code = device.next_code(&installation);
-    let (_, nobody) = sign_in("wrong horse battery", Value::Null).await;
-    assert_eq!(nobody["code"], "unauthorized");
+    let (_, refused) = sign_in("wrong horse battery", Value::Null).await;
+    assert_eq!(refused["code"], "unauthorized");
     let wrong_password = sign_in("wrong horse battery", json!(code)).await;
     assert_eq!(sign_in(PASSWORD, json!("000000")).await, wrong_password);
     assert_eq!(wrong_password.0, 401);
@@ -368,8 +368,8 @@ async fn half_a_sign_in_ends_after_five_minutes_or_when_everything_ends() {
     let code = device.next_code(&installation);
     let answer = waiting.post("/sign-in/code", &[("code", &code)]).await;
     assert_eq!(answer.leads_to(), "/sign-in?done=start-over");
-    let nobody = installation.browser();
-    let answer = nobody.post("/sign-in/code", &[("code", &code)]).await;
+    let stranger = installation.browser();
+    let answer = stranger.post("/sign-in/code", &[("code", &code)]).await;
     assert_eq!(answer.leads_to(), "/sign-in?done=start-over");
 }
 

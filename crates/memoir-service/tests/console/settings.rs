@@ -1,4 +1,4 @@
-//! The settings of an agent: what is sent of them, what is told of them, and what never is (SPEC 2.2, 5.1).
+//! The settings of an agent: what a form sends, what a page shows, and what it never shows (SPEC 2.2, 5.1).
 
 use memoir_app::OwnAgent;
 use memoir_domain::{agent::Field, audit::Actor};
@@ -107,7 +107,7 @@ async fn every_setting_is_changed_and_returned_to_its_default() {
     browser.fill_in(&page, &page, &back).await.leads_to();
     let view = agent.show().await.unwrap();
     let settings = view.settings.expose().as_object().unwrap();
-    // What is in force stands beside what is set.
+    // The effective value is beside the set one.
     let set = settings
         .iter()
         .filter(|(name, _)| !name.starts_with("effective_"));
@@ -242,14 +242,14 @@ async fn spec_5_1_no_prompt_is_shown_whoever_wrote_it() {
         shown.text
     );
     assert!(shown.text.contains("the agent itself"), "{}", shown.text);
-    // A page that tells of errors shows what was typed into it, and nothing else of them.
+    // A page with faults shows its input, and no other prompt.
     let typed = [("reflection_prompt", "Look for promises."), ("name", "")];
     let refused = browser.fill_in(&page, &page, &typed).await;
     assert_eq!(refused.status, 409);
     assert!(refused.text.contains("Look for promises."));
     assert!(!refused.text.contains(CANARY), "{}", refused.text);
     assert!(!browser.get(&page).await.text.contains("Look for promises."));
-    // What is put in its place is told to the agent.
+    // A replacement is reported to the agent.
     browser
         .fill_in(&page, &page, &[("refinement_prompt", "Do nothing.")])
         .await
@@ -278,14 +278,14 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     let before = browser.page(&page).await;
     set(Field::CoreTokenBudget, "7000").await;
     set(Field::LossGuard, "refuse").await;
-    // Whoever did not touch it does not change it back.
+    // An untouched field does not change it back.
     let done = browser
         .send_filled_in(&before, &page, &[("refinement_threshold", "0.9")])
         .await;
     assert_eq!(done.leads_to(), format!("{page}?done=configured"));
     assert_eq!(last_change(&agent).await, json!(["refinement_threshold"]));
     assert_eq!(value(&agent, Field::CoreTokenBudget).await, 7_000);
-    // Whoever did is told first.
+    // A touched one is reported first.
     let both = [("core_token_budget", "6000"), ("loss_guard", "refuse")];
     let told = browser.send_filled_in(&before, &page, &both).await;
     assert_eq!(told.status, 409);
@@ -297,7 +297,7 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
         fault.starts_with("Changed to “7000” by user Bob at 2026-03-04"),
         "{fault}"
     );
-    // Nobody is in the way of what is so already.
+    // Equal values are no conflict.
     assert_eq!(document.by_id("loss_guard").attribute("aria-invalid"), None);
     let kept = ("core_token_budget".to_owned(), "6000".to_owned());
     assert!(document.filled_in(&page).contains(&kept));
@@ -306,7 +306,7 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     assert_eq!(last_change(&agent).await, json!(["core_token_budget"]));
     assert_eq!(value(&agent, Field::CoreTokenBudget).await, 6_000);
 
-    // Prompts too, of which nothing is shown by which one could tell.
+    // Prompts too, without revealing their text.
     let before = browser.page(&page).await;
     let own = [(Field::SystemPrompt, Some("I am Wren, and I sing."))];
     agent.configure(&own, &Actor::agent("Wren")).await.unwrap();
@@ -325,7 +325,7 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
         .leads_to();
     assert_eq!(value(&agent, Field::SystemPrompt).await, "You are Wren.");
 
-    // More changes than are looked at: perhaps this one was among them.
+    // More changes than are read: this one may be among them.
     let before = browser.page(&page).await;
     for tokens in 8_000..8_025 {
         set(Field::RefinementTriggerTokens, &tokens.to_string()).await;

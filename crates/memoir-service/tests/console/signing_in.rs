@@ -12,7 +12,7 @@ use crate::{
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Whether the browser is let in.
+/// Whether the browser is signed in.
 async fn is_in(browser: &Browser) -> bool {
     let answer = browser.get("/").await;
     match answer.status {
@@ -175,7 +175,7 @@ async fn signing_out_ends_one_browser_or_all_of_them() {
     assert!(!is_in(&other).await && !is_in(&third).await);
     let token = made["token"].as_str().unwrap();
     installation.get("/v1/agents", token).await.expect(401);
-    assert!(is_in(&grace).await, "somebody else stays");
+    assert!(is_in(&grace).await, "another user stays signed in");
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ const MORE: [&str; 4] = [
     "Letters go out with the boat at noon",
 ];
 
-/// What is told in pairs on a page, by its name.
+/// The value of a pair on a page, by its name.
 fn told(document: &Document, name: &str) -> String {
     let pairs = document
         .all("div")
@@ -106,7 +106,7 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     let page = browser.page(&before).await;
     page.check(&before);
     assert_eq!(by_session.hidden("point"), page.hidden("point"));
-    let mass = agent.show().await.unwrap().counts.core_tokens;
+    let size = agent.show().await.unwrap().counts.core_tokens;
     assert_eq!(row(&page, "Core memories"), "87", "8 then, 7 now");
     assert_eq!(row(&page, "Archival memories"), "02", "0 then, 2 now");
     assert_eq!(row(&page, "Summaries"), "01", "0 then, 1 now");
@@ -118,7 +118,7 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     assert_eq!(told(&page, "Sessions undone"), "1");
     let masses = told(&page, "Core size");
     let (from, to) = masses.split_once(" → ").unwrap();
-    assert_eq!(from.parse::<u64>().unwrap(), mass);
+    assert_eq!(from.parse::<u64>().unwrap(), size);
     let to: u64 = to.strip_suffix(" tokens").unwrap().parse().unwrap();
 
     let done = go_back(&browser, &before, &path).await;
@@ -148,7 +148,7 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     assert_eq!(again, format!("{path}?record={last}"));
     go_back(&browser, &again, &path).await.leads_to();
     let tally = agent.show().await.unwrap().counts;
-    assert_eq!((tally.core_tokens, tally.core_count), (mass, 7));
+    assert_eq!((tally.core_tokens, tally.core_count), (size, 7));
     assert!(agent.session(session.id).await.unwrap().undone_at.is_none());
     assert!(agent.verify().await.unwrap().valid);
 }
@@ -235,7 +235,7 @@ async fn spec_4_3_a_session_that_runs_stands_in_the_way() {
     assert_eq!(
         told(&page, "Discarded"),
         "3 memories",
-        "and what it would do is told all the same"
+        "and its effect is shown all the same"
     );
     let newest = agent.look_back(None).await.unwrap().seq.to_string();
     let fields = [
@@ -320,7 +320,7 @@ async fn a_point_is_found_by_slider_number_and_time_and_a_wrong_one_told() {
     let page = browser.page(&format!("{path}?record=0")).await;
     assert_eq!(row(&page, "Core size in tokens").chars().next(), Some('0'));
     assert_eq!(told(&page, "Discarded"), "5 memories");
-    // Somebody who has nothing has a history too.
+    // An agent without memories has a history too.
     let empty = installation.agent(&installation.account, "Lark", &[]).await;
     let page = format!("/agents/{}/time", empty.scope().agent);
     browser.page(&page).await.check(&page);

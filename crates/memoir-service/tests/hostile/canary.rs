@@ -1,5 +1,5 @@
-//! Ten agents of three accounts, each with a word that is its own, and ten thousand requests of all kinds,
-//! right and forged: no word reaches anybody else, in an answer or in the log (SPEC 5.1, 5.6).
+//! Ten agents of three accounts, each with a word of its own, and ten thousand requests of all kinds, right and forged:
+//! no word reaches another caller, in a response or in the log (SPEC 5.1, 5.6).
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ const SEED: u64 = 0x5eed_0005;
 const REQUESTS: usize = 10_000;
 const CLIENTS: usize = 8;
 const ACCOUNTS: [&str; 3] = ["default", "north", "south"];
-/// The same names in each account, so that only the account tells whose they are.
+/// The same names in each account, so that only the account distinguishes them.
 const NAMES: [&str; 4] = ["wren", "kite", "swift", "lark"];
 /// What every agent's word begins with.
 const WORD: &str = "kanari";
@@ -44,11 +44,11 @@ impl Dice {
     }
 }
 
-/// Somebody who asks.
+/// A caller.
 #[derive(Clone)]
 struct Asker {
     token: String,
-    /// The one word that may be in what it is answered.
+    /// The one word that its responses may contain.
     word: Option<String>,
 }
 
@@ -65,7 +65,7 @@ fn word(at: usize) -> String {
     format!("{WORD}{at:02}x")
 }
 
-async fn settle(tenant: &Tenant, word: &str) {
+async fn save_texts(tenant: &Tenant, word: &str) {
     let own = memoir_domain::audit::Actor::agent(tenant.agent.name());
     let memory = |content: String, kind| MemoryInput {
         content: content.into(),
@@ -110,7 +110,7 @@ async fn everyone(installation: &Installation) -> (Everyone, Vec<Tenant>) {
     for at in 0..10 {
         let (account, name) = (ACCOUNTS[at % 3], NAMES[at / 3]);
         let tenant = installation.tenant(account, name).await;
-        settle(&tenant, &word(at)).await;
+        save_texts(&tenant, &word(at)).await;
         agents.extend([name.to_owned(), tenant.agent.scope().agent.to_string()]);
         agents.push(tenant.agent.scope().account.to_string());
         let ended = tenant
@@ -288,19 +288,19 @@ fn request(
         34 => (
             "POST",
             format!("{at}/tools/search_memories"),
-            "knife search",
+            "session-tool search",
             json!({"query": "garden"}),
         ),
         35 => (
             "POST",
             format!("{at}/tools/delete_memory"),
-            "knife delete",
+            "session-tool delete",
             json!({"id": number}),
         ),
         36 => (
             "POST",
             format!("{at}/tools/consolidate_memories"),
-            "knife merge",
+            "session-tool merge",
             json!({"ids": ids, "content": text}),
         ),
         37 => (
@@ -329,7 +329,7 @@ fn request(
     }
 }
 
-/// What holds a word that is not the asker's.
+/// Finds a word that is not the caller's.
 fn leak(asker: &Asker, answer: &HttpAnswer) -> Option<String> {
     let text = format!("{:?}{}", answer.headers, answer.text).to_lowercase();
     let own = asker.word.as_deref().unwrap_or("no such word");
@@ -445,14 +445,14 @@ async fn spec_5_6_ten_thousand_requests_carry_no_word_across() {
         .filter(|(_, status)| (200..300).contains(status))
         .map(|(what, _)| *what)
         .collect();
-    // What needs a state that is seldom there may not have come about.
+    // Requests that depend on a rare state may be missing.
     assert!(done.len() > 28, "{done:?}");
     for what in [
         "list memories",
         "search",
         "context",
         "audit",
-        "knife search",
+        "session-tool search",
         "mcp",
         "complete",
     ] {
@@ -473,7 +473,7 @@ async fn spec_5_6_ten_thousand_requests_carry_no_word_across() {
             .collect();
         assert!(
             words.len() <= 1,
-            "one agent's model is told of one agent only"
+            "one agent's model gets the text of one agent only"
         );
     }
     for tenant in &tenants {

@@ -1,4 +1,4 @@
-//! A client that sends what it is told, byte for byte.
+//! A client that sends the given bytes unchanged.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -86,7 +86,7 @@ pub async fn read_answer(stream: &mut TcpStream, headless: bool) -> Option<HttpA
     }
     let head = String::from_utf8(bytes).ok()?;
     let status = head.get(9..12)?.parse().ok()?;
-    // Every line of it, so that whoever looks for words in an answer sees all that was sent.
+    // Every line of it, so that a search for words covers the whole response.
     let lines = head.trim_end().lines().skip(1);
     let named = lines.map(|line| line.split_once(": ").unwrap());
     let headers: HeaderMap = named

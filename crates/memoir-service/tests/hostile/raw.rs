@@ -313,7 +313,7 @@ async fn a_body_that_comes_byte_by_byte_has_its_time() {
     });
     let mut answer = Vec::new();
     let read = tokio::time::timeout(Duration::from_secs(5), reading.read_to_end(&mut answer));
-    let _ = read.await.expect("it is told");
+    let _ = read.await.expect("the response arrives");
     dripping.abort();
     let answer = String::from_utf8(answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");

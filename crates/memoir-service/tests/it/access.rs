@@ -142,7 +142,7 @@ impl Scene {
         page["items"].as_array().unwrap().clone()
     }
 
-    /// The journal entries that tell of an access.
+    /// The journal entries about an access.
     async fn told(&self) -> Vec<String> {
         let path = "/v1/agents/wren/memories?kind=journal&limit=200";
         let page = self.installation.get(path, &self.wren).await.expect(200);
@@ -187,7 +187,7 @@ async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
     assert_eq!(scene.told().await.len(), 0);
 
     scene.installation.clock.advance(minutes(31));
-    // Nobody looks: it ends by itself.
+    // Without any read, it ends by itself.
     for _ in 0..1_000 {
         if !scene.records("access_expired").await.is_empty() {
             break;
@@ -238,7 +238,7 @@ async fn spec_5_2_a_clock_that_is_set_back_extends_no_access() {
     assert_eq!(scene.show(&request, &scene.ada).await["state"], "expired");
     assert_eq!(scene.told().await.len(), 1);
 
-    // A time before what the log tells of ends it at once, and for good.
+    // A time before the latest record ends it immediately and permanently.
     let request = scene.granted(&scene.ada, "core", 10).await;
     scene.installation.clock.set_back(minutes(30));
     assert!(scene.words(&scene.ada).await.is_empty());
@@ -299,7 +299,7 @@ async fn spec_5_2_agent_and_administrators_take_access_back_at_any_moment() {
     let refused = scene.ask(&scene.ada, "all", 60).await;
     assert_eq!(scene.answer(&refused, false).await["state"], "refused");
     assert!(scene.words(&scene.ada).await.is_empty());
-    // What the agent said is for whoever asked.
+    // The agent's reason is for the requester.
     assert_eq!(
         scene.show(&refused, &scene.ada).await["reason"],
         "so I decide"
@@ -327,7 +327,7 @@ async fn spec_5_2_agent_and_administrators_take_access_back_at_any_moment() {
 #[tokio::test]
 async fn spec_5_2_what_is_asked_for_keeps_the_limits() {
     let scene = Scene::new().await;
-    let nobody = "019a0000-0000-7000-8000-000000000000";
+    let unknown = "019a0000-0000-7000-8000-000000000000";
     for (body, code, status) in [
         (json!({}), "invalid_argument", 400),
         (
@@ -361,7 +361,7 @@ async fn spec_5_2_what_is_asked_for_keeps_the_limits() {
             400,
         ),
         (
-            json!({"purpose": "x", "scope": format!("session:{nobody}"), "minutes": 5}),
+            json!({"purpose": "x", "scope": format!("session:{unknown}"), "minutes": 5}),
             "not_found",
             404,
         ),

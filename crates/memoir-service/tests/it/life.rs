@@ -51,7 +51,7 @@ async fn spec_2_6_a_conversation_is_taken_from_both_and_only_counts_come_back() 
     for (token, id, received, known) in [
         (&agent, "a", 1, 0),
         (&administrator, "b", 1, 0),
-        // The same message is the same, whoever hands it over.
+        // The same message is the same, whichever client delivers it.
         (&administrator, "a", 0, 1),
     ] {
         let answer = installation
@@ -131,7 +131,7 @@ async fn spec_2_6_a_conversation_is_read_once_nobody_spoke_for_six_hours() {
     assert_eq!(waiting(&installation, &agent, 2).await["absorbed"], 0);
     assert!(script.requests().is_empty());
     installation.clock.advance(Duration::from_secs(3_700));
-    // Whoever hands something over that is known wakes the service, and changes nothing.
+    // Delivering a known message wakes the service, and changes nothing.
     say("b").await;
     assert_eq!(waiting(&installation, &agent, 0).await["absorbed"], 2);
 }

@@ -1,4 +1,4 @@
-//! Who may do what to whose: every documented operation by everybody, and what of the answer holds words.
+//! The permissions: every documented operation by every kind of caller, and which responses hold text.
 
 use std::{collections::BTreeSet, fmt::Write, time::Duration};
 
@@ -345,7 +345,7 @@ fn documented_operations() -> BTreeSet<String> {
 
 /// Everybody who may ask, by name and token; the agent itself is `wren`.
 const EVERYBODY: [&str; 11] = [
-    "nobody",
+    "no token",
     "garbage",
     "expired",
     "revoked",
@@ -527,11 +527,11 @@ impl Setup {
     }
 }
 
-const NOBODY: &str = "019a0000-0000-7000-8000-000000000000";
+const UNKNOWN_ID: &str = "019a0000-0000-7000-8000-000000000000";
 const NOTHING: Named<'_> = Named {
-    agent: NOBODY,
-    session: NOBODY,
-    request: NOBODY,
+    agent: UNKNOWN_ID,
+    session: UNKNOWN_ID,
+    request: UNKNOWN_ID,
 };
 
 /// The answer without what was named in the request.
@@ -645,7 +645,7 @@ async fn spec_5_1_everybody_is_answered_as_the_table_says() {
                 assert_eq!(
                     blank(&answer, *stranger),
                     blank(&missing, NOTHING),
-                    "{name}: {} tells what is there",
+                    "{name}: {} reveals what exists",
                     operation.id
                 );
             }

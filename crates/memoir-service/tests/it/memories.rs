@@ -615,7 +615,7 @@ async fn spec_2_8_memories_are_narrowed_by_origin_page_by_page() {
     loop {
         let path = format!("{PATH}?origin=external&limit=2{cursor}");
         let page = installation.get(&path, &own).await.expect(200);
-        // An administrator is told as much, without words.
+        // An administrator gets the same, without text.
         let blind = installation.get(&path, &token).await.expect(200);
         assert_eq!(blind["next_cursor"], page["next_cursor"]);
         assert_eq!(

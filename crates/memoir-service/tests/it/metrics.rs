@@ -94,7 +94,7 @@ async fn busy() -> Busy {
             end
         );
     }
-    // What is refused at the door.
+    // A request that is refused before its handler.
     installation
         .get(&format!("/v1/agents/nobody-{CANARY}"), &administrator)
         .await
@@ -145,8 +145,8 @@ async fn careful_sessions(installation: &Installation) -> ([u64; 3], u64) {
         {
             *sum += ended["usage"][field].as_u64().unwrap();
         }
-        let mass = |field: &str| ended[field].as_u64().unwrap();
-        removed = mass("pre_session_tokens") - mass("post_session_tokens");
+        let tokens_of = |field: &str| ended[field].as_u64().unwrap();
+        removed = tokens_of("pre_session_tokens") - tokens_of("post_session_tokens");
     }
     (used, removed)
 }
@@ -398,7 +398,7 @@ async fn what_the_database_says_is_asked_seldom_and_tells_of_leases() {
     assert_eq!(found["memoir_agents"], 1.0);
     installation.agent("finch").await;
     let (_, again) = scraped(&installation).await;
-    assert_eq!(again["memoir_agents"], 1.0, "asked again at once");
+    assert_eq!(again["memoir_agents"], 1.0, "asked again immediately");
     installation.clock.advance(Duration::from_secs(60));
     let (_, later) = scraped(&installation).await;
     assert_eq!(later["memoir_agents"], 2.0);
@@ -578,7 +578,7 @@ async fn prometheus_itself_finds_nothing_to_complain_of() {
     assert_eq!(check(&text, &mut checker), (true, String::new()));
     let broken = format!("{text}memoir_agents{{ 1\n");
     assert!(!check(&broken, &mut checker).0);
-    // Not asked for, but whoever runs the installation gets the same over its token.
+    // Not requested, but the operator gets the same over its token.
     let shown = busy.installation.get("/metrics", &busy.administrator).await;
     assert_eq!(shown.status, 200);
 }

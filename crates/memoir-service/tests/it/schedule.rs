@@ -1,4 +1,4 @@
-//! The schedule and the workers of a running service: who comes next, and how many at once.
+//! The schedule and the workers of a running service: the order of sessions, and how many run concurrently.
 
 use std::{
     collections::BTreeMap,
@@ -87,7 +87,7 @@ struct GatedInstallation {
 }
 
 impl GatedInstallation {
-    /// With providers `lab` and `slow`, of which `slow` takes so many sessions at once.
+    /// With providers `lab` and `slow`, of which `slow` takes this many concurrent sessions.
     async fn new(slow: Option<usize>) -> Self {
         let gate = |concurrency| Gate {
             answers: Arc::new(Semaphore::new(0)),

@@ -175,11 +175,11 @@ async fn spec_2_8_lists_are_narrowed_to_what_is_protected_or_faded() {
             assert_eq!(numbers, expected, "{query}");
         }
     }
-    let faded = installation
+    let expired = installation
         .get(&format!("{path}/3"), &own)
         .await
         .expect(200);
-    assert_eq!(faded["fades_at"], "2020-01-08T00:00:00Z");
+    assert_eq!(expired["fades_at"], "2020-01-08T00:00:00Z");
     let shown = installation
         .get("/v1/agents/wren", &token)
         .await
@@ -221,7 +221,7 @@ async fn spec_4_1_the_audit_is_narrowed_by_actions_actor_memory_and_time() {
         count("memory=1&action=memory_protected,memory_saved").await,
         2
     );
-    // The entry that tells of it is a memory, too.
+    // The entry about it is a memory, too.
     assert_eq!(count("memory=2").await, 1);
     assert_eq!(count("memory=3").await, 0);
     assert_eq!(count("actor=agent&action=memory_protected").await, 0);

@@ -12,7 +12,7 @@ async fn spec_5_5_an_administrator_makes_tokens_until_the_agent_has_memories() {
         .post("/v1/agents", &administrator, json!({"name": "wren"}))
         .await
         .expect(201);
-    // That it is told what an administrator has set gives it no memories of its own.
+    // The report of an administrator's setting gives it no memories of its own.
     let model = json!({"model": "builtin:careful"});
     installation
         .send("PATCH", "/v1/agents/wren", &administrator, &model)

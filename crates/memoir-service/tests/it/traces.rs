@@ -2,9 +2,9 @@
 //!
 //! The traces are those that the domain plays by itself (`crates/memoir-domain/tests/it/traces.json`). A step has `do`
 //! and `expect`; the latter names the fields to compare. `as` gives the number in the response a label, and `$label`
-//! stands for that number. `characters` continues a text to this length. Lists are compared without order,
-//! `created_at` by its beginning, `numbers` are those of `results`. A step without `status` must succeed. In `final` a
-//! memory without `content` has the text that was saved.
+//! refers to that number. `characters` continues a text to this length. Lists are compared without order, `created_at`
+//! by its beginning, `numbers` are those of `results`. A step without `status` must succeed. In `final` a memory
+//! without `content` has the saved text.
 
 use std::{collections::BTreeMap, time::Duration};
 

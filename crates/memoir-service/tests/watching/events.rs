@@ -22,7 +22,7 @@ pub struct Events {
     pub beats: usize,
 }
 
-/// The answer to somebody who saw everything up to `last` of that session, with that token.
+/// The response to a client that has seen everything up to `last` of that session, with that token.
 pub async fn watch(service: &Served, at: (&str, &str), last: Option<&str>) -> Response {
     let (session, token) = at;
     let mut request = service.request("GET", &format!("/v1/sessions/{session}/events"), token);

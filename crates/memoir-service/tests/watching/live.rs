@@ -64,15 +64,15 @@ async fn a_session_is_watched_while_its_model_edits() {
     let seen: Vec<Value> = records(&events).iter().map(as_rest).collect();
     assert_eq!(json!(seen), kept["items"]);
     assert!(last.text.contains(CANARY));
-    // The mass falls by what was removed, and stays over the line.
-    let mass: Vec<Value> = records(&events)
+    // The core size falls by the removed tokens, and stays over the line.
+    let sizes: Vec<Value> = records(&events)
         .iter()
         .map(|event| event.data["core_tokens"].clone())
         .collect();
     let pre = last.data["pre_session_tokens"].as_u64().unwrap();
     let removed = last.data["removed_tokens"].as_u64().unwrap();
     assert_eq!(
-        mass,
+        sizes,
         [json!(pre - removed), Value::Null, json!(pre - removed)]
     );
     let line = last.data["breaker_tokens"].as_u64().unwrap();
@@ -210,7 +210,7 @@ async fn spec_5_1_an_administrator_watches_without_words() {
     let kept = service.get(&path, &administrator).await.expect(200);
     let seen: Vec<Value> = records(&events).iter().map(as_rest).collect();
     assert_eq!(json!(seen), kept["items"]);
-    // Another's is not there.
+    // Another agent's is not found.
     let foreign = service.open_session("gull", &gull.token).await;
     for token in [&administrator, &wren.token] {
         let response = watch(&service, (&foreign, token), None).await;
@@ -253,8 +253,8 @@ async fn a_change_beside_the_session_moves_the_mass_and_the_line() {
         .await
         .succeeded();
     let second = stream.next().await.unwrap();
-    let mass = |event: &crate::events::Event| event.data["core_tokens"].as_u64().unwrap();
-    assert_eq!(mass(&second), mass(&first) + 8);
+    let core_tokens = |event: &crate::events::Event| event.data["core_tokens"].as_u64().unwrap();
+    assert_eq!(core_tokens(&second), core_tokens(&first) + 8);
     let stricter = json!({"value": "1"});
     let path = "/v1/agents/wren/self/refinement_threshold";
     let answer = service.send("PUT", path, &wren.token, &stricter).await;
@@ -433,7 +433,7 @@ async fn a_stop_ends_streams_at_once_and_a_silent_one_beats() {
     let wait = tokio::time::timeout(Duration::from_secs(3), stream.next()).await;
     assert!(wait.is_err(), "{wait:?}");
     assert!(stream.beats > 0);
-    // Somebody who reads nothing holds nothing up either.
+    // A client that reads nothing blocks nothing either.
     let _unread = watch(&service, (&id, &wren.token), None).await;
     service.stop().await;
     assert_eq!(stream.next().await, None);
@@ -460,7 +460,7 @@ async fn a_rehearsal_and_a_refusal_are_watched_to_their_ends() {
         .await;
     let kinds: Vec<&str> = events.iter().map(|event| event.kind.as_str()).collect();
     assert_eq!(kinds, ["record", "ended"]);
-    // The knife was never handed over.
+    // The session was never opened.
     let ended = &events[1].data;
     assert_eq!(
         (

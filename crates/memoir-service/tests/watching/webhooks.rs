@@ -34,18 +34,18 @@ async fn in_time(installation: &Installation, receiver: &Receiver, count: usize)
     panic!("{} came instead of {count}", receiver.received().len());
 }
 
-/// Until nothing is to be told any more.
-async fn settled(installation: &Installation) {
+/// Until no notice is pending.
+async fn all_sent(installation: &Installation) {
     for _ in 0..3_000 {
         if installation.attempts().is_empty() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("{:?} are still to be told", installation.attempts());
+    panic!("{:?} are still to be sent", installation.attempts());
 }
 
-/// Until the service has said that it wants to tell somebody.
+/// Until the service has registered its receivers.
 async fn registered(installation: &Installation, receivers: usize) {
     for _ in 0..3_000 {
         if installation.receivers() == receivers {
@@ -53,7 +53,7 @@ async fn registered(installation: &Installation, receivers: usize) {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("nobody is registered");
+    panic!("no receiver is registered");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -76,8 +76,8 @@ async fn an_end_is_told_signed_and_without_words() {
         .await;
     installation.clock.advance(Duration::from_secs(2));
     let received = receiver.wait_for(1).await;
-    settled(&installation).await;
-    // Of what ended before there was a webhook, nothing is told.
+    all_sent(&installation).await;
+    // Nothing is sent about a session that ended before there was a webhook.
     assert_eq!(receiver.received().len(), 1);
     let told = &received[0];
     assert!(told.is_signed_with(SECRET));
@@ -127,11 +127,11 @@ async fn what_does_not_arrive_is_sent_again_across_restarts_and_redirects_lead_n
     let first = installation.run_session(&wren).await;
     in_time(&installation, &receiver, 2).await;
     service.stop().await;
-    // One ends while nobody is there to tell it.
+    // One ends while no service is there to report it.
     let second = installation.run_session(&wren).await;
     let service = installation.serve(options()).await;
     in_time(&installation, &receiver, 5).await;
-    settled(&installation).await;
+    all_sent(&installation).await;
     let received = receiver.received();
     let ids: Vec<&str> = received
         .iter()
@@ -180,7 +180,7 @@ async fn a_receiver_that_is_gone_is_told_nothing_until_a_restart() {
     registered(&installation, 1).await;
     installation.run_session(&wren).await;
     in_time(&installation, &receiver, 1).await;
-    settled(&installation).await;
+    all_sent(&installation).await;
     installation.run_session(&wren).await;
     assert_eq!(installation.attempts(), [0; 0]);
     service.stop().await;
@@ -211,7 +211,7 @@ async fn a_webhook_for_an_account_is_told_of_that_account_only() {
     let id = installation.run_session(&gull).await;
     in_time(&installation, &all, 2).await;
     in_time(&installation, &others, 1).await;
-    settled(&installation).await;
+    all_sent(&installation).await;
     let received = others.received();
     assert_eq!((received.len(), received[0].session()), (1, id));
     assert_eq!(received[0].json()["data"]["account"], "Other");
@@ -235,7 +235,7 @@ async fn two_services_on_one_database_tell_each_end_once() {
     }
     installation.clock.advance(Duration::from_secs(2));
     receiver.wait_for(20).await;
-    settled(&installation).await;
+    all_sent(&installation).await;
     let received = receiver.received();
     let told: BTreeSet<String> = received
         .iter()
