@@ -58,7 +58,7 @@ async fn state(agent: &OwnAgent, request: &AccessRequestFacts) -> AccessState {
     now.unwrap().state
 }
 
-/// A person who says the same to each question.
+/// A person with the same answer to each question.
 #[derive(Clone)]
 struct Person {
     version: ProtocolVersion,

@@ -1,4 +1,4 @@
-//! What a client sends line by line that no tool can take: it is answered all the same.
+//! Lines of a client that no tool can use: each gets a response nevertheless.
 #![expect(
     clippy::unwrap_used,
     dead_code,

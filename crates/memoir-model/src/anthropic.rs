@@ -175,7 +175,7 @@ fn kind(block: &Value) -> Option<&str> {
 /// Reads a call and gives it an id, and an object as input, where it has none.
 fn take_call(block: &mut Value, ids: &mut CallIds) -> ToolCall {
     let id = ids.claim(block.get("id").and_then(Value::as_str));
-    // Written back, since the result must name the identifier that stands in the echo.
+    // Written back, since the result must name the identifier in the echo.
     block["id"] = id.as_str().into();
     let name = block
         .get("name")

@@ -43,7 +43,7 @@ pub(crate) fn of(model: &ModelName) -> Option<u32> {
     if provider == "ollama" && name.ends_with("-cloud") {
         return None;
     }
-    // A longer beginning stands before the shorter one that it contains: `o1-mini` before `o1`.
+    // A longer beginning comes before the shorter one that it contains: `o1-mini` before `o1`.
     SIZES
         .into_iter()
         .find(|(of, begin, _)| *of == provider && name.starts_with(begin))

@@ -44,10 +44,10 @@ pub struct EmbeddingModel {
     pub before_memories: String,
 }
 
-/// What some models want before a question and before a text that is to be found, by how their names begin. Without it
-/// they find less, and behind it others do. From the cards of nomic-embed-text, multilingual-e5-small and
-/// mxbai-embed-large; of e5-small, e5-large and multilingual-e5-large from copies of theirs or the pages of those who
-/// serve them; the two of the size `base` want what their families do.
+/// The prefixes that some models expect before a question and before a memory, by the beginning of their names. Without
+/// them they find less, and other models find less with them. From the cards of nomic-embed-text, multilingual-e5-small
+/// and mxbai-embed-large; of e5-small, e5-large and multilingual-e5-large from copies or the pages of their servers;
+/// the two of the size `base` use those of their families.
 const WANTED: [(&str, [&str; 2]); 8] = [
     ("nomic-embed-text", ["search_query: ", "search_document: "]),
     ("multilingual-e5-small", ["query: ", "passage: "]),

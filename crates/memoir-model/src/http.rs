@@ -165,7 +165,7 @@ impl Endpoint {
             "maximum context",
         ];
         Some(match status {
-            // First, whatever the status: a wrong key or name would be looked for in vain.
+            // First, whatever the status: otherwise a wrong key or name would be suspected.
             _ if unpaid || status == 402 || message.contains("credit balance") => {
                 "the account with the provider has no credit left".to_owned()
             }
@@ -385,7 +385,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let longest = ModelError::LONGEST_WAIT;
     Some(
         Duration::try_from_secs_f64(seconds)
-            // More than a duration holds, infinity among it.
+            // More than a duration can hold, including infinity.
             .unwrap_or(longest)
             .min(longest),
     )

@@ -23,12 +23,12 @@ pub(crate) struct OpenAi {
     pub(crate) endpoint: Endpoint,
     pub(crate) context_tokens: Option<u32>,
     pub(crate) output_limit_field: OutputLimitField,
-    /// Whether the provider hands marks for the model's cache on. It caches nothing without them.
+    /// Whether the provider passes marks for the model's cache on. It caches nothing without them.
     pub(crate) takes_cache_marks: bool,
 }
 
-/// Whether a model is one of Anthropic's behind OpenRouter, which hands marks for the cache on in the parts of
-/// a message.
+/// Whether a model is one of Anthropic's behind OpenRouter, which passes on marks for the cache in the parts of a
+/// message.
 pub(crate) fn takes_cache_marks(provider: &Provider, model: &str) -> bool {
     // By name or by host: an administrator may have configured it under another name.
     let is_openrouter = provider.name == "openrouter"
@@ -56,7 +56,7 @@ impl Model for OpenAi {
             mark_for_cache(&mut body);
         }
         let answer = self.endpoint.post(&body).await?;
-        // Before the message, of which the beginning may stand beside the error.
+        // Before the message, since its beginning may come beside the error.
         if let Some(error) = choice_error(&answer) {
             return Err(self.endpoint.embedded_failure(error, None));
         }

@@ -113,7 +113,7 @@ pub struct SettingsError {
 /// See [`SettingsError`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsProblem {
-    /// The name could not stand before the colon of a model's name.
+    /// The name is not valid before the colon of a model's name.
     #[error("a provider's name is 1 to 50 of `a-z`, `0-9`, `-` and `_`")]
     Name,
     /// Nothing says where the API is.

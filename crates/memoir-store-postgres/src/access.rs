@@ -133,7 +133,7 @@ impl Access for PostgresStore {
             token_columns!(),
             ", (SELECT name FROM agents WHERE agents.id = tokens.agent_id) FROM tokens WHERE digest = $1"
         );
-        // Whose it is is not known before it is found.
+        // Its account is not known before it is found.
         first(
             &self.rows(Reach::Fleet, sql, values![digest]).await?,
             decode::bearer,
@@ -176,7 +176,7 @@ impl Access for PostgresStore {
             Value::ByteLists(tokens.collect()),
             Value::Integers(times.collect()),
         ];
-        // In one order, so that of two who note the same tokens none waits for the other in a circle.
+        // In one order, so that two callers that record the same tokens cannot deadlock.
         let sql = "UPDATE tokens SET last_used_at = given.used_at \
              FROM (SELECT tokens.id, max(used.used_at) AS used_at FROM unnest($1, $2) AS used (id, used_at) \
                  JOIN tokens ON tokens.id = used.id GROUP BY tokens.id) AS given \

@@ -159,7 +159,7 @@ const ARCHIVE_LINKS: &str = concat!(
     "ORDER BY number"
 );
 
-/// The requests for access that something can still become of.
+/// The access requests that are not over.
 const OPEN_REQUESTS: &str = concat!(
     "SELECT ",
     access_columns!(),
@@ -373,8 +373,8 @@ impl Store for PostgresStore {
         after: u64,
         limit: u32,
     ) -> Result<Vec<SummaryRow>> {
-        // No record has a number that the database cannot hold. From the beginning on no row is passed over, and
-        // one of a place that no record has is found.
+        // No record has a number that the database cannot hold. From the beginning on no row is skipped, even one at an
+        // impossible place.
         let Ok(after) = i64::try_from(after) else {
             return Ok(Vec::new());
         };

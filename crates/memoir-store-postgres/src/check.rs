@@ -207,7 +207,7 @@ pub(crate) async fn form(connections: &Connections) -> Result<Vec<Finding>> {
             format!("{kind} `{name}` is missing, was changed, is turned off, or has no policy")
         })
         .collect();
-    // Only on our tables: the database may be shared with others, who have triggers of their own.
+    // Only on our tables: other applications may share the database, with triggers of their own.
     let is_ours = |table: &str| made().any(|made| made == ("table", table));
     for row in others {
         let (table, kind, name) = (text(row, 0), text(row, 1), text(row, 2));

@@ -244,8 +244,7 @@ pub(crate) fn meaning(
         Some(StatementSubject::Agent) if fault.broken() == Some("agents_by_name") => {
             Error::NameTaken.into()
         }
-        // In a database whose transactions are isolated more strictly by default, that is how it says that
-        // the version was counted up meanwhile.
+        // A database with stricter isolation by default reports a concurrent change of the version so.
         _ if fault.is_serialization() => Error::Conflict.into(),
         Some(StatementSubject::Agent | StatementSubject::Bodies | StatementSubject::Messages)
             if is_unmet || fault.is_taken() =>
@@ -358,8 +357,8 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
     Ok(statements)
 }
 
-/// Rows as they come, as many as one statement writes: it writes none twice, so that of one that comes again the
-/// next statement writes what becomes of it.
+/// Rows in order, as many as one statement writes: it writes none twice, so that a repeated one goes to the next
+/// statement.
 fn apart<R, K: Ord>(rows: &[R], key: impl Fn(&R) -> K) -> impl Iterator<Item = &[R]> {
     let mut rest = rows;
     std::iter::from_fn(move || {

@@ -20,7 +20,7 @@ impl Deliveries for PostgresStore {
         reopen: bool,
     ) -> Result<()> {
         let mut receivers: Vec<_> = receivers.iter().map(|one| Some(&one[..])).collect();
-        // In one order, and each once: of two who register the same ones none waits for the other in a circle.
+        // In one order, and each once: two callers that register the same ones cannot deadlock.
         receivers.sort_unstable();
         receivers.dedup();
         let mut values = vec![Value::ByteLists(receivers)];
@@ -54,7 +54,7 @@ impl Deliveries for PostgresStore {
         limit: u32,
     ) -> Result<Vec<DeliveryRow>> {
         let due = "receiver = $1 AND (due_at <= $2 OR due_at > $3)";
-        // It is asked for all the time, and mostly there is nothing to write.
+        // Called all the time, and mostly there is nothing to write.
         let is_any = format!("SELECT 1 FROM deliveries WHERE {due} LIMIT 1");
         let found = self
             .rows(Reach::Fleet, is_any, values![receiver, now, latest])

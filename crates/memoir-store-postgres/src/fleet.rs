@@ -29,7 +29,7 @@ macro_rules! running {
     };
 }
 
-/// Whose a row of that table is, by the row's identifier.
+/// The agent and account of a row of that table, by the row's identifier.
 macro_rules! owner_in {
     ($table:literal) => {
         concat!(

@@ -133,7 +133,7 @@ impl GroupCommit {
                         connection.give_back();
                         return outcome_of(answer.await);
                     }
-                    // By a task of its own: a caller who leaves must not take down what others wait for.
+                    // By a task of its own: a caller that leaves must not end the work that others wait for.
                     tokio::spawn(write_share(Arc::clone(connections), connection, share));
                 }
                 Err(error) if self.queue().withdraw(ticket) => return Err(error),

@@ -66,8 +66,8 @@ const SET_CLOSING: &str = "INSERT INTO closing (id, is_closed, changed_at, wrapp
      ON CONFLICT (id) DO UPDATE SET is_closed = excluded.is_closed, changed_at = excluded.changed_at, \
          wrapped = excluded.wrapped";
 
-/// The key store in a database of PostgreSQL. It is asked from threads that may block, and has one of its own for
-/// its connections. `Debug` prints where it is only.
+/// The key store in a database of PostgreSQL. Its callers are threads that may block, and it has a thread of its own
+/// for its connections. `Debug` prints only its location.
 pub struct PostgresKeys {
     /// Taken when it is dropped.
     runtime: Option<Runtime>,

@@ -289,11 +289,11 @@ impl DatabaseRole {
         let danger = match self {
             Self {
                 passes_walls: true, ..
-            } => "passes by the walls between accounts (row-level security)",
+            } => "bypasses the policies between accounts (row-level security)",
             Self {
                 owns_tables: true, ..
             } => {
-                "owns the tables, or may make some, and could take down the walls between accounts"
+                "owns the tables, or may make some, and could remove the policies between accounts"
             }
             _ => return None,
         };

@@ -84,8 +84,8 @@ pub(crate) async fn run(
     let mut done = Vec::new();
     for migration in pending(connections, migrations).await? {
         let mut attempt = 1;
-        // No lock over all migrations: of two who run the same one, the second waits at the table's
-        // name or at the number's key, fails there, and finds it done.
+        // No lock over all migrations: of two processes that run the same one, the second waits at the table's name or
+        // at the number's key, fails there, and finds it done.
         while let Err(fault) = run_one(connections, migration).await {
             // Another process may have run it meanwhile.
             if pending(connections, migrations)

@@ -588,7 +588,7 @@ async fn together(path: &Path) {
     );
 }
 
-/// Bodies that are taken out of a log, each of them off the disk before it is acknowledged.
+/// Shredded bodies of a log, each of them off the disk before it is acknowledged.
 async fn bodies(path: &Path) {
     for memories in [1_000, 10_000, 50_000] {
         let _ = std::fs::remove_file(path);

@@ -61,7 +61,7 @@ pub(crate) fn agent_tokens(connection: &Connection, scope: AgentScope) -> Result
     )
 }
 
-/// Writes tokens whose agents, where they have one, are there.
+/// Writes tokens whose agents, if any, exist.
 pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Result<()> {
     if tokens.is_empty() {
         return Ok(());
@@ -155,8 +155,8 @@ pub(crate) fn create_user(
     user: &UserRow,
     only_first: bool,
 ) -> Result<WriteOutcome<bool>> {
-    // In the transaction that writes, of which there is one at a time: of two who set an
-    // installation up together exactly one finds it without users.
+    // In the transaction that writes, of which there is one at a time: of two concurrent set-ups of an installation
+    // exactly one finds it without users.
     if only_first && has_users(connection)? {
         return Ok(WriteOutcome::unchanged(false));
     }

@@ -493,8 +493,8 @@ pub(crate) fn renew_lease(
     Ok(WriteOutcome::any(renewed))
 }
 
-/// Ends the log over all heads with an entry for every one of these agents whose log is another than at its
-/// last entry, in the order of their identifiers.
+/// Ends the log over all heads with an entry for every one of these agents whose log has changed since its last entry,
+/// in the order of their identifiers.
 pub(crate) fn append_leaves(
     connection: &Connection,
     recorded_at: Timestamp,
@@ -507,10 +507,9 @@ pub(crate) fn append_leaves(
     };
     let appended = connection
         .prepare_cached(
-            // The position is counted inside of the one transaction that writes, so that no two
-            // callers get the same one and none is left out. An agent whose head is not the hash of
-            // its last record is passed over: an entry would vouch for a log that does not fit, and
-            // verifying is to find that first.
+            // The position is computed inside of the one transaction that writes, so that no two callers get the same
+            // one and none is left out. An agent whose head is not the hash of its last record is skipped: an entry
+            // would certify an inconsistent log, and verifying must find that first.
             "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
              SELECT (SELECT coalesce(max(position), -1) FROM log_leaves) \
                      + row_number() OVER (ORDER BY id), \

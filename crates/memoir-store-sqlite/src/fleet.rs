@@ -139,7 +139,8 @@ pub(crate) fn session_owner(
     )
 }
 
-/// Running sessions whose lease lapsed before `now`, the longest lapsed first, and those that it lasts too long of.
+/// Running sessions whose lease expired before `now`, the longest expired first, and those with a lease that is too
+/// long.
 pub(crate) fn lapsed_sessions(
     connection: &Connection,
     now: Timestamp,

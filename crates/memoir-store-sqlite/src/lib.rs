@@ -282,7 +282,7 @@ impl SqliteStore {
         .await
     }
 
-    /// A few rows by their keys: read on the calling thread, in less time than it takes to hand over.
+    /// A few rows by their keys: read on the calling thread, faster than another thread could start.
     async fn look<T: Send + 'static>(
         &self,
         query: impl FnOnce(&Connection) -> error::Result<T> + Send + 'static,
@@ -596,7 +596,7 @@ impl Deliveries for SqliteStore {
         limit: u32,
     ) -> Result<Vec<DeliveryRow>> {
         let receiver = *receiver;
-        // It is asked for all the time, and mostly there is nothing to write.
+        // Called all the time, and mostly there is nothing to write.
         let is_any_due = self
             .look(move |connection| deliveries::is_any_due(connection, &receiver, now, times.1))
             .await?;

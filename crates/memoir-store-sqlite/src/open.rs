@@ -174,8 +174,7 @@ fn write_ahead(connection: &Connection) -> Result<()> {
                 if code(&error) == Some(ErrorCode::DatabaseBusy)
                     && started.elapsed() < BUSY_TIMEOUT =>
             {
-                // Held up only where others open a file that is just being made: later the mode
-                // stands in its header.
+                // Blocked only while other processes open a new file: later the mode is in its header.
                 std::thread::sleep(Duration::from_millis(5));
             }
             Err(error) => return Err(error.into()),

@@ -43,9 +43,8 @@ impl OpenedFiles {
         // Without a log now either, numbers that no file has are kept: then this and every later check fails, which is
         // right inside of a transaction, where SQLite has made the log.
         let expected = *self.log_identity.get_or_insert(log.unwrap_or_default());
-        // Both have to be where they were. Who puts a backup in place of the file alone leaves a
-        // log that does not belong to it; who takes the log alone away takes the commits in it
-        // along.
+        // Both must be where they were. Replacing the file alone by a backup leaves a log that does not belong to it;
+        // removing the log alone removes the commits in it.
         if identity(&self.path) == self.identity && log == Some(expected) {
             return Ok(());
         }

@@ -173,7 +173,7 @@ impl<T: Send, F: Fn(&Connection) -> Result<WriteOutcome<T>> + Send> AnyChange
         // that was written and then lost with another one has a result too.
         let answer = done.and_then(|()| self.brought.take().ok_or(Error::Closed));
         if let Some(sender) = self.answer.take() {
-            // A caller who has gone needs no answer.
+            // A caller that has gone needs no result.
             let _ = sender.send(answer);
         }
     }
@@ -304,7 +304,7 @@ impl Writer {
     ) -> Result<T, Error> {
         let (sender, answer) = oneshot::channel();
         let visit = Box::new(move |connection: &Connection| {
-            // A caller who has gone needs no answer.
+            // A caller that has gone needs no result.
             let _ = sender.send(visit(connection));
         });
         self.queue(WriterJob::Visit(visit, QueueSlot::take(&self.load)))
@@ -445,7 +445,7 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
                 }
                 WriterJob::Finish(sender, _place) => {
                     state.answer(&mut batch);
-                    // A caller who has gone needs no answer.
+                    // A caller that has gone needs no result.
                     let _ = sender.send(state.finish());
                 }
                 // At the end of the round, after all responses. It keeps its place in the queue until then, so that no

@@ -284,7 +284,7 @@ pub fn agent(row: &dyn DatabaseRow) -> Result<AgentRow> {
     })
 }
 
-/// Reads whose prompts they are, and them.
+/// Reads an agent's prompts.
 pub fn prompts(row: &dyn DatabaseRow) -> Result<StoredText> {
     let mut columns = Columns::new(row, "agent_prompts");
     columns.id()?;

@@ -169,8 +169,7 @@ pub struct CountAndTokens {
     pub tokens: u64,
 }
 
-/// What the rows of an agent's memories come to, counted by their columns. A row whose kind is none that Memoir
-/// writes is in no count until it is discarded.
+/// The totals of an agent's memories, by their columns. A row of an unknown kind is in no count until it is discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RowCounts {
     /// The active core memories.

@@ -59,7 +59,7 @@ pub struct AgentQuery {
     pub session: Option<SessionId>,
     /// The agent's prompts, for callers that show, use or set them.
     pub prompts: bool,
-    /// The requests for access that something can still become of, oldest first.
+    /// The access requests that are not over, oldest first.
     pub open_requests: bool,
 }
 
@@ -375,9 +375,9 @@ pub trait Access: Send + Sync {
     /// write that finds no room until a test write succeeds.
     async fn check_ready(&self) -> Result<()>;
 
-    /// Enters a request whose outcome is not known yet; the document of the given row is ignored. The result is the
-    /// row that is there already, where the key was used before; then nothing is written. Of callers at the same
-    /// time exactly one enters it. Repeating it does no harm.
+    /// Enters a request whose outcome is not known yet; the document of the given row is ignored. If the key was used
+    /// before, returns the existing row and writes nothing. Of concurrent callers exactly one enters it. Repeating it
+    /// does no harm.
     async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>>;
 
     /// Enters the response to a request, if the open part of its row's document is `expected` (`None`: it has no
@@ -396,7 +396,7 @@ pub trait Access: Send + Sync {
     async fn forget_replies(&self, before: Timestamp) -> Result<()>;
 }
 
-/// Whose logs get an entry in the log over all heads where they have grown.
+/// The logs that get an entry in the log over all heads if they have grown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogsOf {
     /// All agents'.
@@ -498,8 +498,7 @@ pub trait Fleet: Send + Sync {
     /// sessions; reads no agent.
     async fn load(&self) -> Result<FleetLoad>;
 
-    /// Running sessions whose lease lapsed before `now`, or lasts longer than any does, of all
-    /// accounts.
+    /// Running sessions of all accounts whose lease expired before `now`, or is longer than the maximum.
     async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>>;
 
     /// The scope of every agent of every account, the erased ones too, and of every account's own log, by
@@ -515,9 +514,9 @@ pub trait Fleet: Send + Sync {
     /// The log over all heads from the entry at `from` on, in its order; the first one is at 0.
     async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>>;
 
-    /// Ends the log over all heads with an entry for every agent whose log has grown since its last one,
-    /// by identifier; agents without a record, and those whose head is not the hash of their last record,
-    /// are passed over. How long it is then.
+    /// Ends the log over all heads with an entry for every agent whose log has grown since its last one, by identifier.
+    /// Agents without a record, and those whose head is not the hash of their last record, are skipped. Returns the new
+    /// length.
     async fn append_leaves(&self, recorded_at: Timestamp, of: LogsOf) -> Result<u64>;
 
     /// The store's own check of itself; empty where all is well.

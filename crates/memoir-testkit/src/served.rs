@@ -248,7 +248,7 @@ impl Served {
         self.send("POST", path, token, &body).await
     }
 
-    /// Opens a session that the agent drives itself, whose identifier it gives.
+    /// Opens a session that the agent drives itself; returns its identifier.
     ///
     /// # Panics
     /// It is refused.
@@ -267,7 +267,7 @@ impl Served {
         self.post(&path, token, arguments).await.expect(200)
     }
 
-    /// Stops it, and waits until it has: every test that ends with this shows that nothing holds that up.
+    /// Stops it, and waits until it has: every test that ends with this shows that nothing blocks that.
     ///
     /// # Panics
     /// It does not stop within a minute.

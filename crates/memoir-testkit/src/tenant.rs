@@ -31,7 +31,7 @@ pub const CAREFUL_AGENT: [(Field, Option<&str>); 2] = [
     (Field::LossGuard, Some("off")),
 ];
 
-/// The administrator who sets up what a test needs.
+/// The administrator for the set-up of tests.
 pub fn administrator() -> Actor {
     Actor::administrator("test")
 }

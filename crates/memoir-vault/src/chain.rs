@@ -171,7 +171,7 @@ impl ChainHead {
         }
     }
 
-    /// The head after one more record, whose hash is worked out and not compared.
+    /// The head after one more record, whose hash is computed and not compared.
     pub fn then(self, scope: AgentScope, record: &ChainRecord<'_>) -> Self {
         Self {
             seq: record.seq,

@@ -334,7 +334,7 @@ impl KeyStore {
         }
     }
 
-    /// Those of the agents whose keys are there, in the order given.
+    /// Those of the agents with keys, in the order given.
     ///
     /// # Errors
     /// [`Error::Replaced`]; those of the driver.
@@ -599,7 +599,7 @@ impl Master {
         }
     }
 
-    /// What says in a key store whose it is.
+    /// The row that identifies the master key in a key store.
     fn entry(&self) -> Result<MasterRow> {
         Ok(MasterRow {
             key_id: self.id,

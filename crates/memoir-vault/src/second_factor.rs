@@ -178,7 +178,7 @@ pub enum Verdict {
 /// verdict takes effect.
 pub struct SecondFactor {
     secret: FactorSecret,
-    /// The step of the clock whose code was taken last; no older one counts.
+    /// The step of the clock whose code was used last; no older one is valid.
     last_step: u64,
     /// Wrong codes since the last right one, and when the last of them came.
     misses: u32,

@@ -103,11 +103,11 @@ fn consent(texts: &[String]) -> CarefulTurn {
     })
 }
 
-/// The core memories of the agent's context, which ends its system prompt. No line of a memory can
-/// stand where a heading or a list item does.
+/// The core memories of the agent's context, which ends its system prompt. No line of a memory can be at the place of a
+/// heading or a list item.
 fn core_memories(system: &str) -> Vec<String> {
     let lines: Vec<&str> = system.lines().collect();
-    // The last one: the agent's own prompt stands before the context, and may hold such a line.
+    // The last one: the agent's own prompt comes before the context, and may hold such a line.
     let Some(heading) = lines.iter().rposition(|line| *line == context::HEADING) else {
         return Vec::new();
     };
@@ -134,7 +134,7 @@ fn core_memories(system: &str) -> Vec<String> {
         .collect()
 }
 
-/// A list item without the origin that may stand before its text.
+/// A list item without the origin that may precede its text.
 fn without_origin(item: &str) -> &str {
     let text = Origin::ALL
         .iter()

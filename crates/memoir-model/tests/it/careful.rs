@@ -121,7 +121,7 @@ struct Run {
     mode: Mode,
 }
 
-/// What became of it.
+/// Its outcome.
 struct Ran {
     /// Names and arguments of the calls, in order.
     calls: Vec<(String, Value)>,

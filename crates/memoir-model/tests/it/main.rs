@@ -20,9 +20,9 @@ use memoir_model::{
 use memoir_testkit::ScriptedServer;
 use serde_json::json;
 
-/// Stands in every prompt, and must stand in no error.
+/// Part of every prompt, and never of an error.
 const WORDS: &str = "canary-vow";
-/// The key, which must stand in one header and nowhere else.
+/// The key, which must be in one header and nowhere else.
 const KEY: &str = "sk-canary-key";
 
 fn settings(kind: ProviderKind, base_url: String) -> ProviderSettings {

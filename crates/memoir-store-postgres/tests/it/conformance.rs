@@ -1,4 +1,4 @@
-//! The stories that every store must pass.
+//! The scenarios that every store must pass.
 
 use std::sync::Arc;
 

@@ -160,7 +160,7 @@ async fn spec_6_2_a_lost_answer_to_a_shared_transaction_is_guessed_for_none() {
     }
 }
 
-/// How many decisions were in the transaction whose answer was lost.
+/// How many decisions were in the transaction whose response was lost.
 async fn lost_together(database: &TestDatabase, breaks: u8, was_written: bool) -> usize {
     drop(opened(database, "").await);
     let between = Between::of_several(database);

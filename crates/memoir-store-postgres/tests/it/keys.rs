@@ -1,4 +1,4 @@
-//! The stories that every place for wrapped keys must pass, and where it may not be.
+//! The scenarios that every place for wrapped keys must pass, and the places that are refused.
 
 use memoir_store_postgres::{PostgresKeys, PostgresStore};
 use memoir_vault::{

@@ -34,7 +34,7 @@ const SILENT: u8 = 5;
 /// What commits a decision, and what answers it once that is done: one statement alone, or the end of several.
 const COMMITS: &[(&[u8], &[u8])] = &[(b"memoir_decide", b"SELECT 1"), (b"COMMIT", b"COMMIT")];
 
-/// Stands between a store and its database.
+/// A proxy between a store and its database.
 pub(crate) struct Between {
     folder: PathBuf,
     pub(crate) url: String,

@@ -78,7 +78,7 @@ async fn spec_5_6_a_role_that_could_take_the_walls_down_is_told_of() {
     let superuser = PostgresStore::open(&database.server.url("postgres", database.name())).await;
     let told = superuser.unwrap().role().await.unwrap();
     assert!(
-        told.danger().unwrap().contains("passes by the walls"),
+        told.danger().unwrap().contains("bypasses the policies"),
         "{told:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! Behind a pooler that hands each transaction to another connection.
+//! Behind a pooler that assigns each transaction another connection.
 
 use std::sync::Arc;
 

@@ -101,7 +101,7 @@ pub(crate) fn user() -> UserRow {
     }
 }
 
-/// A request whose answer is not known.
+/// A request whose outcome is unknown.
 pub(crate) fn reply() -> ReplyRow {
     ReplyRow {
         account: account().id,
@@ -209,7 +209,7 @@ pub(crate) async fn look(store: &SqliteStore, agent: &AgentRow) -> Option<Snapsh
     store.snapshot(agent.scope, &wanted).await.unwrap()
 }
 
-/// The store holds the agent as it is, and nothing is wrong with it.
+/// The store holds the agent unchanged, and is consistent.
 pub(crate) async fn assert_holds(store: &SqliteStore, agent: &AgentRow) {
     let found = look(store, agent).await.unwrap();
     assert_eq!(&found.agent, agent);

@@ -189,7 +189,7 @@ async fn a_caller_who_leaves_harms_nobody() {
     );
     assert!(left.await.is_err());
     gate.open_when_waiting().await;
-    // What was queued is written all the same.
+    // The queued change is written nevertheless.
     let mut found = look(&store, &agent).await.unwrap().agent;
     while found.document.version == agent.document.version {
         tokio::time::sleep(Duration::from_millis(10)).await;

@@ -1,4 +1,4 @@
-//! The stories that every store must pass, on a file and in memory.
+//! The scenarios that every store must pass, on a file and in memory.
 
 use std::sync::Arc;
 

@@ -90,7 +90,7 @@ fn answer() -> Document {
     document(1)
 }
 
-/// Of what has to do with coming in, all that the child saw acknowledged is there, and nothing by half.
+/// Of authentication, everything that was acknowledged to the child is stored, and nothing by half.
 async fn assert_access_survived(path: &Path, said: &str) {
     let store = SqliteStore::open(path).unwrap();
     let has_said = |word: &str| said.lines().any(|line| line == word);
@@ -191,8 +191,7 @@ fn say(word: &str) {
     out.flush().unwrap();
 }
 
-/// What is in the file is one of the states that the child went through, and not before the last one
-/// that it saw acknowledged.
+/// The file has one of the states that the child went through, and none before the last acknowledged one.
 async fn assert_survived(path: &Path, acknowledged: u64, states: &[u64]) {
     let store = SqliteStore::open(path).unwrap();
     assert_eq!(store.check().await.unwrap(), []);

@@ -1,4 +1,4 @@
-//! The file: what is taken for a database of Memoir, and who may read it.
+//! The file: which files are databases of Memoir, and which users may read it.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
@@ -178,7 +178,7 @@ async fn spec_5_5_whom_a_token_lets_in_cannot_be_changed() {
     assert_holds(&store, &agent).await;
 }
 
-/// Root may write anything: the child puts that right off before it looks.
+/// Root may write anything: the child gives up that right before it opens the file.
 #[cfg(unix)]
 #[test]
 fn what_cannot_be_written_is_said_to_be_read_only() {

@@ -1,5 +1,5 @@
-//! The form of the database: what others did to its tables, indexes and triggers is seen before anything is
-//! written, and nothing is acknowledged that was not written.
+//! The schema: foreign changes of its tables, indexes and triggers are found before anything is written, and nothing is
+//! acknowledged that was not written.
 
 use std::path::Path;
 
@@ -82,8 +82,7 @@ async fn spec_4_1_a_database_whose_form_was_changed_is_not_opened() {
 /// The process runs meanwhile, so that only its own next check can find it.
 #[tokio::test]
 async fn spec_4_1_nothing_is_written_once_the_form_was_changed() {
-    // What is written by hand into the table of the form is not seen by processes that have read it, and does
-    // nothing to them.
+    // Manual changes of the table of the schema are not noticed by processes that have read it, and do nothing to them.
     for (problem, sql) in CHANGES {
         if sql.starts_with("PRAGMA writable_schema") {
             continue;
@@ -139,7 +138,7 @@ async fn spec_4_1_what_a_newer_version_added_on_the_record_is_passed_over() {
     assert!(told(&error).contains("`audit_records_undeleted` is missing"));
 }
 
-/// What stands between Memoir and a table swallows each row by itself.
+/// A trigger between Memoir and a table swallows each row by itself.
 #[tokio::test]
 async fn spec_4_1_a_change_is_not_acknowledged_where_a_row_of_it_was_not_written() {
     for (table, sql) in [

@@ -13,7 +13,7 @@ async fn a_full_disk_leaves_the_old_state_and_a_writer() {
     let path = folder.path().join("memoir.db");
     let (store, mut agent) = begin(&path).await;
     store.limit_pages(60).await.unwrap();
-    // In the caller's hands, in the thread's, and as a bulk of its own.
+    // On the caller's thread, on the writer's, and as a bulk of its own.
     for count in [100, 1_000, 3_000] {
         let error = save(&store, &mut agent, count, 3_000).await.unwrap_err();
         assert!(matches!(error, Error::Full), "{error:?}");
@@ -38,7 +38,7 @@ async fn spec_6_2_a_store_that_was_full_is_not_ready_until_there_is_room() {
     // Nothing of what does not fit is left, so that there is room again.
     save(&store, &mut agent, 300, 3_000).await.unwrap_err();
     store.check_ready().await.unwrap();
-    // Until the file holds nothing more.
+    // Until the file is full.
     while save(&store, &mut agent, 1, 3_000).await.is_ok() {}
     for _ in 0..2 {
         let error = store.check_ready().await.unwrap_err();
@@ -46,7 +46,7 @@ async fn spec_6_2_a_store_that_was_full_is_not_ready_until_there_is_room() {
     }
     store.limit_pages(1_000).await.unwrap();
     store.check_ready().await.unwrap();
-    // What was looked for left nothing behind.
+    // The test write left nothing behind.
     assert_holds(&store, &agent).await;
     save(&store, &mut agent, 1, 3_000).await.unwrap();
     store.check_ready().await.unwrap();

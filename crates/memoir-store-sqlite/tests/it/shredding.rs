@@ -1,4 +1,4 @@
-//! What was taken out is nowhere on the disk (SPEC 4.4).
+//! Shredded text is nowhere on the disk (SPEC 4.4).
 
 use std::{
     collections::BTreeSet,

@@ -1,4 +1,4 @@
-//! Tokens and users: who may come in (SPEC 5.5).
+//! Tokens and users (SPEC 5.5).
 
 use std::sync::Arc;
 
@@ -455,7 +455,7 @@ pub(super) async fn spec_5_5_a_removed_user_is_gone_and_one_always_stays(store: 
     let named = store.user_named(ada.account, "ada").await.unwrap();
     assert_eq!(named, None);
     assert_eq!(store.users(ada.account).await.unwrap(), []);
-    // Who is removed does not return, but the name is free.
+    // A removed user does not return, but the name is free.
     let again = UserRow {
         document: document(3, "Ada"),
         ..ada.clone()
@@ -509,7 +509,7 @@ pub(super) async fn spec_5_5_an_accounts_own_log_is_no_agent(store: Arc<dyn Stor
     own.columns.folded_name = String::new();
     let agent = std::mem::replace(&mut author.agent, own);
     store.commit(author.making()).await.unwrap();
-    // It holds the tokens of no agent, and no agent's.
+    // An account's own log has no tokens of agents.
     author.agent.document.version = 1;
     let with_token = |token: TokenRow| Commit {
         tokens: vec![token],

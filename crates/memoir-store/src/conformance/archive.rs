@@ -118,7 +118,7 @@ pub(super) async fn links_are_of_those_named_and_of_what_lies_under_them(store: 
             under(discarded(archival(4)), 1),
             discarded(memory(5)),
             under(archival(6), 5),
-            // Core again: it lies under none any more, whatever its row names.
+            // Core again: it is under none any more, whatever its row names.
             under(memory(7), 1),
             journal(8),
             under(archival(9), 77),

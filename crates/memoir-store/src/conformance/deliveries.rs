@@ -15,7 +15,7 @@ async fn register(store: &Arc<dyn Store>, receivers: &[ReceiverDigest], reopen: 
         .unwrap();
 }
 
-/// Claims at that second, for ten seconds.
+/// Leases at that second, for ten seconds.
 async fn claim(
     store: &Arc<dyn Store>,
     receiver: &ReceiverDigest,

@@ -124,7 +124,7 @@ pub(super) fn journal(number: u64) -> MemoryRow {
     }
 }
 
-/// An active archival memory, which lies under none.
+/// An active archival memory, which is under none.
 pub(super) fn archival(number: u64) -> MemoryRow {
     of_kind(memory(number), Kind::Archival)
 }
@@ -290,7 +290,7 @@ pub(super) fn user(account: u128, number: u128, name: &str) -> UserRow {
     }
 }
 
-/// A request whose answer is not known, which came at the second of its number.
+/// A request with an unknown outcome, which came at the second of its number.
 pub(super) fn reply(account: u128, number: u128) -> ReplyRow {
     ReplyRow {
         account: account_id(account),

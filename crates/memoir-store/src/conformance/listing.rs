@@ -124,7 +124,7 @@ async fn assert_narrowed(store: &Arc<dyn Store>, authors: &[Author]) {
     for (text, offset, limit, total, expected) in [
         (Some("agent-3"), 0, 99, 1, &[3][..]),
         (Some("gent"), 0, 99, 4, &[1, 2, 3, 4]),
-        // A name holds it as it stands.
+        // A name contains it literally.
         (Some("%"), 0, 99, 0, &[]),
         (None, 1, 2, 4, &[2, 3]),
         (None, 4, 2, 4, &[]),

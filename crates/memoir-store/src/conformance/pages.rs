@@ -261,7 +261,7 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
             .map(|number: &usize| rows[number - 1].clone())
             .collect();
         assert_eq!(found, expected, "{page:?}");
-        // The same rows beside their agent, in the order in which a look has all others.
+        // The same rows beside their agent, in the order in which a snapshot has all others.
         let beside = AgentQuery {
             memories: Selection::Page(page.clone()),
             ..AgentQuery::default()

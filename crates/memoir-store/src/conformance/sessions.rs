@@ -1,4 +1,4 @@
-//! Sessions: one at a time, their order, their leases, and who waits.
+//! Sessions: one at a time, their order, their leases, and the queue.
 
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ pub(super) async fn a_lease_is_renewed_by_its_holder_only(store: Arc<dyn Store>)
     author.refine(vec![waiting.clone()]).await;
     let renewed = store.renew_lease(author.scope(), session_id(1), holder, at(500));
     assert!(!renewed.await.unwrap());
-    // An end with the hold left in place is an end nevertheless.
+    // An end with a remaining lease is an end nevertheless.
     let over = session_with(held(at(400)), |columns| columns.state = State::Failed);
     author.refine(vec![over.clone()]).await;
     let renewed = store.renew_lease(author.scope(), session_id(1), holder, at(500));

@@ -120,7 +120,7 @@ pub(super) async fn spec_2_6_messages_that_come_at_once_are_numbered_and_none_is
     assert_eq!(added, 16);
     let expected: Vec<_> = (1..=16).collect();
     assert_eq!(pending(&store, &author, 100).await, expected);
-    // One that comes just as a claim ends waits too, whichever is first.
+    // One that comes just as a lease ends waits too, whichever is first.
     let mut author = author;
     for number in 100..120 {
         let waiting = pending(&store, &author, 100).await;

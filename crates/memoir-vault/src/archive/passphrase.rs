@@ -56,7 +56,7 @@ impl Passphrase {
             .ok_or(InvalidPassphrase)
     }
 
-    /// The passphrase itself, to be shown to the one who must keep it.
+    /// The passphrase itself, to be shown to its owner.
     pub fn expose(&self) -> &str {
         &self.0
     }

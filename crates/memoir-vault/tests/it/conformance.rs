@@ -1,4 +1,4 @@
-//! The stories that every place for wrapped keys must pass, in a file.
+//! The scenarios that every place for wrapped keys must pass, in a file.
 
 use memoir_vault::{SqliteKeys, conformance::STORIES, rows::KeyRows};
 

@@ -212,7 +212,7 @@ fn spec_5_4_a_destroyed_key_is_gone_from_the_file_and_from_memory() {
     }
     assert!(!vault.store.destroy(scope(1, 9), now()).unwrap());
     assert_eq!(vault.store.destroyed_at(scope(1, 9)).unwrap(), None);
-    // Who held it in the middle of something ends that.
+    // A caller with the key in memory can finish its operation.
     key.seal(&AT, b"", b"the last words", nonce());
 }
 
@@ -400,8 +400,8 @@ fn spec_5_4_a_key_that_was_destroyed_in_a_backup_put_in_place_is_not_used() {
     assert!(vault.again().key(at).unwrap().is_none());
 }
 
-/// Some programs that copy databases give them a write-ahead log: the number of changes in the header stands
-/// still then, and destroyed keys lie in the log.
+/// Some programs that copy databases give them a write-ahead log: the number of changes in the header does not change
+/// then, and destroyed keys remain in the log.
 #[test]
 fn spec_5_4_with_a_write_ahead_log_nothing_is_destroyed_and_no_destroyed_key_used() {
     let vault = Vault::new();
@@ -525,7 +525,7 @@ fn a_cached_key_is_not_waited_for_while_another_thread_has_the_store() {
     let writer = Connection::open(vault.path()).unwrap();
     writer.execute_batch("BEGIN EXCLUSIVE").unwrap();
     std::thread::scope(|threads| {
-        // Waits for the writer with the store in its hand.
+        // Waits for the writer with the store locked.
         let waiting = threads.spawn(|| vault.store.key(at).map(|key| key.is_some()));
         let started = std::time::Instant::now();
         while started.elapsed() < std::time::Duration::from_millis(300) {

@@ -71,7 +71,7 @@ fn spec_5_3_a_key_file_that_others_can_use_is_refused() {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         assert!(MasterKey::load(&path).unwrap().is_some());
     }
-    // As systemd hands a credential over; only root can make such a file.
+    // As systemd passes a credential; only root can make such a file.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o440)).unwrap();
     let is_roots = std::os::unix::fs::chown(&path, Some(0), Some(0)).is_ok();
     assert_eq!(MasterKey::load(&path).is_ok(), is_roots);
