@@ -139,8 +139,7 @@ pub(crate) fn session_owner(
     )
 }
 
-/// Running sessions whose lease expired before `now`, the longest expired first, and those with a lease that is too
-/// long.
+/// Running sessions whose lease expired before `now`, the longest expired first, or is longer than the maximum.
 pub(crate) fn lapsed_sessions(
     connection: &Connection,
     now: Timestamp,
