@@ -1,5 +1,5 @@
-//! That a large file is read in little memory. Each test plays in a process of its own, since the peak of a
-//! process only grows, and tests beside it would be counted in.
+//! A large file is read in little memory. Each test runs in a process of its own, since the peak of a process only
+//! grows, and concurrent tests would be counted in.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -8,10 +8,10 @@ use std::io::{self, Read};
 use memoir_transcripts::{Item, TranscriptFormat, TranscriptReader, TranscriptReport};
 
 const MEGABYTE: u64 = 1 << 20;
-/// Set for the process that plays one test.
+/// Set for the process that runs one test.
 const ALONE: &str = "MEMOIR_TEST_ALONE";
 
-/// Plays the test of that name in a process of its own.
+/// Runs the test of that name in a process of its own.
 fn alone(name: &str, play: impl FnOnce()) {
     if std::env::var_os(ALONE).is_some() {
         return play();
@@ -27,7 +27,7 @@ fn alone(name: &str, play: impl FnOnce()) {
     assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
 }
 
-/// A file that is made while it is read: `first`, then what `piece` gives for 0, 1, 2 and so on until `size`
+/// A file that is generated while it is read: `first`, then the results of `piece` for 0, 1, 2 and so on until `size`
 /// bytes are reached, then `last`.
 struct Made<F> {
     size: u64,
@@ -74,7 +74,7 @@ fn peak() -> u64 {
         * 1024
 }
 
-/// Reads a file of `size` bytes and gives what it held and by how much the peak grew.
+/// Reads a file of `size` bytes and returns its items and the growth of the peak.
 fn read(
     format: TranscriptFormat,
     size: u64,

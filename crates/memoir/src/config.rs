@@ -717,7 +717,7 @@ mod tests {
     }
 
     #[test]
-    fn webhooks_are_read_and_a_wrong_one_is_told_without_its_address() {
+    fn webhooks_are_read_and_a_wrong_one_is_reported_without_its_address() {
         let hook = |more: &str| format!("[[webhooks]]\nsecret_env = 'HOOK'\n{more}\n");
         let two = [
             hook("url = 'https://example.com/one'"),
@@ -755,7 +755,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_told_with_its_key_and_limit() {
+    fn a_wrong_value_is_reported_with_its_key_and_limit() {
         for (text, expected) in [
             ("modle = 'a:b'", "line 1: unknown field `modle`"),
             (

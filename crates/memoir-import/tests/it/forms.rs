@@ -287,7 +287,7 @@ fn an_agent_file_of_letta_gives_its_blocks_and_names_its_secrets() {
 }
 
 #[test]
-fn a_block_that_several_agents_of_letta_share_is_told_and_comes_once() {
+fn a_block_that_several_agents_of_letta_share_is_reported_and_imported_once() {
     let file = |more: &[&str]| {
         let agent = |name: &str, ids: &[&str]| json!({"name": name, "block_ids": ids});
         let mut agents = vec![agent("Evie", &["1", "2"]), agent("Kai", &["2", "3"])];
@@ -299,7 +299,7 @@ fn a_block_that_several_agents_of_letta_share_is_told_and_comes_once() {
         ]})
         .to_string()
     };
-    // Whoever shares it later makes no other memory of it.
+    // Sharing it later creates no other memory.
     for file in [file(&[]), file(&["Mia"])] {
         let found = read(file.as_bytes());
         assert_eq!(found.notices(), ["scopes", "shared_blocks"]);

@@ -1,4 +1,4 @@
-//! Files that were made to do harm, or came to it.
+//! Hostile or damaged files.
 
 use std::{io, ops::ControlFlow};
 
@@ -97,7 +97,7 @@ fn an_archive_that_is_not_whole_is_refused_or_read_in_part_and_never_worse() {
 
 #[cfg(unix)]
 #[test]
-fn symbolic_links_of_a_folder_are_told_and_not_followed() {
+fn symbolic_links_of_a_folder_are_reported_and_not_followed() {
     let (home, root) = folder(&[("note.md", "Kai sails.")]);
     let secret = home.path().join("secret.md");
     std::fs::write(&secret, "A secret.").unwrap();
@@ -165,7 +165,7 @@ fn a_database_behind_a_link_that_is_put_in_after_the_look_is_not_opened() {
 }
 
 #[test]
-fn what_stands_behind_something_broken_is_told_with_its_place() {
+fn a_part_behind_a_broken_one_is_reported_with_its_position() {
     let chatgpt = |content: &str| {
         format!(
             r#"[{{"current_node": "1", "mapping": {{"1": {{"message": {{"author": {{"role": "assistant"}}, "recipient": "bio",
@@ -243,7 +243,7 @@ fn personas_without_end_are_offered_as_far_as_a_prompt_holds() {
     let prompt = found.report.system_prompt.as_ref().unwrap();
     assert!((90_000..=100_000).contains(&prompt.expose().chars().count()));
     assert_eq!(found.notices(), ["personas"]);
-    // What is not in the prompt is a memory like any other, and comes where the prompt is taken.
+    // A text outside the prompt is a memory like any other, and is imported where the prompt is set.
     for memory in &found.memories {
         let is_offered = prompt.expose().contains(memory.content.expose());
         assert_eq!(memory.is_persona, is_offered);
@@ -326,7 +326,7 @@ fn a_list_that_is_cut_off_gives_what_came_before_and_says_so() {
 }
 
 #[test]
-fn a_reader_that_fails_is_told() {
+fn a_failing_reader_is_reported() {
     struct Failing(u32);
     impl io::Read for Failing {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

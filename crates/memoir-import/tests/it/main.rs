@@ -32,7 +32,7 @@ fn options() -> ImportOptions {
     }
 }
 
-/// What came of reading something.
+/// The result of a reading.
 #[derive(Debug)]
 struct Read {
     format: ImportFormat,
@@ -100,7 +100,7 @@ fn stream(bytes: &[u8]) -> Input {
     Input::Stream(Box::new(Cursor::new(bytes.to_vec())))
 }
 
-/// Reads a stream whose form is told by what is in it.
+/// Reads a stream whose format is recognised by its content.
 fn read(bytes: &[u8]) -> Read {
     try_read(stream(bytes), None, &options()).unwrap()
 }

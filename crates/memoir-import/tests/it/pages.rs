@@ -280,7 +280,7 @@ fn notes_of_basic_memory_in_a_folder_called_system_are_no_memfs() {
     let note = "---\ntitle: Tide\npermalink: system/tide\n---\nThe tide turns at six.";
     let (_home, root) = folder(&[("system/tide.md", note)]);
     assert_eq!(read_path(&root).format, ImportFormat::Markdown);
-    // By its fields, and not by what its file is called.
+    // By its fields, and not by its file name.
     let page = "---\ndescription: about permalinks\n---\nKai likes permalinks.";
     let (_home, root) = folder(&[("system/permalink.md", page)]);
     assert_eq!(read_path(&root).format, ImportFormat::Letta);

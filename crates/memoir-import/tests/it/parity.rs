@@ -1,5 +1,5 @@
-//! After a move, what was asked there can be asked here: for each form written questions, whose answers must
-//! be among the first ten memories recalled.
+//! After a move, the same questions can be answered here: for each format written questions, whose answers must be
+//! among the first ten memories recalled.
 
 use memoir_domain::{
     PrivateText,
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{Read, folder, read, read_path, time};
 
-/// Facts, and of each the question and what its answer must say.
+/// Facts, each with its question and the words of its answer.
 const FACTS: [(&str, &str, &str); 8] = [
     (
         "Kai is allergic to shellfish.",
@@ -56,7 +56,7 @@ const FACTS: [(&str, &str, &str); 8] = [
     ),
 ];
 
-/// Enough of other things that ten are a choice.
+/// Enough other memories, so that ten are a selection.
 fn others() -> impl Iterator<Item = String> {
     let things = [
         "rope", "sail", "anchor", "lamp", "ledger", "crane", "varnish", "oar",

@@ -1,11 +1,11 @@
-//! Any bytes are read in every form without a panic, within the limits.
+//! Any bytes are read in every format without a panic, within the limits.
 
 use memoir_import::{ImportFormat, ImportLimits};
 use proptest::prelude::*;
 
 use crate::{archive, options, stream, try_read};
 
-/// What such files are made of.
+/// The components of such files.
 fn json_like() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "{",

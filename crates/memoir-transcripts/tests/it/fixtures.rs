@@ -1,4 +1,4 @@
-//! Each form in its real shape, and with what can be wrong in it.
+//! Each format in its real shape, and with its possible faults.
 
 use memoir_transcripts::{Item, TranscriptFormat, TranscriptLimits, TranscriptReport};
 
@@ -180,7 +180,7 @@ fn codex_gives_both_of_two_messages_of_one_time_and_one_that_is_written_twice_on
             "- 3 DuplicateId",
         ],
     );
-    // The same from wherever in the file it is read.
+    // The same from any line of the file on.
     expect(
         line("Kai cooks.").as_bytes(),
         TranscriptFormat::Codex,

@@ -1,4 +1,4 @@
-//! Files that are cut off, too large, in other encodings, or not what they say they are.
+//! Files that are truncated, too large, in other encodings, or of another kind than named.
 
 use std::io::{self, Read};
 
@@ -56,7 +56,7 @@ fn a_file_cut_off_anywhere_ends_with_a_report() {
     for file in files {
         let whole = read(file, None, TranscriptLimits::default());
         let format = TranscriptReader::open(file, None).unwrap().format();
-        // From where on the form can be told.
+        // From the byte on at which the format is recognisable.
         for end in (60..file.trim_ascii_end().len()).step_by(7) {
             let items = read(&file[..end], Some(format), TranscriptLimits::default());
             let is_lines = !matches!(
@@ -79,7 +79,7 @@ fn a_file_cut_off_anywhere_ends_with_a_report() {
 }
 
 #[test]
-fn what_stands_behind_the_end_is_told() {
+fn text_behind_the_end_is_reported() {
     let one = r#"[{"id": 1, "speaker": "a", "text": "b"}]"#;
     for (rest, place) in [("]", 40), (" [", 41), ("\n\n}", 42)] {
         let found = reasons(
@@ -273,7 +273,7 @@ fn conversations_of_two_forms_in_one_file_are_reported() {
     );
 }
 
-/// Gives one byte at a time, is interrupted between, and fails after `left` bytes.
+/// Returns one byte at a time, is interrupted between, and fails after `left` bytes.
 struct Slow<'a> {
     bytes: &'a [u8],
     left: usize,
@@ -314,7 +314,7 @@ fn how_the_bytes_come_makes_no_difference() {
 }
 
 #[test]
-fn a_failing_reader_is_told_with_its_place_and_ends_the_stream() {
+fn a_failing_reader_is_reported_with_its_position_and_ends_the_stream() {
     let text = "Mina: hello\n".repeat(40_000);
     let slow = Slow {
         bytes: text.as_bytes(),
@@ -330,7 +330,7 @@ fn a_failing_reader_is_told_with_its_place_and_ends_the_stream() {
         (*kind, place.byte),
         (io::ErrorKind::ConnectionReset, 400_000)
     );
-    // The last line came half.
+    // The last line is incomplete.
     assert_eq!(items.len(), 400_000 / 12 + 1);
     assert!(transcript.next().is_none());
 }

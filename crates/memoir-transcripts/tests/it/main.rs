@@ -1,4 +1,4 @@
-//! Files in the real shapes of each form, sound and hostile, and what is read of them.
+//! Files in the real shapes of each format, sound and hostile, and their items.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod fixtures;
@@ -7,7 +7,7 @@ mod properties;
 
 use memoir_transcripts::{Error, Item, TranscriptFormat, TranscriptLimits, TranscriptReader};
 
-/// Everything that `bytes` hold.
+/// All items of `bytes`.
 fn read(
     bytes: &[u8],
     format: Option<TranscriptFormat>,
@@ -19,7 +19,7 @@ fn read(
     }
 }
 
-/// One line for each item: where it stands, and what it is.
+/// One line for each item: its position, and its kind.
 fn lines(items: &[Result<Item, Error>]) -> Vec<String> {
     items.iter().map(line).collect()
 }
@@ -61,7 +61,7 @@ fn place_id(place: &memoir_transcripts::FilePosition) -> String {
         .map_or(id.clone(), |conversation| format!("{conversation}:{id}"))
 }
 
-/// Reads `bytes`, whose form must be recognised as `format`.
+/// Reads `bytes`, whose format must be recognised as `format`.
 fn expect(bytes: &[u8], format: TranscriptFormat, expected: &[&str]) {
     assert_eq!(
         TranscriptReader::open(bytes, None).unwrap().format(),

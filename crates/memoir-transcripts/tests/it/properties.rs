@@ -1,4 +1,4 @@
-//! What holds of any file.
+//! Properties of any file.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ fn place(item: &Item) -> &FilePosition {
     }
 }
 
-/// Where the items of a file that can be read stand, in the order of the file.
+/// The positions of the items of a readable file, in the order of the file.
 fn bytes(items: &[Item]) -> Vec<u64> {
     let mut bytes: Vec<u64> = items.iter().map(|item| place(item).byte).collect();
     bytes.sort_unstable();
@@ -31,7 +31,7 @@ fn whole(json: &str) -> Vec<Item> {
         .collect()
 }
 
-/// Parents of up to eight nodes: one of them, none, one that is not there, or no field at all.
+/// Parents of up to eight nodes: one of them, none, a missing one, or no field at all.
 fn links() -> impl Strategy<Value = Vec<usize>> {
     proptest::collection::vec(0_usize..11, 1..8)
 }
@@ -112,7 +112,7 @@ fn limits() -> impl Strategy<Value = TranscriptLimits> {
     ]
 }
 
-/// Reads to the end, which must come: each piece of the file is given a bounded number of times.
+/// Reads to the end, which must come: each piece of the file is read a bounded number of times.
 fn ends(
     bytes: &[u8],
     format: Option<TranscriptFormat>,
@@ -139,7 +139,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn any_tree_of_chatgpts_is_told_node_by_node(
+    fn any_tree_of_chatgpts_is_reported_node_by_node(
         links in links(),
         kinds in proptest::collection::vec(0_usize..7, 8),
         current in 0_usize..11,
@@ -161,7 +161,7 @@ proptest! {
     }
 
     #[test]
-    fn any_conversation_of_claudes_is_told_message_by_message(
+    fn any_conversation_of_claudes_is_reported_message_by_message(
         links in links(),
         kinds in proptest::collection::vec(0_usize..5, 8),
         current in 0_usize..11,

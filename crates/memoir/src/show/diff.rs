@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn without_colour_every_line_tells_by_its_sign() {
+    fn without_colour_every_line_has_its_sign() {
         assert_eq!(plain(Some("a b"), Some("a c")), "- a b\n+ a c\n");
         assert_eq!(plain(Some("a\nb"), Some("a\nc")), "  a\n- b\n+ c\n");
         assert_eq!(plain(Some("a\nb"), None), "- a\n- b\n");

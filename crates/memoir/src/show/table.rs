@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_for_columns_is_told_in_paragraphs() {
+    fn rows_without_room_for_columns_become_paragraphs() {
         let drawn = plain(&sessions().drawn(Some(50)));
         let first: Vec<&str> = drawn.lines().take(4).collect();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Asking an agent to be let in, on the command line: on one's own machine, and in a closed installation.
+//! Access requests on the command line: in an open and in a closed installation.
 
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ fn ask(installation: &Installation, token: &str, more: &[&str]) -> Value {
     json_of(&with_token(installation, token, &[&start, more].concat()))
 }
 
-/// The commands that show words under a grant, and whether each did.
+/// The commands that show texts under a grant, and whether each did.
 fn shows(installation: &Installation, token: &str) -> [bool; 2] {
     [&["ledger", "wren"][..], &["recall", "wren", "heard"]].map(|arguments| {
         let ran = with_token(installation, token, arguments);
@@ -42,7 +42,7 @@ fn shows(installation: &Installation, token: &str) -> [bool; 2] {
 }
 
 #[test]
-fn on_a_machine_of_ones_own_a_request_is_asked_answered_and_taken_back() {
+fn in_an_open_installation_a_request_is_asked_answered_and_revoked() {
     let installation = Installation::with_agent();
     installation.remember(&["Ada keeps bees."]);
     let asked = installation.run(&[
@@ -104,8 +104,8 @@ fn what_is_asked_for_is_read_before_anything_is_done() {
         assert_eq!(ran.code, Some(2), "{wrong:?}: {ran:?}");
     }
     assert_eq!(installation.run(&["access", "ask", "wren"]).code, Some(2));
-    let nobody = "019a0000-0000-7000-8000-000000000000";
-    let error = installation.refused(&["access", "answer", nobody, "yes"]);
+    let unknown = "019a0000-0000-7000-8000-000000000000";
+    let error = installation.refused(&["access", "answer", unknown, "yes"]);
     assert!(error.contains("memoir access list AGENT"), "{error}");
     assert_eq!(
         installation.json(&["access", "list", "wren"])["items"],
@@ -114,7 +114,7 @@ fn what_is_asked_for_is_read_before_anything_is_done() {
 }
 
 #[test]
-fn spec_5_2_in_a_closed_installation_words_are_shown_to_whoever_the_agent_lets_in() {
+fn spec_5_2_in_a_closed_installation_texts_are_shown_under_a_grant() {
     let (installation, [agent, ada, ben]) = closed();
     assert_eq!(shows(&installation, &ada), [false; 2]);
     let request = ask(&installation, &ada, &["--minutes", "5"]);
@@ -147,7 +147,7 @@ fn spec_5_2_in_a_closed_installation_words_are_shown_to_whoever_the_agent_lets_i
     let revoked = with_token(&installation, &agent, &["access", "revoke", id]);
     assert_eq!(revoked.stdout, format!("revoked {id}\n"));
     assert_eq!(shows(&installation, &ada), [false; 2]);
-    // An agent asks nobody.
+    // An agent cannot request access.
     let own = ["access", "ask", "wren", "--purpose", PURPOSE];
     let refused = with_token(&installation, &agent, &own);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The archive: what leaves the prompt, how it is seen, and how it comes back.
+//! The archive: memories that leave the prompt, their display, and their return.
 
 use serde_json::{Value, json};
 
@@ -286,7 +286,7 @@ fn spec_3_9_a_session_over_the_budget_writes_a_summary_over_its_sources() {
         verified.contains("12 originals: 9 in the prompt, 3 in the archive, 0 lost"),
         "{verified}"
     );
-    // Undoing returns all of it.
+    // The undo returns all of it.
     installation.ok(&["rollback", &session]);
     assert_eq!(
         numbers(&installation.json(&["ledger", "wren"])),

@@ -23,7 +23,7 @@ fn with_passphrase(installation: &Installation, passphrase: &str, arguments: &[&
     Ran::of(installation.command(arguments).env(VARIABLE, passphrase))
 }
 
-/// The agent's log without what belongs to an installation.
+/// The agent's log without records of its installation.
 fn actions(installation: &Installation) -> Vec<String> {
     let list = Ran::of(&mut installation.command(&["audit", "list", "wren", "--json"]));
     let records = list.lines().into_iter();
@@ -66,7 +66,7 @@ fn an_agent_goes_into_an_archive_and_comes_out_as_it_was_in_another_installation
     assert_eq!(new.len(), old.len() + 1);
     assert!(new.last().unwrap().starts_with("\"agent_imported\""));
     assert!(to.ok(&["audit", "verify", "wren"]).starts_with("valid"));
-    // Its past can be taken back here too.
+    // Its past can be undone here too.
     to.ok(&["rollback", &to.last_session()]);
 
     let taken = with_passphrase(&to, PASSPHRASE, &["import", "WREN", file]).error();
@@ -85,7 +85,7 @@ fn a_passphrase_comes_from_a_file_or_stdin() {
     let import = ["import", "robin", "x", "--passphrase-file", "-"];
     let ran = installation.run_with_input(&import, PASSPHRASE);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    // The file goes before the variable.
+    // The file takes precedence over the variable.
     let import = ["import", "linnet", "x", "--passphrase-file", &passphrase];
     let ran = with_passphrase(&installation, "another passphrase", &import);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -141,7 +141,7 @@ fn no_archive_is_left_whose_passphrase_was_not_shown() {
         assert_eq!(ran.code, Some(1), "{redirection}: {ran:?}");
         assert!(!installation.path("x").exists(), "{redirection}");
     }
-    // Somebody who has gone before there is anything to read.
+    // A reader that has closed the pipe before any output.
     let mut child = installation
         .command(&[
             "export", "wren", "--format", "archive", "--output", "x", "--json",
@@ -162,7 +162,7 @@ fn no_archive_is_left_whose_passphrase_was_not_shown() {
     );
     let after = files_in(&installation.path(""));
     assert!(after.keys().eq(before.keys()), "{:?}", after.keys());
-    // One that is given need not be shown.
+    // A given passphrase need not be shown.
     let line = format!(
         "{VARIABLE}='{PASSPHRASE}' \"$0\" export wren --format archive --output x 2>/dev/null"
     );
@@ -260,7 +260,7 @@ fn an_archive_that_cannot_be_opened_makes_no_agent() {
 }
 
 #[test]
-fn lines_written_to_a_file_are_told_in_json() {
+fn lines_written_to_a_file_are_reported_in_json() {
     let installation = with_a_past();
     let json = installation.json(&["export", "wren", "--output", "lines.jsonl"]);
     let lines = fs::read_to_string(installation.path("lines.jsonl")).unwrap();

@@ -1,4 +1,4 @@
-//! Verifying logs, and the checkpoints that are kept outside.
+//! Verification of logs, and checkpoints outside the installation.
 
 use std::{fs, path::PathBuf};
 
@@ -17,7 +17,7 @@ fn with_a_log() -> Installation {
     installation
 }
 
-/// Writes a checkpoint to a file, and gives the file and the public key.
+/// Writes a checkpoint to a file, and returns the file and the public key.
 fn checkpoint(installation: &Installation, name: &str) -> (String, String) {
     let ran = installation.run(&["audit", "checkpoint"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -25,7 +25,7 @@ fn checkpoint(installation: &Installation, name: &str) -> (String, String) {
     (installation.write(name, ran.stdout), key)
 }
 
-/// Turns one bit of the words of a row, in the file itself.
+/// Flips one bit of a sealed text in the file itself.
 pub(crate) fn flip(installation: &Installation, query: &str) {
     let path: PathBuf = installation.path(DATABASE);
     let connection = rusqlite::Connection::open(&path).unwrap();
@@ -67,7 +67,7 @@ fn spec_4_2_one_agent_or_all_are_verified() {
     let all = installation.ok(&["audit", "verify", "--all"]);
     assert_eq!(all.matches("valid   ").count(), 4, "{all}");
     assert!(all.contains("valid   account lab: 1 record, "), "{all}");
-    // Of two with the same name each says which one it is.
+    // Two agents with the same name are distinguished.
     assert_eq!(all.matches("valid   wren (").count(), 2, "{all}");
     let all = installation.json(&["audit", "verify", "--all"]);
     assert_eq!(all["valid"], true);
@@ -139,7 +139,7 @@ fn spec_4_2_a_flipped_bit_of_a_record_is_found_and_named() {
         (&verified["valid"], &verified["first_bad"]["seq"]),
         (&json!(false), &json!(3))
     );
-    // The other agent is not touched by it.
+    // The other agent is unaffected.
     installation.ok(&["audit", "verify", "robin"]);
 }
 
@@ -229,7 +229,7 @@ fn spec_4_2_a_database_put_back_from_before_the_checkpoint_is_found() {
     installation.remember(&["more"]);
     let (note, _) = checkpoint(&installation, "note");
     fs::write(installation.path(DATABASE), before).unwrap();
-    // By itself the old state is one that once was.
+    // The old state is valid by itself.
     installation.ok(&["audit", "verify", "--all"]);
     let ran = installation.run(&["audit", "verify", "--checkpoint", &note]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
@@ -281,7 +281,7 @@ fn a_checkpoint_of_another_installation_or_rubbish_is_refused() {
             "{told}: {error}"
         );
     }
-    // By the other one's key the note is good, and tells of another log.
+    // The note is valid under the other one's key, but signs another log.
     let ran = installation.run(&[
         "audit",
         "verify",

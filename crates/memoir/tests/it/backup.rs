@@ -61,7 +61,7 @@ fn spec_6_2_a_backup_that_is_made_while_memoir_serves_and_others_save_is_of_one_
     let again = restored(&installation, "copy.db", "elsewhere.keys");
     assert_eq!(again.texts()[..2], ["one", SECRET]);
     assert!(again.ok(&["audit", "verify", "--all"]).starts_with("valid"));
-    // It is another installation's from here on.
+    // It belongs to another installation from here on.
     again.remember(&["after"]);
     assert!(again.ok(&["doctor"]).contains("database      intact"));
 }
@@ -104,7 +104,7 @@ fn spec_5_4_the_two_files_of_a_backup_open_nothing_by_themselves() {
     let refused = installation.refused(&["backup", "verify", copy_path]);
     assert!(refused.contains("copy.db.keys"), "{refused}");
 
-    // An agent that was erased since can be read in an old pair, and not with the key store of today.
+    // An agent that was erased since can be read in an old pair, but not with the present key store.
     installation.ok(&["agent", "erase", "wren", "--yes"]);
     fs::rename(&away, &keys).unwrap();
     let old = restored(&installation, "copy.db", "copy.db.keys");

@@ -1,4 +1,4 @@
-//! A closed installation: commands show an agent's words with its token only (SPEC 5.5).
+//! A closed installation: commands show an agent's texts with its token only (SPEC 5.5).
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::installation::{Installation, Ran, script};
 
 const WORD: &str = "Zwitscher";
 
-/// With an agent that has memories, two sessions and prompts of its own, and its token. Open as yet.
+/// With an agent that has memories, two sessions and prompts of its own, and its token. Still open.
 fn installation() -> (Installation, String) {
     let installation = Installation::with_agent();
     let token = installation.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
@@ -52,8 +52,7 @@ fn first_session(installation: &Installation) -> String {
     sessions["items"][1]["id"].as_str().unwrap().to_owned()
 }
 
-/// That a command shows the agent's words with its token, and none to anybody else: it is refused, or it
-/// says what it can without words.
+/// A command shows the agent's texts with its token only: without it the command is refused, or shows no text.
 fn shown_to_the_agent_only(arguments: &[&str], is_refused: bool) {
     let (installation, token) = installation();
     let session = first_session(&installation);
@@ -107,7 +106,7 @@ fn spec_5_5_a_configuration_does_not_open_what_is_closed() {
     }
 }
 
-/// SPEC 5.5: whoever can write to the database does not open what is closed; nor does an older key store.
+/// SPEC 5.5: write access to the database does not open a closed installation; nor does an older key store.
 #[test]
 fn spec_5_5_emptying_the_users_opens_nothing() {
     let (installation, token) = installation();
@@ -122,7 +121,7 @@ fn spec_5_5_emptying_the_users_opens_nothing() {
         let told = "this installation is closed";
         assert!(ran.stderr.contains(told), "{ran:?}");
     };
-    // The key store of before the first administrator says nothing; the administrator does.
+    // The key store from before the first administrator does not close it; the administrator does.
     let after = std::fs::read(&keys).unwrap();
     std::fs::write(&keys, before).unwrap();
     refused(&installation);
@@ -293,7 +292,7 @@ fn spec_5_5_what_takes_words_away_or_speaks_for_the_agent_needs_its_token() {
 fn spec_5_5_the_configuration_closes_a_machine_without_administrators() {
     let (installation, token) = installation();
     let access = |installation: &Installation| -> String {
-        // The agent's model is not set up here, which it finds too.
+        // The agent's model is not configured here, which is a finding too.
         let ran = installation.run(&["doctor", "--json"]);
         let found: Value = serde_json::from_str(&ran.stdout).unwrap();
         let findings = found["items"].as_array().unwrap();
@@ -323,7 +322,7 @@ fn spec_5_5_a_use_of_the_token_on_the_host_is_noted() {
     assert_ne!(tokens["items"][0]["last_used_at"], Value::Null);
 }
 
-/// SPEC 5.5: opened with an administrator's password, or by whoever has the master key; either is on the record.
+/// SPEC 5.5: opened with an administrator's password, or with the master key; either is on the record.
 #[test]
 fn spec_5_5_opening_takes_a_password_or_the_master_key_and_is_on_the_record() {
     let (installation, _) = installation();

@@ -165,7 +165,7 @@ fn remembering_prints_the_number_and_json_the_memory() {
 }
 
 #[test]
-fn saving_over_the_budget_tells_that_a_session_is_due() {
+fn saving_over_the_budget_reports_that_a_session_is_due() {
     let installation = Installation::new();
     let trigger = ["--refinement-trigger-tokens", "1"];
     installation.ok(&[&["agent", "create", "wren"][..], &trigger].concat());
@@ -179,7 +179,7 @@ fn saving_over_the_budget_tells_that_a_session_is_due() {
 }
 
 #[test]
-fn spec_2_8_recall_tells_why_and_is_measured_on_questions_of_a_file() {
+fn spec_2_8_recall_explains_and_is_measured_on_questions_of_a_file() {
     let installation = Installation::with_agent();
     for text in ["Mia broke her wrist", "Rosa keeps bees", "The kiln is hot"] {
         installation.ok(&["remember", "wren", text]);
@@ -209,7 +209,7 @@ fn spec_2_8_recall_tells_why_and_is_measured_on_questions_of_a_file() {
     assert_eq!(both.code, Some(2));
 }
 
-/// What the scripted model makes of a text: whether it is about bees, about a kiln, about neither.
+/// The scripted model's vector of a text: about bees, about a kiln, about neither.
 fn about(text: &str) -> Vec<f32> {
     let has = |words: [&str; 2]| f32::from(u8::from(words.iter().any(|word| text.contains(word))));
     vec![has(["bees", "honey"]), has(["kiln", "oven"]), 0.125]
@@ -267,7 +267,7 @@ fn spec_2_8_with_embeddings_recall_finds_by_meaning_and_says_where_it_did_not() 
         doctor.contains("now nothing is: the provider could not be reached"),
         "{doctor}"
     );
-    // Off, nothing is said of it.
+    // Switched off, the response does not mention it.
     assert!(installation.json(&["recall", "wren", "kiln"])["meaning"].is_null());
 }
 

@@ -1,4 +1,4 @@
-//! The configuration file as commands meet it.
+//! The effects of the configuration file on commands.
 
 use crate::installation::Installation;
 
@@ -24,7 +24,7 @@ fn the_users_configuration_is_read_where_there_is_one() {
 }
 
 #[test]
-fn a_fault_is_told_with_file_key_and_limit() {
+fn an_error_names_file_key_and_limit() {
     let installation = Installation::new();
     for (text, told) in [
         ("modle = \"a:b\"", "line 1: unknown field `modle`"),

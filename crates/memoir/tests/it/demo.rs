@@ -76,7 +76,7 @@ fn spec_3_12_the_demo_shows_in_25_lines_what_is_undone_archived_and_replaced() {
     );
     assert_eq!(ran.stdout.lines().last(), Some("completed"));
     assert_eq!(names_in(&installation.path("tmp")), Vec::<String>::new());
-    // The hash of the chain's head is another one each time.
+    // The hash of the chain's head differs each time.
     let hash = ran
         .stdout
         .split(", head ")

@@ -1,4 +1,4 @@
-//! Near duplicates, listed and left alone.
+//! Near duplicates, listed and not changed.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ const MEMORIES: [&str; 7] = [
 ];
 
 #[test]
-fn pairs_are_told_with_what_differs_and_nothing_is_done_with_them() {
+fn pairs_are_listed_with_differences_and_not_changed() {
     let installation = Installation::with_agent();
     installation.remember(&MEMORIES);
     let before = installation.ok(&["ledger", "wren", "--json"]);
@@ -60,7 +60,7 @@ fn pairs_are_told_with_what_differs_and_nothing_is_done_with_them() {
 }
 
 #[test]
-fn an_agent_without_pairs_is_told_so() {
+fn no_pairs_are_reported() {
     let installation = Installation::with_agent();
     installation.remember(&MEMORIES[4..6]);
     let ran = installation.run(&["doubles", "wren"]);

@@ -1,11 +1,11 @@
-//! Bad input and bad surroundings: one clear error, a hint where one helps, status 1, nothing lost.
+//! Bad input and bad environments: one clear error, a hint where one helps, status 1, nothing lost.
 
 use memoir_testkit::ServerStep;
 
 use crate::installation::{Installation, names_in};
 
 #[test]
-fn each_limit_is_told_with_the_size_given() {
+fn each_limit_is_reported_with_the_given_size() {
     let installation = Installation::with_agent();
     let long = |characters: usize| "x".repeat(characters);
     let tags: Vec<String> = (0..17).map(|number| format!("tag{number}")).collect();
@@ -92,7 +92,7 @@ fn each_limit_is_told_with_the_size_given() {
 }
 
 #[test]
-fn unknown_accounts_agents_sessions_and_memories_are_told_with_the_way_to_find_them() {
+fn unknown_accounts_agents_sessions_and_memories_are_reported_with_a_hint() {
     let installation = Installation::with_agent();
     let unknown = "01890c5e-0000-7000-8000-000000000000";
     for (arguments, told, hint) in [
@@ -196,7 +196,7 @@ fn a_file_that_is_no_database_stays_as_it_is() {
 
 #[test]
 fn a_database_from_a_newer_version_stays_as_it_is() {
-    /// Where SQLite keeps `PRAGMA user_version`, in which the format's number stands.
+    /// The bytes of SQLite's `PRAGMA user_version`, which hold the format's number.
     const VERSION: std::ops::Range<usize> = 60..64;
     let installation = Installation::new();
     installation.ok(&["agent", "create", "wren", "--database", "m.db"]);
@@ -242,8 +242,8 @@ fn a_database_that_cannot_be_opened_is_named_with_a_hint() {
     }
 }
 
-/// Runs a shell script in a mount namespace of its own, with a small file system at `$1` and the
-/// binary as `$2`; `None` where the machine does not allow that.
+/// Runs a shell script in a mount namespace of its own, with a small file system at `$1` and the binary as `$2`; `None`
+/// where the machine does not allow that.
 #[cfg(target_os = "linux")]
 fn on_small_disk(installation: &Installation, script: &str) -> Option<crate::installation::Ran> {
     let disk = installation.path("disk");
@@ -294,7 +294,7 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_read_only_disk_is_told_with_a_hint() {
+fn a_read_only_disk_is_reported_with_a_hint() {
     let script = r#"
         "$2" --database "$1/m.db" agent create wren >/dev/null 2>&1 || exit 1
         mount -o remount,ro "$1" || exit 77
@@ -311,7 +311,7 @@ fn a_read_only_disk_is_told_with_a_hint() {
 }
 
 #[test]
-fn a_missing_key_or_model_is_told_before_anything_is_begun() {
+fn a_missing_key_or_model_is_reported_before_a_session_begins() {
     let installation = Installation::new();
     installation.ok(&["agent", "create", "wren"]);
     installation.remember(&["something"]);

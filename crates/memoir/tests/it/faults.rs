@@ -1,4 +1,4 @@
-//! Failures that are Memoir's own: what the log and the answers tell of them.
+//! Failures that are Memoir's own: their log lines and responses.
 #![cfg(unix)]
 
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use crate::{
     serving::{MEMORIES, Running, agents_token},
 };
 
-/// The log of a service, and what two doors answer that meet a row that somebody changed.
+/// The log of a service, and the responses of two interfaces that read a modified row.
 fn met(wanted: Option<&str>) -> (String, Vec<String>) {
     const WORD: &str = "Zwitscher";
     let installation = Installation::with_agent();

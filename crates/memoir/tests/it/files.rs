@@ -62,13 +62,13 @@ fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
             std::fs::metadata(&out).unwrap().permissions().mode() & 0o777,
             0o600
         );
-        // Writing through a link changes the file that it points to, and the link stays.
+        // Writing through a link changes its target, and the link stays.
         let link = installation.path("link.jsonl");
         std::os::unix::fs::symlink(&out, &link).unwrap();
         std::fs::write(&out, "old").unwrap();
         installation.run(&["export", "wren", "--output", link.to_str().unwrap()]);
         assert!(link.is_symlink());
-        // A second link is followed too, also where it leads to nothing yet.
+        // A second link is followed too, also one without a target.
         std::fs::remove_file(&out).unwrap();
         let second = installation.path("second.jsonl");
         std::os::unix::fs::symlink("link.jsonl", &second).unwrap();
@@ -124,7 +124,7 @@ fn a_file_with_bad_lines_imports_nothing_and_names_the_first_twenty() {
 }
 
 #[test]
-fn a_bad_line_is_told_without_its_words() {
+fn a_bad_line_is_reported_without_its_text() {
     let installation = Installation::with_agent();
     for (line, told) in [
         ("{\"content\": \"secret words\", \"colour\": 1}", "unknown"),

@@ -1,6 +1,5 @@
-//! Installations of earlier versions are opened, verified, refined and undone (SPEC 6.2). Each lies in
-//! `tests/fixtures`, made by `scripts/make-fixture` with the binary of its version; later ones are added, and none
-//! is replaced.
+//! Installations of earlier versions are opened, verified, refined and undone (SPEC 6.2). Each is in `tests/fixtures`,
+//! made by `scripts/make-fixture` with the binary of its version; new ones are added, and none is replaced.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
@@ -22,7 +21,7 @@ impl Fixture {
             let file = file.unwrap();
             let name = file.file_name().into_string().unwrap();
             let copy = installation.write(&name, fs::read(file.path()).unwrap());
-            // What holds a key is refused where others can read it, and a repository keeps no such modes.
+            // A key's file is refused where others can read it, and a repository does not keep such modes.
             fs::set_permissions(copy, fs::Permissions::from_mode(0o600)).unwrap();
         }
         let text = |name: &str| fs::read_to_string(installation.path(name)).unwrap();
@@ -66,7 +65,7 @@ impl Fixture {
             .collect()
     }
 
-    /// Read, not opened: vectors and stored responses are among them, which nothing else in this test reads.
+    /// Reads all tables directly: vectors and stored responses among them, which no other test reads.
     fn rows_of_all_tables_are_read(&self) {
         let mut command = self
             .installation
@@ -89,7 +88,7 @@ impl Fixture {
         assert!(ran.stderr.contains(known), "{ran:?}");
     }
 
-    /// By its counts: its words are shown to it alone, and it has no token here.
+    /// By its counts: its texts are shown to it alone, and it has no token here.
     fn the_archive_makes_the_same_agent(&self) {
         let path = |name| self.installation.path(name).display().to_string();
         let (archive, passphrase) = (path("wren.memoir"), path("archive-passphrase"));

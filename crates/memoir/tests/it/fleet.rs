@@ -1,7 +1,6 @@
-//! Three nodes on one PostgreSQL, behind a pooler where there is one, that are killed, held up and cut off while
-//! agents save and sessions run (SPEC 3.2, 6.2).
-//!
-//! `MEMOIR_FLEET_KILLS` says how often, `MEMOIR_FLEET_SEED` which of the ways when; `scripts/fleet-kills` sets both.
+//! Three nodes on one PostgreSQL, optionally behind a pooler, that are killed, paused and disconnected while agents
+//! save and sessions run (SPEC 3.2, 6.2). `scripts/fleet-kills` sets `MEMOIR_FLEET_KILLS`, the number of faults, and
+//! `MEMOIR_FLEET_SEED`, which selects their kinds and times.
 #![cfg(unix)]
 
 use std::{
@@ -29,8 +28,8 @@ const NODES: usize = 3;
 const AGENTS: usize = 9;
 /// The lease, in seconds.
 const LEASE: u64 = 5;
-/// How long what was begun may take to come to its end once nobody disturbs it any more: a lease, and the next look
-/// for those that lapsed, on a machine that is busy.
+/// How long running work may take to end after the last fault: a lease, and the next search for lapsed ones, on a busy
+/// machine.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// The same numbers for the same seed.
@@ -51,8 +50,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |given| given.parse().unwrap())
 }
 
-/// What the model of every agent says: yes, two edits, and the end; each after a moment in which something can
-/// happen.
+/// The script of every agent's model: consent, two edits, and the end; each after a moment in which a fault can happen.
 fn model() -> ScriptedServer {
     let said = AtomicU64::new(0);
     ScriptedServer::always(ServerStep::Respond(Arc::new(
@@ -78,18 +76,18 @@ fn model() -> ScriptedServer {
     )))
 }
 
-/// The nodes, and what they are on.
+/// The nodes, and their environment.
 struct Fleet {
     installation: Installation,
     server: Postgres,
-    /// As the nodes reach the database.
+    /// The database's URL for the nodes.
     url: String,
     nodes: Vec<RwLock<Running>>,
-    /// Where each of them was last heard of: whoever asks one that is away meets nobody.
+    /// The last known address of each node; a stopped one does not respond.
     addresses: Vec<Mutex<String>>,
-    /// The node that is held up.
+    /// The paused node.
     held_up: Mutex<Option<usize>>,
-    /// How often each of them was held up.
+    /// How often each of them was paused.
     holds: [AtomicU64; NODES],
 }
 
@@ -111,7 +109,7 @@ impl Fleet {
     }
 
     fn start(installation: &Installation, url: &str) -> Running {
-        // A database that is just being started keeps a node from starting, as it should.
+        // A starting database makes a node's start fail, which is correct.
         let begun = Instant::now();
         loop {
             if let Some(node) = Running::try_start(installation, &["--database", url]) {
@@ -131,7 +129,7 @@ impl Fleet {
     }
 
     fn signal(&self, node: usize, signal: Signal) {
-        // It was started here, and is waited for by nobody else.
+        // This process started it, and no other one waits for it.
         kill_process(self.nodes[node].read().unwrap().pid(), signal).unwrap();
     }
 
@@ -163,7 +161,7 @@ impl Fleet {
         self.server.query(name, sql).unwrap()
     }
 
-    /// Disturbs the fleet in one of its ways. A node that is held up stays so while others are killed.
+    /// Causes one fault in the fleet. A paused node stays paused while others are killed.
     fn disturb<'scope>(
         &'scope self,
         scope: &'scope thread::Scope<'scope, '_>,
@@ -179,7 +177,7 @@ impl Fleet {
                 self.holds[node].fetch_add(1, Ordering::SeqCst);
                 self.signal(node, Signal::STOP);
                 *self.held_up.lock().unwrap() = Some(node);
-                // For longer than its leases last.
+                // Longer than its leases last.
                 let pause = Duration::from_secs(LEASE + 1 + chance.below(3));
                 scope.spawn(move || {
                     thread::sleep(pause);
@@ -211,22 +209,22 @@ impl Fleet {
     }
 }
 
-/// What was acknowledged to one agent, and how its requests were answered.
+/// The acknowledged requests of one agent, and the outcomes of the others.
 #[derive(Default)]
 struct Acknowledged {
     memories: BTreeSet<String>,
     sessions: BTreeSet<String>,
-    /// How many requests were made, each under a key of its own.
+    /// The number of requests, each under a key of its own.
     keys: u64,
-    /// Answers of a status under which nobody asks again (500), with their codes.
+    /// Responses with a status that forbids a retry (500), with their codes.
     broken: Vec<String>,
-    /// Requests that were asked again and again, and never told what became of them.
+    /// Requests that were retried without ever getting a final response.
     unresolved: Vec<String>,
-    /// The longest wait for an answer of a node that was not held up meanwhile.
+    /// The longest wait for a response of a node that was not paused meanwhile.
     longest: Duration,
 }
 
-/// A request under a key, until it is known what became of it.
+/// A request under a key, until its outcome is known.
 struct KeyedRequest {
     path: String,
     key: String,
@@ -236,7 +234,7 @@ struct KeyedRequest {
 }
 
 impl Acknowledged {
-    /// Asks a node; whether it is known now what became of the request.
+    /// Sends it to a node; returns whether its outcome is known.
     fn ask(&mut self, fleet: &Fleet, node: usize, token: &str, request: &KeyedRequest) -> bool {
         let KeyedRequest {
             path, key, body, ..
@@ -268,7 +266,7 @@ impl Acknowledged {
                 self.sessions.insert(id.to_owned());
                 true
             }
-            // Done before, in an attempt whose answer was lost; or refused, since another session runs.
+            // Done before, in an attempt whose response was lost; or refused, since another session runs.
             (409, None) => {
                 if code == "idempotency_done" {
                     let id = answer["session_id"].as_str().unwrap();
@@ -281,8 +279,8 @@ impl Acknowledged {
     }
 }
 
-/// Saves and begins sessions for an agent, now by this node and now by that one, until told to stop. A request whose
-/// outcome is not known is repeated under its key.
+/// Saves and begins sessions for an agent, through changing nodes, until stopped. A request with an unknown outcome is
+/// repeated under its key.
 fn live(fleet: &Fleet, agent: usize, token: &str, is_over: &AtomicBool) -> Acknowledged {
     let mut chance = Chance(agent as u64);
     let mut acknowledged = Acknowledged::default();
@@ -312,7 +310,7 @@ fn live(fleet: &Fleet, agent: usize, token: &str, is_over: &AtomicBool) -> Ackno
         });
         thread::sleep(Duration::from_millis(200));
     }
-    // Nobody disturbs the nodes any more.
+    // No more faults from here on.
     let begun = Instant::now();
     while !open.is_empty() && begun.elapsed() < PATIENCE {
         open.retain(|request| {
@@ -326,7 +324,7 @@ fn live(fleet: &Fleet, agent: usize, token: &str, is_over: &AtomicBool) -> Ackno
     acknowledged
 }
 
-/// Waits until no session runs, and gives those of each agent.
+/// Waits until no session runs.
 fn ended(fleet: &Fleet) {
     let begun = Instant::now();
     loop {
@@ -483,8 +481,8 @@ fn spec_6_2_a_fleet_that_is_killed_held_up_and_cut_off_ends_every_session_once_a
     assert!(unresolved.is_empty(), "{unresolved:?}");
 }
 
-/// A request as whoever is behind several nodes asks it: of one node, and where that does not do it, once more, of
-/// the next one. Whether it was asked once more, and what was answered.
+/// A request of a client of several nodes: sent to one node, and after a failure once more to the next one. Returns
+/// whether it was repeated, and the response.
 fn ask_twice(fleet: &Fleet, node: usize, request: [&str; 5]) -> (bool, Option<(u16, Value)>) {
     let [method, path, token, key, body] = request;
     let ask = |node| ask_once(&fleet.address(node), method, path, token, key, body);
@@ -494,8 +492,8 @@ fn ask_twice(fleet: &Fleet, node: usize, request: [&str; 5]) -> (bool, Option<(u
     }
 }
 
-/// Saves and reads for an agent, and begins a session now and then, until told to stop: the texts that were saved,
-/// and how many requests were asked once more. Fails where that was in vain.
+/// Saves and reads for an agent, and begins a session now and then, until stopped. Returns the saved texts, and the
+/// number of repeated requests. Panics where a repeated one fails.
 fn lean(
     fleet: &Fleet,
     agent: usize,
@@ -538,7 +536,7 @@ fn lean(
     (saved, again)
 }
 
-/// What `memoir migrate` of a later version does, as the owner of the tables.
+/// The changes of a later version's `memoir migrate`, as the owner of the tables.
 fn migrate(owner: &str) {
     let tables = memoir_store::tables::TABLES.iter().map(|table| table.name);
     let all = memoir_testkit::next_migrations(MIGRATIONS, tables, |number, name, sql| Migration {
@@ -586,7 +584,7 @@ fn spec_6_2_a_fleet_is_brought_to_the_next_version_node_by_node_and_loses_no_req
     let tokens: Vec<String> = tokens.collect();
 
     let (done, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
-    // Until so many more were saved, while nobody fails.
+    // Until so many more were saved without a failure.
     let meanwhile = |more: u64| {
         let (from, begun) = (done.load(Ordering::SeqCst), Instant::now());
         while done.load(Ordering::SeqCst) < from + more {

@@ -1,4 +1,4 @@
-//! What is taken away for good: the words of one memory, and a whole agent.
+//! Permanent removal: the text of one memory, and a whole agent.
 
 use std::{fs, process::Stdio};
 
@@ -62,7 +62,7 @@ fn spec_4_4_a_memory_is_shredded_when_its_number_is_typed() {
 }
 
 #[test]
-fn shredding_takes_a_reason_and_asks_nobody_where_it_is_told_so() {
+fn shredding_takes_a_reason_and_needs_no_confirmation_with_yes() {
     let installation = Installation::with_agent();
     installation.remember(&["one", SECRET]);
     let shredded = installation.json(&["shred", "wren", "2", "--yes", "--reason", "a leaked key"]);
@@ -106,7 +106,7 @@ fn spec_4_4_a_rewind_brings_no_shredded_words_back() {
     assert_eq!(restored.code, Some(1), "{restored:?}");
 }
 
-/// An old copy of the key store brings keys back that were destroyed, as an erasing does that was interrupted.
+/// An old copy of the key store restores destroyed keys, as an interrupted erasure does.
 #[test]
 fn spec_5_4_every_command_and_the_service_finish_an_erasing_and_doctor_names_it() {
     let installation = Installation::with_agent();
@@ -218,7 +218,7 @@ fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
         );
     }
     assert!(!installation.path("x").exists());
-    // What is left to list is what was done and when.
+    // The list of actions and times remains.
     let listed = installation.ok(&["audit", "list", "wren", "--json"]);
     assert!(
         listed.contains("agent_erased") && !listed.contains("Kanarienvogel"),
@@ -253,7 +253,7 @@ fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
 }
 
 #[test]
-fn an_agent_is_erased_without_asking_where_it_is_told_so() {
+fn an_agent_is_erased_without_confirmation_with_yes() {
     let installation = Installation::with_agent();
     installation.remember(&["one", "two"]);
     let erased = installation.json(&["agent", "erase", "wren", "--yes"]);

@@ -1,4 +1,4 @@
-//! `memoir protect`, `unprotect` and `discard`, what is bounded and marked, and `memoir edit`.
+//! `memoir protect`, `unprotect` and `discard`, limits and marks, and `memoir edit`.
 
 use crate::installation::{Installation, Ran};
 
@@ -121,7 +121,7 @@ fn spec_2_3_an_expired_entry_is_marked() {
     );
 }
 
-/// An editor that notes how it finds the file, and does the rest of its line to it.
+/// An editor that notes the file's state, and applies the rest of its line to it.
 #[cfg(unix)]
 fn editor(installation: &Installation, rest: &str) -> String {
     let script = format!(
@@ -186,7 +186,7 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
         verified.contains("3 originals: 2 in the prompt, 1 in the archive, 0 lost\n"),
         "{verified}"
     );
-    // What fails changes nothing, and leaves nothing behind.
+    // A failure changes nothing, and leaves no file.
     assert!(
         edit("echo other > \"$1\"; exit 3", "3")
             .stderr
@@ -197,7 +197,7 @@ fn spec_3_12_the_owner_edits_a_memory_in_an_editor() {
             .stderr
             .contains("the text is empty")
     );
-    // Nor does a terminal that is closed, or a key that ends programs: both are of the shell and its parent alike.
+    // Nor does a closed terminal, or a key that ends programs: these signals reach the shell and its parent alike.
     for signal in ["HUP", "QUIT", "INT", "TERM"] {
         let mut command = installation.command(&["edit", "wren", "3"]);
         command.env("EDITOR", format!("kill -{signal} $PPID; false"));

@@ -1,4 +1,4 @@
-//! How memories came to be, as a tree.
+//! The history of memories, as a tree.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `memoir hook`: what the programs in which agents live put before their models, and what they hand over.
+//! `memoir hook`: text for the models of programs, and the messages that programs pass on.
 #![cfg(unix)]
 
 use std::{fs, process::Command};
@@ -11,12 +11,12 @@ use crate::{
     serving::Running,
 };
 
-/// The answer to an event of that program, which may take its time on a busy machine.
-fn tell(installation: &Installation, client: &str, event: &str, payload: &Value) -> Ran {
-    tell_with(installation, client, event, payload, &[])
+/// The response to an event of that program, without a tight time limit, for a busy machine.
+fn send(installation: &Installation, client: &str, event: &str, payload: &Value) -> Ran {
+    send_with(installation, client, event, payload, &[])
 }
 
-fn tell_with(
+fn send_with(
     installation: &Installation,
     client: &str,
     event: &str,
@@ -29,7 +29,7 @@ fn tell_with(
     ran
 }
 
-/// What Claude Code puts before its model.
+/// The text that Claude Code puts before its model.
 fn injected(ran: &Ran, event: &str) -> String {
     let answer: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));
     let specific = &answer["hookSpecificOutput"];
@@ -51,7 +51,7 @@ fn prompt(session: &str, text: &str) -> Value {
 
 /// A session of Claude Code begins, for that reason.
 fn begin(installation: &Installation, session: &str, why: &str) -> Ran {
-    tell(
+    send(
         installation,
         "claude-code",
         "session-start",
@@ -59,9 +59,9 @@ fn begin(installation: &Installation, session: &str, why: &str) -> Ran {
     )
 }
 
-/// Somebody types a prompt in Claude Code.
+/// A user types a prompt in Claude Code.
 fn ask(installation: &Installation, session: &str, text: &str) -> Ran {
-    tell(
+    send(
         installation,
         "claude-code",
         "user-prompt",
@@ -108,7 +108,7 @@ fn spec_2_3_a_session_begins_with_the_context_once() {
     let ran = begin(&installation, "s-1", "startup");
     let context = installation.ok(&["context", "wren"]);
     assert_eq!(injected(&ran, "SessionStart"), context);
-    // Two registrations tell of one event.
+    // Two registrations send one event.
     let again = begin(&installation, "s-1", "startup");
     assert_eq!(again.stdout, "");
     let other = begin(&installation, "s-2", "startup");
@@ -126,7 +126,7 @@ fn spec_2_3_what_is_over_what_a_program_takes_is_left_out_whole() {
     let text = injected(&ran, "SessionStart");
     assert!(text.chars().count() <= 10_000, "{}", text.chars().count());
     assert!(text.contains("Left out here for want of room"), "{text}");
-    // What was left out is found by the prompt that it bears on.
+    // An omitted memory is found by a matching prompt.
     let ran = ask(&installation, "s-1", "What is in note 0?");
     assert!(injected(&ran, "UserPromptSubmit").contains("\"Note 0: "));
 }
@@ -163,7 +163,7 @@ fn spec_2_8_a_prompt_is_given_memories_that_its_session_was_not_shown() {
         "another session has nothing before it"
     );
     assert_eq!(asked("s-1", "Is it on?"), "", "nothing bears on that");
-    // As recall finds: by stems, and of a prompt of any length.
+    // As recall finds: by stems, and for a prompt of any length.
     assert_ne!(asked("s-3", "Did a bee swarm?"), "");
     let long = format!(
         "{} Where are the \"bees\" now?",
@@ -176,7 +176,7 @@ fn spec_2_8_a_prompt_is_given_memories_that_its_session_was_not_shown() {
 }
 
 #[test]
-fn spec_3_1_a_session_is_told_what_waits() {
+fn spec_3_1_a_session_shows_pending_work() {
     let installation = Installation::with_agent();
     for at in 0..40 {
         let text = format!("Note {at}: {}", "long enough to count ".repeat(30));
@@ -210,7 +210,7 @@ fn spec_3_1_a_session_is_told_what_waits() {
     }
 }
 
-/// A session file as Claude Code writes it, with so many messages.
+/// A session file of Claude Code, with so many messages.
 fn transcript(messages: usize) -> String {
     (0..messages)
         .map(|at| {
@@ -234,18 +234,18 @@ fn pending(installation: &Installation) -> i64 {
 }
 
 #[test]
-fn spec_2_6_new_messages_are_handed_over_once_however_often_it_is_told() {
+fn spec_2_6_new_messages_are_passed_on_once_for_repeated_events() {
     let installation = Installation::with_agent();
     let whole = transcript(9);
     let cut = whole.len() - 30;
     let file = installation.write("s-1.jsonl", &whole[..cut]);
     let stop = json!({"session_id": "s-1", "transcript_path": file, "cwd": "/", "hook_event_name": "Stop"});
-    // At the same time, from two registrations.
+    // Simultaneously, from two registrations.
     std::thread::scope(|scope| {
         for event in ["stop", "stop", "pre-compact"] {
             let (installation, stop) = (&installation, &stop);
             scope.spawn(move || {
-                assert_eq!(tell(installation, "claude-code", event, stop).stdout, "")
+                assert_eq!(send(installation, "claude-code", event, stop).stdout, "")
             });
         }
     });
@@ -257,7 +257,7 @@ fn spec_2_6_new_messages_are_handed_over_once_however_often_it_is_told() {
         log(&installation)
     );
     fs::write(&file, &whole).unwrap();
-    tell(&installation, "claude-code", "session-end", &stop);
+    send(&installation, "claude-code", "session-end", &stop);
     wait_until(|| log(&installation).contains("handed over 1 message; 0 known before"));
     assert_eq!(pending(&installation), 9);
     let taken = installation.json(&["absorb", "wren", &file, "--later"]);
@@ -273,7 +273,7 @@ fn spec_2_6_a_transcript_that_was_written_anew_is_read_from_its_beginning() {
     let file = installation.write("s-1.jsonl", transcript(3));
     let told = json!({"session_id": "s-1", "transcript_path": file});
     let hand_over = || {
-        tell_with(
+        send_with(
             &installation,
             "claude-code",
             "stop",
@@ -283,7 +283,7 @@ fn spec_2_6_a_transcript_that_was_written_anew_is_read_from_its_beginning() {
     };
     hand_over();
     assert_eq!(pending(&installation), 3);
-    // Longer than it was, with what was said before in the middle.
+    // Longer than before, with the earlier messages in the middle.
     let whole = transcript(12);
     let lines: Vec<&str> = whole.lines().collect();
     let anew = [&lines[3..6], &lines[..3], &lines[6..]].concat();
@@ -291,7 +291,7 @@ fn spec_2_6_a_transcript_that_was_written_anew_is_read_from_its_beginning() {
     hand_over();
     assert_eq!(pending(&installation), 12, "{}", log(&installation));
     assert!(log(&installation).contains("handed over 9 messages; 3 known before"));
-    // And from where that ended.
+    // And from its end on.
     fs::write(
         &file,
         format!(
@@ -305,7 +305,7 @@ fn spec_2_6_a_transcript_that_was_written_anew_is_read_from_its_beginning() {
     assert!(log(&installation).contains("handed over 1 message; 0 known before"));
 }
 
-/// What a tool answers over standard input and output.
+/// A tool's result over standard input and output.
 fn call_tool(installation: &Installation, name: &str, arguments: &Value) -> Value {
     tool_of(
         &mut installation.command(&["mcp", "--agent", "wren"]),
@@ -314,7 +314,7 @@ fn call_tool(installation: &Installation, name: &str, arguments: &Value) -> Valu
     )
 }
 
-/// What a tool of that server answers.
+/// The result of that server's tool.
 fn tool_of(server: &mut Command, name: &str, arguments: &Value) -> Value {
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
@@ -331,7 +331,7 @@ fn spec_2_6_what_was_handed_over_is_read_by_the_agent_itself_where_no_model_is()
     installation.ok(&["agent", "create", "wren"]);
     let file = installation.write("s-1.jsonl", transcript(3));
     let stop = json!({"session_id": "s-1", "transcript_path": file, "cwd": "/", "hook_event_name": "Stop"});
-    tell(&installation, "claude-code", "stop", &stop);
+    send(&installation, "claude-code", "stop", &stop);
     wait_until(|| log(&installation).contains("handed over 3 messages"));
     let begun = begin(&installation, "s-2", "startup");
     let text = injected(&begun, "SessionStart");
@@ -354,8 +354,8 @@ fn spec_2_6_what_was_handed_over_is_read_by_the_agent_itself_where_no_model_is()
         json!({"type": "messages", "read": 3, "saved": 1, "waiting": 0})
     );
     assert_eq!(installation.core(), ["The user counts from 0."]);
-    // What was read is not handed over again, and nothing waits for the next session.
-    tell(&installation, "claude-code", "session-end", &stop);
+    // Read messages are not passed on again, and none is pending for the next session.
+    send(&installation, "claude-code", "session-end", &stop);
     wait_until(|| log(&installation).contains("handed over 0 messages"));
     let begun = begin(&installation, "s-3", "startup");
     let text = injected(&begun, "SessionStart");
@@ -369,7 +369,7 @@ fn spec_2_6_what_was_handed_over_is_read_by_the_agent_itself_where_no_model_is()
 fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
     let installation = Installation::new();
     let begun = start("s-1", "startup");
-    let ran = tell(&installation, "claude-code", "session-start", &begun);
+    let ran = send(&installation, "claude-code", "session-start", &begun);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
     assert!(
         log(&installation).contains("there is no agent yet"),
@@ -378,7 +378,7 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
     );
     installation.ok(&["agent", "create", "wren"]);
     installation.remember(&["Ines keeps bees."]);
-    // What is wrong in the command line or in what is told.
+    // Errors in the command line or in the event.
     for (arguments, told) in [
         (
             &[
@@ -410,10 +410,10 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
         );
     }
     let stop = json!({"session_id": "s", "transcript_path": "/no/such"});
-    assert_eq!(tell(&installation, "claude-code", "stop", &stop).stdout, "");
+    assert_eq!(send(&installation, "claude-code", "stop", &stop).stdout, "");
     wait_until(|| log(&installation).contains("cannot read `/no/such`"));
-    // Somebody holds on to what it waits for.
-    tell(&installation, "claude-code", "session-start", &begun);
+    // Another process holds the lock that it needs.
+    send(&installation, "claude-code", "session-start", &begun);
     let folder = installation.path(".local/state/memoir/sessions");
     for file in fs::read_dir(&folder).unwrap() {
         let file = fs::File::open(file.unwrap().path()).unwrap();
@@ -428,7 +428,7 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
         "{}",
         log(&installation)
     );
-    // A host that tells only half, and listens for nothing.
+    // A host that sends an incomplete event, and reads no response.
     let mut half = installation
         .command(&["hook", "stop", "--client", "claude-code"])
         .stdin(std::process::Stdio::piped())
@@ -453,7 +453,7 @@ fn spec_5_1_the_log_and_the_state_of_hooks_hold_no_words() {
     ask(&installation, "s-2", &format!("Who is {WORD}?"));
     let file = installation.write("s-1.jsonl", transcript(2).replace("number", WORD));
     let stop = json!({"session_id": "s-1", "transcript_path": file});
-    tell(&installation, "claude-code", "stop", &stop);
+    send(&installation, "claude-code", "stop", &stop);
     wait_until(|| log(&installation).contains("handed over 2 messages"));
     for (path, bytes) in crate::installation::files_in(&installation.path(".local/state/memoir")) {
         let text = String::from_utf8_lossy(&bytes);
@@ -471,8 +471,8 @@ fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
     installation.remember(&["Ines keeps bees."]);
     installation.write(".config/memoir/config.toml", "closed = true\n");
     let begun = start("s-1", "startup");
-    // Not in silence: the session is told so, with both ways out, and nothing else.
-    let ran = tell(&installation, "claude-code", "session-start", &begun);
+    // The session gets a notice with both remedies, and nothing else.
+    let ran = send(&installation, "claude-code", "session-start", &begun);
     let told = injected(&ran, "SessionStart");
     for part in [
         "this installation is closed",
@@ -482,7 +482,7 @@ fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
         assert!(told.contains(part), "{told}");
     }
     assert!(!told.contains("bees"), "{told}");
-    let asked = tell(
+    let asked = send(
         &installation,
         "claude-code",
         "user-prompt",
@@ -558,7 +558,7 @@ fn spec_2_3_a_service_is_asked_as_a_database_is() {
     ask("stop", &stop);
     wait_until(|| log(&away).contains("handed over 3 messages; 0 known before"));
     drop(service);
-    // It is away: what comes meanwhile is handed over once it is back.
+    // The service is down: new messages are passed on once it is up again.
     fs::write(&file, transcript(4)).unwrap();
     ask("stop", &stop);
     wait_until(|| log(&away).contains("is it running?"));
@@ -570,7 +570,7 @@ fn spec_2_3_a_service_is_asked_as_a_database_is() {
 }
 
 #[test]
-fn spec_2_8_what_is_near_a_prompt_in_meaning_is_told_by_a_service_as_by_a_database() {
+fn spec_2_8_semantic_matches_are_the_same_from_a_service_and_a_database() {
     let about = |text: &str| {
         let is_about = |word| f32::from(u8::from(text.to_lowercase().contains(word)));
         vec![is_about("bees"), is_about("kiln"), 0.125]
@@ -594,7 +594,7 @@ fn spec_2_8_what_is_near_a_prompt_in_meaning_is_told_by_a_service_as_by_a_databa
     ]);
     installation.ok(&["recall", "wren", "--index", "--config", config]);
     let asked = prompt("s-1", "Where can I buy honey?");
-    let here = tell_with(
+    let here = send_with(
         &installation,
         "claude-code",
         "user-prompt",
@@ -627,7 +627,7 @@ fn spec_3_6_no_memory_leaves_anything_behind_in_the_file_of_goose() {
     installation.write(".config/goose/.goosehints", "Speak plainly.\n");
     let hints = |session: &str| {
         let told = start(session, "startup");
-        tell(&installation, "goose", "session-start", &told);
+        send(&installation, "goose", "session-start", &told);
         fs::read_to_string(installation.path(".config/goose/.goosehints")).unwrap()
     };
     hints("s-1");
@@ -645,7 +645,7 @@ fn spec_5_5_nothing_stays_in_the_file_of_goose_of_an_agent_that_is_closed_or_era
     let hints = |session: &str| {
         let told = start(session, "startup");
         let whose = ["--agent", "wren"];
-        tell_with(&installation, "goose", "session-start", &told, &whose);
+        send_with(&installation, "goose", "session-start", &told, &whose);
         fs::read_to_string(installation.path(".config/goose/.goosehints")).unwrap()
     };
     assert!(hints("s-1").contains("bees"));
@@ -677,7 +677,7 @@ fn spec_5_1_no_guess_can_be_checked_by_what_is_kept_of_a_prompt() {
 }
 
 #[test]
-fn a_service_that_goes_on_with_a_call_is_told_from_one_that_is_gone() {
+fn a_service_that_still_works_on_a_call_is_distinguished_from_one_that_is_down() {
     let installation = Installation::new();
     let service = ScriptedServer::always(ServerStep::Raw {
         status: 503,
@@ -699,7 +699,7 @@ fn a_service_that_goes_on_with_a_call_is_told_from_one_that_is_gone() {
 }
 
 #[test]
-fn spec_6_4_what_goes_to_a_service_in_the_open_is_told_once() {
+fn spec_6_4_an_unencrypted_service_is_reported_once() {
     let installation = Installation::new();
     for (url, is_told) in [
         ("http://192.0.2.1:7777", true),
@@ -710,7 +710,7 @@ fn spec_6_4_what_goes_to_a_service_in_the_open_is_told_once() {
         ("http://localhost:7777", false),
     ] {
         let mut command = installation.command(&["mcp", "--agent", "wren", "--url", url]);
-        // No message, and so nothing is sent.
+        // Without a message nothing is sent.
         let ran = Ran::with_input(command.env("MEMOIR_TOKEN", "memoir_any"), "");
         let told = ran.stderr.matches("is not encrypted").count();
         assert_eq!(
@@ -750,7 +750,7 @@ fn spec_2_6_what_could_not_be_handed_over_is_taken_up_when_the_next_session_begi
     let robin = ["--agent", "robin"];
     let file = installation.write("s-1.jsonl", transcript(3));
     let stop = json!({"session_id": "s-1", "transcript_path": file});
-    tell_with(&installation, "claude-code", "stop", &stop, &robin);
+    send_with(&installation, "claude-code", "stop", &stop, &robin);
     wait_until(|| log(&installation).contains("there is no agent `robin`"));
     let marks = || {
         let files = fs::read_dir(installation.path(".local/state/memoir/waiting")).unwrap();
@@ -758,15 +758,15 @@ fn spec_2_6_what_could_not_be_handed_over_is_taken_up_when_the_next_session_begi
     };
     wait_until(|| installation.path(".local/state/memoir/waiting").exists() && marks() == 1);
     installation.ok(&["agent", "create", "robin"]);
-    // A session of another agent has nothing to do with it.
-    tell_with(
+    // A session of another agent is independent of it.
+    send_with(
         &installation,
         "claude-code",
         "session-start",
         &start("s-2", "startup"),
         &["--agent", "wren"],
     );
-    tell_with(
+    send_with(
         &installation,
         "claude-code",
         "session-start",
@@ -852,7 +852,7 @@ fn a_project_has_an_agent_of_its_own_made_at_its_first_session() {
         .collect();
     for folder in &folders {
         let begun = json!({"session_id": folder, "cwd": folder, "source": "startup"});
-        tell_with(
+        send_with(
             &installation,
             "claude-code",
             "session-start",
@@ -874,11 +874,11 @@ fn a_project_has_an_agent_of_its_own_made_at_its_first_session() {
     );
 }
 
-/// What a session in that folder is told at its beginning.
+/// The text for a session in that folder at its beginning.
 fn begin_in(installation: &Installation, folder: &std::path::Path, session: &str) -> String {
     let begun = json!({"session_id": session, "cwd": folder, "source": "startup"});
     let whose = ["--per-project"];
-    let ran = tell_with(installation, "claude-code", "session-start", &begun, &whose);
+    let ran = send_with(installation, "claude-code", "session-start", &begun, &whose);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     ran.stdout
 }
@@ -903,8 +903,7 @@ fn project(installation: &Installation, name: &str) -> (std::path::PathBuf, Stri
     (folder, agent)
 }
 
-/// SPEC 5: a memory is private to its agent. A folder from elsewhere gets no other project's agent by what its files
-/// say.
+/// SPEC 5: a memory is private to its agent. A foreign folder's files cannot claim another project's agent.
 #[test]
 fn spec_5_6_a_downloaded_folder_does_not_take_another_projects_agent() {
     let installation = Installation::new();
@@ -914,7 +913,7 @@ fn spec_5_6_a_downloaded_folder_does_not_take_another_projects_agent() {
     let link = format!("gitdir: {}/.git/worktrees/whatever\n", victim.display());
     fs::write(evil.join(".git"), link).unwrap();
     assert!(!begin_in(&installation, &evil, "s-3").contains("HUNTER"));
-    // An agent that bears the name which the folder would give, and is no project's on this machine: a name is no proof.
+    // An agent with the name for this folder, which is no project's on this machine: a name is no proof.
     let other = installation.path("other/secret-app");
     fs::create_dir_all(&other).unwrap();
     begin_in(&installation, &other, "s-4");
@@ -933,7 +932,7 @@ fn spec_5_6_a_downloaded_folder_does_not_take_another_projects_agent() {
     );
 }
 
-/// A project that was moved or renamed is offered its memory, and takes it over by one command.
+/// A moved or renamed project is offered its memory, and adopts it by one command.
 #[test]
 fn a_moved_or_renamed_project_is_offered_its_memory() {
     for moved_to in ["code/renamed-app", "moved/secret-app"] {
@@ -957,7 +956,7 @@ fn a_moved_or_renamed_project_is_offered_its_memory() {
         installation.ok(&["project", "adopt", &agent, "--folder", &folder_of]);
         let told = begin_in(&installation, &moved, "s-4");
         assert!(told.contains("HUNTER") && !told.contains("adopt"), "{told}");
-        // An agent whose folder is there is taken from nobody.
+        // An agent whose folder exists cannot be adopted.
         let other = installation.path("other");
         fs::create_dir_all(&other).unwrap();
         let other = other.display().to_string();
@@ -987,11 +986,11 @@ fn each_program_is_answered_in_its_own_dialect() {
         let client = fixture.file_stem().unwrap().to_str().unwrap().to_owned();
         let payloads: Value = serde_json::from_slice(&fs::read(&fixture).unwrap()).unwrap();
         for (event, payload) in payloads.as_object().unwrap() {
-            // One that reads the hooks of another.
+            // A program that reads the hooks of another.
             let typed = client
                 .split_once(" as ")
                 .map_or(client.as_str(), |(_, typed)| typed);
-            let ran = tell(&installation, typed, event, payload);
+            let ran = send(&installation, typed, event, payload);
             answers.push_str(&format!("{client} {event}: {}\n", ran.stdout.trim_end()));
         }
     }
@@ -1023,23 +1022,23 @@ fn copilot_cli_is_answered_in_its_own_form_by_the_hooks_of_others_that_it_reads(
             answer["additionalContext"],
             installation.ok(&["context", "wren"])
         );
-        // Its own hook tells of the same session.
+        // Its own hook sends the same session.
         let own = json!({"sessionId": session, "cwd": "/", "source": "new"});
         assert_eq!(
-            tell(&installation, "copilot", "session-start", &own).stdout,
+            send(&installation, "copilot", "session-start", &own).stdout,
             ""
         );
     }
 }
 
 #[test]
-fn spec_2_6_what_a_program_tells_with_the_event_is_handed_over_once() {
+fn spec_2_6_messages_in_an_event_are_passed_on_once() {
     let installation = Installation::with_agent();
     let said = |at: usize| json!({"id": format!("m-{at}"), "speaker": "user", "text": format!("This is {at}.")});
     for messages in [2, 3] {
         let messages: Vec<Value> = (0..messages).map(said).collect();
         let told = json!({"session_id": "oc-1", "cwd": "/", "messages": messages});
-        tell_with(&installation, "opencode", "stop", &told, &["--hand-over"]);
+        send_with(&installation, "opencode", "stop", &told, &["--hand-over"]);
     }
     assert_eq!(pending(&installation), 3, "{}", log(&installation));
     assert!(
@@ -1058,24 +1057,24 @@ fn spec_2_6_what_is_written_after_the_last_word_is_taken_up_when_the_next_sessio
     };
     let file = installation.write("s-1.jsonl", transcript(2));
     let told = json!({"session_id": "s-1", "transcript_path": file});
-    tell(&installation, "claude-code", "stop", &told);
+    send(&installation, "claude-code", "stop", &told);
     wait_until(|| log(&installation).contains("handed over 2 messages") && marks() == 1);
     fs::write(&file, transcript(3)).unwrap();
     begin(&installation, "s-2", "startup");
     wait_until(|| {
         log(&installation).contains("handed over 1 message; 0 known before") && marks() == 0
     });
-    // One that is gone by then is not waited for.
+    // A transcript that is missing by then is not waited for.
     let gone = json!({"session_id": "s-3", "transcript_path": installation.path("gone.jsonl")});
-    tell(&installation, "claude-code", "stop", &gone);
+    send(&installation, "claude-code", "stop", &gone);
     wait_until(|| marks() == 1);
     begin(&installation, "s-4", "startup");
     wait_until(|| marks() == 0);
-    // Once the end was told, nothing is looked for any more.
+    // After the end event, no transcript is searched any more.
     fs::write(&file, transcript(4)).unwrap();
-    tell(&installation, "claude-code", "stop", &told);
+    send(&installation, "claude-code", "stop", &told);
     wait_until(|| marks() == 1);
-    tell(&installation, "claude-code", "session-end", &told);
+    send(&installation, "claude-code", "session-end", &told);
     wait_until(|| marks() == 0);
     assert_eq!(pending(&installation), 4);
 }

@@ -16,7 +16,7 @@ pub(crate) struct Installation {
     home: tempfile::TempDir,
 }
 
-/// What one run of the binary came to.
+/// The result of one run of the binary.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -34,7 +34,7 @@ impl Installation {
     /// With the agent `wren`, whose model needs no network.
     pub(crate) fn with_agent() -> Self {
         let installation = Self::new();
-        // The archive is tested by itself; elsewhere scripted edits are not to be bound by its limits.
+        // The archive is tested by itself; elsewhere its limits must not restrict scripted edits.
         installation.ok(&[
             "agent",
             "create",
@@ -58,7 +58,7 @@ impl Installation {
         path.to_str().unwrap().to_owned()
     }
 
-    /// The binary, in this home and with nothing of the tester's environment.
+    /// The binary, in this home and without the tester's environment.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_memoir"));
         command
@@ -79,7 +79,7 @@ impl Installation {
         Ran::with_input(&mut self.command(arguments), input)
     }
 
-    /// Runs what must succeed, and gives its stdout.
+    /// Runs a command that must succeed, and returns its stdout.
     pub(crate) fn ok(&self, arguments: &[&str]) -> String {
         let ran = self.run(arguments);
         assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
@@ -93,7 +93,7 @@ impl Installation {
             .unwrap_or_else(|error| panic!("{arguments:?}: {error}: {stdout}"))
     }
 
-    /// Runs what must be refused with status 1, a message and nothing on stdout.
+    /// Runs a command that must be refused with status 1, a message and nothing on stdout.
     pub(crate) fn refused(&self, arguments: &[&str]) -> String {
         let ran = self.run(arguments);
         assert_eq!(
@@ -170,7 +170,7 @@ impl Ran {
         Self::from_output(command.output().unwrap())
     }
 
-    /// One that may end without reading what it is given.
+    /// For a process that may end without reading its input.
     pub(crate) fn with_input(command: &mut Command, input: &str) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
@@ -184,7 +184,7 @@ impl Ran {
         ran
     }
 
-    /// That it was refused with one error and a hint.
+    /// Asserts that it was refused with one error and a hint.
     pub(crate) fn error(self) -> String {
         let is_refused = (self.code, self.stdout.as_str()) == (Some(1), "");
         let is_clear = self.stderr.starts_with("error: ")
@@ -211,7 +211,7 @@ impl Ran {
     }
 }
 
-/// All files below a folder, with what they hold.
+/// All files below a folder, with their bytes.
 pub(crate) fn files_in(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for name in names_in(folder) {
@@ -226,7 +226,7 @@ pub(crate) fn files_in(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// What lies in a folder.
+/// The names in a folder.
 pub(crate) fn names_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     entries
@@ -234,7 +234,7 @@ pub(crate) fn names_in(folder: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Waits for something that another process does.
+/// Waits for a condition that another process fulfils.
 pub(crate) fn wait_until(mut done: impl FnMut() -> bool) {
     for _ in 0..500 {
         if done() {

@@ -1,4 +1,4 @@
-//! The master key and the key store: where they are made, found, rotated and missed.
+//! The master key and the key store: created, found, rotated and missing.
 
 use std::{fs, path::Path, process::Stdio, time::Duration};
 
@@ -7,11 +7,11 @@ use serde_json::json;
 
 use crate::installation::{Installation, Ran, files_in, names_in, script, wait_until};
 
-/// A master key as somebody would give it.
+/// A master key in the format of the variable.
 const GIVEN: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const OTHER: &str = "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100";
 
-/// An agent with a memory in a database that is named, alone in its folder.
+/// An agent with a memory in a named database, alone in its folder.
 fn in_folder() -> (Installation, std::path::PathBuf) {
     let installation = Installation::new();
     let folder = installation.path("data");
@@ -156,7 +156,7 @@ fn a_master_key_that_is_given_is_kept_in_no_file() {
 #[test]
 fn spec_5_3_without_the_right_keys_there_is_one_clear_error_and_nothing_changes() {
     type Fault = fn(&Path);
-    // What is done to the folder, what is told of it, and with which hint.
+    // The fault of the folder, its message, and the hint.
     let faults: &[(&str, Fault, &str, &str)] = &[
         (
             "another key",
@@ -295,7 +295,7 @@ fn a_master_key_file_that_is_a_mount_point_is_not_rotated_and_nothing_is_lost() 
     let (installation, folder) = in_folder();
     let before = files_in(&folder);
     let program = installation.command(&["--database", "data/m.db", "key", "rotate"]);
-    // Mounted on itself, where only this command sees it.
+    // Mounted on itself, visible to this command only.
     let line = "mount --bind data/m.db.master-key data/m.db.master-key || exit 77; exec \"$@\"";
     let mut command = std::process::Command::new("unshare");
     command
@@ -325,7 +325,7 @@ fn a_master_key_file_that_is_a_mount_point_is_not_rotated_and_nothing_is_lost() 
                 "{error}"
             );
         }
-        // Not every machine lets anybody mount.
+        // Not every machine allows mounts.
         other => assert!(other.is_err() || other.is_ok_and(|ran| ran.code != Some(0))),
     }
     assert_eq!(files_in(&folder), before);
@@ -459,7 +459,7 @@ fn spec_5_1_no_core_dump_can_hold_words_or_keys() {
         Duration::from_secs(60),
         Box::new(ServerStep::text("YES")),
     )]);
-    // As much as the machine allows, so that it is the program that takes it away.
+    // As much as the machine allows, so that the program itself lowers the limit.
     let mut child = std::process::Command::new("sh")
         .args(["-c", "ulimit -c \"$(ulimit -H -c)\"; exec \"$@\"", "sh"])
         .arg(env!("CARGO_BIN_EXE_memoir"))

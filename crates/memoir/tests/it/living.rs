@@ -1,5 +1,4 @@
-//! What happens between sessions: conversations from files, reflection, and an agent's own settings (SPEC 2.5 to
-//! 2.7).
+//! The work between sessions: conversations from files, reflection, and an agent's own settings (SPEC 2.5 to 2.7).
 #![cfg(unix)]
 
 use std::{collections::BTreeSet, process::Stdio, time::Duration};
@@ -33,7 +32,7 @@ fn fixture(name: &str) -> String {
     format!("{folder}/{name}")
 }
 
-/// The question that a request asks.
+/// The question in a request.
 fn question(request: &Value) -> String {
     let messages = request["messages"].as_array().unwrap();
     let user = messages
@@ -75,7 +74,7 @@ fn spec_2_6_every_form_is_read_once() {
         assert_eq!(told["absorbed"]["saved"], 1, "{file}");
         let lines = messages_in(&question(&server.requests()[0]));
         assert_eq!(lines.len() as u64, received, "{file}: {lines:?}");
-        // The same file again, now with its form named: nothing is new, and no model is asked.
+        // The same file again, now with its format named: nothing is new, and no model is asked.
         let again = installation.json(&["absorb", "wren", &file, "--format", format]);
         assert_eq!(again["file"]["received"], 0, "{file}");
         assert_eq!(again["file"]["known"], received, "{file}");
@@ -111,7 +110,7 @@ fn spec_2_6_a_person_sees_what_was_taken_left_out_and_saved() {
 }
 
 #[test]
-fn spec_2_6_what_is_broken_is_told_with_its_place_and_the_rest_is_read() {
+fn spec_2_6_broken_parts_are_reported_and_the_rest_is_read() {
     let (installation, server) = installation([notes(&[], &[])]);
     let ran = installation.run(&["absorb", "wren", &fixture("chatgpt_hostile.json")]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -177,7 +176,7 @@ fn long_conversation() -> String {
 
 fn marks(received: &ReceivedRequest) -> BTreeSet<String> {
     let question = question(&received.body);
-    // Before it stands what was noted of the parts before.
+    // The notes of the earlier parts precede it.
     let (_, conversation) = question.split_once("## The conversation").unwrap();
     let words = conversation.split(['"', ' ']);
     words
@@ -186,7 +185,7 @@ fn marks(received: &ReceivedRequest) -> BTreeSet<String> {
         .collect()
 }
 
-/// A model that notes each message by its mark; the answer to the third question takes its time.
+/// A model that notes each message by its mark; the response to the third question is slow.
 fn remembering() -> Vec<ServerStep> {
     let step = || {
         ServerStep::respond(|received| {
@@ -249,7 +248,7 @@ fn spec_2_6_an_interruption_says_that_it_goes_on() {
 }
 
 #[test]
-fn spec_2_6_a_service_that_is_stopped_leaves_what_it_read_to_the_next_one_at_once() {
+fn spec_2_6_a_stopped_service_leaves_its_lease_to_the_next_one_immediately() {
     let (installation, server) = installation([
         notes(&["Too late."], &[]).after(Duration::from_secs(600)),
         notes(&["Somebody spoke."], &[]),
@@ -331,7 +330,7 @@ fn spec_2_7_what_a_setting_was_is_listed_and_comes_back() {
     for field in ["model", "nothing"] {
         installation.refused(&["agent", "history", "wren", field]);
     }
-    // In a closed installation the words need the agent's token, and bringing them back does not show them.
+    // In a closed installation the texts need the agent's token, and restoring them does not show them.
     let password = installation.write("password", "correct horse battery\n");
     installation.ok(&["user", "add", "Ada", "--password-file", &password]);
     let refused = installation.refused(&list);
@@ -358,19 +357,19 @@ fn spec_2_6_a_sweep_reads_and_reflects_too() {
         (idle.code, idle.stderr.as_str()),
         (Some(0), "no agent is due\n")
     );
-    // It waits a quarter of an hour after an answer that was of no use.
+    // It waits a quarter of an hour after a useless response.
     installation.run(&["absorb", "wren", &fixture("text.txt")]);
     assert_eq!(installation.run(&["sweep"]).stderr, "no agent is due\n");
     assert_eq!(server.requests().len(), 2);
 }
 
-/// Where a terminal is to be typed into, that is said.
+/// Where input from a terminal is expected, a prompt is printed.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_terminal_is_told_what_is_waited_for() {
+fn a_terminal_shows_the_expected_input() {
     let installation = Installation::with_agent();
     let told = installation.path("told");
-    // A terminal's other end is one itself, and nobody types there.
+    // A terminal's other end is one itself, without input.
     let mut options = std::fs::OpenOptions::new();
     let terminal = options.read(true).write(true).open("/dev/ptmx").unwrap();
     let mut command = installation.command(&["absorb", "wren", "-", "--later"]);

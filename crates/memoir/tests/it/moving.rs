@@ -1,11 +1,11 @@
-//! Moving in from other programs, and out again.
+//! Imports from other programs, and exports.
 
 use memoir_testkit::ServerStep;
 use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran};
 
-/// A list as mem0 gives it: one is expired, one junk, one there twice.
+/// A list in mem0's format: one is expired, one junk, one a duplicate.
 fn mem0() -> Value {
     json!({"results": [
         {"id": "8a1f", "memory": "Prefers tea to coffee.", "hash": "0c5", "created_at": "2026-03-01T03:00:00-07:00",
@@ -75,7 +75,7 @@ fn a_list_of_mem0_moves_in_with_its_history_and_a_second_time_adds_nothing() {
     assert_eq!(tea["tags"], json!(["food", "user:kai"]));
     assert_eq!(tea["created_at"], "2026-03-01T10:00:00Z");
     assert_eq!(of("Lives in Lisbon.")["created_at"], "2026-03-01T10:00:00Z");
-    // It is shown on its last day still.
+    // It is still shown on its last day.
     let parked = of("Parks in bay four this week.");
     assert_eq!(parked["discarded_at"], "2026-01-10T00:00:00Z");
     assert_eq!(parked["created_at"], "2026-01-05T08:00:00Z");
@@ -129,7 +129,7 @@ fn spec_2_4_an_import_is_one_record_and_is_undone_to_the_byte() {
     );
     let refused = installation.refused(&["import", "wren", "--undo"]);
     assert!(refused.contains("no import"), "{refused}");
-    // What was taken back can come again.
+    // After an undo the import can be repeated.
     let again = installation.json(&["import", "wren", &file]);
     assert_eq!(
         (&again["imported"], &again["known"]),
@@ -231,7 +231,7 @@ fn only_what_is_live_comes_where_that_is_asked_for() {
     }
 }
 
-/// Memories whose texts look like what stands around them on a page.
+/// Memories whose texts look like the structure of a page.
 const ODD: [&str; 5] = [
     "Kai is allergic to shellfish.",
     "---\ntitle: not a title\n---\n# Neither a heading",
@@ -276,7 +276,7 @@ fn pages(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     found
 }
 
-/// What of each memory moves with it.
+/// The parts of each memory that are exported with it.
 fn essence(installation: &Installation, agent: &str) -> Vec<Value> {
     let exported = installation.ok(&["export", agent]);
     let mut all: Vec<Value> = exported
@@ -387,7 +387,7 @@ fn of_a_folder_that_comes_back_only_what_changed_is_taken_over_and_shown_first()
         true
     );
 
-    // What is constitutional is not edited by a page, and nothing else is taken over with it.
+    // A page does not edit a constitutional memory, and then nothing else is imported either.
     let page = all
         .iter()
         .find(|path| path.to_str().unwrap().contains("my-word"))
@@ -452,7 +452,7 @@ fn spec_3_12_a_page_takes_no_original_away() {
     let name = folder.to_str().unwrap();
     installation.ok(&["export", "wren", "--format", "markdown", "--output", name]);
     let before = installation.ok(&["export", "wren"]);
-    // An archival memory gets other words, and a core one the kind of a journal entry.
+    // An archival memory gets another text, and a core one the kind of a journal entry.
     for (words, from, to) in [
         ("linen", "linen thread", "cotton thread"),
         ("silk", "kind: core", "kind: journal"),
@@ -473,7 +473,7 @@ fn spec_3_12_a_page_takes_no_original_away() {
 }
 
 #[test]
-fn a_folder_of_pages_is_journal_unless_it_is_told_otherwise() {
+fn a_folder_of_pages_is_journal_by_default() {
     let installation = Installation::with_agent();
     installation.write(
         "vault/boats.md",
@@ -501,7 +501,7 @@ fn spec_5_1_an_administrators_import_is_compared_with_administrators_imports_alo
     installation.remember(&["Prefers tea to coffee.", "Lives in Lisbon."]);
     installation.write(".config/memoir/config.toml", "closed = true\n");
     let file = installation.write("mem0.json", mem0().to_string());
-    // The agent has two of the texts, and nothing tells so.
+    // The agent has two of the texts, and the output does not reveal that.
     let tried = installation.json(&["import", "wren", &file, "--dry-run"]);
     assert_eq!((&tried["kept"], &tried["known"]), (&json!(2), &json!(0)));
     let told = installation.json(&["import", "wren", &file]);
@@ -511,7 +511,7 @@ fn spec_5_1_an_administrators_import_is_compared_with_administrators_imports_alo
         (&again["imported"], &again["known"]),
         (&json!(0), &json!(4))
     );
-    // Nor are the agent's words written to a folder, or shown against one.
+    // Nor are the agent's texts written to a folder, or shown in a comparison.
     let folder = installation.path("out");
     let refused = installation.refused(&[
         "export",

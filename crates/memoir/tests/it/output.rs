@@ -1,4 +1,4 @@
-//! What is printed, and to whom.
+//! Output, and its streams.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
@@ -52,7 +52,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-fn no_colour_reaches_a_pipe_or_somebody_who_wants_none() {
+fn no_colour_reaches_a_pipe_or_a_user_who_wants_none() {
     let installation = Installation::with_agent();
     installation.remember(&["a b c", "d e f", "g h i"]);
     let _server = installation.scripted(script(&[(
@@ -106,7 +106,7 @@ fn words_of_a_model_cannot_drive_the_terminal() {
         ledger.contains("Right\\u{202e}to left") && ledger.contains("a\\u{2066}b"),
         "{ledger}"
     );
-    // A program reads the context and the export: they are the text as it is.
+    // A program reads the context and the export: their text is unchanged.
     assert!(installation.ok(&["context", "wren"]).contains('\u{202e}'));
     assert!(installation.ok(&["export", "wren"]).contains('\u{202e}'));
 

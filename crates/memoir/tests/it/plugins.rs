@@ -1,5 +1,5 @@
-//! The files by which other programs take Memoir in: one version in all, and commands that there are. Their forms are
-//! held by `tests/mcp/python/test_manifests.py`.
+//! The files by which other programs integrate Memoir: one version in all, and existing commands.
+//! `tests/mcp/python/test_manifests.py` checks their formats.
 
 use std::{fs, path::PathBuf};
 
@@ -39,7 +39,7 @@ fn one_version_is_in_all_of_them() {
     }
 }
 
-/// Every text under a name, wherever it stands.
+/// Every text under a name, at any depth.
 fn texts<'a>(value: &'a Value, name: &str, found: &mut Vec<&'a str>) {
     match value {
         Value::Object(fields) => {
@@ -66,11 +66,11 @@ fn every_hook_is_a_command_that_there_is() {
         commands.retain(|command| command.starts_with("memoir "));
         assert!(!commands.is_empty(), "{path}");
         for command in commands {
-            // A program goes on where there is no Memoir.
+            // A program continues where Memoir is not installed.
             let words = command.strip_suffix(" || true").unwrap();
             let words: Vec<&str> = words.split(' ').skip(1).collect();
             let ran = installation.run_with_input(&words, "{}");
-            // What is wrongly typed would be told.
+            // A usage error would be printed.
             assert_eq!(
                 (ran.code, ran.stderr.as_str()),
                 (Some(0), ""),

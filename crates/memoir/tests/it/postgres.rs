@@ -17,13 +17,13 @@ use crate::{
     serving::{Running, ask_once, can_open, head},
 };
 
-/// Says, for whoever counts, that a test did nothing.
+/// Prints, for the counting script, that a test was skipped.
 #[expect(clippy::print_stdout, reason = "it is read from what tests print")]
 pub(crate) fn skip() {
     println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
 }
 
-/// The server of all tests here; `None`, and said so, where PostgreSQL is not installed.
+/// The server of all tests here; `None`, with a message, where PostgreSQL is not installed.
 fn server() -> Option<&'static Postgres> {
     static SERVER: OnceLock<Option<Postgres>> = OnceLock::new();
     let server = SERVER.get_or_init(|| Postgres::start("binary").unwrap());
@@ -33,7 +33,7 @@ fn server() -> Option<&'static Postgres> {
     server.as_ref()
 }
 
-/// A home whose database is an empty one of PostgreSQL; `None`, and said so, where that is not installed.
+/// A home whose database is an empty one of PostgreSQL; `None`, with a message, where that is not installed.
 fn installation() -> Option<(Installation, String)> {
     Some((Installation::new(), server()?.database().unwrap()))
 }
@@ -62,8 +62,8 @@ fn spec_6_1_a_whole_session_runs_on_postgres() {
         &["agent", "create", "wren", "--model", "builtin:careful"],
     );
     let others = (1..=8).map(|day| format!("Ada comes for tea on day {day} of the month."));
-    let doubles = ["The kettle is blue.", "the kettle is blue"].map(str::to_owned);
-    for text in doubles.into_iter().chain(others) {
+    let duplicates = ["The kettle is blue.", "the kettle is blue"].map(str::to_owned);
+    for text in duplicates.into_iter().chain(others) {
         ok(&installation, &url, &["remember", "wren", &text]);
     }
     let ended = ok(&installation, &url, &["refine", "wren"]);
@@ -72,7 +72,7 @@ fn spec_6_1_a_whole_session_runs_on_postgres() {
     let ledger: serde_json::Value = serde_json::from_str(&ledger).unwrap();
     let core = ledger["items"].as_array().unwrap().iter();
     let core = core.filter(|memory| memory["kind"] == "core").count();
-    assert_eq!(core, 9, "one of the doubles is left");
+    assert_eq!(core, 9, "one of the duplicates is left");
     ok(&installation, &url, &["audit", "verify", "wren"]);
     ok(&installation, &url, &["doctor"]);
     let told = run(&installation, &url, &["backup", "copy.db"]);
@@ -163,8 +163,8 @@ fn spec_6_2_a_service_whose_database_is_silent_is_not_ready_until_it_answers() {
     assert_eq!(service.get("/readyz", "").0, 200);
 }
 
-/// Reads, and saves under that key: within the five seconds of the documentation, what a caller hears of a database
-/// that does not answer. The codes that both were answered with.
+/// Reads, and saves under that key, against a silent database: the documented response comes within five seconds.
+/// Returns both codes.
 fn ask_silent(service: &Running, token: &str, key: &str) -> [String; 2] {
     const PATH: &str = "/v1/agents/wren/memories";
     let body = r#"{"content": "One."}"#;
@@ -222,7 +222,7 @@ fn spec_6_2_a_request_to_a_silent_database_is_answered_in_time_and_its_key_resol
     let silent = ask_silent(&service, token, "silent");
     signal(&server, Signal::CONT);
     assert_eq!(silent, ["busy", "busy"]);
-    // One that is gone, and comes again.
+    // A stopped server that is started again.
     server.restart().unwrap();
     resolve_keys(&service, token, &["silent", "after"]);
 }
@@ -267,7 +267,7 @@ fn spec_6_2_a_service_whose_database_is_full_is_not_ready_until_there_is_room() 
     let service = Running::start(&installation, &["--migrate", "--database", &url]);
     let token = ok(&installation, &url, &["token", "create", "--role", "admin"]);
     let name = url.rsplit('/').next().unwrap();
-    // As a server answers whose disk is full.
+    // As a server with a full disk responds.
     let full = "CREATE FUNCTION full_up() RETURNS trigger LANGUAGE plpgsql \
              AS $$ BEGIN RAISE 'no space left' USING ERRCODE = 'disk_full'; END $$; \
          CREATE TRIGGER full_up BEFORE UPDATE ON accounts EXECUTE FUNCTION full_up(); \
@@ -325,7 +325,7 @@ fn spec_6_2_a_thousand_requests_that_wait_for_the_database_take_little_memory() 
         stream.read_to_string(&mut answer).unwrap();
         match answer.starts_with("HTTP/1.1 200 ") {
             true => carried_out += 1,
-            // Whose turn had not come in time is told to ask again.
+            // A request that waited too long for its turn gets a retry response.
             false => assert!(
                 answer.starts_with("HTTP/1.1 503 ") && answer.contains("\"busy\""),
                 "{answer}"
@@ -352,7 +352,7 @@ const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a
 const OTHER_KEY: &str = "ff0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
 impl Fleet {
-    /// With tables, and nothing in them. `None`, and said so, where PostgreSQL is not installed.
+    /// With empty tables. `None`, with a message, where PostgreSQL is not installed.
     fn new() -> Option<Self> {
         let server = server()?;
         let [data, keys] = [(), ()].map(|()| server.database().unwrap());
@@ -392,7 +392,7 @@ impl Fleet {
         )
     }
 
-    /// What a statement answers the superuser in the key store.
+    /// The superuser's result of a statement in the key store.
     fn query_keys(&self, sql: &str) -> String {
         let name = self.keys.rsplit('/').next().unwrap();
         self.server.query(name, sql).unwrap()
@@ -407,7 +407,7 @@ impl Fleet {
     }
 }
 
-/// Asks until the agent's memories are shown no more, and prints how long that took.
+/// Repeats the request until the agent's memories are no longer shown, and prints how long that took.
 #[expect(clippy::print_stdout, reason = "it is read from what tests print")]
 fn gone(service: &Running, agent: &str, token: &str) {
     let path = format!("/v1/agents/{agent}/memories");
@@ -471,7 +471,7 @@ fn spec_5_3_a_machine_with_another_master_key_does_not_start() {
             "{told}"
         );
     }
-    // Nor does one that has none at all: it makes none.
+    // Nor does one without any key: it creates none.
     let mut command = fleet.homes[1].command(&["agent", "list"]);
     let told = Ran::of(fleet.on_it(&mut command).env_remove("MEMOIR_MASTER_KEY")).error();
     assert!(told.contains("the master key is lost"), "{told}");
@@ -497,7 +497,7 @@ fn spec_5_4_a_rotated_master_key_is_needed_everywhere() {
     let mut command = fleet.homes[0].command(&["agent", "list"]);
     let told = Ran::of(fleet.on_it(&mut command)).error();
     assert!(told.contains("the wrong master key"), "{told}");
-    // Who runs goes on with the keys that it has used, and is told of the others.
+    // A running process keeps its used keys, and cannot open the others.
     assert_eq!(service.get("/v1/agents/wren/memories", &wren).0, 200);
     let (_, told) = service.get("/v1/agents/robin/memories", &robin);
     assert_eq!(told["code"], "key_unavailable", "{told}");
@@ -543,7 +543,7 @@ fn spec_5_4_keys_are_copied_from_their_file_into_a_database_once() {
     on_file(&["agent", "create", "wren"]);
     let token = on_file(&["token", "create", "--role", "agent", "--agent", "wren"]);
     on_file(&["remember", "wren", "Zwitscher"]);
-    // A key store in which nothing lies is none beside data that were sealed before.
+    // An empty key store is none beside data that were sealed before.
     let list = |home: usize| {
         let mut command = fleet.homes[home].command(&["agent", "list"]);
         Ran::of(fleet.on_it(&mut command))
@@ -585,7 +585,7 @@ fn spec_6_2_a_service_whose_key_store_is_silent_is_not_ready_until_it_answers() 
     assert_eq!(service.get("/readyz", "").0, 200);
     signal(&keys, Signal::STOP);
     let begun = Instant::now();
-    // What it was told half a second ago it may rest on.
+    // It may rely on a check of half a second ago.
     while service.get("/readyz", "").0 == 200 {
         assert!(
             begun.elapsed() < Duration::from_secs(10),
@@ -612,7 +612,7 @@ struct Documented {
 }
 
 impl Documented {
-    /// Without any tables. `None`, and said so, where PostgreSQL is not installed.
+    /// Without any tables. `None`, with a message, where PostgreSQL is not installed.
     fn new(name: &str) -> Option<Self> {
         let Some(server) = Postgres::start(name).unwrap() else {
             skip();
@@ -624,7 +624,7 @@ impl Documented {
         Some(Self { server, home })
     }
 
-    /// Runs a command as the roles that are named: that of the data, and that of the keys.
+    /// Runs a command as the named roles: that of the data, and that of the keys.
     fn run_as(&self, roles: [&str; 2], arguments: &[&str], token: &str) -> Ran {
         let mut command = self.home.command(arguments);
         command
@@ -681,7 +681,7 @@ fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() 
             &["--format", "custom", "--file", file, database],
         );
     };
-    // Nobody who is held by the walls makes a copy with nothing in it.
+    // A role under the row policies cannot make an empty copy.
     let held = here
         .server
         .client("pg_dump", "memoir_owner")
@@ -692,7 +692,7 @@ fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() 
 
     let begun = Instant::now();
     dump("memoir_backup", "memoir", &data);
-    // Between the two copies one agent is erased and another one is made.
+    // Between the two copies one agent is erased and another one is created.
     here.ok(&["agent", "erase", "robin", "--yes"]);
     here.agent("kite", "Kreisch");
     dump("memoir_keys_owner", "memoir_keys", &keys);
@@ -717,7 +717,7 @@ fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() 
         "copied in {copied:?}, restored and verified in {:?}",
         begun.elapsed()
     );
-    // Each log fits; of the agent that was erased after the copy was made, it says that no record tells of that.
+    // Each log is valid; of the agent that was erased after the copy, no record reports that.
     let verified: serde_json::Value = serde_json::from_str(&verified.stdout).unwrap();
     let told = |at: usize, what: &str| verified["agents"][at][what].clone();
     assert_eq!(
@@ -730,7 +730,7 @@ fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() 
     );
     let why = "the agent's key was destroyed, and no record shows it: records were cut off";
     assert_eq!(told(1, "misfits"), json!([{"seq": null, "problem": why}]));
-    // Nor does that keep anybody from being told of everything else.
+    // Nor does that suppress the other findings.
     let doctor = there.run(&["doctor"], "").stdout;
     let problems: Vec<&str> = doctor
         .lines()
@@ -749,7 +749,7 @@ fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() 
     let gone = there.run(&["ledger", "robin"], &robin);
     assert_eq!(gone.code, Some(1), "{gone:?}");
     assert!(!format!("{gone:?}").contains("Tschilp"), "{gone:?}");
-    // It goes on as a service does.
+    // It runs as a service does.
     there.agent("kite", "Kreisch");
     let role = there.server.query(
         "memoir",

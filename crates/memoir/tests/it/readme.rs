@@ -1,4 +1,4 @@
-//! README, typed: what it says that somebody types is taken out of it and typed, from top to bottom, in one shell.
+//! README, executed: its shell lines are run from top to bottom, in one shell.
 #![cfg(unix)]
 
 use std::{
@@ -13,17 +13,17 @@ use crate::installation::{Installation, script};
 
 const README: &str = include_str!("../../../../README.md");
 
-/// What a machine for tests does not have, or has done already: the programs of others, and building Memoir.
+/// Lines that need programs or builds that a test machine does not have.
 const ELSEWHERE: [&str; 5] = ["cargo ", "./scripts/", "claude ", "codex ", "git "];
 
-/// The lines of all blocks of README that are for a shell, in their order.
+/// The lines of all shell blocks of README, in their order.
 fn typed() -> Vec<&'static str> {
     let mut blocks = Vec::new();
     let mut block: Option<Vec<&str>> = None;
     for line in README.lines() {
         match (&mut block, line.strip_prefix("```")) {
             (None, Some("")) => block = Some(Vec::new()),
-            // Of another language: passed over up to its end.
+            // Another language: skipped up to its end.
             (None, Some(_)) => block = Some(vec!["#"]),
             (Some(_), Some(_)) => blocks.extend(block.take()),
             (Some(lines), None) => lines.push(line),
@@ -38,13 +38,13 @@ fn typed() -> Vec<&'static str> {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
-/// A port that nobody listens on.
+/// A port without a listener.
 fn free_port() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port().to_string()
 }
 
-/// The script of one shell: each line, and how it ended. The service that a line starts is waited for.
+/// The script of one shell: each line, and its exit status. It waits for a started service.
 fn shell_script(lines: &[String], port: &str) -> String {
     let mut script = String::from("trap 'kill $! 2>/dev/null' EXIT\n");
     for (place, line) in lines.iter().enumerate() {
@@ -89,7 +89,7 @@ fn readme_is_typed_from_top_to_bottom_in_one_shell() {
                     "memoir serve &",
                     &format!("memoir serve --listen 127.0.0.1:{port} &"),
                 )
-                // Nobody is there to be asked.
+                // There is no user to consent.
                 .replace("memoir setup claude-code", "memoir setup claude-code --yes")
         })
         .collect();
@@ -141,7 +141,7 @@ fn readme_is_typed_from_top_to_bottom_in_one_shell() {
     assert_eq!(server.requests().len(), 3, "the session was held");
 }
 
-/// The commands of the table of everyday ones, with something in the place of what README leaves open.
+/// The commands of the table of everyday ones, with values for README's placeholders.
 fn everyday() -> Vec<String> {
     let section = README.split_once("\n## Everyday commands\n").unwrap().1;
     let section = section.split_once("\n## ").unwrap().0;
@@ -187,7 +187,7 @@ fn every_everyday_command_of_readme_is_understood() {
             .output()
             .unwrap();
         let told = String::from_utf8_lossy(&ran.stderr);
-        // Refused it may be: there is no such memory, or nobody types what it asks for.
+        // It may be refused: there is no such memory, or no input for its confirmation.
         assert!(
             matches!(ran.status.code(), Some(0 | 1)),
             "{command}: {told}"

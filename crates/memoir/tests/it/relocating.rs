@@ -56,7 +56,7 @@ fn spec_6_1_an_installation_moves_into_postgres_and_back_as_it_is() {
     );
     // With the duplicate and its copy, the memory of the other agent, and the session's journal entry.
     assert_eq!(moved["tables"]["memories"], MEMORIES as u64 + 4, "{moved}");
-    // The words are the agent's, and its token opens them here as there.
+    // The texts are the agent's, and its token opens them here as there.
     let read = |url: &str| {
         let mut command = installation.command(&all);
         command
@@ -71,7 +71,7 @@ fn spec_6_1_an_installation_moves_into_postgres_and_back_as_it_is() {
     ok(&installation, &url, &["doctor"]);
     refused(installation.run(&["move", "--to", &url]), "is not empty");
 
-    // What was interrupted half-way is used by nobody, and goes on where it was.
+    // An interrupted move cannot be used as a database, and is resumed.
     let name = url.rsplit('/').next().unwrap();
     let half = "INSERT INTO memoir_migrations (number, name) VALUES (-1, 'a move'); \
          DELETE FROM memories WHERE number > 700 \
@@ -81,7 +81,7 @@ fn spec_6_1_an_installation_moves_into_postgres_and_back_as_it_is() {
         on(&installation, &url, &["agent", "list"]),
         "has not come to its end",
     );
-    // Of another installation, what is there, though the first account is the same.
+    // Existing data of another installation, though the first account is the same.
     for (other, own) in [
         (
             "INSERT INTO accounts VALUES (decode(repeat('ff', 16), 'hex'), 'other', 'other', 0)",
@@ -106,14 +106,14 @@ fn spec_6_1_an_installation_moves_into_postgres_and_back_as_it_is() {
     installation.ok(&["move", "--to", &url]);
     assert_eq!(read(&url), before);
 
-    // What was written here meanwhile is noticed.
+    // A concurrent write to the source is detected.
     server.query(name, half).unwrap();
     installation.remember(&["Lena brings the paper."]);
     refused(
         installation.run(&["move", "--to", &url]),
         "differs from row 1 on",
     );
-    // Its half is of no use any more: the installation moves into a database of its own.
+    // Its half is useless then: the installation moves into a database of its own.
     let url = server.database().unwrap();
     installation.ok(&["move", "--to", &url]);
 

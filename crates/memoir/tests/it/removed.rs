@@ -1,4 +1,4 @@
-//! A memory that was removed from the database is noticed by whatever reads it (SPEC 3.12).
+//! Every reader detects a memory that was removed from the database (SPEC 3.12).
 #![cfg(unix)]
 
 use serde_json::json;
@@ -50,7 +50,7 @@ fn spec_3_12_a_removed_memory_is_noticed_by_a_backup_which_is_written_all_the_sa
 }
 
 #[test]
-fn spec_3_12_a_removed_memory_is_told_to_the_agent_at_a_sessions_start() {
+fn spec_3_12_a_removed_memory_is_reported_to_the_agent_at_a_sessions_start() {
     let installation = robbed();
     let start = json!({"session_id": "s-1", "cwd": "/", "hook_event_name": "SessionStart", "source": "startup"});
     let hook = [

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::installation::{Installation, Ran};
 
-/// When the agent's last record was written.
+/// The time of the agent's last record.
 fn now(installation: &Installation) -> String {
     last_record(installation)["recorded_at"]
         .as_str()

@@ -1,4 +1,4 @@
-//! `memoir serve` as a process: beside the command line, told to stop, and killed.
+//! `memoir serve` as a process: beside the command line, stopped, and killed.
 #![cfg(unix)]
 
 use std::{
@@ -18,11 +18,11 @@ use serde_json::{Value, json};
 
 use crate::installation::{Installation, wait_until};
 
-/// A service that runs.
+/// A running service.
 pub(crate) struct Running {
     child: Child,
     pub(crate) address: String,
-    /// The link by which the first administrator is made; null where there is none.
+    /// The link by which the first administrator is created; null where there is none.
     pub(crate) first_link: Value,
 }
 
@@ -31,7 +31,7 @@ impl Running {
         Self::start_logging(installation, arguments, Stdio::null(), None)
     }
 
-    /// With standard error to `log`, and that much of a log asked for.
+    /// With standard error to `log`, at that level.
     pub(crate) fn start_logging(
         installation: &Installation,
         arguments: &[&str],
@@ -102,7 +102,7 @@ impl Running {
         self.memory("VmRSS")
     }
 
-    /// What the system tells of its memory, in bytes.
+    /// The system's value of its memory, in bytes.
     pub(crate) fn memory(&self, what: &str) -> u64 {
         let status = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(status).unwrap();
@@ -119,7 +119,7 @@ impl Running {
         stream
     }
 
-    /// The status and the body that a request is answered with; `None` where the service goes away.
+    /// The status and the body of a response; `None` where the service ends.
     pub(crate) fn ask(
         &self,
         method: &str,
@@ -156,7 +156,7 @@ impl Drop for Running {
     }
 }
 
-/// As [`Running::ask`], of whatever listens there.
+/// As [`Running::ask`], for any listener.
 pub(crate) fn ask(
     address: &str,
     method: &str,
@@ -167,7 +167,7 @@ pub(crate) fn ask(
     ask_once(address, method, path, token, "", body)
 }
 
-/// As [`ask`], with a key by which what is asked again is done once; an empty one for none.
+/// As [`ask`], with an idempotency key; empty for none.
 pub(crate) fn ask_once(
     address: &str,
     method: &str,
@@ -234,7 +234,7 @@ fn the_command_line_and_the_service_work_side_by_side() {
         installation.json(&["audit", "verify", "wren"])["valid"],
         true
     );
-    // An agent that is made meanwhile is there too.
+    // A newly created agent is there too.
     installation.ok(&["agent", "create", "kite"]);
     let kite = self::token(&installation, &["--role", "agent", "--agent", "kite"]);
     assert_eq!(service.get("/v1/agents/kite", &kite).0, 200);
@@ -245,10 +245,10 @@ fn a_probe_says_by_its_status_whether_the_service_is_ready() {
     let installation = Installation::new();
     let service = Running::start(&installation, &[]);
     installation.ok(&["serve", "--probe", "--listen", &service.address]);
-    // Nobody listens there.
+    // No process listens there.
     let refused = installation.refused(&["serve", "--probe", "--listen", "127.0.0.1:1"]);
     assert!(refused.contains("127.0.0.1:1"), "{refused}");
-    // One that answers is not thereby ready.
+    // A listener is not thereby ready.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let answering = std::thread::spawn(move || {
@@ -266,7 +266,7 @@ fn a_probe_says_by_its_status_whether_the_service_is_ready() {
 }
 
 #[test]
-fn the_address_is_told_and_a_port_in_use_is_an_error_with_a_hint() {
+fn the_address_is_printed_and_a_port_in_use_is_an_error_with_a_hint() {
     let installation = Installation::new();
     let service = Running::start(&installation, &[]);
     let ran = installation.run(&["serve", "--listen", &service.address]);
@@ -344,7 +344,7 @@ fn spec_3_1_a_service_says_when_it_asks_agents() {
 }
 
 #[test]
-fn spec_5_5_a_token_is_printed_once_and_ends_at_once() {
+fn spec_5_5_a_token_is_printed_once_and_revoked_immediately() {
     let installation = Installation::with_agent();
     let service = Running::start(&installation, &[]);
     let made = installation.run(&["token", "create", "--role", "agent", "--agent", "wren"]);
@@ -494,7 +494,7 @@ fn spec_5_1_no_log_holds_words_however_much_is_asked_for() {
 }
 
 #[test]
-fn many_who_guess_passwords_at_once_do_not_take_the_memory_of_the_machine() {
+fn concurrent_password_guesses_do_not_exhaust_the_machines_memory() {
     const AT_ONCE: usize = 64;
     let installation = Installation::new();
     let file = installation.write("password", "correct horse battery\n");
@@ -516,8 +516,8 @@ fn many_who_guess_passwords_at_once_do_not_take_the_memory_of_the_machine() {
         ended.collect()
     });
     let of = |status: u16| statuses.iter().filter(|other| **other == status).count();
-    // So many are checked as an address may try in a minute, and no more than five of them are Ada's. Where
-    // the machine is busy, some are told to come back instead of waiting for their turn.
+    // As many as an address may try in a minute are checked, and at most five of them are Ada's. On a busy machine,
+    // some get a retry response instead of waiting for their turn.
     assert_eq!(of(401) + of(429) + of(503), AT_ONCE, "{statuses:?}");
     assert!((1..=30).contains(&of(401)), "{statuses:?}");
     let peak = service.memory("VmHWM") >> 20;
@@ -699,7 +699,7 @@ fn next_request(listener: &TcpListener) -> (TcpStream, String) {
 }
 
 #[test]
-fn spec_6_2_an_end_that_a_killed_service_was_telling_is_told_again() {
+fn spec_6_2_a_notification_of_a_killed_service_is_sent_again() {
     let installation = Installation::with_agent();
     installation.remember(&SIX);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -730,12 +730,12 @@ fn spec_6_2_an_end_that_a_killed_service_was_telling_is_told_again() {
     stream
         .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
         .unwrap();
-    // Once it was taken, nobody tells it any more.
+    // An accepted notification is not sent again.
     std::thread::sleep(Duration::from_secs(3));
     assert!(listener.accept().is_err());
 }
 
-/// Whether a process may have so many files open, which it may from then on; says so where it may not.
+/// Whether a process may open so many files, and raises its limit; prints a message where it may not.
 #[expect(clippy::print_stderr, reason = "it is told to whoever runs the tests")]
 pub(crate) fn can_open(files: u64) -> bool {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -755,7 +755,7 @@ pub(crate) fn can_open(files: u64) -> bool {
 }
 
 #[test]
-fn ten_thousand_idle_connections_are_little_memory_and_keep_nobody_out() {
+fn ten_thousand_idle_connections_take_little_memory_and_block_no_client() {
     const CONNECTIONS: usize = 10_000;
     if !can_open(12_000) {
         return;
@@ -766,11 +766,11 @@ fn ten_thousand_idle_connections_are_little_memory_and_keep_nobody_out() {
     let before = service.resident();
     let request = head("GET", "/v1/agents/wren", &token, 0).replace("connection: close\r\n", "");
     let mut held: Vec<TcpStream> = (0..CONNECTIONS).map(|_| service.connect()).collect();
-    // Those that are taken last are answered last.
+    // The requests accepted last are answered last.
     assert_eq!(service.get("/v1/agents/wren", &token).0, 200);
     let silent = service.resident();
     for (at, stream) in held.iter_mut().enumerate() {
-        // Half of them have asked something before, and half have said half a word.
+        // Half of them have sent a request before, and half an incomplete one.
         let said = if at % 2 == 0 {
             &request[..]
         } else {
@@ -792,8 +792,8 @@ fn ten_thousand_idle_connections_are_little_memory_and_keep_nobody_out() {
         megabytes(silent),
         megabytes(with)
     );
-    // Nothing is kept for whoever says nothing but the connection itself.
+    // A silent connection needs no memory but its own.
     assert!(silent < before + 50_000_000, "{} MB", megabytes(silent));
-    // Each that said something holds two buffers of hyper's, of 8 to 16 KB, which it does not give back.
+    // Each that sent data holds two buffers of hyper's, of 8 to 16 KB, which it does not release.
     assert!(with < 330_000_000, "{} MB", megabytes(with));
 }

@@ -1,4 +1,4 @@
-//! Sessions: refining, rehearsing, applying, sweeping, taking back.
+//! Sessions: refining, rehearsing, applying, sweeping, undoing.
 
 use std::{process::Stdio, time::Duration};
 
@@ -116,7 +116,7 @@ fn a_tripped_breaker_ends_in_failure_and_takes_everything_back() {
         "{}",
         ran.stderr
     );
-    // Of so few memories almost any edit is too much; the answer says so, and what to do.
+    // Of so few memories almost any edit is too much; the output explains that with a hint.
     for told in [
         "This memory has 66 tokens only",
         "Save more",
@@ -271,7 +271,7 @@ fn make_two_due(installation: &Installation) {
             "--model",
             model,
         ]);
-        // So many that one of them could go: the agent is asked.
+        // So many that one of them could be removed: the agent is asked.
         for text in [
             "more than one",
             "token each,",
@@ -320,7 +320,7 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
     assert!(again.stderr.contains("no agent is due"), "{}", again.stderr);
 }
 
-/// Runs a sweep in which the first agent's model answers after a minute, and calls `interrupt` once the model is asked.
+/// Runs a sweep in which the first agent's model responds after a minute, and calls `interrupt` during that.
 #[cfg(unix)]
 fn slow_sweep(interrupt: impl FnOnce(&Installation, &std::process::Child)) -> Ran {
     let installation = Installation::new();
@@ -412,7 +412,8 @@ fn a_session_of_a_process_that_died_is_closed_when_its_lease_lapses() {
     std::thread::sleep(Duration::from_millis(5_500));
     let ran = installation.run(&["sessions", "wren", "--json"]);
     assert!(
-        ran.stderr.contains("closed 1 session of a process that died"),
+        ran.stderr
+            .contains("closed 1 session of a process that died"),
         "{}",
         ran.stderr
     );
@@ -423,7 +424,7 @@ fn a_session_of_a_process_that_died_is_closed_when_its_lease_lapses() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_cancels_the_session_and_tells_its_outcome() {
+fn ctrl_c_cancels_the_session_and_shows_its_outcome() {
     let installation = Installation::with_agent();
     installation.remember(&TEXTS);
     let server = installation.scripted([ServerStep::Slow(
@@ -469,7 +470,7 @@ fn a_cancelled_session_ends_for_its_worker_and_its_edits_stay() {
         ServerStep::call("update_memory", update),
         ServerStep::Slow(Duration::from_secs(60), Box::new(ServerStep::text("Hm."))),
     ]);
-    // The worker looks after its lease every third of this.
+    // The worker checks its lease every third of this time.
     let config = format!(
         "lease_seconds = 5\n[providers.lab]\nbase_url = \"{}\"\n",
         server.base_url()
@@ -533,7 +534,7 @@ fn a_session_cancelled_for_a_person_is_shown_as_sessions_are() {
     installation.ok(&["refine", "wren"]);
 }
 
-/// SPEC 4.1: who began a session is told wherever it is shown, by its first record too.
+/// SPEC 4.1: the initiator of a session is shown with it, and in its first record too.
 #[test]
 fn spec_4_1_who_began_a_session_is_shown_by_every_command() {
     let installation = Installation::with_agent();
@@ -562,7 +563,7 @@ fn spec_4_1_who_began_a_session_is_shown_by_every_command() {
 }
 
 #[test]
-fn what_cannot_be_applied_is_told_why() {
+fn a_rehearsal_that_cannot_be_applied_is_refused_with_a_reason() {
     let installation = Installation::with_agent();
     installation.remember(&["Ann likes tea."]);
     installation.ok(&["refine", "wren", "--rehearse"]);

@@ -1,4 +1,4 @@
-//! `memoir setup`: what is written into the files of other programs, and taken back to the byte.
+//! `memoir setup`: entries in the files of other programs, removed without a trace.
 #![cfg(unix)]
 
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::PathBuf};
@@ -24,7 +24,7 @@ const PROGRAMS: [&str; 10] = [
     "opencode",
 ];
 
-/// Settings that somebody has had for long, in their own form.
+/// A user's existing settings, in their own layout.
 const SETTINGS: [(&str, &str); 13] = [
     (
         ".claude.json",
@@ -73,7 +73,7 @@ fn with_settings() -> Installation {
     installation
 }
 
-/// Everything in the home that is not Memoir's own.
+/// Every file in the home that is not Memoir's own.
 fn others(installation: &Installation) -> BTreeMap<PathBuf, Vec<u8>> {
     let own = [".local/", ".config/memoir/", "tmp/"];
     let home = installation.path("");
@@ -85,7 +85,7 @@ fn others(installation: &Installation) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn every_program_is_set_up_once_and_every_byte_is_taken_back() {
+fn every_program_is_set_up_once_and_every_byte_is_restored() {
     for (installation, is_new) in [(with_settings(), false), (Installation::with_agent(), true)] {
         let before = others(&installation);
         for program in PROGRAMS {
@@ -143,7 +143,7 @@ fn every_program_is_set_up_once_and_every_byte_is_taken_back() {
 }
 
 #[test]
-fn it_is_taken_back_with_the_agent_named_and_where_the_environment_names_a_service() {
+fn a_setup_is_undone_with_an_agent_and_with_a_service_of_the_environment() {
     let installation = Installation::with_agent();
     let before = others(&installation);
     installation.ok(&["setup", "claude-code", "--yes"]);
@@ -166,13 +166,13 @@ fn it_is_taken_back_with_the_agent_named_and_where_the_environment_names_a_servi
 }
 
 #[test]
-fn what_others_wrote_since_stays_when_it_is_taken_back() {
+fn other_changes_stay_when_a_setup_is_undone() {
     let installation = with_settings();
     let before = others(&installation);
     for program in PROGRAMS {
         installation.ok(&["setup", program, "--yes"]);
     }
-    // Somebody has written into each file meanwhile, and a session of Goose has begun.
+    // Other programs have written into each file meanwhile, and a session of Goose has begun.
     let mut expected = before.clone();
     for (path, _) in SETTINGS {
         let full = installation.path(path);
@@ -195,7 +195,7 @@ fn what_others_wrote_since_stays_when_it_is_taken_back() {
             String::from_utf8_lossy(bytes),
         );
         if path.ends_with("config.toml") {
-            // A feature that was turned on may be wanted by others by now.
+            // Others may need an enabled feature by now.
             assert_eq!(now.replace("hooks = true\n", ""), then);
         } else {
             assert_eq!(now, then, "{}", path.display());
@@ -223,7 +223,7 @@ fn the_hooks_that_are_written_are_those_that_answer() {
     let command = settings["hooks"]["SessionStart"][0]["hooks"][0]["command"]
         .as_str()
         .unwrap();
-    // As the program calls it, with the time of a busy machine.
+    // As the program calls it, with the time limit of a busy machine.
     let mut shell = std::process::Command::new("sh");
     shell
         .args([
@@ -242,7 +242,7 @@ fn the_hooks_that_are_written_are_those_that_answer() {
 }
 
 #[test]
-fn nothing_is_written_that_nobody_agreed_to_or_that_cannot_be() {
+fn nothing_is_written_without_consent_or_where_a_file_cannot_be_written() {
     let installation = with_settings();
     let before = others(&installation);
     let refused = installation.run(&["setup", "claude-code"]);
@@ -275,7 +275,7 @@ fn nothing_is_written_that_nobody_agreed_to_or_that_cannot_be() {
         );
         installation.write(path, "{}");
     }
-    // What somebody means to stay as it is.
+    // A read-only file.
     let settings = installation.path(".claude/settings.json");
     let writable = fs::metadata(&settings).unwrap().permissions();
     fs::set_permissions(&settings, fs::Permissions::from_mode(0o444)).unwrap();
@@ -348,7 +348,7 @@ fn spec_5_5_a_services_token_is_kept_for_its_owner_alone_and_in_no_programs_file
         fs::metadata(tokens).unwrap().permissions().mode() & 0o777,
         0o600
     );
-    // Without the token in the environment, hooks and tools use the one that is kept.
+    // Without the token in the environment, hooks and tools use the stored one.
     let hook = [
         "hook",
         "session-start",
@@ -387,7 +387,7 @@ fn hooks_of(installation: &Installation, path: &str, event: &str) -> Vec<String>
         .collect()
 }
 
-/// The programs whose hooks stand in files that others write too, and one event of each.
+/// The programs whose hooks are in shared files, and one event of each.
 const SHARED_HOOKS: [(&str, &str, &str); 4] = [
     ("claude-code", ".claude/settings.json", "UserPromptSubmit"),
     ("codex", ".codex/hooks.json", "UserPromptSubmit"),
@@ -417,7 +417,7 @@ fn put_beside(installation: &Installation, path: &str, event: &str) -> Vec<Strin
     own.map(str::to_owned).to_vec()
 }
 
-/// SPEC 3.3 of the clients: taking Memoir out of a program leaves the user's own hooks, in whatever group they are.
+/// SPEC 3.3 of the clients: removing Memoir from a program leaves the user's own hooks, in whatever group they are.
 #[test]
 fn removing_and_repeating_a_setup_keeps_the_users_own_hooks() {
     for (program, path, event) in SHARED_HOOKS {
@@ -425,7 +425,7 @@ fn removing_and_repeating_a_setup_keeps_the_users_own_hooks() {
         installation.ok(&["agent", "create", "robin"]);
         installation.ok(&["setup", program, "--agent", "wren", "--yes"]);
         let own = put_beside(&installation, path, event);
-        // Given again for another agent: Memoir's own hook alone is another one.
+        // Set up again for another agent: only Memoir's own hook changes.
         installation.ok(&["setup", program, "--agent", "robin", "--yes"]);
         let hooks = hooks_of(&installation, path, event);
         assert_eq!(hooks.len(), own.len() + 1, "{program}: {hooks:?}");
@@ -435,7 +435,7 @@ fn removing_and_repeating_a_setup_keeps_the_users_own_hooks() {
         let is_set_up = |hook: &&String| !own.contains(*hook);
         let set_up = hooks.iter().find(is_set_up).unwrap();
         assert!(set_up.contains("--agent robin"), "{program}: {set_up}");
-        // An option behind its words does not make it the user's own.
+        // An appended option does not make it the user's own.
         let text = fs::read_to_string(installation.path(path)).unwrap();
         let more = set_up.replace(" || true", " --max-tokens 900 || true");
         installation.write(path, text.replace(set_up.as_str(), &more));
@@ -447,7 +447,7 @@ fn removing_and_repeating_a_setup_keeps_the_users_own_hooks() {
     }
 }
 
-/// What was set up twice, with a change of the user's in between, is taken out whole.
+/// A repeated setup, with a change of the user's in between, is removed completely.
 #[test]
 fn removing_a_repeated_setup_leaves_nothing_of_the_first() {
     for (program, path) in [
@@ -476,7 +476,7 @@ fn removing_a_repeated_setup_leaves_nothing_of_the_first() {
     }
 }
 
-/// A server of the user's own under the name that setup writes comes back, also where the file was changed since.
+/// A user's own server under setup's name is restored, also where the file was changed since.
 #[test]
 fn removing_a_setup_brings_the_users_own_server_back() {
     for (program, path, own) in [
@@ -513,7 +513,7 @@ fn removing_a_setup_brings_the_users_own_server_back() {
 fn installed_at(installation: &Installation, path: &str) -> PathBuf {
     let path = installation.path(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    // A link to the same file where that can be, since the binary is large.
+    // A link to the same file where possible, since the binary is large.
     if fs::hard_link(env!("CARGO_BIN_EXE_memoir"), &path).is_err() {
         fs::copy(env!("CARGO_BIN_EXE_memoir"), &path).unwrap();
     }
@@ -535,7 +535,7 @@ fn run_at(installation: &Installation, program: &std::path::Path, arguments: &[&
     Ran::of(&mut command)
 }
 
-/// What is written into a program's settings is there tomorrow: no path in a cache or in a folder of one version.
+/// Paths in a program's settings last: none is in a cache or in a folder of one version.
 #[test]
 fn setup_writes_no_path_that_vanishes() {
     for place in [
@@ -554,7 +554,7 @@ fn setup_writes_no_path_that_vanishes() {
         );
         assert_eq!(others(&installation), before);
 
-        // A copy lasts, and goes with the last program that calls it.
+        // A copy lasts, and is removed with the last program that calls it.
         let copied = run_at(&installation, &program, &[&setup[..], &["--copy"]].concat());
         assert_eq!(copied.code, Some(0), "{copied:?}");
         let hooks = hooks_of(&installation, ".claude/settings.json", "SessionStart");
@@ -571,7 +571,7 @@ fn setup_writes_no_path_that_vanishes() {
         );
         assert!(!copy.exists());
 
-        // The path by which `PATH` finds it lasts: what it leads to changes with the next version.
+        // The path by which `PATH` finds it lasts: its target changes with the next version.
         fs::create_dir_all(installation.path("bin")).unwrap();
         let link = installation.path("bin/memoir");
         std::os::unix::fs::symlink(&program, &link).unwrap();
@@ -586,7 +586,7 @@ fn setup_writes_no_path_that_vanishes() {
     }
 }
 
-/// A program whose Memoir is gone goes on without: no hook ends with another status than 0.
+/// A program continues without its Memoir: no hook ends with another status than 0.
 #[test]
 fn spec_6_2_a_hook_whose_program_is_gone_ends_with_success() {
     let installation = Installation::with_agent();
@@ -611,7 +611,7 @@ fn spec_6_2_a_hook_whose_program_is_gone_ends_with_success() {
     }
 }
 
-/// What `setup` and `doctor` say of the programs that are set up: each line that names one, with its hint.
+/// The lines of `setup` and `doctor` about the programs that are set up, each with its hint.
 fn examined(installation: &Installation, more: &[&str]) -> (String, String) {
     let text = |arguments: &[&str]| {
         let ran = installation.run(&[more, arguments].concat());
@@ -631,7 +631,7 @@ fn examined(installation: &Installation, more: &[&str]) -> (String, String) {
     (setup, doctor)
 }
 
-/// That both say all of that.
+/// Asserts that both outputs contain all of these parts.
 fn both_say(installation: &Installation, more: &[&str], parts: &[&str]) {
     let (setup, doctor) = examined(installation, more);
     assert_eq!(setup, doctor);
@@ -715,7 +715,7 @@ fn setup_and_doctor_name_both_ways_out_where_the_installation_is_closed() {
     installation.ok(&["setup", "claude-code", "--yes"]);
     let password = installation.write("password", "correct horse battery\n");
     installation.ok(&["user", "add", "Ada", "--password-file", &password]);
-    // The token that setup has stored is lost.
+    // The stored token of setup is lost.
     fs::remove_file(installation.path(".config/memoir/tokens.json")).unwrap();
     both_say(
         &installation,
@@ -744,7 +744,7 @@ fn setup_and_doctor_name_a_way_out_where_hooks_were_never_trusted() {
             "hint: begin a session; Codex runs no hook before you have trusted it: type `/hooks` there",
         ],
     );
-    // Its tools need no trust: that they call says nothing of the hooks.
+    // Its tools need no trust: their calls are no sign of working hooks.
     let words = ["mcp", "--client", "codex", "--agent", "wren"];
     installation.run_with_input(&words, "");
     both_say(
@@ -776,7 +776,7 @@ fn setup_and_doctor_name_a_way_out_where_another_database_is_called() {
     );
 }
 
-/// SPEC 5.5: closing takes no program's memory, whichever way it is closed and whoever set the program up.
+/// SPEC 5.5: closing keeps every program's memory, whichever way it is closed and however the program was set up.
 #[test]
 fn spec_5_5_closing_keeps_the_memory_of_the_programs_on_this_machine() {
     type Closing = fn(&Installation);
@@ -807,7 +807,7 @@ fn spec_5_5_closing_keeps_the_memory_of_the_programs_on_this_machine() {
         installation.ok(&["agent", "create", "robin"]);
         installation.ok(&["remember", "robin", "Ines keeps goats."]);
         installation.ok(&["setup", "claude-code", "--agent", "wren", "--yes"]);
-        // A program that was set up by hand has called for `robin`.
+        // A manually configured program has called for `robin`.
         let by_hand = ["mcp", "--agent", "robin"];
         let asked = concat!(
             r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
@@ -843,7 +843,7 @@ fn spec_5_5_closing_keeps_the_memory_of_the_programs_on_this_machine() {
     }
 }
 
-/// SPEC 5.5: a project's agent that is made in a closed installation has its first token, and keeps its memory.
+/// SPEC 5.5: a project's agent that is created in a closed installation has its first token, and keeps its memory.
 #[test]
 fn spec_5_5_a_new_projects_agent_has_its_token_in_a_closed_installation() {
     let installation = Installation::with_agent();

@@ -1,4 +1,4 @@
-//! The statistics of a memory, as numbers and as a picture.
+//! The statistics of a memory, as numbers and as a chart.
 
 use serde_json::json;
 
@@ -6,8 +6,8 @@ use crate::installation::{Installation, script};
 
 const CANARY: &str = "Kanarienvogel";
 
-/// Ten memories of ten tokens over as many days, a session that deletes one, one that the breaker undoes,
-/// and a discarding.
+/// Ten memories of ten tokens over as many days, a session that deletes one, one that the breaker undoes, and a
+/// discarding.
 fn with_a_past() -> Installation {
     let installation = Installation::with_agent();
     let lines: Vec<String> = (0..10)
@@ -33,7 +33,7 @@ fn with_a_past() -> Installation {
 }
 
 #[test]
-fn spec_5_1_the_figures_are_told_without_a_word() {
+fn spec_5_1_the_figures_are_shown_without_text() {
     let installation = with_a_past();
     let told = installation.json(&["stats", "wren"]);
     assert_eq!(told["core_tokens"], 90);

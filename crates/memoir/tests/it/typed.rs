@@ -1,4 +1,4 @@
-//! What is answered to what is typed wrongly, and what each page of help says, at 80 columns.
+//! The responses to typing errors, and every page of help, at 80 columns.
 
 use std::fmt::Write;
 
@@ -42,7 +42,7 @@ fn every_page_of_help_fits_80_columns() {
     insta::assert_snapshot!(all);
 }
 
-/// More than sixty of them, as somebody would type them.
+/// More than sixty typing errors.
 const WRONG: [&str; 71] = [
     "remeber wren text",
     "remember",
@@ -117,7 +117,7 @@ const WRONG: [&str; 71] = [
     "hook session-start --client emacs",
 ];
 
-/// As a shell takes it apart.
+/// Splits a line as a shell does.
 fn words(line: &str) -> Vec<String> {
     let quoted = line.split('\'').enumerate();
     let mut words = Vec::new();
@@ -131,7 +131,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_typed_wrongly_is_told_so() {
+fn typing_errors_are_reported() {
     let installation = Installation::with_agent();
     installation.write("notes.pdf", "%PDF-1.7\n\u{1}binary");
     let home = installation.path("").canonicalize().unwrap();

@@ -1,4 +1,4 @@
-//! What a person need not type: the only agent, whole identifiers, names without a slip.
+//! Input that a user need not type: the only agent, whole identifiers, exact names.
 
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ fn a_session_is_named_by_its_beginning_or_as_the_last_one() {
 }
 
 #[test]
-fn a_name_with_a_slip_is_told_the_one_that_was_meant() {
+fn a_mistyped_name_gets_a_suggestion() {
     let installation = Installation::with_agent();
     assert!(
         installation
@@ -58,7 +58,7 @@ fn a_name_with_a_slip_is_told_the_one_that_was_meant() {
 }
 
 #[test]
-fn a_setting_with_a_slip_and_a_provider_that_there_is_not_are_told() {
+fn a_mistyped_setting_and_an_unknown_provider_are_reported() {
     let installation = Installation::with_agent();
     let set =
         |field: &str, value: &str| installation.refused(&["agent", "set", "wren", field, value]);
@@ -78,7 +78,7 @@ fn a_setting_with_a_slip_and_a_provider_that_there_is_not_are_told() {
             .refused(&create)
             .contains("provider that there is not")
     );
-    // One that is configured is known, and its key need not be there yet.
+    // A configured provider is known, and its key need not exist yet.
     installation.ok(&["agent", "set", "wren", "model", "openai:gpt"]);
     let config = "[providers.lab]\nbase_url = \"http://127.0.0.1:9\"\n";
     installation.write(".config/memoir/config.toml", config);
@@ -119,7 +119,7 @@ fn what_another_program_reads_is_not_paged() {
 }
 
 #[test]
-fn a_file_of_the_wrong_kind_is_told_what_it_is() {
+fn a_file_of_the_wrong_kind_is_named() {
     let installation = Installation::with_agent();
     let import = |name: &str, text: &[u8]| {
         let file = installation.write(name, text);

@@ -29,7 +29,7 @@ fn names(installation: &Installation) -> Vec<String> {
     items.iter().map(name).collect()
 }
 
-/// What the service answers, head and all, to a request that comes by its own name.
+/// The service's whole response to a request under its own name.
 fn ask(service: &Running, method: &str, path: &str, (kind, body): (&str, &str)) -> String {
     let mut stream = service.connect();
     let host = &service.address;
@@ -59,7 +59,7 @@ fn sign_in(service: &Running, password: &str) -> (u16, Value) {
     )
 }
 
-/// What the service prints for people before it is told to stop.
+/// The lines that the service prints for people before it is stopped.
 fn first_lines(installation: &Installation, address: &str) -> Vec<String> {
     let mut child = installation
         .command(&["serve", "--listen", address])
@@ -193,7 +193,7 @@ fn no_link_is_printed_where_a_password_would_travel_in_the_open() {
 }
 
 #[test]
-fn people_are_told_the_link_on_a_line_of_its_own() {
+fn the_link_is_printed_on_a_line_of_its_own() {
     let installation = Installation::new();
     let lines = first_lines(&installation, "127.0.0.1:0");
     let [listening, first] = lines.try_into().unwrap();

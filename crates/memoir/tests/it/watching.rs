@@ -1,4 +1,4 @@
-//! Traces: what a collector receives of real sessions, and what becomes of them where none answers.
+//! Traces: the spans of real sessions at a collector, and a collector that fails.
 #![cfg(unix)]
 
 use std::{
@@ -23,10 +23,10 @@ use crate::{
     serving::{Running, token},
 };
 
-/// In everything that is an agent's words, and in its name.
+/// In all of an agent's texts, and in its name.
 const CANARY: &str = "canary-7f3a";
 
-/// A collector that takes OTLP over HTTP, or answers with another status than 200.
+/// A collector that accepts OTLP over HTTP, or responds with another status than 200.
 struct Collector {
     address: String,
     received: Arc<Mutex<Vec<ExportTraceServiceRequest>>>,
@@ -53,7 +53,7 @@ impl Collector {
                     received.lock().unwrap().push(request);
                 }
                 asked.lock().unwrap().push(head);
-                // Answered once it is kept: the process that asked may end, and be judged, before anything else.
+                // Answered once it is stored: the process may end, and be checked, before anything else.
                 let answer = format!(
                     "HTTP/1.1 {status} Said\r\ncontent-type: application/x-protobuf\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
                 );
@@ -119,7 +119,7 @@ fn shown(value: Option<&AnyValue>) -> String {
     }
 }
 
-/// Everything that a span may say, by the page about watching.
+/// Every attribute that a span may have, by the page about watching.
 const ATTRIBUTES: [&str; 30] = [
     "error.type",
     "gen_ai.agent.id",
@@ -175,7 +175,7 @@ fn around<'a>(spans: &'a [Span], span: &Span) -> Vec<&'a str> {
     names
 }
 
-/// A service with an agent that has memories, told by its configuration where the collector is.
+/// A service with an agent that has memories, and a configured collector.
 struct Scene {
     installation: Installation,
     service: Running,
@@ -269,7 +269,7 @@ fn spec_5_1_a_collector_receives_what_is_promised_and_no_word() {
     let found = format!("/v1/agents/{}/memories?q={CANARY}", scene.agent);
     assert_eq!(scene.service.get(&found, &scene.token).0, 200);
     scene.service.get(&format!("/{CANARY}"), &scene.token);
-    // What waits is sent at the end.
+    // Pending spans are sent at the end.
     scene.service.stop();
     assert!(scene.service.ended().success());
     let verified = scene.installation.json(&["audit", "verify", &scene.agent]);
@@ -315,7 +315,7 @@ fn spec_5_1_a_collector_receives_what_is_promised_and_no_word() {
         let said = attributes(&call.attributes);
         assert_eq!(said["gen_ai.operation.name"], "chat");
         assert_eq!(around(&spans, call), ["invoke_agent"]);
-        // A client's: the model is elsewhere.
+        // A client's: the model is another server.
         assert_eq!(call.kind, 3);
         assert_eq!(
             said.contains_key("error.type"),
@@ -402,9 +402,9 @@ fn the_environment_names_the_collector_too_and_switches_traces_off() {
 }
 
 #[test]
-fn a_collector_that_takes_nothing_disturbs_nothing_and_is_told_of_once() {
+fn a_failing_collector_disturbs_nothing_and_is_logged_once() {
     let refusing = Collector::start(503);
-    // Nobody listens there any more.
+    // No process listens there any more.
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
     let gone = format!("http://{}", gone.unwrap());
     for address in [refusing.address.as_str(), &gone] {

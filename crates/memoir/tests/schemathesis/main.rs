@@ -13,7 +13,7 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What `scripts/test` installs.
+/// The tool that `scripts/test` installs.
 fn tool() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/schemathesis/bin/st");
     path.exists().then_some(path)
@@ -27,7 +27,7 @@ struct Served {
     administrator: String,
     agent: String,
     session: String,
-    /// A request for access that waits.
+    /// A pending access request.
     request: String,
 }
 
@@ -128,7 +128,7 @@ impl Served {
         serde_json::from_str(body).unwrap()
     }
 
-    /// Runs every check on requests drawn from the description; what was found where something was.
+    /// Runs every check on requests drawn from the description; returns the findings.
     fn check(&self, tool: &Path, token: &str) -> Result<(), String> {
         let configuration =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemathesis/schemathesis.toml");
@@ -149,9 +149,9 @@ impl Served {
                 "--suppress-health-check",
                 "all",
             ])
-            // It would take away what the other requests are about.
+            // It would remove the agent of the other requests.
             .args(["--exclude-operation-id", "erase_agent"])
-            // It goes on for as long as the session runs.
+            // It lasts as long as the session.
             .args(["--exclude-operation-id", "watch_session"])
             .output()
             .unwrap();
@@ -164,7 +164,7 @@ impl Served {
 
 fn run(token: impl Fn(&Served) -> String) {
     let Some(tool) = tool() else {
-        // Past the harness, which keeps what a test prints to itself.
+        // Past the harness, which captures a test's output.
         let _ = writeln!(
             std::io::stderr(),
             "skipped: schemathesis is not installed; `scripts/test` does that"

@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn days_are_told_by_date_and_hours_by_time() {
+    fn days_are_shown_by_date_and_hours_by_time() {
         assert_eq!(moment(1_767_225_600.0, true), "2026-01-01");
         assert_eq!(moment(1_767_225_660.0, false), "01-01 00:01");
     }
