@@ -243,7 +243,7 @@ impl<'a> LabelledField<'a> {
     }
 }
 
-/// A text in which what stands between backticks is code.
+/// A text in which parts between backticks are code.
 pub(crate) fn with_code(text: &str) -> Markup {
     html! {
         @for (place, part) in text.split('`').enumerate() {

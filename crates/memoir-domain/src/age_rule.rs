@@ -1,4 +1,4 @@
-//! The age rule: how much of every age stays in the prompt, for good (SPEC 3.14).
+//! The age rule: how much of every age permanently stays in the prompt (SPEC 3.14).
 //!
 //! It is computed from the originals in the order of the records that first made them core, in whole numbers. It
 //! stores no counter and reads no text. For an original x it compares two sums over the originals that are not later
@@ -12,7 +12,7 @@ const EXEMPT: u8 = 3;
 /// The origins that are checked, by weakness.
 const LEVELS: usize = EXEMPT as usize;
 
-/// What became of an original, or becomes of it by the edit that is checked.
+/// The state of an original, or its outcome of the checked edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgeState {
     /// It is in the prompt, and stays there.
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(check(&rows(&all), within(1.0)), Ok(()));
     }
 
-    /// The rule as SPEC 3.14 words it, without running sums.
+    /// The rule as SPEC 3.14 states it, without running sums.
     fn naive(rows: &[AgeRow], share: AgeShare) -> bool {
         rows.iter().enumerate().all(|(place, x)| {
             let binds = |y: &(usize, &AgeRow)| {

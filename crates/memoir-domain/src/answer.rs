@@ -1,21 +1,21 @@
-//! Reading a model's answer: what it says beside its reasoning, and the JSON in it (SPEC 2.5, 2.6, 3.3).
+//! Reading a model's response: its text without the reasoning, and the JSON in it (SPEC 2.5, 2.6, 3.3).
 //!
-//! Models wrap what they are asked for into reasoning, fences and polite sentences. What is looked for is the one JSON
-//! object that has the expected key; how it is wrapped does not matter. Two different ones are a draft and an answer,
-//! and cannot be told apart. Whatever is wrong is named without a word of the answer.
+//! Models wrap a response into reasoning, fences and polite sentences. The one JSON object with the expected key
+//! counts, however it is wrapped. Two different ones are a draft and a response that cannot be distinguished. Faults
+//! are named without a word of the response.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::mend;
 
-/// Why an answer could not be used. Holds no words of it, so that it can be recorded in the open.
+/// Why a response could not be used. It holds no text of it, so that it can be recorded in the open.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Unreadable {
-    /// Names the fault in one of a few kinds, for counting and for records.
+    /// The kind of the fault, for counting and for records.
     pub code: &'static str,
-    /// What is wrong, and what is expected, for the model that is asked once more.
+    /// The fault and the expectation, for the model's second attempt.
     pub problem: String,
 }
 
@@ -31,7 +31,7 @@ impl Unreadable {
 /// The JSON object in `answer` that has `key`, outside of reasoning. It may be repeated.
 ///
 /// # Errors
-/// There is none, there are two different ones, one breaks off, or it is not of the form of `T`.
+/// There is none, there are two different ones, one is incomplete, or it does not have the form of `T`.
 pub(crate) fn read<T: DeserializeOwned>(answer: &str, key: &str) -> Result<T, Unreadable> {
     let said = without_reasoning(answer);
     let said = mend::json(said.as_bytes());
@@ -73,7 +73,7 @@ pub(crate) fn read<T: DeserializeOwned>(answer: &str, key: &str) -> Result<T, Un
             format!("there is no JSON object with `{key}` in it"),
         )
     })?;
-    // What serde says of a value can quote it.
+    // The error of serde can quote the value.
     serde_json::from_value(found).map_err(|_| {
         Unreadable::new(
             "wrong_form",
@@ -91,7 +91,7 @@ fn object(text: &str) -> Result<(Value, usize), serde_json::Error> {
     }
 }
 
-/// What stands around a model's reasoning: opening and closing mark, in any case. The one table of it, for consent,
+/// The marks around a model's reasoning: opening and closing, in any case. The only table of them, for consent,
 /// reflection and absorption.
 const REASONING: [(&str, &str); 23] = [
     // DeepSeek-R1, Qwen, GLM, MiniMax, Phi, Nemotron and most others.
@@ -128,7 +128,7 @@ const REASONING: [(&str, &str); 23] = [
     // Granite 3.2.
     ("Here is my thought process:", "Here is my response:"),
 ];
-/// Marks around what models answer after their reasoning; the text between them counts.
+/// Marks around a response after the reasoning; the text between them counts.
 const ANSWERING: [&str; 13] = [
     "<answer>",
     "</answer>",
@@ -145,8 +145,8 @@ const ANSWERING: [&str; 13] = [
     "<|return|>",
 ];
 
-/// What an answer says: without reasoning, wherever it stands, and without the marks around the answer. Empty where the
-/// reasoning does not end. JSON objects stay as they are, whatever their texts hold.
+/// A response without reasoning, wherever that is, and without the marks around the response. Empty where the reasoning
+/// does not end. JSON objects stay unchanged, with all their texts.
 pub(crate) fn without_reasoning(answer: &str) -> String {
     let mut rest = of_channel(answer.trim_start_matches('\u{feff}').trim());
     let mut said = String::with_capacity(rest.len());
@@ -160,7 +160,7 @@ pub(crate) fn without_reasoning(answer: &str) -> String {
             .iter()
             .find_map(|(_, close)| without_mark(rest, close))
         {
-            // Where the opening mark was part of what the model was sent, only the closing one is in its answer.
+            // Where the prompt contained the opening mark, the response has only the closing one.
             said.clear();
             rest = after;
         } else if let Some(after) = ANSWERING.iter().find_map(|mark| without_mark(rest, mark)) {
@@ -178,7 +178,7 @@ pub(crate) fn without_reasoning(answer: &str) -> String {
     said.trim().to_owned()
 }
 
-/// What follows the mark that the text begins with, in any case of ASCII letters; `None` where it does not.
+/// The text after the mark that it begins with, in any case of ASCII letters; `None` where it does not.
 fn without_mark<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     let start = text.get(..mark.len())?;
     start
@@ -186,18 +186,18 @@ fn without_mark<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
         .then(|| &text[mark.len()..])
 }
 
-/// Where the mark first stands in the text, whatever its case.
+/// The place of the first mark in the text, in any case.
 fn find(text: &str, mark: &str) -> Option<usize> {
     let mut starts = text.char_indices().map(|(at, _)| at);
     starts.find(|at| without_mark(&text[*at..], mark).is_some())
 }
 
-/// What is said in the last channel of an answer that still has the marks of channels in it.
+/// The last channel of a response that still has the marks of channels in it.
 fn of_channel(answer: &str) -> &str {
     const FINAL: &str = "<|channel|>final";
     const MESSAGE: &str = "<|message|>";
-    // Marks as such, and what is left of them where a server takes special tokens out.
-    // The last one: what was thought before it may quote the mark.
+    // Complete marks, and their remains where a server removes special tokens. The last one: earlier reasoning may
+    // quote the mark.
     if let Some(at) = answer.rfind(FINAL) {
         let after = &answer[at + FINAL.len()..];
         return after.split_once(MESSAGE).map_or("", |(_, said)| said);
@@ -207,7 +207,7 @@ fn of_channel(answer: &str) -> &str {
     {
         return said;
     }
-    // Nothing but reasoning: the answer was cut off before its last channel.
+    // Only reasoning: the response was cut off before its last channel.
     if answer.starts_with("<|channel|>") {
         return "";
     }

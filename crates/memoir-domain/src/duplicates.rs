@@ -28,7 +28,7 @@ pub struct Candidate<'a> {
     pub is_relative: bool,
 }
 
-/// Copies of one text, and what becomes of them.
+/// Copies of one text, and their outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Duplicates {
     /// The copy that stays in the prompt.
@@ -51,8 +51,8 @@ pub struct Duplicates {
     pub source: Option<PrivateText>,
 }
 
-/// Those of `memories` whose text may stand there more than once. Most stand there once, and need no digest, which
-/// takes several times as long as a hash.
+/// Those of `memories` whose text may be there more than once. Most are there once, and need no digest, which takes
+/// several times as long as a hash.
 pub fn candidates<'a>(
     memories: impl IntoIterator<Item = &'a Memory>,
     digester: &Digester,
@@ -64,7 +64,7 @@ pub fn candidates<'a>(
         duplicate_key(memory.content.expose(), how).hash(&mut hasher);
         hasher.finish()
     };
-    // A summary is no original, and is joined with nothing.
+    // A summary is no original, and is merged with nothing.
     let memories = memories.into_iter().filter(|memory| !memory.is_summary);
     let mut hashed: Vec<(u64, &Memory)> = memories.map(|one| (hash(one), one)).collect();
     hashed.sort_unstable_by_key(|(hash, _)| *hash);
@@ -79,7 +79,7 @@ pub fn candidates<'a>(
     repeated.map(candidate).collect()
 }
 
-/// What puts copies into one group: the digest, the side, and the day where a word of relative time points to it.
+/// The key of a group of copies: the digest, the side, and the day where a word of relative time refers to it.
 type Group = ([u8; 32], Side, Option<i64>);
 
 /// Which copies leave. All constitutional ones stay; else one with an immutable tag, else the one recorded first.
@@ -98,8 +98,7 @@ pub fn plan(candidates: &[Candidate<'_>], immutable_tags: &BTreeSet<String>) -> 
         .filter(|copies| copies.len() > 1)
         .filter_map(|copies| join(copies, immutable_tags))
         .collect();
-    // By number: the digests that the groups are sorted by are keyed, and would put the records in an order that
-    // means nothing.
+    // By number: the digests of the groups are keyed, and would order the records randomly.
     plan.sort_by_key(|duplicates| duplicates.survivor);
     plan
 }

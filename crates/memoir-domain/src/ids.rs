@@ -1,4 +1,4 @@
-//! Identifiers. They are made outside (the domain has no randomness) and only compared here.
+//! Identifiers. They are created outside (the domain has no randomness) and only compared here.
 
 use std::{fmt, str::FromStr};
 
@@ -79,7 +79,7 @@ identifier!(
     AccessRequestId
 );
 
-/// Which agent, of which account: every look-up of something private takes one (SPEC 5.6).
+/// An agent of an account: every look-up of private data takes one (SPEC 5.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AgentScope {
     /// The tenant that the agent belongs to.
@@ -89,7 +89,7 @@ pub struct AgentScope {
 }
 
 impl AgentScope {
-    /// Where an account's own log stands, which is that of no agent: under the account's own identifier.
+    /// The place of an account's own log, which belongs to no agent: under the account's own identifier.
     pub fn of_account(account: AccountId) -> Self {
         Self {
             account,

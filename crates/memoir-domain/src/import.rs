@@ -24,16 +24,16 @@ pub struct Incoming {
     pub gone: Option<ForeignGone>,
 }
 
-/// That a memory did not hold any more where it comes from.
+/// The state of a memory that was invalid in the other system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForeignGone {
     /// Why, as a code: `deleted`, `expired`, `invalidated`, `superseded`.
     pub why: &'static str,
-    /// Since when; `None` where that is not known, which means now.
+    /// Since when; `None` where that is unknown, which means now.
     pub at: Option<Timestamp>,
 }
 
-/// What an import gave.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extent {
     /// The record that reports it.
@@ -87,7 +87,7 @@ pub fn take(agent: Agent, memories: Vec<Incoming>, actor: &Actor, now: Timestamp
     draft.finish()
 }
 
-/// What the record of an import reports.
+/// The content of an import's record.
 #[derive(Debug, Clone, Copy)]
 pub struct Taken<'a> {
     /// The format of what was imported.
@@ -157,7 +157,7 @@ impl Extent {
     }
 }
 
-/// What undoing an import comes to.
+/// The result of undoing an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UndoPlan {
     /// Memories that conflict with it, by number. Of the import: those that are constitutional since, that were

@@ -1,9 +1,8 @@
-//! What things are called before people: one table, for the command line, the console and the pages of documentation
+//! The labels of things for people: one table, for the command line, the console and the documentation
 //! (`docs/words.md`).
 //!
-//! Each function is of one noun and names every wire name of it, so that a new one does not compile without its
-//! words. Those that have no function here (kinds, origins, roles, drivers) are words already. What programs read is
-//! the wire name, everywhere.
+//! Each function covers one noun and names every wire name of it, so that a new one does not compile without a label.
+//! Nouns without a function (kinds, origins, roles, drivers) need no labels. Programs read the wire name, everywhere.
 
 use std::borrow::Cow;
 
@@ -15,7 +14,7 @@ use crate::{
     session::{EndReason, Mode, State, Trigger},
 };
 
-/// What a record says was done.
+/// The action of a record.
 pub fn action(action: Action) -> &'static str {
     match action {
         Action::MemoryRefinementConsolidate => "consolidated",
@@ -74,7 +73,7 @@ pub fn action(action: Action) -> &'static str {
     }
 }
 
-/// How a session stands.
+/// The state of a session.
 pub fn state(state: State) -> &'static str {
     match state {
         State::Queued => "queued",
@@ -134,7 +133,7 @@ pub fn trigger(trigger: Trigger) -> &'static str {
     }
 }
 
-/// Why a session ended as it did, to follow `since`.
+/// Why a session ended, to follow `since`.
 pub fn end_reason(reason: EndReason) -> &'static str {
     match reason {
         EndReason::Refused => "the agent did not consent",
@@ -170,7 +169,7 @@ pub fn cause(cause: Cause) -> &'static str {
     }
 }
 
-/// Where a request for access stands.
+/// The state of an access request.
 pub fn access_state(state: AccessState) -> &'static str {
     match state {
         AccessState::Asked => "waiting",
@@ -182,7 +181,7 @@ pub fn access_state(state: AccessState) -> &'static str {
     }
 }
 
-/// What a request for access asks for, by its kind and, where it is to look, its scope.
+/// The requested access, by its kind and, for read access, its scope.
 pub fn access(kind: AccessKindName, scope: Option<AccessScopeName>) -> &'static str {
     match (kind, scope) {
         (AccessKindName::Token, _) => "one more token",
@@ -195,7 +194,7 @@ pub fn access(kind: AccessKindName, scope: Option<AccessScopeName>) -> &'static 
     }
 }
 
-/// Why a request for access is over.
+/// Why an access request ended.
 pub fn over(over: RequestOver) -> &'static str {
     match over {
         RequestOver::Time => "its time has come",
@@ -205,7 +204,7 @@ pub fn over(over: RequestOver) -> &'static str {
     }
 }
 
-/// What a fact of a record is called: its name with spaces, but for those that say more in other words.
+/// The label of a record's fact: its name with spaces, or a clearer text for some.
 pub fn fact(name: &str) -> Cow<'static, str> {
     Cow::Borrowed(match name {
         "core_tokens" => "tokens",
@@ -219,7 +218,7 @@ pub fn fact(name: &str) -> Cow<'static, str> {
     })
 }
 
-/// What a code says that is the fact of that name; one that has no words, as a model's name, is itself.
+/// The label of a code in the fact of that name; a code without a label, such as a model's name, is itself.
 pub fn fact_code<'a>(name: &str, code: &'a str) -> &'a str {
     let known = match name {
         "reason" | "limit" => EndReason::from_name(code).map(end_reason),

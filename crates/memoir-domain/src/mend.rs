@@ -1,21 +1,21 @@
-//! What a client sent as text, where part of it is none: the one way in which every interface reads it, before the
-//! limits of SPEC 2.1 are applied. A memory with one wrong character is worth more than no memory.
+//! Repairs text from a client that is partly invalid: the one way in which every interface reads it, before the limits
+//! of SPEC 2.1. A memory with one wrong character is worth more than no memory.
 
 use std::borrow::Cow;
 
-/// What stands in the place of what is no character.
+/// The character in the place of invalid ones.
 pub const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
-/// The text that `bytes` are, with U+FFFD in the place of bytes that are not UTF-8.
+/// The text of `bytes`, with U+FFFD in the place of bytes that are not UTF-8.
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 
-/// JSON, with U+FFFD in the place of bytes that are not UTF-8 and of each half of a surrogate pair that stands alone
-/// as an escape: programs that cut a text between the halves of an emoji leave one. What is no JSON stays none.
+/// JSON, with U+FFFD in the place of bytes that are not UTF-8 and of each escaped half of a surrogate pair without the
+/// other: programs that cut a text within an emoji leave one. Invalid JSON stays invalid.
 pub fn json(bytes: &[u8]) -> Cow<'_, str> {
     let text = text(bytes);
-    // Half pairs are rare, and mending them copies the text.
+    // Half pairs are rare, and repairing them copies the text.
     match has_lone_half(&text) {
         true => Cow::Owned(without_lone_halves(&text)),
         false => text,
@@ -46,7 +46,7 @@ enum Piece<'a> {
 }
 
 fn pieces(json: &str) -> impl Iterator<Item = Piece<'_>> {
-    /// Of one escape; a pair has two.
+    /// The length of one escape; a pair has two.
     const ESCAPE: usize = "\\uD83D".len();
     let mut rest = json;
     std::iter::from_fn(move || {
@@ -61,7 +61,7 @@ fn pieces(json: &str) -> impl Iterator<Item = Piece<'_>> {
                 return Some(Piece::LoneHalf);
             }
             _ => match rest.strip_prefix('\\') {
-                // The backslash and what it escapes, so that an escaped backslash does not begin anything.
+                // The backslash and the escaped character, so that an escaped backslash begins no escape.
                 Some(escaped) => 1 + escaped.chars().next().map_or(0, char::len_utf8),
                 None => rest.find('\\').unwrap_or(rest.len()),
             },

@@ -44,8 +44,8 @@ fn is_deceptive(character: char) -> bool {
     matches!(character as u32, 0x3C | 0x7F..=0x9F) || is_invisible(character)
 }
 
-/// Whether nothing is seen of a character but what it does to others: turn their direction, part them, or
-/// make two texts that look alike differ. Joiners are none: scripts and emoji need them.
+/// Whether a character is invisible and only changes others: turns their direction, separates them, or makes two
+/// equal-looking texts differ. Joiners are none: scripts and emoji need them.
 pub(crate) fn is_invisible(character: char) -> bool {
     matches!(character as u32,
         0xAD | 0x61C | 0x180E // soft hyphen, Arabic letter mark, Mongolian vowel separator

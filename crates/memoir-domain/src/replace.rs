@@ -46,13 +46,13 @@ wire_names! {
 /// A memory that was not replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Unreplaced {
-    /// The number that was named.
+    /// The named number.
     pub number: Number,
-    /// Why.
+    /// The reason.
     pub reason: NotReplaced,
 }
 
-/// What became of the memories that a new one was to replace.
+/// The outcome for the memories that a new one was to replace.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Replacements {
     /// Those that are archival now, in the order in which they were named.
@@ -61,7 +61,7 @@ pub struct Replacements {
     pub not_replaced: Vec<Unreplaced>,
 }
 
-/// What replacing needs to know of an agent.
+/// The data of an agent that replacing needs.
 #[derive(Debug)]
 pub struct Replacing {
     /// All its memories; it follows what is drafted.

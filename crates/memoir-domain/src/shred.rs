@@ -1,4 +1,4 @@
-//! Shredding: removing the text of one memory from everywhere, for good (SPEC 4.4).
+//! Shredding: the permanent removal of the text of one memory from everywhere (SPEC 4.4).
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::{
     session::Session,
 };
 
-/// What is to be shredded.
+/// The memory to shred.
 #[derive(Debug, Clone, Copy)]
 pub struct ShredTarget<'a> {
     /// The memory.
@@ -92,7 +92,7 @@ pub fn shred(
     Ok(draft.finish())
 }
 
-/// What was written over the text of a memory.
+/// The texts that were written over the text of a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Derived {
     /// The summaries, active or discarded, that were ever written over it, directly or over another summary.
@@ -101,8 +101,8 @@ pub struct Derived {
     pub reports: BTreeSet<Number>,
 }
 
-/// What was ever written over the text of the memory, from the agent's edits and session ends in the order of the log
-/// (SPEC 4.4).
+/// All texts that were ever written over the text of the memory, from the agent's edits and session ends in the order
+/// of the log (SPEC 4.4).
 pub fn derived_from<'a>(number: Number, records: impl IntoIterator<Item = &'a Record>) -> Derived {
     let mut derived = Derived::default();
     let mut over = BTreeSet::from([number]);

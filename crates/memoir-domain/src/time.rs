@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Microseconds in one day of 24 hours.
 const DAY: i64 = 86_400 * 1_000_000;
 
-/// Days by which a time may lie ahead of now and be believed: clocks differ, and so do people's dates.
+/// Days by which a plausible time may be ahead of now: clocks differ, and so do people's dates.
 pub const AHEAD_DAYS: i64 = 1;
 
 /// A point in time, in microseconds since 1970-01-01T00:00:00Z, between the years 1 and 9999.
@@ -65,12 +65,12 @@ impl Timestamp {
 
     /// Whole seconds from `earlier` to this time, negative when it is the later one.
     pub fn seconds_since(self, earlier: Self) -> i64 {
-        // Cannot overflow: both lie within the years 1 to 9999.
+        // Cannot overflow: both are within the years 1 to 9999.
         (self.0 - earlier.0).div_euclid(1_000_000)
     }
 
-    /// Whether a time that something was noted at can be believed at `now`: one that lies more than
-    /// [`AHEAD_DAYS`] ahead was noted by a clock that has been put back since, and decides nothing.
+    /// Whether a recorded time is plausible at `now`. One that is more than [`AHEAD_DAYS`] ahead comes from a clock
+    /// that was set back since, and is ignored.
     pub fn is_believed_at(self, now: Self) -> bool {
         self <= now.plus_days(AHEAD_DAYS)
     }

@@ -1,7 +1,7 @@
 //! Enums whose variants each have one name outside of the code.
 
-/// Defines an enum of plain variants, each with its wire name, which is written here and nowhere else: it is
-/// what the variant is in JSON, in the database and in a text, and what it is read from.
+/// Defines an enum of plain variants, each with its wire name, which is written here and nowhere else: the variant's
+/// form in JSON, in the database and in a text.
 ///
 /// Beside the enum there are `ALL`, in the order of definition, `as_str`, `from_name` and `Display`.
 #[macro_export]

@@ -1,4 +1,4 @@
-//! The forms of what else goes over the wire, for the description of the interface: beside those of what is shown
+//! Further forms of the wire format, for the description of the interface, beside those of shown data
 //! (`memoir_app::schemas`).
 
 #![expect(
@@ -136,7 +136,7 @@ macro_rules! settings {
             /// `weekly` where unset.
             #[schema(example = "Thu 03:30")]
             refinement_schedule: Option<String>,
-            /// Which tools the sessions have that the schedule begins; `full` where unset.
+            /// Which tools a scheduled session has; `full` where unset.
             refinement_mode: Option<Mode>,
             /// The most tokens that the journal takes of a context; 8,000 where unset.
             #[schema(minimum = 1, maximum = 1_000_000_000_u64, example = 8000)]
@@ -144,7 +144,7 @@ macro_rules! settings {
             /// The most tokens that core memories take of a context; all of them where unset.
             #[schema(minimum = 1, maximum = 1_000_000_000_u64)]
             context_core_tokens: Option<u64>,
-            /// Whether a session's prompt lists pairs of memories that look alike; true where unset.
+            /// Whether a session's prompt lists near duplicates; true where unset.
             near_duplicates: Option<bool>,
             /// How much its model is to think; left to the provider where unset.
             reasoning_effort: Option<ReasoningEffort>,
@@ -162,7 +162,7 @@ macro_rules! settings {
 settings! {
     /// Settings; null returns one to its default.
     Settings, name: Option<String>;
-    /// An agent to make: a name, and any settings.
+    /// An agent to create: a name, and any settings.
     NewAgent, name: String;
 }
 
@@ -229,7 +229,7 @@ tool_results! {
     }
     /// A memory was rewritten.
     Updated = "^updated$" {
-        /// The new memory where the words changed.
+        /// The new memory where its text changed.
         number: u64,
         content: String,
         is_summary: bool,

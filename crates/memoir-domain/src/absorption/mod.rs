@@ -32,7 +32,7 @@ pub const CHUNK_TOKENS: u64 = 100_000;
 pub const NOTES_LIMIT: usize = 200;
 /// A conversation is read once nothing was added to it for so many seconds (SPEC 2.6).
 pub const IDLE_SECONDS: i64 = 6 * 60 * 60;
-/// For so many days the words of what was absorbed stay sealed, so that a bad reading can be repeated (SPEC 2.6).
+/// For so many days absorbed messages stay stored, sealed, so that a bad reading can be repeated (SPEC 2.6).
 pub const KEPT_DAYS: i64 = 7;
 /// The source of absorbed entries.
 pub const SOURCE: &str = "conversation";
@@ -42,7 +42,7 @@ wire_names! {
     pub enum MessageState {
         /// It waits to be read.
         Pending = "pending",
-        /// It was read. Its words are kept for [`KEPT_DAYS`], within which it can be read once more by hand.
+        /// It was read. Its text is kept for [`KEPT_DAYS`], within which it can be read once more by hand.
         Absorbed = "absorbed",
         /// It failed permanently after many attempts; it can be retried by hand.
         Failed = "failed",

@@ -27,7 +27,7 @@ use crate::{
     tools::{AfterEdit, Refusal, Tool, ToolCall, ToolRequest, ToolResult},
 };
 
-/// What a decision needs to know, loaded by the use case.
+/// The input of a decision, loaded by the use case.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     /// The agent.
@@ -40,7 +40,7 @@ pub struct View<'a> {
     pub memories: &'a AllMemories,
 }
 
-/// What becomes of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone)]
 pub enum CallOutcome {
     /// It changes nothing.
@@ -237,7 +237,7 @@ pub(crate) fn session_guard(agent: &Agent, at_start: Option<LossGuard>) -> LossG
     current.max(at_start.unwrap_or(current))
 }
 
-/// What the breaker compares in a running session.
+/// The breaker's input in a running session.
 pub fn session_gauge(agent: &Agent, session: &Session) -> Gauge {
     let agents = agent.settings.effective_refinement_threshold();
     Gauge {
@@ -324,7 +324,7 @@ impl SessionLimits {
     }
 }
 
-/// What an edit does to its members.
+/// The effect of an edit on its members.
 #[derive(Clone, Copy)]
 enum Effect<'a> {
     /// The text changes in form only, in place.

@@ -179,7 +179,7 @@ pub enum Refusal {
         tokens: u64,
         /// The most that it may have.
         most: u64,
-        /// Where the limit comes from.
+        /// The reason for the limit.
         why: &'static str,
     },
     /// All summaries together would take too much.
@@ -192,7 +192,7 @@ pub enum Refusal {
         /// What they may take, in tokens.
         most: u64,
     },
-    /// Too little of what is as old as these would stay in the prompt.
+    /// Too little text as old as these would stay in the prompt.
     #[error(
         "Too little of what is as old as {} would stay in your prompt, earlier sessions included. Leave them as they are.",
         list(numbers)

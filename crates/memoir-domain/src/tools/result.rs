@@ -1,4 +1,4 @@
-//! What a session tool returns, the same over every interface.
+//! The results of the session tools, the same over every interface.
 
 use serde::Serialize;
 
@@ -28,7 +28,7 @@ pub struct SearchHit {
     pub under: Option<Number>,
 }
 
-/// What the session has left after an edit.
+/// The remaining room of the session after an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct AfterEdit {
     /// Edits that can still be made.
@@ -41,7 +41,7 @@ pub struct AfterEdit {
     pub budget: u64,
 }
 
-/// What some refusals list beside their text.
+/// The lists that some refusals have beside their text.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[expect(missing_docs, reason = "the wire names")]
 pub struct RefusalDetails {
@@ -154,7 +154,7 @@ impl ToolResult {
         }
     }
 
-    /// The text that a model is sent: one line of JSON in which memories stay data (SPEC 3.6).
+    /// The text for a model: one line of JSON in which memories stay data (SPEC 3.6).
     pub fn for_model(&self) -> PrivateText {
         crate::quote::quote_json(self).into()
     }

@@ -1,4 +1,4 @@
-//! SPEC 5.2: asking an agent to be let in, its answer, and the end of what it allowed.
+//! SPEC 5.2: access requests to an agent, its answer, and the end of a grant.
 
 use memoir_domain::{
     AccessRequestId, SessionId, Timestamp,

@@ -21,11 +21,11 @@ use crate::{
     replies, schemas,
 };
 
-/// What to ask an agent for.
+/// A request to an agent.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewAccessRequest {
-    /// `read` (the default): to read for a while. `token`: to make one more token of the agent.
+    /// `read` (the default): to read for some minutes. `token`: to create one more token of the agent.
     #[serde(default)]
     #[schema(value_type = Option<schemas::AskedKind>)]
     kind: Option<RequestedKind>,
@@ -60,7 +60,7 @@ enum RequestedKind {
 }
 
 impl NewAccessRequest {
-    /// Whether it asks to send the agent's words to the server of embeddings, and for nothing else.
+    /// Whether it requests sending the agent's text to the embeddings server, and nothing else.
     fn asks_to_embed(&self) -> bool {
         let is_bare = self.scope.is_none() && self.minutes.is_none() && self.expires_at.is_none();
         is_bare && matches!(self.kind, Some(RequestedKind::Embeddings))
@@ -153,7 +153,7 @@ pub(crate) async fn show(caller: Caller, Path(id): Path<String>) -> Result<Respo
 pub(crate) struct AccessAnswer {
     /// Whether the agent grants the request. A request without an answer is refused.
     granted: bool,
-    /// Why, for the person who asked: up to 300 characters, and no sentence of a memory.
+    /// The reason, for the requester: up to 300 characters, and no sentence of a memory.
     #[serde(default)]
     #[schema(value_type = Option<String>, min_length = 1, max_length = 300, example = "you may see what the session did")]
     reason: Option<PrivateText>,
@@ -185,7 +185,7 @@ pub(crate) async fn revoke(
     let (reached, id) = caller.reach_access(&id).await?;
     let Reached { agent, actor, .. } = &reached;
     agent.revoke_access(id, actor).await?;
-    // The request is read again through the caller's lens: what the caller may read of the agent's answer does not
-    // depend on who takes the request back.
+    // The request is read again through the caller's lens: the agent's answer is shown by the caller's rights,
+    // whichever caller revokes the request.
     Ok(axum::Json(reached.lens().access_request(id).await?).into_response())
 }

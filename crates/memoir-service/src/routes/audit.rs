@@ -21,7 +21,7 @@ use crate::{
     wire::Verified,
 };
 
-/// Which records.
+/// The filter of the records.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]

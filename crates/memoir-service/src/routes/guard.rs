@@ -1,4 +1,4 @@
-//! What every request under `/v1` goes through: the token, the rate, the body, and the idempotency key.
+//! The common steps of every request under `/v1`: the token, the rate, the body, and the idempotency key.
 
 use axum::{
     body::Body,
@@ -43,15 +43,14 @@ async fn pass(service: &Service, request: Request, next: Next) -> Result<Respons
     let (body, _room) = limits::whole_body(service, party, &parts.headers, body).await?;
     parts.extensions.insert(caller.clone());
     let request = Request::from_parts(parts, Body::from(body.clone()));
-    // A read is repeated without harm, and its answer is not kept.
+    // A repeated read is harmless, and its response is not stored.
     if request.method().is_safe() {
         return Ok(next.run(request).await);
     }
     replies::once(service, &caller, (request, body), next).await
 }
 
-/// Refuses what stands after the `?` under a name that the request does not take: a filter that is misspelt
-/// would otherwise give too much.
+/// Refuses query parameters that the request does not have: a misspelt filter would otherwise return too much.
 pub(super) fn check_parameters(parts: &Parts) -> Result<(), Problem> {
     let (Some(query), Some(path)) = (parts.uri.query(), parts.extensions.get::<MatchedPath>())
     else {

@@ -1,4 +1,4 @@
-//! What is not of `/v1`: the description of the interface, and whether the service is well.
+//! Requests outside of `/v1`: the description of the interface, and the health of the service.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -25,7 +25,7 @@ const SILENCE: Duration = Duration::from_millis(1_500);
 
 const SILENT: &str = "the database, or the key store, does not answer";
 
-/// Whether the process lives.
+/// Whether the process is alive.
 #[utoipa::path(get, path = "/healthz", tag = "service", operation_id = "get_health", security(()),
     responses((status = 200, description = "It does", body = String, content_type = "text/plain")))]
 pub(super) async fn healthy() -> &'static str {
@@ -38,7 +38,7 @@ pub(super) async fn healthy() -> &'static str {
     responses((status = 200, description = "They can", body = String, content_type = "text/plain"),
         (status = 503, description = "`not_ready`", body = Problem, content_type = "application/problem+json")))]
 pub(super) async fn ready(State(service): State<Service>) -> Response {
-    // A database that is not lost but silent is of no use either.
+    // A database that is reachable but silent is of no use either.
     match tokio::time::timeout(SILENCE, service.memoir.check_ready()).await {
         Ok(Ok(())) => "ready\n".into_response(),
         Ok(Err(error)) => not_ready(match error.code() {
@@ -71,7 +71,7 @@ fn no_such_path(uri: &Uri) -> Problem {
     Problem::not_found("there is nothing at this path").hint(hint)
 }
 
-/// The answer gets an `Allow` header where the router adds it.
+/// The response gets an `Allow` header where the router adds it.
 pub(super) async fn wrong_method(State(service): State<Service>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     if head.method == Method::OPTIONS {
