@@ -470,7 +470,7 @@ impl Memoir {
         match opened.and_then(|_| HeldToken::read(row)) {
             Ok(token) => Ok(Some((token, key))),
             Err(error) => {
-                tracing::error!(token = %row.id, %error, "a token is not believed");
+                tracing::error!(token = %row.id, %error, "a token row is invalid");
                 Ok(None)
             }
         }

@@ -449,7 +449,7 @@ impl AgentHandle {
     async fn write_access(&self, base: &codec::Base, decision: Decision) -> Result<AccessRequest> {
         let request = decision.access.first().cloned();
         let request = request.ok_or_else(|| {
-            Error::Inconsistent("a request for access was changed without a record".to_owned())
+            Error::Inconsistent("an access request was changed without a record".to_owned())
         })?;
         let next_seq = decision.agent.next_seq;
         self.commit(base, decision, codec::WrittenBeside::default())
@@ -656,7 +656,7 @@ impl Memoir {
             match self.handle(open.scope).end_if_over(open.id).await {
                 Ok(request) => ended += usize::from(!request.state.is_open()),
                 Err(error) => {
-                    tracing::error!(agent = %open.scope.agent, request = %open.id, %error, "a request for access was not ended");
+                    tracing::error!(agent = %open.scope.agent, request = %open.id, %error, "an access request was not ended");
                 }
             }
         }

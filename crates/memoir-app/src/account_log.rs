@@ -171,7 +171,7 @@ impl Account {
             .iter()
             .any(|row| fact(row, "user").as_deref() == Some(&id));
         if is_put_back {
-            tracing::error!(user = %user.id, "a user is not believed: its row was put back");
+            tracing::error!(user = %user.id, "a user is rejected: its row was put back");
         }
         Ok(is_put_back)
     }

@@ -44,7 +44,7 @@ const CODE_SECONDS: i64 = 60;
 /// How long an access token is valid.
 pub const ACCESS_SECONDS: i64 = 10 * 60;
 /// How long a connection lasts without being used.
-// Agents are told the same number in words (`prompt::access`).
+// The prompt of access requests states the same number in words (`prompt::access`).
 const IDLE_DAYS: i64 = 30;
 /// How long after its registration a client must be connected: as long as an agent may take to decide.
 const UNUSED_DAYS: i64 = 7;
@@ -220,7 +220,7 @@ pub enum GrantRefusal {
     Client,
     /// It is invalid, or not for that client.
     #[error(
-        "the code or token does not count: it was used before, is over, was revoked, or is not of this client, address or verifier; connect again"
+        "the code or token is invalid: it was used before, has expired, was revoked, or is of another client, address or verifier; connect again"
     )]
     Grant,
     /// It is for another resource.
@@ -502,7 +502,7 @@ impl Memoir {
             // A client that never got its response presents the same again, and is ended too: it is indistinguishable
             // from a thief.
             if !is_of_client || !counts(&connection.stage, &presented.digest) {
-                tracing::warn!(token = %row.id, "a connection ended: what was presented does not count, or not for whom");
+                tracing::warn!(token = %row.id, "a connection ended: an invalid code or token, or one of another client, was presented");
                 self.revoke(row, &Actor::system()).await?;
                 return Ok(Err(GrantRefusal::Grant));
             }

@@ -39,8 +39,8 @@ pub enum Error {
     /// The only remaining administrator with a name cannot be removed.
     #[error("`{0}` is the last administrator: without any, no user could sign in")]
     LastUser(String),
-    /// No agent of the account has the request for access.
-    #[error("there is no request for access `{0}`")]
+    /// No agent of the account has the access request.
+    #[error("there is no access request `{0}`")]
     NoAccessRequest(String),
     /// Text that no access grant of the caller covers.
     #[error("no access grant of the agent `{0}` covers this")]
@@ -58,7 +58,7 @@ pub enum Error {
     Access(AccessRefusal),
     /// An agent that is in use is given no token without its consent (SPEC 5.5).
     #[error(
-        "the agent `{0}` is in use: it has memories or conversations, has acted, or has a token that counts or was used; only it can make further tokens for itself"
+        "the agent `{0}` is in use: it has memories or conversations, has acted, or has a token that is valid or was used; only it can make further tokens for itself"
     )]
     ConsentNeeded(String),
     /// The agent has no memory of the number.

@@ -187,7 +187,7 @@ pub trait Models: Send + Sync {
         Err(ConnectError::NoEmbeddings { model })
     }
 
-    /// How many sessions with models of that provider a process may run at once, at least 1; `None` for
+    /// How many sessions with models of that provider a process may run simultaneously, at least 1; `None` for
     /// any number.
     fn concurrency(&self, _provider: &str) -> Option<usize> {
         None

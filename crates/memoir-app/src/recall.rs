@@ -443,7 +443,7 @@ impl AgentHandle {
         // Seconds of work where there are hundreds of thousands.
         let index = tokio::task::spawn_blocking(move || RecallIndex::of(&loaded.memories)).await;
         let index = index.map_err(|_| {
-            crate::Error::Inconsistent("building an index of words was broken off".to_owned())
+            crate::Error::Inconsistent("building a word index was interrupted".to_owned())
         })?;
         let built = IndexBuild {
             memories: index.memories(),

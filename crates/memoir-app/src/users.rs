@@ -276,7 +276,7 @@ fn unbelieved(row: &UserRow) -> User {
 /// As [`open`]; `None` for a row that Memoir did not write, which is logged.
 pub(crate) fn believed(key: &AgentKey, row: &UserRow) -> Option<User> {
     open(key, row)
-        .inspect_err(|error| tracing::error!(%error, "a user is not believed"))
+        .inspect_err(|error| tracing::error!(%error, "a user row is invalid"))
         .ok()
 }
 

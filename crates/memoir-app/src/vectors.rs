@@ -426,7 +426,7 @@ impl AgentHandle {
             // late.
             if !self.lets_embed(embedder.as_ref()).await? {
                 self.forget_vectors_not_allowed(false).await?;
-                let problem = "the agent has not agreed that its words are sent there";
+                let problem = "the agent has not consented to sending its text there";
                 made.problem = Some(problem.to_owned());
                 return Ok(made);
             }
@@ -497,7 +497,7 @@ impl Memoir {
         }
         loop {
             if let Err(error) = self.look_for_lacking().await {
-                tracing::error!(%error, "what has no vector was not looked for");
+                tracing::error!(%error, "agents without vectors were not searched for");
             }
             let look_again = tokio::time::sleep(LOOK_EVERY);
             tokio::pin!(look_again);

@@ -38,7 +38,7 @@ impl Account {
                 Ok(judged) => due.extend(judged),
                 Err(error) => {
                     // `memoir doctor` finds it; the others are due in any case.
-                    tracing::error!(agent = %scope.agent, %error, "an agent was passed over");
+                    tracing::error!(agent = %scope.agent, %error, "an agent was skipped");
                 }
             }
         }
@@ -180,9 +180,9 @@ impl Scheduler {
             match error {
                 // A condition for being due is missing.
                 Error::NoModel | Error::NotDue | Error::Start(_) => {
-                    tracing::debug!(%agent, %error, "an agent was passed over");
+                    tracing::debug!(%agent, %error, "an agent was skipped");
                 }
-                error => tracing::error!(%agent, %error, "an agent was passed over"),
+                error => tracing::error!(%agent, %error, "an agent was skipped"),
             }
         }
         false

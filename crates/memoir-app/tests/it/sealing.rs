@@ -756,7 +756,7 @@ async fn spec_5_1_no_word_of_an_agents_is_traced() {
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .clone();
-    assert!(traced.contains("an agent was passed over"), "{traced}");
+    assert!(traced.contains("an agent was skipped"), "{traced}");
     assert!(
         traced.contains("a session left behind was not closed"),
         "{traced}"
