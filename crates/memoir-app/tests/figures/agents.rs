@@ -1,5 +1,5 @@
-//! The agents that the figures are of: the one of `memoir demo`, and those of `tests/data`, in installations of their
-//! own with a real store in memory.
+//! The agents of the figures: the one of `memoir demo`, and those of `tests/data`, in installations of their own with a
+//! real store in memory.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use crate::installation::{TestAgent, own, person, settings};
 pub const WEEK: Duration = Duration::from_secs(7 * 86_400);
 /// Behind all dates of the files.
 const NOW: &str = "2026-11-04T12:00:00Z";
-/// Answers that a session takes at most.
+/// Most model responses of a session.
 const ANSWERS: usize = 40;
 
 /// One memory of a file.
@@ -103,7 +103,7 @@ impl Data {
         text.lines().filter_map(Line::of).collect()
     }
 
-    /// The first memory of each is what its agent says of itself.
+    /// The first memory of each is its agent's description of itself.
     fn system_prompt(self) -> String {
         self.lines().swap_remove(0).content
     }
@@ -112,7 +112,7 @@ impl Data {
 /// An agent in an installation of its own, whose first memories have the numbers from 1 on.
 pub struct Figure {
     pub wren: TestAgent,
-    /// The texts that it begins with, by number.
+    /// Its initial texts, by number.
     pub first: Vec<(u64, Line)>,
     pub budget: u64,
 }
@@ -132,7 +132,7 @@ impl Figure {
             (Field::LossGuard, Some(guard)),
             (Field::CoreTokenBudget, Some(tokens.as_str())),
             (Field::SystemPrompt, Some(prompt.as_str())),
-            // No script reads the pairs that look alike, and finding them takes longer than the rest of a session.
+            // No script reads the pairs of similar memories, and finding them takes longer than the rest of a session.
             (Field::NearDuplicates, Some("false")),
         ];
         let agent = memoir_testkit::agent(&account, data.as_str(), &assignments).await;
@@ -165,7 +165,7 @@ impl Figure {
         saved.map(|one| one.memory.number.0).collect()
     }
 
-    /// A session in which the model agrees and then gives these answers; `None` where nothing can be done in one.
+    /// A session in which the model consents and then gives these responses; `None` where it would be empty.
     pub async fn session(&self, answer: Turn) -> Option<ShownSession> {
         let turns = vec![answer; ANSWERS];
         let script = ModelScript::new(std::iter::once(Turn::text("YES")).chain(turns));

@@ -1,5 +1,5 @@
-//! The age rule of SPEC 3.14, computed anew from what is shown: the records give the order, the memories the rest.
-//! Nothing here is of the code that decides.
+//! The age rule of SPEC 3.14, computed anew from the views: the records give the order, the memories the rest. No code
+//! of the implementation is used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ pub struct Age {
     pub own: u64,
 }
 
-/// What must stay of every age.
+/// The share that must stay of every age.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Floor {
     /// Of sessions within their budget: three quarters.

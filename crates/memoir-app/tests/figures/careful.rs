@@ -1,7 +1,7 @@
-//! What the rules cost a careful model: calls that a model chose which had read only the prompts, played again. They are
-//! in `tests/data/careful-calls.json`, for each agent the calls of each session in their order.
+//! The cost of the rules for a careful model: recorded calls of a model that had read only the prompts, repeated. They
+//! are in `tests/data/careful-calls.json`, for each agent the calls of each session in their order.
 //!
-//! `CAREFUL=prompt` prints the prompt of the session that comes after those of the file.
+//! `CAREFUL=prompt` prints the prompt of the session after those of the file.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -16,7 +16,7 @@ use crate::{
 const BUDGET: u64 = 5_000;
 const EDITS: [&str; 3] = ["consolidate_memories", "update_memory", "delete_memory"];
 
-/// What came of all calls.
+/// The results of all calls.
 #[derive(Default)]
 pub struct Played {
     pub sessions: usize,
@@ -47,14 +47,14 @@ fn sessions_of(file: &Value, data: Data) -> Vec<Vec<Value>> {
 async fn play(data: Data, sessions: Vec<Vec<Value>>, played: &mut Played) {
     let figure = Figure::begin(data, data.lines(), "archive", BUDGET).await;
     let agent = &figure.wren.agent;
-    // A model reads the pairs that look alike.
+    // A model reads the pairs of similar memories.
     let pairs = [(Field::NearDuplicates, None)];
     agent.configure(&pairs, &person()).await.unwrap();
     for calls in &sessions {
         figure.wren.clock.advance(WEEK);
         let (session, _) = agent.open_own(Mode::Full).await.unwrap();
         let complete = json!({"tool": "complete_refinement", "arguments": {"summary": "Done."}});
-        // Where the calls end without it, a session is over all the same.
+        // If the calls end without it, the session is over as well.
         for call in calls.iter().chain([&complete]) {
             let tool = call["tool"].as_str().unwrap();
             let result = agent

@@ -1,6 +1,6 @@
-//! What an honest model needs to bring an agent into its budget: a script that follows the prompt and understands no
-//! text. It removes duplicates first, then moves single events and other memories, the oldest first, some of them under
-//! a summary of their first words.
+//! The sessions that an honest model needs to bring an agent into its budget: a script that follows the prompt and
+//! understands no text. It removes duplicates first, then moves single events and other memories, the oldest first,
+//! some of them under a summary of their first words.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,7 +34,7 @@ const SUMMARY_DAYS: i64 = 120;
 /// Words of each memory in a summary.
 const WORDS: usize = 5;
 
-/// What the script knows in a session.
+/// The state of the script in a session.
 #[derive(Default)]
 pub struct Honest {
     rows: Vec<ParsedRow>,
@@ -46,9 +46,9 @@ pub struct Honest {
     edits_left: u64,
     /// Numbers that may not leave, or have left.
     passed: BTreeSet<u64>,
-    /// What was called last.
+    /// The last call.
     sent: Option<(Vec<u64>, Option<String>)>,
-    /// A call to be made once more, without what was refused.
+    /// A call to repeat without its refused parts.
     again: Option<(Vec<u64>, Option<String>)>,
     edits: u32,
     /// Refusals of all sessions, by code.
@@ -131,7 +131,7 @@ impl Honest {
                     .collect();
                 self.again = (!rest.is_empty()).then_some((rest, None));
             } else if code == "unsupported" {
-                // Without the words that no source has; else without a summary.
+                // Without words that are in no source; otherwise without a summary.
                 let added = result["added"].as_array().into_iter().flatten();
                 let shorter = content.map(|content| {
                     added.fold(content, |text, word| {
@@ -174,7 +174,7 @@ impl Honest {
         self.movable(room)
     }
 
-    /// Later copies of a text, whatever the case and the final sign.
+    /// Later copies of a text, ignoring case and the final punctuation.
     fn copies(&self) -> Vec<u64> {
         let key = |row: &ParsedRow| {
             let text = row.content.expose().to_lowercase();
@@ -315,7 +315,7 @@ pub fn of_tokens(lines: impl Iterator<Item = Line>, wanted: u64) -> Vec<Line> {
         .collect()
 }
 
-/// What the sessions of one agent come to.
+/// The results of the sessions of one agent.
 struct Outcome {
     name: String,
     sizes: Vec<u64>,

@@ -1,6 +1,6 @@
-//! What refinement leaves of an agent over months: hostile and honest models over the real loop, on a real store, with
-//! scripted models. The tables that come of it are in `docs/archive.md`; a test fails where the page has other figures.
-//! After a change that is meant: `ARCHIVE=overwrite cargo test -p memoir-app --test figures`.
+//! The memory of an agent after months of refinement: hostile and honest models over the real loop, on a real store,
+//! with scripted models. The tables are in `docs/archive.md`; a test fails where the page has other figures. After an
+//! intended change: `ARCHIVE=overwrite cargo test -p memoir-app --test figures`.
 //!
 //! `FIGURES=full` plays every character with both agents under every guard; it takes minutes.
 #![expect(

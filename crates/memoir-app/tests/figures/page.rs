@@ -1,17 +1,17 @@
-//! The tables of `docs/archive.md` that are made by tests.
+//! The tables of `docs/archive.md` that tests make.
 
 use std::{fs, path::PathBuf, sync::Mutex};
 
 /// Tests of one process write the page one after the other.
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// Whether every figure is wanted, and not only those that are quick.
+/// Whether every figure is requested, and not only the quick ones.
 pub fn is_full() -> bool {
     std::env::var("FIGURES").is_ok_and(|value| value == "full")
 }
 
-/// Prints what was made, and compares it with what the page has between `<!-- mark:begin -->` and `<!-- mark:end -->`;
-/// with `ARCHIVE=overwrite` it writes the page instead.
+/// Prints the table, and compares it with the page between `<!-- mark:begin -->` and `<!-- mark:end -->`; with
+/// `ARCHIVE=overwrite` it writes the page instead.
 pub fn compare(mark: &str, made: &str) {
     println!("{mark}\n{made}");
     let _turn = WRITING.lock().unwrap();

@@ -1,5 +1,5 @@
-//! Going back, after every one of twenty weeks: a rewind, an undo, an undo with the changes that came after, and a
-//! rollback of a session that runs give every memory back, byte for byte (SPEC 3.19, 4.3).
+//! Reverting after every one of twenty weeks: a rewind, an undo, an undo with later changes, and a rollback of a
+//! running session restore every memory, byte for byte (SPEC 3.19, 4.3).
 
 use memoir_app::{Error, Handling, Point, RecordFilter};
 use memoir_domain::{
@@ -17,7 +17,7 @@ use crate::{
 
 const WEEKS: u64 = 20;
 
-/// Every core and archival memory as it is shown, discarded ones too, without the time of the last change.
+/// The view of every core and archival memory, discarded ones too, without the time of the last change.
 async fn memories(figure: &Figure) -> Vec<Value> {
     let all = figure.all().await.into_iter();
     all.filter(|memory| memory.kind != Kind::Journal)
@@ -68,7 +68,7 @@ async fn go_back_every_week(guard: &'static str) {
             "{guard}, week {week}: forth again"
         );
 
-        // What the session itself did. The cleanup before it, and what was saved meanwhile, stay.
+        // The changes of the session itself. The cleanup before it, and memories saved meanwhile, stay.
         let (agent, person) = (&figure.wren.agent, person());
         let facts = agent.session(session).await.unwrap();
         if facts.state == State::Completed && facts.edits > 0 {
@@ -83,7 +83,7 @@ async fn go_back_every_week(guard: &'static str) {
             );
             undone += 1;
 
-            // Another one changes what the session changed.
+            // Another session changes the same memories.
             let changed = changed_by(&before, &after);
             if let Some(number) = changed {
                 let discarding = agent.handle(number, Handling::Discard, &person);
@@ -130,7 +130,7 @@ async fn go_back_every_week(guard: &'static str) {
     assert!(undone > 0 && cascades > 0);
 }
 
-/// A memory that the session moved to the archive, and that is there.
+/// An existing memory that the session moved to the archive.
 fn changed_by(before: &[Value], after: &[Value]) -> Option<Number> {
     let was_core = |number: &Value| {
         before
@@ -143,7 +143,7 @@ fn changed_by(before: &[Value], after: &[Value]) -> Option<Number> {
     archived.map(|one| Number(one["number"].as_u64().unwrap()))
 }
 
-/// After an undo every memory of before is as it was, but for copies that the cleanup joined.
+/// After an undo every earlier memory is unchanged, except for copies that the cleanup joined.
 fn check_originals_are_back(run: &Run, before: &[Value], now: &[Value]) {
     for old in before {
         let Some(back) = now.iter().find(|one| one["number"] == old["number"]) else {

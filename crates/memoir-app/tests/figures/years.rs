@@ -1,6 +1,6 @@
 //! Three years of an agent that grows every week and refines itself once a week by the honest script: its core size,
-//! and how much of what is new is in its prompt. By the decisions of the domain alone: what is written and read between
-//! them has tests of its own, and takes most of the time.
+//! and the share of new words in its prompt. Only the domain's decisions run: reading and writing between them has
+//! tests of its own, and takes most of the time.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -114,7 +114,7 @@ impl Sim {
         let digester = Digester::new(&[3; 32]);
         let opened = lifecycle::open(agent, session, memories, &digester, room, self.now);
         self.honest.begin(opened.prompt.user.expose());
-        // They are as the cleanup left them.
+        // They are in the state after the cleanup.
         (self.agent, self.memories) = (opened.decision.agent, opened.memories);
         let mut session = opened.decision.sessions.into_iter().next().unwrap();
         while session.state == State::Open {
@@ -175,7 +175,7 @@ impl Outcome {
 
 fn live(weekly: u64) -> Outcome {
     let mut sim = Sim::new();
-    // Without memories that no session may touch: a few of each round would fill the budget in three years.
+    // Without memories that no session may edit: a few of each round would fill the budget in three years.
     let mut lines = endless().filter(|line| !line.tags.iter().any(|tag| tag == "voice"));
     let (mut saved, mut sizes, mut new) =
         (Vec::<Vec<(Number, u64)>>::new(), Vec::new(), Vec::new());

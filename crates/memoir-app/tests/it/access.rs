@@ -36,7 +36,7 @@ impl Site {
         made.await.unwrap()
     }
 
-    /// One that the agent makes itself.
+    /// A token that the agent makes itself.
     async fn another(&self) -> TokenWithSecret {
         let actor = memoir_domain::audit::Actor::agent("wren");
         let made = self.agent.create_token(Provision::Any, None, &actor);
@@ -84,14 +84,14 @@ async fn spec_5_5_an_administrator_makes_the_first_token_and_replaces_it_while_i
             .await
             .unwrap();
     };
-    // A second one beside it is the agent's to make.
+    // Only the agent can make a second one beside it.
     let site = Site::new().await;
     let first = site.first().await;
     assert!(refused(&site).await);
     revoke(&site, &first).await;
     let second = site.first().await;
     revoke(&site, &second).await;
-    // What an administrator sets is none of the agent's.
+    // An administrator's settings are not the agent's text.
     let agent = &site.agent;
     let configure = async |prompt, actor: Actor| {
         let prompt = [(Field::SystemPrompt, Some(prompt))];
@@ -127,7 +127,7 @@ async fn spec_5_5_an_administrator_makes_tokens_only_while_there_were_never_memo
         matches!(made, Err(Error::ConsentNeeded(_)))
     };
     assert!(refused(Provision::First).await);
-    // One that is gone from sight was a memory too, and is kept.
+    // A discarded memory was a memory too, and is kept.
     site.agent
         .handle(
             memoir_domain::memory::Number(1),
@@ -291,7 +291,7 @@ async fn spec_5_5_uses_are_written_together_and_never_go_back() {
     site.memoir.write_uses().await.unwrap();
     assert_eq!(used().await, (Some(early), Some(early)));
 
-    // A process that is late with what it has seen.
+    // A process that writes its uses late.
     let late = site.folder.open().memoir;
     late.authenticate(one.secret.expose())
         .await
@@ -303,7 +303,7 @@ async fn spec_5_5_uses_are_written_together_and_never_go_back() {
     site.memoir.write_uses().await.unwrap();
     late.write_uses().await.unwrap();
     assert_eq!(used().await, (Some(now), Some(early)));
-    // Ending it takes no use back either.
+    // Revoking it reverts no use either.
     site.account
         .revoke_token(one.view.id, &person())
         .await
@@ -360,7 +360,7 @@ async fn spec_5_5_the_files_hold_digests_of_tokens_and_no_password() {
         let path = file.unwrap().path();
         let bytes = std::fs::read(&path).unwrap();
         for secret in &secrets {
-            // Without what every token begins with.
+            // Without the common prefix of tokens.
             let secret = secret.trim_start_matches("memoir_").as_bytes();
             let found = bytes.windows(secret.len()).any(|window| window == secret);
             assert!(!found, "{}", path.display());
@@ -405,7 +405,7 @@ async fn spec_5_6_tokens_of_one_agent_are_not_those_of_another() {
     let at = revoke().await;
     assert!(at.is_some());
     assert!(site.enters(&token).await.is_none());
-    // Once more is no error, and no other end.
+    // Repeating it is no error, and the end does not change.
     assert_eq!(revoke().await, at);
     assert!(site.agent.verify().await.unwrap().valid);
 }

@@ -1,4 +1,4 @@
-//! Access of administrators: asking an agent, its answer, what is shown meanwhile, and the end (SPEC 5.2, 5.5, 4.4).
+//! Access of administrators: requests, the agent's decisions, reading meanwhile, and the end (SPEC 5.2, 5.5, 4.4).
 
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ fn lens_of(wren: &TestAgent) -> AgentLens<'_> {
     wren.agent.seen_by(Viewer::administrator(person()))
 }
 
-/// Whether the words of that memory are shown to the administrator who asks in these tests.
+/// Whether the text of that memory is shown to the administrator of these tests.
 async fn sees(wren: &TestAgent, number: u64) -> bool {
     let memory = lens_of(wren).memory(Number(number)).await.unwrap();
     assert_eq!(memory.words.is_some(), !memory.content().is_empty());
@@ -182,7 +182,7 @@ async fn spec_5_2_what_is_left_of_an_access_is_told_by_the_clock_that_leaves_les
     assert_eq!(left(&request), 30 * MINUTE);
     wren.clock.advance(10 * MINUTE);
     assert_eq!(left(&request), 20 * MINUTE);
-    // The time of day stands still.
+    // The wall clock stands still.
     wren.clock.pass(5 * MINUTE);
     assert_eq!(left(&request), 15 * MINUTE);
     wren.clock.put_forward(10 * MINUTE);
@@ -316,7 +316,7 @@ async fn spec_5_2_access_is_revoked_by_the_agent_or_any_administrator_at_once_in
             .unwrap();
         assert_eq!(revoked.state, AccessState::Revoked);
         assert!(!sees(&wren, 1).await && !sees(&elsewhere, 1).await);
-        // What is over stays so.
+        // An ended request stays as it is.
         let again = wren.agent.revoke_access(request.id, &me()).await.unwrap();
         assert_eq!(again.ended_at, revoked.ended_at);
         let entry = wren.journal().await.pop().unwrap();
@@ -540,7 +540,7 @@ async fn spec_5_2_moving_the_clock_back_ends_access() {
         let (wren, request) = clock_trick(30, |wren| wren.clock.put_back(back * MINUTE)).await;
         assert!(!sees(&wren, 1).await, "{back}");
         assert_eq!(now(&wren, request.id).await.state, AccessState::Expired);
-        // Neither does moving it forward again give it back.
+        // Moving it forward again does not restore it either.
         wren.clock.put_forward(back * MINUTE);
         assert!(!sees(&wren, 1).await);
         assert_eq!(wren.journal().await.len(), 1);
@@ -551,7 +551,7 @@ async fn spec_5_2_moving_the_clock_back_ends_access() {
 #[tokio::test]
 async fn spec_5_2_a_clock_that_went_back_before_others_wrote_ends_access() {
     let (wren, _) = clock_trick(30, |wren| wren.clock.put_back(20 * MINUTE)).await;
-    // The last record of the log is from after the clock was put back.
+    // The last record of the log is from after the clock was set back.
     wren.remember("A thing that was saved meanwhile.").await;
     assert!(!sees(&wren, 1).await);
 }
@@ -783,7 +783,7 @@ async fn spec_5_5_a_later_token_is_asked_of_the_agent_and_made_once() {
     wren.clock.advance(60 * MINUTE);
     assert_eq!(refusal(make(person(), None).await), "consent_required");
     assert!(wren.journal().await[1].contains("None was made"));
-    // A grant to look is none to make tokens, and the other way round.
+    // A grant to read does not allow making tokens, and the other way round.
     granted(&wren, &reading(AccessScope::All, 60)).await;
     assert_eq!(refusal(make(person(), None).await), "consent_required");
     is_valid(&wren).await;
@@ -966,7 +966,7 @@ async fn spec_5_2_what_questions_used_that_came_to_nothing_stands_with_the_answe
         cut_off(),
         Turn::Error(refused_key()),
         cut_off(),
-        // The provider asks for a longer wait than a question may take, so the question fails without waiting.
+        // The provider requests a longer wait than a question may take, so the question fails without waiting.
         long,
         Turn::text("YES"),
     ];
@@ -1022,7 +1022,7 @@ async fn spec_5_2_of_several_processes_one_asks_the_agents_model() {
     assert_eq!(script.requests().len(), 2);
     assert_eq!(now(&wren, first.id).await.state, AccessState::Granted);
 
-    // One that died while it asked keeps the question for some minutes, and an agent is asked one thing at a time.
+    // A process that died while asking keeps the lease for some minutes, and an agent is asked one thing at a time.
     let token = AccessKind::Token { expires_at: None };
     for kind in [
         AccessKind::Shred {
@@ -1147,7 +1147,7 @@ async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
         .unwrap();
     let request = granted(&wren, &reading(AccessScope::Core, 60)).await;
     let intruder = rusqlite::Connection::open(folder.database()).unwrap();
-    // In a file of the intruder's own: the form of the database is as it was.
+    // In a file of the intruder's own: the schema of the database stays unchanged.
     let attach = format!(
         "ATTACH '{}' AS outside;",
         folder.path().join("outside").display()
@@ -1189,7 +1189,7 @@ async fn spec_5_2_a_no_counts_behind_any_number_of_requests_that_were_taken_back
         derived: false,
     });
     for _ in 0..100 {
-        // Identifiers are made of the time, and of bytes that come again here.
+        // Identifiers are made of the time, and of bytes that repeat here.
         wren.clock.advance(Duration::from_millis(1));
         let request = asked(&wren, &other).await;
         let agent = &wren.agent;
@@ -1211,7 +1211,7 @@ async fn spec_5_2_after_a_no_the_same_or_more_waits_and_longer_with_each_no() {
     for days in [1, 2, 4] {
         let waiting = [asked(&wren, &core).await, asked(&wren, &core).await];
         answer(&wren, waiting[0].id, false).await.unwrap();
-        // One no is enough for whatever waits.
+        // One refusal is enough for all that wait.
         assert_eq!(
             now(&wren, waiting[1].id).await.state,
             AccessState::Expired,

@@ -54,7 +54,7 @@ impl AccountLog {
         records.iter().map(|record| record.action).collect()
     }
 
-    /// What verifying the account's log names; nothing where it fits.
+    /// The mismatches of the account's log; empty without any.
     async fn named(&self) -> Vec<String> {
         let all = self.memoir.verify_all().await.unwrap();
         let own = all.iter().find(|one| one.agent == "account default");
@@ -82,7 +82,7 @@ impl AccountLog {
     }
 }
 
-/// Keeps the rows of a table as they are, to be put back.
+/// Copies the rows of a table, to be put back.
 fn keep(connection: &Connection, table: &str) {
     connection
         .execute_batch(&format!(
@@ -91,7 +91,7 @@ fn keep(connection: &Connection, table: &str) {
         .unwrap();
 }
 
-/// Puts the rows of `table` back to what they were when `between` began.
+/// Puts the rows of `table` back to their state when `between` began.
 async fn put_back(log: &AccountLog, table: &str, between: impl Future<Output = ()>) {
     let raw = Connection::open(log.folder.database()).unwrap();
     keep(&raw, table);
@@ -140,7 +140,7 @@ async fn spec_5_5_the_log_of_an_account_tells_who_may_come_in() {
             Action::TokenRevoked,
             Action::SignedIn,
             Action::PasswordChanged,
-            // What Ada was signed in for.
+            // Ada's sign-in.
             Action::TokenRevoked,
             Action::UserCreated,
             Action::UserRemoved,
@@ -178,7 +178,7 @@ async fn spec_5_5_a_users_row_that_was_put_back_is_named_and_lets_nobody_in() {
     assert!(!log.signs_in(OTHER).await);
     log.is_named("the row was put back").await;
     log.is_named_by_the_doctor("the row was put back").await;
-    // Another password lets in again, and the log goes on naming what was done.
+    // Another password allows signing in again, and the log still names the tampering.
     let changed = log.account.set_password("Ada", password(OTHER), &OWNER);
     changed.await.unwrap();
     assert!(log.signs_in(OTHER).await);
@@ -261,7 +261,7 @@ async fn spec_4_2_a_log_of_an_account_that_was_changed_is_named() {
             "{change}: {named:?}"
         );
     }
-    // Gone as a whole, while the users are there.
+    // The whole log is gone, while the users exist.
     let log = AccountLog::new().await;
     intrude(&log.folder.database(), |connection| {
         connection
@@ -300,7 +300,7 @@ async fn spec_5_5_opening_an_installation_leaves_a_record() {
     assert!(log.memoir.is_closed().await.unwrap());
     log.account.set_closed(false, &OWNER).await.unwrap();
     assert!(!log.memoir.is_closed().await.unwrap());
-    // What makes one more administrator leaves it open, and nothing closes it by itself.
+    // Making another administrator leaves it open, and nothing closes it automatically.
     let made = log.account.create_user("Bea", password(OTHER), &OWNER);
     made.await.unwrap();
     log.memoir.finish().await.unwrap();
@@ -329,7 +329,7 @@ async fn spec_5_5_closing_or_opening_that_breaks_off_in_the_middle_leaves_it_clo
  {
     let log = AccountLog::new().await;
     let last = async || log.told().await.last().copied();
-    // What is on the record, and not in the key store.
+    // It is recorded, and not in the key store.
     let keys = Connection::open(log.folder.key_file()).unwrap();
     let broken =
         "CREATE TRIGGER broken BEFORE INSERT ON closing BEGIN SELECT RAISE(ABORT, 'broken'); END";
@@ -348,7 +348,7 @@ async fn spec_5_5_closing_or_opening_that_breaks_off_in_the_middle_leaves_it_clo
     }
     assert!(log.memoir.is_closed().await.unwrap());
 
-    // What is in the key store, and not on the record.
+    // It is in the key store, and not recorded.
     log.account.set_closed(false, &OWNER).await.unwrap();
     log.folder.pass_a_minute();
     keys.execute_batch(broken).unwrap();

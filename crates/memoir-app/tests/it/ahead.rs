@@ -1,4 +1,4 @@
-//! What a clock noted that was far ahead and has been put back since decides nothing.
+//! Times noted by a clock that was far ahead and has been set back since have no effect.
 
 use std::time::Duration;
 
@@ -112,7 +112,7 @@ async fn spec_2_1_a_journal_entry_dated_ahead_is_refused_at_every_door() {
         let read = memoir_app::import::read(line.as_bytes(), now);
         assert_eq!(read.bad.is_empty(), is_taken, "{ahead}");
     }
-    // What is permanent may be about any day.
+    // Permanent memories may be about any day.
     let plan = MemoryInput {
         kind: Some(Kind::Core),
         ..journal("In 2040 Ann retires.", Some(now.plus_days(5_000)))

@@ -1,4 +1,5 @@
-//! What a session archives, and how it returns: rollback, undo, rewind, promotion (SPEC 3.9, 3.10, 3.12, 3.19, 4.3).
+//! Archival memories of a session, and their return: rollback, undo, rewind, promotion (SPEC 3.9, 3.10, 3.12, 3.19, 4.3).
+//! 4.3).
 
 use std::time::Duration;
 
@@ -92,7 +93,7 @@ async fn originals(wren: &TestAgent) -> Vec<Value> {
     memories.iter().map(|memory| json!(memory)).collect()
 }
 
-/// A memory by its kind, what it is under, and whether it is active.
+/// The kind of a memory, the memory above it, and whether it is active.
 async fn place(wren: &TestAgent, number: u64) -> (&'static str, Option<u64>, bool) {
     let memory = wren.agent.memory(Number(number)).await.unwrap();
     (
@@ -108,7 +109,7 @@ fn archived(under: u64) -> (&'static str, Option<u64>, bool) {
     ("archival", Some(under), true)
 }
 
-/// That counts and records agree with the rows, and that every original is kept.
+/// Checks that counts and records agree with the rows, and that every original is kept.
 async fn verify(wren: &TestAgent, in_prompt: u64, in_archive: u64) {
     let verified = wren.agent.verify().await.unwrap();
     assert_eq!(verified.misfits, []);
@@ -334,7 +335,7 @@ async fn spec_3_19_what_was_promoted_meanwhile_stays_as_it_is() {
         if !is_running {
             complete(&wren, session).await;
         }
-        // Both sources of the summary #16, with which it goes; and one of no summary.
+        // Both sources of the summary #16, with which it is discarded; and one of no summary.
         for number in [1, 2, 13] {
             wren.clock.advance(Duration::from_secs(1));
             let promoted = wren
@@ -514,7 +515,7 @@ async fn spec_4_3_a_rewind_that_takes_a_constitutional_memory_out_of_core_is_on_
     verify(&wren, 8, 6).await;
 }
 
-/// SPEC 3.16: an end that leaves edits behind leaves what they archived in the archive.
+/// SPEC 3.16: an end without rollback leaves the archived memories in the archive.
 #[tokio::test]
 async fn spec_3_16_a_cancelled_session_leaves_its_archive_and_can_be_undone() {
     let wren = archivist().await;

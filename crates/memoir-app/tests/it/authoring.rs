@@ -1,4 +1,4 @@
-//! SPEC 2.7: an agent sets its own prompts, is asked before one is lost, and brings one back.
+//! SPEC 2.7: an agent sets its own prompts, confirms before one is lost, and restores one.
 
 use std::time::Duration;
 

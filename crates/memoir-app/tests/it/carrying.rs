@@ -1,4 +1,4 @@
-//! An agent goes to another installation, and is there what it was (SPEC 4.1, 4.2, 5.4).
+//! An agent is moved to another installation, and is unchanged there (SPEC 4.1, 4.2, 5.4).
 
 use std::{collections::BTreeMap, fs};
 
@@ -56,7 +56,7 @@ async fn told(agent: &OwnAgent) -> BTreeMap<&'static str, Vec<Value>> {
             serde_json::to_value(record).unwrap(),
             &["agent", "hash", "previous_hash"],
         );
-        // The hashes of sealed texts, which are others here.
+        // The hashes of sealed texts, which differ here.
         record["data"].as_object_mut().unwrap().remove("replaced");
         record
     });
@@ -88,7 +88,7 @@ async fn elsewhere(folder: &InstallationFolder) -> memoir_app::Account {
 
 async fn with_a_story(folder: &InstallationFolder) -> TestAgent {
     let wren = TestAgent::of(&folder.open()).await;
-    // Boxed: unoptimized, their many steps would not fit on a test's stack beside what they call.
+    // Boxed: unoptimized, their many steps would not fit on a test's stack.
     let completed = Box::pin(first_part(folder, &wren)).await;
     Box::pin(second_part(folder, &wren, completed)).await;
     wren
@@ -136,7 +136,7 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     let log = wren.seen().records(&RecordFilter::default()).await.unwrap();
     assert_eq!(last["data"]["head"][0][1], log[count - 1].hash);
 
-    // It goes on there: another session, an undo of an old one, a way back, another word less.
+    // It continues there: another session, an undo of an old one, a rewind, a shredding.
     let there = TestAgent {
         installation: opened.clone(),
         agent: agent.clone(),

@@ -1,4 +1,4 @@
-//! What is counted beside the service: the queue, leases, requests that are broken off, and rehearsals.
+//! The metrics beside the service's: the queue, leases, interrupted requests, and rehearsals.
 
 use std::{collections::BTreeMap, time::Duration};
 

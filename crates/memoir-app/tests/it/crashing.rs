@@ -1,9 +1,9 @@
 //! Killed at every write of a session and of a rollback: afterwards the database is as it was before that
 //! write or after it, nothing acknowledged is lost, and the next start closes the session (SPEC 6.2).
 //!
-//! The test runs itself again as a child, which aborts at the n-th fault point of the store, for every n
-//! until there are no more. Clock and random numbers are the same in each run, so that every state that
-//! a run may leave is one that the undisturbed run passes through, byte for byte.
+//! The test runs itself again as a child, which aborts at the n-th fault point of the store, for every n until there
+//! are no more. Clock and random numbers are the same in each run, so that every state that a run leaves is also a
+//! state of the undisturbed run, byte for byte.
 
 use std::{
     collections::BTreeMap,
@@ -56,7 +56,7 @@ const MEMORIES: [&str; 12] = [
     "Ruth asked for a blue cover with silver letters on the spine.",
     "The roof above the press leaks when the wind comes from the west.",
 ];
-/// The number that the merged memory gets.
+/// The number of the merged memory.
 const MERGED: u64 = MEMORIES.len() as u64 + 1;
 
 fn merge() -> Turn {
@@ -133,7 +133,7 @@ async fn undone_sessions(wren: &TestAgent) {
         .unwrap();
 }
 
-/// The archive: replacing, a session, a promotion, an undo, and a shredding with what rests on it.
+/// The archive: replacing, a session, a promotion, an undo, and a shredding with derived texts.
 async fn an_archive(wren: &TestAgent) {
     let (agent, me) = (&wren.agent, Actor::agent("wren"));
     let guard = [(Field::LossGuard, None)];
@@ -174,7 +174,7 @@ async fn an_archive(wren: &TestAgent) {
     assert_eq!(verified.originals.unwrap().archived, 1);
 }
 
-/// One that is granted, used and revoked, one that expires, a token and a shredding by the agent's leave.
+/// A request that is granted, used and revoked, one that expires, and a token and a shredding with consent.
 async fn an_access(wren: &TestAgent) {
     let (agent, me) = (&wren.agent, Actor::agent("wren"));
     let read = AccessKind::Read {
@@ -232,7 +232,7 @@ async fn an_absorption(wren: &TestAgent) {
     reading.await.unwrap();
 }
 
-/// The conversation is handed over and read again: what was noted is there once, whenever it was killed.
+/// The conversation is handed over and read again: its notes exist once, whenever the process was killed.
 async fn absorbs_once(wren: &TestAgent) {
     an_absorption(wren).await;
     let transcript = wren.agent.transcript().await.unwrap();
@@ -262,8 +262,7 @@ async fn run(scenario: &str, store: Arc<dyn Store>, keys: Arc<KeyStore>) -> Test
     wren
 }
 
-/// Everything that a database holds of the one agent, byte for byte, but for leases, which are renewed
-/// by the real clock's beat.
+/// The database's contents of the one agent, byte for byte, without leases, which are renewed by the real clock.
 async fn whole(store: &dyn Store) -> String {
     let mut text = String::new();
     let Some(account) = store.account_named("default").await.unwrap() else {
@@ -309,7 +308,7 @@ async fn whole(store: &dyn Store) -> String {
     text
 }
 
-/// A store that notes, after every commit, what the database holds.
+/// A store that records the contents of the database after every commit.
 struct Watched {
     inner: SqliteStore,
     states: Mutex<Vec<String>>,
@@ -755,8 +754,8 @@ async fn crash_child() {
     println!("ran to the end");
 }
 
-/// Runs the child up to its `n`-th fault point. How many commits it acknowledged, and whether it ran to
-/// the end.
+/// Runs the child up to its `n`-th fault point. Returns how many commits it acknowledged, and whether it ran to the
+/// end.
 fn child(scenario: &str, database: &Path, keys: &Path, n: usize) -> (usize, bool) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args([
@@ -798,7 +797,7 @@ async fn allowed(scenario: &str, path: &Path) -> BTreeMap<String, usize> {
         .collect()
 }
 
-/// What the next start finds and does.
+/// The findings and actions of the next start.
 async fn start_again(scenario: &str, database: &Path, path: &Path) {
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(database).unwrap());
     assert_eq!(store.check().await.unwrap(), []);
@@ -821,7 +820,7 @@ async fn start_again(scenario: &str, database: &Path, path: &Path) {
     }
     for session in wren.seen().session_page(None, 10).await.unwrap() {
         assert!(!session.state.is_running(), "a session stayed open");
-        // Its end and what it cost are one commit (SPEC 3.16).
+        // Its end and its cost are one commit (SPEC 3.16).
         let by_its_model = [State::Completed, State::RolledBack];
         assert!(
             session.usage.calls > 0 || !by_its_model.contains(&session.state),

@@ -47,7 +47,7 @@ async fn live(wren: &TestAgent) {
         .unwrap();
 }
 
-/// Reads all of it, and gives what was seen.
+/// Reads all of it, and returns the views.
 async fn look(folder: &InstallationFolder, path: &Path) -> Value {
     let memoir = folder.open_at(path).memoir;
     let verified = memoir.verify_all().await.unwrap();
@@ -75,7 +75,7 @@ async fn look(folder: &InstallationFolder, path: &Path) -> Value {
     })
 }
 
-/// Seals every document anew, with something else of it in the open, as another version might have.
+/// Seals every document anew, with a changed open part, as another version might have.
 fn rewrite(
     connection: &Connection,
     folder: &InstallationFolder,
@@ -147,7 +147,7 @@ async fn spec_5_3_rows_of_other_versions_stay_readable() {
     live(&wren).await;
     drop(wren);
     let before = look(&folder, &folder.database()).await;
-    // A later version, whose fields this one does not know.
+    // A later version, with fields unknown to this one.
     let later = folder.path().join("later.db");
     folder.copy_to(&later);
     intrude(&later, |connection| {
@@ -156,7 +156,7 @@ async fn spec_5_3_rows_of_other_versions_stay_readable() {
         });
     });
     assert_eq!(look(&folder, &later).await, before);
-    // An earlier one, which had no field of those that say nothing here.
+    // An earlier one, without the fields that are unset here.
     let earlier = folder.path().join("earlier.db");
     folder.copy_to(&earlier);
     intrude(&earlier, |connection| {
@@ -173,7 +173,7 @@ async fn spec_5_3_rows_of_other_versions_stay_readable() {
     assert_eq!(look(&folder, &earlier).await, before);
 }
 
-/// SPEC 5.3: the columns by which a store finds rows say nothing that the document does not say.
+/// SPEC 5.3: the columns by which a store finds rows hold nothing beyond the document.
 #[tokio::test]
 async fn spec_5_3_a_column_of_a_token_or_a_user_that_was_changed_is_found() {
     let folder = new_folder();
@@ -219,8 +219,7 @@ async fn spec_5_3_a_column_of_a_token_or_a_user_that_was_changed_is_found() {
     }
 }
 
-/// SPEC 5.3: the columns by which agents are sorted in their list say nothing that the session's document does not
-/// say.
+/// SPEC 5.3: the columns by which agents are sorted in their list hold nothing beyond the session's document.
 #[tokio::test]
 async fn spec_5_3_a_column_of_a_session_that_was_changed_is_found_where_agents_are_listed() {
     let folder = new_folder();

@@ -1,4 +1,4 @@
-//! The loop that drives a model: its ends, its limits, and what it makes of ordinary oddities.
+//! The loop that drives a model: its ends, its limits, and its handling of ordinary irregularities.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -155,7 +155,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
         .await
         .unwrap();
     assert_eq!(state(&driven), State::Completed);
-    // What was cut off was not carried out, and not echoed.
+    // A cut-off call was not carried out, and not echoed.
     assert_eq!((driven.edits, driven.refused_calls), (1, 0));
     let requests = script.requests();
     let room: Vec<u32> = requests
@@ -170,7 +170,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
             .any(|progress| matches!(progress, Progress::Reminded | Progress::Declined { .. }))
     );
 
-    // A clear yes is one, whatever would have followed.
+    // Clear consent is valid, whatever would have followed.
     let wren = TestAgent::new(&DUPLICATES).await;
     wren.script([Turn::text("YES, since I").cut(), complete()]);
     let driven = wren
@@ -240,7 +240,7 @@ async fn spec_3_16_the_limit_of_tokens_grows_with_the_ledger() {
         (&texts[..], State::Completed),
     ] {
         let wren = TestAgent::with(texts, settings.clone()).await;
-        // A hundred and ten tokens each, by what the model says.
+        // A hundred and ten tokens each, by the model's count.
         let mut turns: Vec<Turn> = (0..20).map(|_| search()).collect();
         turns.push(complete());
         let (driven, _) = wren.refine(turns).await;
@@ -596,7 +596,7 @@ async fn spec_3_3_an_agent_is_asked_once_by_two_sweeps_at_once() {
     let wren = TestAgent::new(&DUPLICATES).await;
     wren.clock.advance(Duration::from_secs(7 * 86_400));
     let account = wren.memoir.account("default").await.unwrap();
-    // This sweep is busy with another agent while that one comes to ours.
+    // This sweep is busy with another agent while that one reaches ours.
     let (agent, trigger) = account.due_agents().await.unwrap().remove(0);
     let script = wren.script([Turn::text("No."), Turn::text("YES")]);
     assert_eq!(sweep(&account).await, 1);

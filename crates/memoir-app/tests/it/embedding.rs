@@ -1,5 +1,5 @@
-//! Vectors of memories: made by a server on loopback that follows a script, sealed, merged into what is found, and
-//! gone with the words that they are of (SPEC 2.8, 5.3, 6.4).
+//! Vectors of memories: made by a server on loopback that follows a script, sealed, used by recall, and removed with
+//! their texts (SPEC 2.8, 5.3, 6.4).
 
 use std::{
     collections::BTreeMap,
@@ -28,7 +28,7 @@ use serde_json::json;
 
 use crate::installation::person;
 
-/// What the scripted model makes of a text: what it is about, in three directions.
+/// The scripted model's vector of a text: its subject, in three directions.
 fn about(text: &str) -> Vec<f32> {
     let is_about =
         |words: &[&str]| f32::from(u8::from(words.iter().any(|word| text.contains(word))));
@@ -143,7 +143,7 @@ impl Embedding {
         )
     }
 
-    /// Of which memories there is a vector.
+    /// The memories with a vector.
     async fn vectors(&self, model: &str) -> Vec<u64> {
         let rows = self.store.vectors(self.agent.scope(), model, None).await;
         let mut numbers: Vec<u64> = rows.unwrap().iter().map(|row| row.number.0).collect();
@@ -193,7 +193,7 @@ async fn spec_2_8_what_is_near_in_meaning_is_found_once_it_has_a_vector() {
     assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL));
     assert_eq!(wren.ask("oven").await, (vec![2, 1], ALL));
     assert_eq!(wren.ask("hot kiln").await.0[0], 2);
-    // One question is one request, and nothing is asked that has no meaning.
+    // One query is one request, and none is sent for a query without meaning.
     let before = server.requests().len();
     assert_eq!(wren.ask("honey").await.1, ALL);
     assert_eq!(server.requests().len(), before + 1);
@@ -276,7 +276,7 @@ async fn spec_2_8_a_server_that_is_down_slow_or_wrong_leaves_recall_by_words() {
         let server = ScriptedServer::start([model()]);
         let mut settings = settings("lab:small");
         settings.recall.question_time = match what {
-            // As long as a question takes on a busy machine, for the last of them is answered.
+            // As long as a query takes on a busy machine, since the last of them is answered.
             "slow" => Duration::from_secs(1),
             _ => Duration::from_secs(600),
         };
@@ -284,7 +284,7 @@ async fn spec_2_8_a_server_that_is_down_slow_or_wrong_leaves_recall_by_words() {
         assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
         server.push(step);
         assert_eq!(wren.ask("hot").await, (vec![2], DOWN), "{what}");
-        // One that failed rests for a while, so that no question waits for it.
+        // After a failure none is called for some time, so that no query waits for it.
         server.push(model());
         if !["refused", "no JSON"].contains(&what) {
             assert_eq!(wren.ask("hot").await.1, DOWN, "{what}");
@@ -310,7 +310,7 @@ async fn spec_2_8_a_server_that_never_answers_a_batch_leaves_recall_by_words() {
         settings,
     )
     .await;
-    // It takes the batch and says nothing, while it answers questions.
+    // It accepts the batch and does not respond, while it answers queries.
     server.push(ServerStep::Slow(
         Duration::from_secs(3_600),
         Box::new(model()),
@@ -326,7 +326,7 @@ async fn spec_2_8_a_server_that_never_answers_a_batch_leaves_recall_by_words() {
     assert_eq!((made.made, made.refused), (0, 0));
     assert!(made.problem.unwrap().contains("did not answer in time"));
     assert_eq!(wren.ask("kiln").await, (vec![2], SOME));
-    // What it left is made once it answers.
+    // The rest is made once it responds.
     assert_eq!(wren.agent.make_vectors().await.unwrap().made, 3);
     assert_eq!(wren.ask("kiln").await, (vec![2, 3, 1], ALL));
 }
@@ -455,8 +455,7 @@ async fn spec_2_8_a_model_is_told_which_texts_are_memories_and_which_a_question(
     assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL));
     let memories = MEMORIES.map(|text| format!("search_document: {text}"));
     assert_eq!(sent(), [json!(memories), json!(["search_query: honey"])]);
-    // Something else before them is another model: until it has made as many, the one before serves, and is asked as
-    // it was.
+    // Another prefix is another model: until it has made as many, the former one is used, with its own prefix.
     let mut other = named;
     other.recall.before_memories = Some("kept: ".to_owned());
     other.recall.before_questions = Some(String::new());
@@ -581,7 +580,7 @@ async fn spec_5_6_no_agents_words_reach_anothers_vectors() {
     }
 }
 
-/// A direction that a search of the disk could find.
+/// A vector that a search of the disk could find.
 fn marked(text: &str) -> Vec<f32> {
     let offset = if text.contains("bees") { 0.0 } else { 3.0 };
     (0..64)
@@ -623,7 +622,7 @@ async fn spec_5_3_no_vector_stands_unsealed_on_the_disk_and_none_opens_in_anothe
             "the name stands in the open"
         );
     }
-    // Exchanged, or said to be another model's: read by a process that has none of them yet.
+    // Exchanged, or labelled as another model's: read by a process that has none of them yet.
     let intruder = rusqlite::Connection::open(&path).unwrap();
     let change = |sql: &str| assert!(intruder.execute(sql, []).unwrap() > 0, "{sql}");
     change(
@@ -679,7 +678,7 @@ async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_
     yes.await.unwrap();
     assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
     assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL));
-    // It stands, whatever the clock says and however much later it is.
+    // It stays valid, whatever the clock shows.
     wren.clock.put_back(Duration::from_secs(3_600));
     assert_eq!(wren.ask("honey").await.1, ALL);
     wren.clock.advance(Duration::from_secs(400 * 86_400));
@@ -780,8 +779,8 @@ async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
     let (made, ()) = tokio::join!(wren.agent.make_vectors(), revoked);
     assert!(made.unwrap().problem.is_some());
     assert_eq!(wren.vectors("lab:small").await, NONE);
-    // An address that the agent was not asked about, under the same name: the first who makes vectors takes away
-    // what the other one made.
+    // Another address under the same name, without consent: the next run of a process deletes the vectors of the former
+    // one.
     wren.agree().await;
     assert_eq!(wren.agent.make_vectors().await.unwrap().made, 5);
     let moved = at(&format!("{elsewhere}/elsewhere"), "lab:small").await;
@@ -814,7 +813,7 @@ async fn spec_5_3_no_vector_is_kept_of_words_that_went_while_the_server_answered
         let wren = Embedding::new(&server).await;
         let early = wren.memoir.now();
         if what == "rewound" {
-            // Its vector is asked for; then the memory goes back to having been discarded.
+            // Its vector is requested; then the memory is discarded again.
             wren.agent
                 .handle(Number(1), Handling::Discard, &me())
                 .await
@@ -916,7 +915,7 @@ async fn spec_6_4_once_the_leave_is_taken_back_no_further_request_of_a_batch_is_
 
 #[tokio::test]
 async fn spec_2_8_a_text_that_makes_a_server_fail_keeps_no_other_from_its_vector() {
-    // Some servers say that they failed themselves where a text is too long.
+    // Some servers report an internal error for a text that is too long.
     let most = |text: &str| text.chars().count() <= 2_000 && !text.contains("never");
     let server = ScriptedServer::always(ServerStep::respond(move |received| {
         let texts = received.body["input"].as_array().unwrap().iter();
@@ -935,7 +934,7 @@ async fn spec_2_8_a_text_that_makes_a_server_fail_keeps_no_other_from_its_vector
         .handle(Number(4), Handling::Discard, &me())
         .await
         .unwrap();
-    // A whole prompt is asked by its end, and does not end questions by meaning for a while.
+    // Of a whole prompt the end is sent, and meaning stays in use after it.
     let prompt = format!("{}honey", "and so on ".repeat(1_999));
     let (found, meaning) = wren.ask(&prompt).await;
     assert_eq!((found[0], meaning), (3, ALL), "by words and meaning");
@@ -991,7 +990,7 @@ async fn spec_6_4_what_was_made_on_this_machine_stays_when_another_leave_is_take
     let wren = on("far:small").await;
     let id = wren.agree().await;
     assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
-    // The one on this machine has made none yet, and the other's serve until then: not after that.
+    // The local one has made none yet, and the other's vectors are used until then, and not after that.
     let local = on("near:small").await;
     assert_eq!(local.ask("honey").await, (vec![1, 2], ALL));
     let rows = installation

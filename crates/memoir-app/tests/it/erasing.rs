@@ -1,4 +1,4 @@
-//! Words that must not exist any more: of one memory (SPEC 4.4), and of a whole agent (SPEC 5.4).
+//! Text that must not exist any more: of one memory (SPEC 4.4), and of a whole agent (SPEC 5.4).
 
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
@@ -32,7 +32,7 @@ use crate::{
     story::{self, first_part, second_part},
 };
 
-/// Every sealed text of the database, as it stands there.
+/// Every sealed text of the database.
 fn sealed_texts(path: &Path) -> BTreeSet<Vec<u8>> {
     let connection = Connection::open(path).unwrap();
     let mut texts = BTreeSet::new();
@@ -52,8 +52,8 @@ fn sealed_texts(path: &Path) -> BTreeSet<Vec<u8>> {
     texts
 }
 
-/// Whether a stretch of `needle` is anywhere in the folder's files. The parts of a text that is spread
-/// over pages stand apart from each other, so a piece must do.
+/// Whether a part of `needle` is anywhere in the folder's files. A text that is spread over pages is not contiguous, so
+/// a part must do.
 fn is_in_files(dir: &Path, needle: &[u8]) -> bool {
     let piece = &needle[needle.len() - 24..];
     fs::read_dir(dir).unwrap().any(|entry| {
@@ -73,7 +73,7 @@ fn passphrase() -> Passphrase {
     Passphrase::from_text("a passphrase that is long enough").unwrap()
 }
 
-/// What every use case answers, by its name.
+/// The result of every use case, by its name.
 async fn all_answers(wren: &TestAgent, session: SessionId) -> Vec<(&'static str, &'static str)> {
     let agent = &wren.agent;
     let now = wren.memoir.now();
@@ -175,7 +175,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     for (name, answer) in all_answers(&wren, story.completed).await {
         assert_eq!(answer, "erased", "{name}");
     }
-    // The list of what was done is all that is left, and has no words.
+    // Only the list of actions is left, without text.
     let records = wren.seen().records(&RecordFilter::default()).await.unwrap();
     assert_eq!(hashes(&records)[..before.len()], before);
     let left: Vec<String> = actions
@@ -256,7 +256,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     assert_eq!(erased.len(), 1);
     let magpie = own(&account.agent("magpie").await.unwrap());
     assert_eq!(magpie.lens().memories(true).await.unwrap(), of_magpie);
-    // With the key that was destroyed it could be read: the search for words above can fail.
+    // With the destroyed key it could be read, so the search for text above can fail.
     let connection = Connection::open(&backup).unwrap();
     let (body, version): (Vec<u8>, u32) = connection
         .query_row(
@@ -333,7 +333,7 @@ fn hold_up(folder: &InstallationFolder) -> Connection {
     program
 }
 
-/// The record is written, and the key is there: the world as a process leaves it that died in between.
+/// The record is written, and the key exists: the state after a process that died in between.
 async fn half_erased(folder: &InstallationFolder, wren: &TestAgent) {
     let held_up = hold_up(folder);
     assert_eq!(code(wren.agent.erase(&person()).await), "key_remains");
@@ -380,7 +380,7 @@ async fn spec_6_2_an_erasing_that_was_interrupted_is_found_and_finished_by_whoev
     assert!(wren.agent.verify().await.unwrap().valid);
 }
 
-/// Answers that are kept for repetitions are sealed under another key than the agent's.
+/// Stored responses are sealed under another key than the agent's.
 #[tokio::test]
 async fn spec_4_4_what_was_answered_before_a_shredding_is_not_kept_after_it() {
     let folder = new_folder();
@@ -519,7 +519,7 @@ async fn spec_5_4_an_agent_with_a_running_session_is_not_erased() {
     assert!(wren.agent.erase(&person()).await.is_ok());
 }
 
-/// All that is kept of the agent, in the clear: its archive, opened.
+/// All of the agent's data as plain text: its archive, opened.
 async fn everything(wren: &TestAgent) -> String {
     let sealed = wren.agent.archive(passphrase()).await.unwrap();
     let plain = archive::open(&passphrase(), sealed.as_slice()).unwrap();
@@ -547,7 +547,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         rehearsal: true,
         ..RefineOptions::default()
     };
-    // A merge of the memory and another one, and what was made of it rewritten.
+    // A merge of the memory and another one, and a rewrite of the result.
     let rehearse = [
         Turn::call(
             "consolidate_memories",
@@ -598,7 +598,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
     };
     assert!(agent.lens().recall(&query).await.unwrap().is_empty());
 
-    // What was sealed over those words is in no file, while it is open and after it was closed.
+    // The texts sealed over that memory are in no file, while it is open and after it was closed.
     let new = sealed_texts(&folder.database());
     let replaced: Vec<&Vec<u8>> = old.difference(&new).collect();
     assert!(
@@ -621,7 +621,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
     assert!(wren.agent.verify().await.unwrap().valid);
     wren.check().await;
 
-    // Nothing gives it back.
+    // Nothing restores it.
     assert_eq!(
         code(
             agent
@@ -759,8 +759,7 @@ async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
     assert!(texts.iter().all(|text| !text.is_empty()));
 }
 
-/// Another process reads meanwhile, so that the words stay in the log of the database for a while: the
-/// next start takes them out.
+/// Another process reads meanwhile, so the text stays in the log of the database until the next start removes it.
 #[tokio::test]
 async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_with_the_next_start() {
     let folder = new_folder();
@@ -825,8 +824,7 @@ async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_once_the_reader_has_gone()
     assert!(replaced.all(|text| !is_in_files(folder.path(), text)));
 }
 
-/// A row that says that its agent was erased is not believed where the key is there: it destroys nothing by
-/// itself, and is found.
+/// A row that marks its agent as erased is not believed while the key exists: it destroys nothing, and is reported.
 #[tokio::test]
 async fn a_row_that_only_says_that_it_was_erased_is_found() {
     let folder = new_folder();
@@ -941,7 +939,7 @@ async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
         .shred(ShredWish::of(Number(1), "a slip"), &me)
         .await;
     let shredded = shredded.unwrap();
-    // The one that is discarded too.
+    // The discarded one too.
     assert_eq!(shredded.summaries, [Number(15), Number(16)]);
     assert_eq!(shredded.derived, []);
     assert_eq!(text_of(&wren, 1).await, "");
@@ -957,7 +955,7 @@ async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
             .contains("Bread and river are one.")
     );
     assert_eq!(counted(&wren.agent.verify().await.unwrap()), (11, 2, 0));
-    // One that no summary was ever written over.
+    // A memory that no summary was ever written over.
     let shredded = wren
         .agent
         .shred(ShredWish::of(Number(14), "a slip"), &me)
@@ -972,7 +970,7 @@ async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
     let summary = wren.agent.memory(Number(16)).await.unwrap();
     assert!(summary.discarded_at.is_some() && summary.shredded_at.is_none());
     assert_eq!(counted(&wren.agent.verify().await.unwrap()), (11, 0, 0));
-    // What was shredded does not return by an undo, and a summary without sources does not either.
+    // A shredded text does not return by an undo, and a summary without sources does not either.
     wren.agent.roll_back(session, false, &me).await.unwrap();
     assert_eq!(text_of(&wren, 1).await, "");
     let summary = wren.agent.memory(Number(16)).await.unwrap();
@@ -981,7 +979,7 @@ async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
     wren.check().await;
 }
 
-/// Whether an administrator requests it, and the agent consents; else it is the agent's own request.
+/// Whether an administrator requests it, and the agent consents; otherwise the agent requests it itself.
 #[tokio::test]
 async fn spec_4_4_what_is_derived_is_shredded_with_it_where_that_is_requested() {
     for is_asked in [false, true] {
@@ -1015,7 +1013,7 @@ async fn spec_4_4_what_is_derived_is_shredded_with_it_where_that_is_requested() 
             assert!(memory.shredded_at.is_some(), "#{number}, {is_asked}");
             assert_eq!(text_of(&wren, number).await, "");
         }
-        // The report is gone from the session too, and from its record.
+        // The report is removed from the session too, and from its record.
         let shown = wren.seen().session(session).await.unwrap();
         assert_eq!(
             shown.words.summary.map(|text| text.expose().to_owned()),

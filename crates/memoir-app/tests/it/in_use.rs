@@ -1,4 +1,4 @@
-//! From when on an agent's tokens are its own to make (SPEC 5.5).
+//! When only the agent can make its tokens (SPEC 5.5).
 
 use memoir_app::{Error, HandedMessage, Handling, Provision};
 use memoir_domain::{
@@ -11,14 +11,14 @@ use memoir_store::tables::{TABLES, Table};
 
 use crate::installation::{TestAgent, input, person};
 
-/// How text comes into a table.
+/// A way for text to get into a table.
 #[derive(Debug, Clone, Copy)]
 enum Story {
     /// The agent sets a prompt of its own, and an administrator sets another one over it.
     Prompt,
     /// A memory is saved and discarded again.
     Memory,
-    /// The agent answers a request for access.
+    /// The agent decides an access request.
     Answer,
     /// A conversation is handed over in this role.
     Conversation(ActorKind),
@@ -76,7 +76,7 @@ impl Story {
     }
 }
 
-/// The stories by which an agent's text comes into a table, before which its tokens were revoked or ran out.
+/// The ways for an agent's text to get into a table, before which its tokens were revoked or expired.
 fn stories(table: &Table) -> &'static [Story] {
     match table.name {
         "agent_prompts" => &[Story::Prompt],
@@ -88,9 +88,9 @@ fn stories(table: &Table) -> &'static [Story] {
             Story::Conversation(ActorKind::Agent),
             Story::Conversation(ActorKind::Owner),
         ],
-        // Responses to requests that were made with a token.
+        // Responses to requests with a token.
         "replies" | "tokens" => &[Story::Token],
-        // No text of an agent: names and settings, and what administrators sign in with.
+        // No text of an agent: names and settings, and the credentials of administrators.
         "agents" | "users" => &[],
         other => panic!("which story brings text of an agent into `{other}`?"),
     }

@@ -30,7 +30,7 @@ use serde_json::json;
 /// A user who types commands on their own machine.
 pub static OWNER: LazyLock<Actor> = LazyLock::new(Actor::owner);
 
-/// Counts instead of drawing, so that runs can be repeated.
+/// Counts instead of drawing random numbers, so that runs can be repeated.
 struct Counter(AtomicU64);
 
 impl Random for Counter {
@@ -77,13 +77,13 @@ pub fn own(agent: &AgentHandle) -> OwnAgent {
     agent.seen_by(Viewer::Agent).as_agent().unwrap()
 }
 
-/// The agent of that name in the account `default`, which is made where there is none.
+/// The agent of that name in the account `default`; made if missing.
 pub async fn agent_of(memoir: &Memoir, name: &str) -> OwnAgent {
     let account = memoir.account("default").await.unwrap();
     own(&memoir_testkit::agent(&account, name, &SCRIPTED_AGENT).await)
 }
 
-/// Where all is the same in each run.
+/// An installation that is the same in each run.
 fn repeatable(
     store: Arc<dyn Store>,
     keys: Arc<KeyStore>,
@@ -136,12 +136,12 @@ impl TestAgent {
         wren
     }
 
-    /// On a store that holds the agent already.
+    /// On a store with an existing agent.
     pub async fn again(store: Arc<dyn Store>, keys: Arc<KeyStore>) -> Self {
         Self::of(&repeatable(store, keys, settings())).await
     }
 
-    /// In an installation that there is, and made in it where it is not.
+    /// In an existing installation; made if missing.
     pub async fn of(installation: &TestInstallation) -> Self {
         Self::named("wren", installation).await
     }
@@ -159,7 +159,7 @@ impl TestAgent {
         saved.unwrap()[0].memory.number.0
     }
 
-    /// The agent as it sees itself.
+    /// The agent as its own viewer.
     pub fn seen(&self) -> AgentLens<'_> {
         self.agent.lens()
     }
@@ -227,13 +227,13 @@ impl TestAgent {
             .collect()
     }
 
-    /// That what is counted is what is there.
+    /// Checks the counts against the rows.
     pub async fn check(&self) {
         assert_eq!(self.store.check().await.unwrap(), []);
     }
 }
 
-/// A memory with everything that one can be given.
+/// A memory with all fields.
 pub fn input(content: &str) -> MemoryInput {
     MemoryInput {
         content: content.into(),

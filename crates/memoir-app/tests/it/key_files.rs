@@ -1,5 +1,5 @@
-//! Two processes on one database and one key store (SPEC 5.4): what one does to the keys, the other notes
-//! at its next call.
+//! Two processes on one database and one key store (SPEC 5.4): each notices the other's changes of the keys at its next
+//! call.
 
 use std::sync::{Arc, Mutex};
 
@@ -59,7 +59,7 @@ async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
         let (id, wrapped) = rotate_key_file(&folder.master_key_file(), &second.keys).unwrap();
         assert!(wrapped >= 1);
         ids.push(id);
-        // It goes on under each of them.
+        // It continues under each of them.
         let before = *told.borrow_and_update();
         told.wait_for(|saved| *saved > before + 1).await.unwrap();
     }
@@ -68,7 +68,7 @@ async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
     ids.dedup();
     assert_eq!(ids.len(), 4, "each is another");
 
-    // What needs the master key itself: a new agent, the key of the log, a restart.
+    // Actions that need the master key itself: a new agent, the key of the log, a restart.
     let magpie = agent_of(&first.memoir, "magpie").await;
     magpie.save(&[input("After.")], &person()).await.unwrap();
     let checkpoint = first.memoir.checkpoint().await.unwrap();
@@ -83,8 +83,8 @@ async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
     assert_eq!(third.keys.key_id(), ids[3]);
 }
 
-/// A master key that was given, and not read from a file: a process that holds the old one goes on with the
-/// agents that it knows, and says what is wrong with the others.
+/// A master key from outside a file: a process with the old one continues with the agents that it knows, and reports
+/// the error for the others.
 #[tokio::test]
 async fn spec_5_4_a_process_with_the_old_master_key_says_so() {
     let dir = TempDir::new().unwrap();
@@ -140,7 +140,7 @@ async fn spec_5_4_a_process_with_the_old_master_key_says_so() {
     );
 }
 
-/// One process holds an agent's session as it left it; the other ends the session and erases the agent.
+/// One process caches an agent's session; the other ends the session and erases the agent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
     let folder = new_folder();
@@ -154,7 +154,7 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
     let runtime = tokio::runtime::Handle::current();
     let (other, noted) = (second.clone(), session.clone());
     let (told, erased) = std::sync::mpsc::channel();
-    // Between two calls of the session, while the first process knows how it left it.
+    // Between two calls of the session, while the first process caches its state.
     let between = Turn::respond(move |_| {
         let (other, noted, told) = (other.clone(), noted.clone(), told.clone());
         let runtime = runtime.clone();

@@ -44,7 +44,7 @@ async fn waiting(wren: &TestAgent) -> (memoir_domain::SessionId, tokio::task::Jo
     panic!("the session never made its first edit");
 }
 
-/// A session whose worker is gone.
+/// A session whose worker died.
 async fn orphan(wren: &TestAgent) -> memoir_domain::SessionId {
     let (session, worker) = waiting(wren).await;
     worker.abort();
@@ -140,7 +140,7 @@ async fn spec_3_2_a_session_left_behind_is_in_the_way_of_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn spec_3_2_of_several_that_meet_a_session_left_behind_none_is_refused() {
-    // Rounds, since each of them may come one after the other by chance.
+    // Several rounds, since in each of them one may come after the other by chance.
     for _ in 0..20 {
         let wren = TestAgent::new(&MEMORIES).await;
         let orphan = orphan(&wren).await;

@@ -1,5 +1,4 @@
-//! SPEC 2.5 and 2.6: what the agent's model promotes and notes, and what becomes of answers that cannot be
-//! used.
+//! SPEC 2.5 and 2.6: promotions and notes of the agent's model, and the handling of unusable responses.
 
 use std::{future::pending, time::Duration};
 
@@ -177,7 +176,7 @@ async fn spec_2_5_reflection_comes_once_a_day_while_there_is_something_new() {
         }
     }
     assert_eq!(asked, [0, 3]);
-    // Paused, it is left alone.
+    // A paused agent is not asked.
     note(&wren, "It snowed.").await;
     wren.agent
         .configure(&[(Field::Paused, Some("true"))], &person())
@@ -271,14 +270,14 @@ async fn spec_2_6_a_draft_beside_the_answer_saves_nothing_and_uses_nothing_up() 
         (0, 0, 1)
     );
     assert!(absorbed.failure.unwrap().contains("two different"));
-    // Asked once more it gives one, in the reasoning of which drafts are none.
+    // Asked once more it gives one; drafts in its reasoning do not count.
     let answer = "[THINK]{\"journal\": [], \"core\": []}[/THINK]{\"journal\": [], \"core\": [\"Ann's sister is called Mira.\"]}";
     let absorbed = absorb(&wren, [drafted(), Turn::text(answer)]).await;
     assert_eq!((absorbed.messages, absorbed.saved), (1, 1));
     wren.check().await;
 }
 
-/// An agent that knows something by itself, and was handed a conversation that says the same.
+/// An agent with a memory of its own, and a conversation that says the same.
 async fn handed_over_by(kind: ActorKind, told: &str) -> TestAgent {
     let wren = TestAgent::new(&[]).await;
     let me = Actor::agent("wren");
@@ -348,7 +347,7 @@ async fn spec_2_6_what_cannot_be_read_is_retried_later_and_given_up_in_the_end()
         .filter(|action| *action == "transcript_failed")
         .count();
     assert_eq!(failed, 5);
-    // By hand it is tried again.
+    // On request it is tried again.
     let absorbed = absorb(&wren, [notes(&[], &[])]).await;
     assert_eq!((absorbed.messages, absorbed.failure), (1, None));
     wren.check().await;
@@ -371,7 +370,7 @@ async fn spec_2_6_chunks_follow_each_other_and_a_later_run_goes_on() {
         .configure(&[(Field::Model, Some("lab:large"))], &person())
         .await
         .unwrap();
-    // The second chunk cannot be asked about: the first one stays read.
+    // The second chunk fails: the first one stays read.
     let down = ModelError::Rejected {
         status: 401,
         code: None,
@@ -520,7 +519,7 @@ async fn asked(script: &memoir_testkit::ModelScript) {
     }
 }
 
-/// Messages with a mark each, and what of them each question held.
+/// Messages with a mark each, and those marks in each question.
 fn marked(count: usize, length: usize) -> Vec<HandedMessage> {
     let text = |place: usize| format!("mark{place:03} {}", "word ".repeat(length / 5));
     (0..count)
@@ -546,7 +545,7 @@ async fn spec_2_6_one_message_that_no_answer_fits_takes_few_others_with_it() {
         .hand_over(marked(40, 8_000), false, ActorKind::Agent)
         .await
         .unwrap();
-    // Whatever holds message 20 cannot be answered.
+    // A question with message 20 cannot be answered.
     let script = std::sync::Arc::new(memoir_testkit::ModelScript::always(Turn::respond(
         |request| match marks(request).contains(&"mark020".to_owned()) {
             true => Turn::text("I would rather not."),
@@ -643,7 +642,7 @@ async fn spec_2_6_who_need_not_wait_takes_over_and_the_other_one_stops() {
         .unwrap();
     let script = std::sync::Arc::new(memoir_testkit::ModelScript::always(Turn::respond(
         |request| {
-            // Before the conversation stands what was noted of the parts before.
+            // The notes of earlier parts precede the conversation.
             let marks = marks(request);
             let read = marks.last().unwrap();
             notes(&[read.as_str()], &[]).after(Duration::from_secs(10))
@@ -785,7 +784,7 @@ async fn spec_5_4_what_waits_goes_with_the_agent() {
     wren.check().await;
 }
 
-/// What a model answers that promotes an entry in place of others.
+/// A response that promotes an entry in place of others.
 fn promote_replacing(number: u64, replaces: &[u64]) -> Turn {
     let promoted = json!({"number": number, "replaces": replaces});
     Turn::text(&json!({"promote": [promoted]}).to_string())
@@ -796,7 +795,7 @@ async fn save_own(wren: &TestAgent, memory: MemoryInput) -> u64 {
     saved.unwrap()[0].memory.number.0
 }
 
-/// A memory by its kind and what it is under.
+/// The kind of a memory, and the memory above it.
 async fn place(wren: &TestAgent, number: u64) -> (Kind, Option<u64>) {
     let memory = wren.agent.memory(Number(number)).await.unwrap();
     (memory.kind, memory.under.map(|under| under.0))
@@ -868,7 +867,7 @@ async fn spec_2_5_a_promoted_entry_of_a_weaker_origin_replaces_no_stronger_one()
     assert!(wren.agent.verify().await.unwrap().valid);
 }
 
-/// Two texts that a conversation may replace, and one that it may not: #1 is the agent's own.
+/// Two texts that a conversation may replace, and #1, the agent's own, which it may not.
 async fn with_heard() -> TestAgent {
     let wren = TestAgent::new(&[]).await;
     save_own(&wren, input("I like rain.")).await;

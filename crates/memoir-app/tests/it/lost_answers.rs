@@ -1,4 +1,4 @@
-//! What becomes of a decision whose answer the store loses (SPEC 6.2).
+//! Decisions with a lost response of the store (SPEC 6.2).
 
 use std::{sync::Arc, time::Duration};
 
@@ -38,7 +38,7 @@ async fn spec_6_2_a_change_whose_answer_is_lost_is_written_once() {
         vec![LostUnwritten, LostWritten],
         vec![LostWritten, LostUnwritten],
         vec![LostWritten; 4],
-        // That the second attempt wrote nothing says nothing of the first.
+        // A second attempt that wrote nothing does not show whether the first one did.
         vec![Busy, LostWritten],
         vec![Busy, LostUnwritten, LostWritten],
     ] {
@@ -48,7 +48,7 @@ async fn spec_6_2_a_change_whose_answer_is_lost_is_written_once() {
         save(&wren).await.unwrap();
         let after = wren.agent.verify().await.unwrap();
         assert!(after.valid && after.records == before + 1, "{lost:?}");
-        // What the process remembers of the agent is what was written.
+        // The process's cache of the agent matches the written state.
         save(&wren).await.unwrap();
         let again = wren.agent.verify().await.unwrap();
         assert!(again.valid && again.records == before + 2, "{lost:?}");

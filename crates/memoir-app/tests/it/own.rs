@@ -74,7 +74,7 @@ async fn spec_3_18_an_agent_opens_edits_and_completes_its_own_session() {
     wren.check().await;
 }
 
-/// What one process has read of all memories is not what it decides by once another process changed them.
+/// A process does not decide on its cached memories once another process changed them.
 #[tokio::test]
 async fn spec_3_14_a_delete_is_decided_on_what_the_store_has_whichever_process_wrote_it() {
     let folder = new_folder();
@@ -98,7 +98,7 @@ async fn spec_3_14_a_delete_is_decided_on_what_the_store_has_whichever_process_w
             agent.save(&[input(text)], &own).await.unwrap();
         }
     }
-    // Under `refuse` only a memory leaves whose text an earlier one has, up to case.
+    // Under `refuse` only a memory with the text of an earlier one leaves, up to case.
     let delete = async |agent: &OwnAgent, session, number: u64| {
         let deleted = call(agent, session, "delete_memory", json!({"id": number})).await;
         match deleted["type"].as_str() {
@@ -163,7 +163,7 @@ async fn spec_3_16_an_agent_that_makes_no_call_for_half_an_hour_has_left_its_ses
     wren.check().await;
 }
 
-/// What is in an index is not written with each edit, and yet counts from the last one.
+/// An indexed lease is not written with each edit, and yet counts from the last one.
 #[tokio::test]
 async fn spec_3_16_an_edit_soon_after_another_leaves_the_hold_as_it_is() {
     let wren = TestAgent::new(&MEMORIES).await;
@@ -211,7 +211,7 @@ async fn spec_3_16_every_call_counts_as_a_sign_of_life() {
         let wren = TestAgent::new(&MEMORIES).await;
         let session = opened(&wren).await;
         for _ in 0..3 {
-            // The last call is what counts, however shortly it came after another.
+            // The last call decides, however shortly it came after another.
             wren.clock.advance(Duration::from_secs(9));
             call(&wren.agent, session, tool, arguments.clone()).await;
             wren.clock.advance(Duration::from_secs(29 * 60 + 55));
@@ -390,7 +390,7 @@ async fn spec_3_18_the_cap_is_that_of_every_session() {
 #[tokio::test]
 async fn spec_3_18_the_mode_holds_for_the_agents_own_session() {
     let wren = TestAgent::new(&MEMORIES).await;
-    // A duplicate, so that there is something to do.
+    // A duplicate, so that there is an edit to make.
     wren.remember(MEMORIES[0]).await;
     let (session, _) = wren.agent.open_own(Mode::DedupOnly).await.unwrap();
     let update = json!({"id": 1, "content": "The press needs oil."});

@@ -42,7 +42,7 @@ async fn state_of(wren: &TestAgent, id: SessionId) -> State {
     wren.agent.session(id).await.unwrap().state
 }
 
-/// A model that agrees, makes those edits, and never answers again.
+/// A model that consents, makes those edits, and then does not respond.
 fn stalling(wren: &TestAgent, numbers: impl IntoIterator<Item = u64>) {
     let edits = numbers.into_iter().map(delete);
     wren.script(
@@ -187,7 +187,7 @@ async fn spec_3_2_another_worker_goes_on_with_the_edits_and_the_measure_that_are
         "no worker died"
     );
 
-    // Another process, which knows nothing of the first one's calls.
+    // Another process, without the first one's cache.
     let again = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
     let script = again.script((11..=20).map(delete).chain([complete()]));
     let taken = take(&again).await.unwrap();
@@ -319,7 +319,7 @@ async fn spec_3_2_an_edit_after_a_long_answer_takes_no_renewal_back() {
     stalling(&wren, [6]);
     let taken = take(&wren).await.unwrap();
     drive_until(&wren, &taken, 1).await;
-    // The model thought for longer than a lease lasts, and the hold was renewed meanwhile.
+    // The model took longer than a lease lasts, and the lease was renewed meanwhile.
     wren.clock.advance(Duration::from_secs(50));
     let protect = json!({"id": 1});
     wren.agent

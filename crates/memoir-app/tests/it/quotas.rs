@@ -1,4 +1,4 @@
-//! What one agent, and one account, may take of an installation.
+//! The limits of one agent, and of one account, in an installation.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ async fn spec_6_1_memories_are_saved_up_to_the_quota_of_the_agent_and_of_the_acc
     robin.save(&[input("Her own.")], &person()).await.unwrap();
     let refused = robin.save(&[input("Five.")], &person()).await;
     assert_eq!(reached(refused), Quota::AccountMemories);
-    // By what is stored, and not by what a process remembers.
+    // By the stored state, and not by the cache of a process.
     let again = TestAgent::named("robin", &wren.another_process()).await;
     let refused = again.agent.save(&[input("Five.")], &person()).await;
     assert_eq!(reached(refused), Quota::AccountMemories);
@@ -77,7 +77,7 @@ async fn spec_6_1_what_is_saved_in_a_day_counts_by_the_log_and_is_free_again_a_d
     }
     let after_restart = TestAgent::of(&wren.another_process()).await;
     for process in [&wren, &after_restart] {
-        // What is about to be written counts too, and so does what an agent sets about itself.
+        // The write itself counts too, and so do an agent's own settings.
         save(process, "d").await.err();
         let prompt = "p".repeat(20_000);
         let own = process.agent.author(Field::SystemPrompt, Some(&prompt));
@@ -200,7 +200,7 @@ async fn spec_2_3_a_large_context_opens_only_the_texts_that_it_shows() {
     wren.remember("Marta rows.").await;
     let whole = agent.context(None).await.unwrap();
     assert!(whole.left_out.len() > 90);
-    // What is not shown is not read: a body that is changed there is found by the verification alone.
+    // Text that is not shown is not read: only the verification finds a changed body.
     intrude(&folder.database(), |connection| {
         let changed = connection.execute("UPDATE memories SET body = x'00' WHERE number < 90", []);
         assert_eq!(changed.unwrap(), 89);

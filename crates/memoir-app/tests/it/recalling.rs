@@ -1,5 +1,4 @@
-//! Recall by an index that this process keeps: it is always of the moment, it is one agent's alone, and nothing
-//! of it stays behind (SPEC 2.8, 5.3).
+//! Recall by a cached index: it is always current, of one agent alone, and wiped completely (SPEC 2.8, 5.3).
 
 use std::{sync::Arc, time::Duration};
 
@@ -114,7 +113,7 @@ async fn spec_5_3_after_shredding_and_erasing_no_index_is_left() {
     shredded.unwrap();
     assert_eq!(measured(&wren.memoir, "memoir_recall_indexes").await, 0);
     assert_eq!(recalled(&wren.agent, "xylophone").await, [0; 0]);
-    // One slip away: the word is not known any more.
+    // One typing error: the word is no longer found.
     assert_eq!(recalled(&wren.agent, "xylophon").await, [0; 0]);
     assert_eq!(recalled(&wren.agent, "kiln").await, [2]);
     let Erased { .. } = wren.agent.erase(&person()).await.unwrap();
@@ -154,7 +153,7 @@ async fn spec_5_6_the_index_never_tells_another_agents_word() {
     }
     for _ in 0..2 {
         assert_eq!(recalled(&wren.agent, "kiln").await, [1]);
-        // Neither the word, nor a slip of it, nor how rare it is.
+        // Neither the word, nor a typing error in it, nor its rarity.
         for word in ["xylophone", "xylophon", "theodolite", "door"] {
             assert_eq!(recalled(&wren.agent, word).await, [0; 0], "{word}");
         }
@@ -400,7 +399,7 @@ async fn spec_2_8_archival_memories_are_found_and_replaced_ones_follow_their_suc
         let found = agent.lens().recall(&only).await.unwrap();
         assert_eq!(found.len(), 3);
     }
-    // Where what is so now is discarded, nothing is said of it; promoted, it is a core memory like others.
+    // Discarding the current memory removes the note; promoted, it is a core memory like others.
     wren.agent
         .handle(Number(third), Handling::Discard, &me)
         .await

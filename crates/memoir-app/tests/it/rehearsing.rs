@@ -1,4 +1,4 @@
-//! Rehearsals change nothing, and are applied in one step; edits that do not hold any more are left out and named
+//! Rehearsals change nothing, and are applied in one step; edits that can no longer be applied are left out and named
 //! (SPEC 3.17).
 
 use memoir_app::{Error, sessions::RefineOptions};
@@ -46,7 +46,7 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
     let (driven, _) = wren.refine_with(&rehearsal(), turns()).await;
     assert_eq!((state(&driven), driven.rehearsal), (State::Completed, true));
     assert_eq!(wren.memories().await, before);
-    // Nothing but its end is on the record (SPEC 3.16).
+    // Only its end is recorded (SPEC 3.16).
     let mut expected = log;
     expected.push("memory_refinement_complete".to_owned());
     assert_eq!(wren.actions().await, expected);
@@ -134,7 +134,7 @@ async fn spec_5_1_what_applying_would_do_is_told_without_words() {
         "{shown}"
     );
 
-    // What was shown is what is done, or nothing is.
+    // The preview is applied exactly, or not at all.
     wren.remember("Something new, with a text of its own.")
         .await;
     let stale = agent

@@ -67,7 +67,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
         (&merged["type"], &merged["number"]),
         (&json!("consolidated"), &json!(7))
     );
-    // What is saved meanwhile is not on the copy, and takes the number that the merged one has there.
+    // A memory saved meanwhile is not on the copy, and takes the number of the merged one there.
     let saved = wren
         .remember("The cat has a new cushion, also for paper.")
         .await;
@@ -82,7 +82,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
         (&json!(7), &json!(MERGED))
     );
 
-    // A restart leaves it as it is.
+    // A restart does not change it.
     let again = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
     let (taken_up, opened) = again.agent.take_up_own().await.unwrap().unwrap();
     assert_eq!((taken_up.id, taken_up.edits), (id, 1));
@@ -182,7 +182,7 @@ async fn furnished() -> TestAgent {
     wren
 }
 
-/// Everything that can be refused, and edits that rest on earlier ones.
+/// Every refusable call, and edits that depend on earlier ones.
 fn calls() -> Vec<(&'static str, Value)> {
     let delete = |number: u64| ("delete_memory", json!({"id": number}));
     let merge = |ids: [u64; 2], content: &str| {
@@ -290,7 +290,7 @@ async fn spec_3_17_a_rehearsal_answers_every_call_as_the_session_would() {
             real_end.post_session_tokens
         )
     );
-    // Applied, it comes to what the session came to.
+    // Applied, it has the same result as the session.
     let applied = rehearsed.agent.apply_rehearsal(copy.id, &person()).await;
     applied.unwrap();
     let texts = |memories: Vec<Value>| -> Vec<String> {
@@ -343,11 +343,11 @@ async fn spec_3_17_the_breaker_trips_in_the_rehearsal_only() {
     let refused = rehearsed.agent.apply_rehearsal(copy, &person()).await;
     assert!(matches!(refused, Err(Error::NotApplicable { .. })));
     assert!(rehearsed.agent.verify().await.unwrap().valid);
-    // It leaves the way free.
+    // It does not block further sessions.
     rehearsed.agent.open_own(Mode::Full).await.unwrap();
 }
 
-/// What an edit of the rehearsal rests on is gone, and its own number is another memory's by now.
+/// A memory that an edit of the rehearsal depends on is gone, and its number there is another memory's by now.
 #[tokio::test]
 async fn spec_3_17_edits_that_do_not_hold_any_more_are_named_with_those_that_depend_on_them() {
     let wren = TestAgent::new(&MEMORIES).await;

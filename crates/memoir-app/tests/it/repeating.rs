@@ -48,7 +48,7 @@ async fn save(wren: &TestAgent) -> Result<Number, Error> {
     Ok(saved[0].memory.number)
 }
 
-/// What is known of the request, and how many memories there are.
+/// The state of the request, and the number of memories.
 async fn saved(wren: &TestAgent) -> (Vec<Number>, usize) {
     let done = match kept(wren).await {
         KeptReply::Done { done, .. } => done.saved,
@@ -66,7 +66,7 @@ async fn spec_6_2_an_attempt_that_ends_before_its_change_is_followed_by_another_
     let second = new(&wren).await;
     let number = second.execute(save(&wren)).await.unwrap();
     assert_eq!(saved(&wren).await, (vec![number], 2));
-    // What is done outside of the request is not its own.
+    // Changes outside of the request are not its own.
     save(&wren).await.unwrap();
     assert_eq!(saved(&wren).await, (vec![number], 3));
 }
@@ -80,7 +80,7 @@ async fn spec_6_2_of_two_attempts_that_meet_the_second_changes_nothing() {
     assert_eq!(late.code(), "idempotency_in_progress");
     assert_eq!(saved(&wren).await, (vec![number], 2));
     assert!(wren.agent.verify().await.unwrap().valid);
-    // Nor is the response of the late one that of the request.
+    // The response of the late attempt is not that of the request.
     let memoir = &wren.memoir;
     let end = async |attempt, status| {
         let key = key(&wren);
@@ -95,7 +95,7 @@ async fn spec_6_2_of_two_attempts_that_meet_the_second_changes_nothing() {
         matches!(known, KeptReply::Response { status: 201, .. }),
         "{known:?}"
     );
-    // An attempt that was answered is over, whatever it still wanted to change.
+    // An attempt with a stored response is over, whatever it would still change.
     let late = held_up.execute(save(&wren)).await.unwrap_err();
     assert_eq!(late.code(), "idempotency_in_progress");
 }
@@ -105,7 +105,7 @@ async fn spec_6_2_a_change_whose_answer_stays_lost_is_found_by_its_key() {
     for (lost, was_written) in [(LostUnwritten, false), (LostWritten, true)] {
         let (store, wren) = wren().await;
         let attempt = new(&wren).await;
-        // The last of the list comes first; what follows it says nothing of it.
+        // The last of the list comes first; what follows it does not matter.
         let mut faults = vec![LostUnwritten; 4];
         faults.push(lost);
         store.disturb_commits(&faults);

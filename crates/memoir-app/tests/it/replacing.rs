@@ -40,14 +40,14 @@ async fn save(wren: &TestAgent, memory: MemoryInput, actor: &Actor) -> Saved {
     saved.remove(0)
 }
 
-/// What was not replaced, with the reasons.
+/// The memories that were not replaced, with the reasons.
 fn kept_out(saved: &Saved) -> Vec<(u64, &'static str)> {
     let kept = saved.not_replaced.iter().flatten();
     kept.map(|one| (one.number.0, one.reason.as_str()))
         .collect()
 }
 
-/// A memory by its kind, what it is under, and whether it is active.
+/// The kind of a memory, the memory above it, and whether it is active.
 async fn place(wren: &TestAgent, number: u64) -> (Kind, Option<u64>, bool) {
     let memory = wren.agent.memory(Number(number)).await.unwrap();
     let under = memory.under.map(|under| under.0);
@@ -114,7 +114,7 @@ async fn spec_2_4_a_memory_replaces_outdated_ones_which_come_under_it() {
     assert_eq!(wren.agent.show().await.unwrap().counts.replaced_count, 2);
     is_valid(&wren).await;
 
-    // Discarding it brings none back, and names those that stay archival.
+    // Discarding it restores none, and names those that stay archival.
     let discarded = wren.agent.handle(number, Handling::Discard, &me()).await;
     assert_eq!(discarded.unwrap().sources, numbers(&[1, 2]));
     for old in [1, 2] {
@@ -173,7 +173,7 @@ async fn spec_2_4_what_cannot_be_replaced_stays_and_the_save_goes_through() {
             .unwrap();
     }
     let all = [1, 2, 3, 5, 6, 7, 8, 99];
-    // A page replaces what is no stronger than itself alone.
+    // A page replaces only memories of the same or a weaker origin.
     let page = MemoryInput {
         origin: Some(Origin::External),
         ..replacing("A page says so.", &all)
@@ -249,7 +249,7 @@ async fn spec_2_4_ten_memories_are_replaced_in_seven_days_by_all_interfaces_toge
     // Six are longer ago than seven days by now.
     let third = save(&wren, replacing("Two of the last.", &[4, 3]), &me()).await;
     assert_eq!(third.replaced, Some(numbers(&[4, 3])));
-    // What was brought back counts still: it was replaced.
+    // A restored memory still counts: it was replaced.
     for _ in 0..2 {
         wren.agent
             .handle(Number(4), Handling::Promote, &me())
@@ -290,7 +290,7 @@ async fn spec_3_14_the_age_rule_holds_for_replacing() {
     .await;
     assert_eq!(oldest.replaced, Some(numbers(&[1, 2, 3, 4, 5, 6, 12])));
     assert_eq!(kept_out(&oldest), [(7, "age_limit")]);
-    // What was brought back does not count as gone.
+    // A restored memory does not count as gone.
     wren.agent
         .handle(Number(1), Handling::Promote, &me())
         .await
@@ -312,7 +312,7 @@ async fn spec_3_14_the_age_rule_holds_for_replacing() {
     is_valid(&wren).await;
 }
 
-/// A summary over #1 and #2, in the number 15.
+/// A summary over #1 and #2, with the number 15.
 async fn with_summary() -> TestAgent {
     let texts: Vec<String> = (0..14)
         .map(|place| {
@@ -423,7 +423,7 @@ async fn spec_2_4_any_archival_memory_is_promoted_at_any_time() {
         (after.origin, after.created_at),
         (Origin::Import, before.created_at)
     );
-    // Without limit: also in a session, of which it is no edit.
+    // Without limit: also in a session, where it is no edit.
     let (session, _) = wren.agent.open_own(Mode::Full).await.unwrap();
     for text in 0..12 {
         let archival = MemoryInput {
@@ -500,7 +500,7 @@ async fn spec_2_4_the_agent_is_told_of_a_memory_with_the_same_text() {
         .await
         .unwrap();
     assert_eq!(same("Rain in the evening.", &me()).await, None);
-    // What another process wrote or discarded counts.
+    // Memories that another process wrote or discarded count.
     let elsewhere = TestAgent::of(&wren.installation.another_process()).await;
     let far = save(&elsewhere, input("Snow on the hill."), &me()).await;
     let far = far.memory.number;
@@ -531,7 +531,7 @@ async fn spec_5_1_an_administrators_response_is_the_same_whether_the_text_is_the
     assert_eq!(responses[0], responses[1]);
     let names: Vec<&String> = responses[0].as_object().unwrap().keys().collect();
     assert!(!names.iter().any(|name| *name == "same_as"), "{names:?}");
-    // Nor is it in a cleanup: both sides stay.
+    // The cleanup does not join them either: both sides stay.
     let (session, _) = wren.agent.open_own(Mode::Full).await.unwrap();
     let done = json!({"summary": "Nothing."});
     wren.agent
@@ -541,7 +541,7 @@ async fn spec_5_1_an_administrators_response_is_the_same_whether_the_text_is_the
     assert_eq!(wren.kept().await, [1, 2, 3]);
 }
 
-/// A save of a batch with a fault in one of its memories saves and replaces nothing (SPEC 2.4).
+/// A batch with a fault in one of its memories saves and replaces nothing (SPEC 2.4).
 #[tokio::test]
 async fn spec_2_4_a_batch_is_saved_and_replaces_whole_or_not_at_all() {
     let wren = keeper(&["One."]).await;

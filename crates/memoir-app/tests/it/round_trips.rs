@@ -1,4 +1,4 @@
-//! How often a use case asks a database that is somewhere else.
+//! The number of queries of a use case to a remote database.
 
 use std::{
     path::{Path, PathBuf},
@@ -25,7 +25,7 @@ use tokio::{
 
 use crate::installation::{TestAgent, person, settings};
 
-/// Stands between a store and its database, and counts how often something is asked once the last answer is there.
+/// Is between a store and its database, and counts the requests that wait for the previous response.
 struct CountingProxy {
     folder: PathBuf,
     count: Arc<AtomicUsize>,
@@ -52,7 +52,7 @@ impl CountingProxy {
         format!("postgres://memoir@{folder}/{database}")
     }
 
-    /// Round trips since it was asked last.
+    /// Round trips since the last call.
     fn counted(&self) -> usize {
         self.count.swap(0, Ordering::SeqCst)
     }
@@ -60,7 +60,7 @@ impl CountingProxy {
 
 impl Drop for CountingProxy {
     fn drop(&mut self) {
-        // What is left behind is an empty folder and a socket.
+        // On failure an empty folder and a socket remain.
         std::fs::remove_dir_all(&self.folder).ok();
     }
 }
@@ -127,7 +127,7 @@ async fn spec_6_2_a_page_under_a_grant_takes_four_round_trips_and_an_edit_one() 
         limit: 50,
         ..MemoryPage::default()
     };
-    // The second look finds the first one's record in the log.
+    // The second read finds the first one's record in the log.
     for _ in 0..2 {
         proxy.counted();
         let seen = agent.seen_by(viewer.clone()).memory_page(&page).await;

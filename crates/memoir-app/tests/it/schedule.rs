@@ -1,5 +1,5 @@
-//! The schedule (SPEC 3.1, 3.3): months of a clock that is moved by hand, with the times at which each
-//! agent is to be asked worked out on paper, and what the schedule does where an agent cannot be asked.
+//! The schedule (SPEC 3.1, 3.3): months of a clock that is moved by hand, with times for each agent computed on paper,
+//! and the handling of agents that cannot be asked.
 
 use std::{
     collections::BTreeSet,
@@ -26,11 +26,11 @@ use memoir_testkit::{ModelScript, TestClock, TestInstallation, Turn};
 
 use crate::installation::{TestAgent, agent_of, complete, intrude, new_folder, person, settings};
 
-/// How often the schedule is looked at.
+/// The interval of the schedule.
 const STEP: Duration = Duration::from_secs(30 * 60);
 
-/// A model for each agent, by the agent's name: those of agents whose name begins with `no` decline,
-/// those with `broken` fail, all others agree and complete. Keeps who was asked when.
+/// A model for each agent, by the agent's name: those of agents whose name begins with `no` decline, those with
+/// `broken` fail, all others consent and complete. Records who was asked when.
 struct Voices {
     clock: Arc<TestClock>,
     asked: Arc<Mutex<Vec<(String, Timestamp)>>>,
@@ -127,8 +127,8 @@ impl Month {
         agent.configure(&assignments, &person()).await.unwrap();
     }
 
-    /// Saves core memories of so many tokens together; no two are alike. There are ten of them, so that a session
-    /// could take one away, and the agent is asked.
+    /// Saves core memories of so many tokens together, all different. There are ten of them, so that a session could
+    /// remove one, and the agent is asked.
     async fn remember(&mut self, name: &str, tokens: u64) {
         let each = tokens / 10;
         for part in 0..10 {
@@ -297,7 +297,7 @@ async fn spec_3_1_each_agent_is_asked_as_often_as_it_should_be_over_a_month() {
     month.down_until("2026-10-19T07:30:00Z");
     month.until("2026-10-20T12:00:00Z").await;
 
-    // One that is new has missed no slot; one whose pause ends has.
+    // A new agent has missed no slot; one whose pause ends has.
     month.agent("late", 50).await;
     month.until("2026-10-21T12:00:00Z").await;
     month.set("paused", Field::Paused, "false").await;
@@ -401,7 +401,7 @@ async fn spec_3_1_a_slot_that_the_change_of_clocks_skips_comes_after_the_gap() {
     );
 }
 
-/// Due since Monday.
+/// A month with agents that are due since Monday.
 async fn due_month(agents: u64) -> Month {
     let mut month = Month::with("2026-03-04T12:00:00Z", settings()).await;
     for number in 0..agents {
@@ -461,7 +461,7 @@ async fn spec_3_1_an_agent_without_a_model_is_not_asked_and_holds_up_nobody() {
             .len()
     };
     let before = records("bare-1").await;
-    // One place only: those that cannot be asked are first in it.
+    // One place only: agents that cannot be asked come first.
     let mut scheduler = Scheduler::new(month.memoir.clone(), 1);
     let mut queued = 0;
     for _ in 0..5 {
@@ -472,7 +472,7 @@ async fn spec_3_1_an_agent_without_a_model_is_not_asked_and_holds_up_nobody() {
     month.none_else_asked(&["spoken"]);
     assert_eq!(records("bare-1").await, before);
     assert_eq!(scheduler.queue_due().await.unwrap().queued, 0);
-    // With a model it is asked, once it is looked at again.
+    // With a model it is asked at the next read.
     month.set("bare-2", Field::Model, "voices:bare-2").await;
     month.clock.advance(Duration::from_secs(601));
     let mut queued = 0;
@@ -485,12 +485,12 @@ async fn spec_3_1_an_agent_without_a_model_is_not_asked_and_holds_up_nobody() {
     assert!(at_first < month.clock.now());
 }
 
-/// So many that one of them could go: the agent is asked.
+/// So many that one of them could be archived: the agent is asked.
 fn four_memories() -> [MemoryInput; 4] {
     ["A memory.", "A matter.", "A manner.", "A mirror."].map(crate::installation::input)
 }
 
-/// An agent with the guard `archive` whose core memories are all out of reach, and one with the guard `refuse` without
+/// An agent under `archive` whose core memories are all protected from edits, and one under `refuse` without
 /// duplicates: neither is asked, however large it is.
 #[tokio::test]
 async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
@@ -563,7 +563,7 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
         );
         assert_eq!(shown.needs_refinement, name == "strict");
     }
-    // Once there is something to do, it is asked at the next slot.
+    // Once there is an edit to make, it is asked at the next slot.
     for name in silent {
         month.remember_one(name, 50).await;
     }
@@ -591,7 +591,7 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
         assert_eq!(shown.next_refinement_reason, None, "{name}");
     }
     month.until("2026-03-24T12:00:00Z").await;
-    // A slot had passed since the last attempt, so that they were asked as soon as there was something to do.
+    // A slot had passed since the last attempt, so they were asked as soon as there was an edit to make.
     for name in ["vowed", "sung"] {
         assert_eq!(
             month.of(name).await,
@@ -695,7 +695,7 @@ async fn spec_3_1_one_whose_row_was_changed_is_passed_over_and_holds_up_nobody()
         agent.save(&four_memories(), &person()).await.unwrap();
     }
     folder.clock.advance(Duration::from_secs(7 * 86_400));
-    // Made to look due for longer than it is; and one whose row cannot even be read.
+    // Tampered to look due for longer; and one with an unreadable row.
     intrude(&folder.database(), |connection| {
         let sql = "UPDATE agents SET weekly_after = 0 WHERE name = ?1";
         connection.execute(sql, ["wren"]).unwrap();
@@ -754,7 +754,7 @@ async fn spec_3_1_one_that_is_paused_while_it_waits_is_not_asked() {
         (session.state, session.end_reason),
         (State::Abandoned, Some("cancelled"))
     );
-    // An administrator's wish stands, paused or not.
+    // An administrator's request is effective, paused or not.
     agent.enqueue(&RefineOptions::default()).await.unwrap();
     month.work().await;
     month.none_else_asked(&["agent-00", "agent-01"]);
@@ -773,7 +773,7 @@ async fn what_has_been_due_for_more_than_a_day_is_told() {
     month.clock.advance(Duration::from_secs(86_400));
     let overdue = "2 agents have been due for more than a day";
     assert_eq!(told().await, [due, overdue]);
-    // What waits for a worker is due no longer.
+    // An agent whose session waits for a worker is not due.
     let mut scheduler = Scheduler::new(month.memoir.clone(), 4);
     scheduler.queue_due().await.unwrap();
     let none =

@@ -1,7 +1,6 @@
-//! No word of an agent's in the open: not in any file of the installation, not in what is logged, not in an
-//! error (SPEC 5.1, 5.3).
+//! No text of an agent is unsealed: not in any file of the installation, not in logs, not in errors (SPEC 5.1, 5.3).
 //!
-//! A word that stands nowhere else goes into every kind of text, and is then looked for in every byte.
+//! A unique word goes into every kind of text, and is then searched for in every byte.
 
 use std::{
     fmt::{self, Write as _},
@@ -35,8 +34,8 @@ use tracing::{
 
 use crate::installation::{TestAgent, complete, delete, new_folder, own, person, state};
 
-/// A word for each kind of text: letters and digits only, so that none is escaped anywhere, and none that
-/// another is a part of.
+/// A word for each kind of text: letters and digits only, so that none is escaped anywhere, and none that is a part of
+/// another.
 const CANARIES: [(&str, &str); 32] = [
     ("a core memory", "zilpzalp01q"),
     ("a journal entry", "wiedehopf02q"),
@@ -80,7 +79,7 @@ fn canary(what: &str) -> &'static str {
         .1
 }
 
-/// The canaries found in `bytes`, in any of the forms in which a text can stand there.
+/// The canaries found in `bytes`, in any form that a text can have there.
 fn found(bytes: &[u8]) -> Vec<&'static str> {
     let lower = bytes.to_ascii_lowercase();
     let is_in = |needle: &[u8]| lower.windows(needle.len()).any(|window| window == needle);
@@ -170,13 +169,13 @@ impl Subscriber for Tracer {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// Once for the whole process: what is traced comes from threads of all kinds.
+/// Once for the whole process: traces come from all threads.
 fn traced() {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| tracing::subscriber::set_global_default(Tracer).unwrap());
 }
 
-/// What was said in errors, in both forms.
+/// The texts of errors, in both forms.
 #[derive(Default)]
 struct Said(String, usize);
 
@@ -212,7 +211,7 @@ fn with(content: String) -> MemoryInput {
     }
 }
 
-/// Puts every word where it belongs.
+/// Saves every word in its kind of text.
 async fn fill(wren: &TestAgent, said: &mut Said) {
     let agent = &wren.agent;
     let prompt = |field, what| (field, text_with(what, "a prompt that nobody else may read"));
@@ -516,7 +515,7 @@ async fn talk(wren: &TestAgent, said: &mut Said) {
     wren.script([]);
 }
 
-/// Asked, answered by the agent's model, looked at, and refused in each way that has words in it.
+/// Requests, decided by the agent's model, used, and refused in each way that contains text.
 async fn let_somebody_in(wren: &TestAgent, said: &mut Said) {
     let agent = &wren.agent;
     let draft = |scope, words: &str| AccessDraft {
@@ -559,7 +558,7 @@ fn capital(word: &str) -> String {
     word[..1].to_uppercase() + &word[1..]
 }
 
-/// Every way in which something can be refused that has words in it.
+/// Every refusal that contains text.
 async fn provoke(
     wren: &TestAgent,
     said: &mut Said,
@@ -680,7 +679,7 @@ async fn spec_5_3_no_word_of_an_agents_stands_in_any_file() {
     wren.memoir.checkpoint().await.unwrap();
     rotate_key_file(&folder.master_key_file(), &wren.keys).unwrap();
 
-    // The search finds what is there to be found: each word in a plain export.
+    // The search finds each word in a plain export.
     let plain = plain(&wren).await;
     let kinds: Vec<&str> = CANARIES
         .iter()
@@ -714,7 +713,7 @@ async fn spec_5_3_no_word_of_an_agents_stands_in_any_file() {
         "{closed:?}"
     );
 
-    // A file in which they stand, so that it is seen that the search opens files.
+    // A file with the words, to prove that the search opens files.
     fs::write(folder.path().join("export.json"), &plain).unwrap();
     let with_export = search(folder.path());
     assert_eq!(with_export[0], ("export.json".to_owned(), kinds));
@@ -726,7 +725,7 @@ async fn spec_5_3_no_word_of_an_agents_stands_in_any_file() {
 #[tokio::test]
 async fn spec_5_1_no_word_of_an_agents_is_traced() {
     traced();
-    // An agent that cannot be read, in two ways: what is said of it is traced.
+    // An agent that cannot be read, in two ways: its errors are traced.
     let folder = crate::installation::new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     let mut said = Said::default();
@@ -773,7 +772,7 @@ async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
     fill(&wren, &mut said).await;
     drop(wren);
     let word = canary("a refused argument");
-    // Words in the open where none belong, as from a broken import by hand.
+    // Plain text in sealed columns, as from a broken import by hand.
     for (table, column) in [
         ("memories", "kind"),
         ("memories", "body"),
@@ -829,8 +828,8 @@ async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
     assert_eq!(found(said.0.as_bytes()), [] as [&str; 0], "{}", said.0);
 }
 
-/// What lies in the open of a memory: numbers, dates, flags and codes. Its text, tags, source and origin are sealed
-/// (SPEC 5.3).
+/// The open columns of a memory: numbers, dates, flags and codes. Its text, tags, source and origin are sealed (SPEC
+/// 5.3).
 const OPEN_COLUMNS: [&str; 16] = [
     "agent_id",
     "number",
@@ -855,7 +854,7 @@ async fn spec_5_3_what_lies_in_the_open_of_a_memory() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     let mut said = Said::default();
-    // Of what is as old, enough has to stay in the prompt.
+    // Enough of the memories of the same age has to stay in the prompt.
     for number in 1..=6 {
         let filler = format!("A long and quiet memory number {number} of a day by the sea.");
         save(&wren, with(filler)).await;
@@ -876,7 +875,7 @@ async fn spec_5_3_what_lies_in_the_open_of_a_memory() {
     let mut expected: Vec<&str> = OPEN_COLUMNS.into_iter().chain(["body"]).collect();
     expected.sort_unstable();
     assert_eq!(names, expected);
-    // Of those that can hold a text, only codes.
+    // The text columns hold only codes.
     let texts = columns.iter().filter(|(_, kind)| kind == "TEXT");
     let texts: Vec<&str> = texts.map(|(name, _)| name.as_str()).collect();
     assert_eq!(texts, ["kind", "archived_by"]);

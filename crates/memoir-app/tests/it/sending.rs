@@ -1,4 +1,4 @@
-//! Exactly what a model is sent over HTTP, and what comes of its faults.
+//! The exact HTTP requests to a model, and the handling of its faults.
 
 use std::{sync::Arc, time::Duration};
 

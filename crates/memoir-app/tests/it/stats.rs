@@ -186,7 +186,7 @@ async fn spec_5_1_the_curve_tells_the_mass_of_each_day_from_any_day_on() {
             .sessions
             .is_sorted_by_key(|session| session.started_at)
     );
-    // The same days, whatever is left out before them and after.
+    // The same days, whatever is cut off before and after them.
     let part = wren.agent.mass_history(days[3], days[6], 3).await.unwrap();
     assert_eq!(part.points[1..], history.points[3..6]);
     assert_eq!(part.points[0].core_tokens, 90);
@@ -209,7 +209,7 @@ async fn spec_4_4_what_the_mass_was_stays_known_when_words_are_gone() {
     }
     let until = before.until;
     let stats = wren.agent.stats(None, Some(until), 50).await.unwrap();
-    // All was shredded at the very end of it.
+    // Everything was shredded at its very end.
     let last = before.points.len() - 1;
     assert_eq!(stats.history.points[..last], before.points[..last]);
     assert_eq!(stats.history.points[last].core_tokens, 0);

@@ -1,4 +1,4 @@
-//! An agent to whom everything happened that can happen, for what must hold whatever happened.
+//! An agent with every kind of event, for tests of invariants.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub fn memories() -> Vec<memoir_app::MemoryInput> {
     memories
 }
 
-/// What the model does in the session that completes.
+/// The model's calls in the completed session.
 pub fn edits() -> Vec<Turn> {
     vec![
         Turn::call(
@@ -174,7 +174,7 @@ pub async fn second_part(
     }
 }
 
-/// Fills the archive, under the guard that does: #12 by an edit, #9 by replacing it, and one that is saved so.
+/// Fills the archive, under the guard `archive`: #12 by an edit, #9 by replacing it, and one that is saved as archival.
 async fn archive(folder: &InstallationFolder, wren: &TestAgent) {
     let agent = &wren.agent;
     folder.pass_a_minute();
@@ -206,7 +206,7 @@ async fn archive(folder: &InstallationFolder, wren: &TestAgent) {
         .unwrap();
 }
 
-/// Requests of every kind and in every state; one that is granted is in use at the end.
+/// Requests of every kind and in every state; a granted one is in use at the end.
 async fn let_somebody_in(folder: &InstallationFolder, wren: &TestAgent, completed: SessionId) {
     let agent = &wren.agent;
     let read = |scope| AccessKind::Read { scope, minutes: 45 };

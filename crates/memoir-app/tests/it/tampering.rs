@@ -30,7 +30,7 @@ use crate::{
     story::{REWRITTEN, Story, first_part, second_part},
 };
 
-/// The tables that hold something of an agent.
+/// The tables with data of an agent.
 const TABLES: [&str; 7] = [
     "agents",
     "agent_prompts",
@@ -64,14 +64,14 @@ struct Evidence {
     checkpoint: CheckpointView,
 }
 
-/// What verifying came to.
+/// The outcome of verification.
 struct Verdict {
     verified: Result<Vec<Verification>, String>,
     growth: Result<CheckpointGrowth, String>,
 }
 
 impl Verdict {
-    /// Whether the database fits itself, without anything kept outside.
+    /// Whether the database is consistent, without a copy outside.
     fn is_valid(&self) -> bool {
         matches!(&self.verified, Ok(all) if all.iter().all(|one| one.valid))
     }
@@ -80,7 +80,7 @@ impl Verdict {
         matches!(&self.growth, Ok(growth) if growth.grew)
     }
 
-    /// All that is said to be wrong.
+    /// All reported problems.
     fn text(&self) -> String {
         let said: Vec<String> = match &self.verified {
             Err(error) => vec![error.clone()],
@@ -101,7 +101,7 @@ impl Verdict {
         said.join("\n")
     }
 
-    /// That it is found without anything kept outside, and that all of `names` are said.
+    /// Checks that it is found without a copy outside, and that all of `names` are reported.
     #[track_caller]
     fn names(&self, names: &[&str]) {
         let text = self.text();
@@ -145,7 +145,7 @@ impl Evidence {
         }
     }
 
-    /// What verifying says of a copy that was tampered with.
+    /// The outcome of verifying a copy that was tampered with.
     async fn judge(&self, tamper: impl FnOnce(&Connection)) -> Verdict {
         let dir = TempDir::new().unwrap();
         let copy = dir.path().join("copy");
@@ -289,8 +289,8 @@ struct Mutation {
     to: Value,
 }
 
-/// For each column: of the first, a middle and the last row, and of one without and one with a value,
-/// everything that [`others`] makes of it.
+/// For each column: of the first, a middle and the last row, and of one without and one with a value, all values of
+/// [`others`].
 fn mutations(connection: &Connection) -> Vec<Mutation> {
     let mut mutations = Vec::new();
     for column in columns(connection) {
@@ -411,7 +411,7 @@ impl Mutation {
         }
     }
 
-    /// What must be named: the table, or the record.
+    /// The expected name: the table, or the record.
     fn is_named_in(&self, text: &str) -> bool {
         let number = |column: &str| {
             let found = self.key.iter().find(|(name, _)| name == column);
@@ -427,13 +427,13 @@ impl Mutation {
                 "the key store has no key",
                 "the database has none of that identifier",
                 "its hash does not fit",
-                // Its row is there under another identifier, and nothing else is.
+                // Its row exists under another identifier, and nothing else.
                 "table `agent_prompts`",
             ]
             .iter()
             .any(|named| text.contains(named)),
             "memories" => {
-                // By the number that it has now, where that is what was changed.
+                // By its new number, if the number was changed.
                 let number = match &self.to {
                     Value::Integer(number) if self.column == "number" => number.to_string(),
                     _ => number("number"),
@@ -700,7 +700,7 @@ async fn spec_5_3_nothing_is_moved_or_copied_from_one_agent_to_another() {
     }
 }
 
-/// An update of the keys of all rows of a table: by way of a copy, since it meets itself on the way.
+/// An update of the keys of all rows of a table: by way of a copy, since the keys would collide.
 fn exchange_agents(connection: &Connection, table: &str, sql: &str) {
     let moved = sql.replace(table, "moved");
     connection
@@ -775,7 +775,7 @@ async fn spec_4_2_records_cannot_be_cut_off_left_out_or_put_in() {
         })
         .await;
     verdict.names(&["record 10: it was changed: its hash does not fit"]);
-    // One more at the end, with and without the agent's row, in the words of the one before it.
+    // One more at the end, with and without the agent's row, with the text of the one before it.
     for adjusted in [false, true] {
         let mut forged = 0_i64;
         let verdict = evidence
@@ -820,7 +820,7 @@ async fn spec_4_2_records_cannot_be_cut_off_left_out_or_put_in() {
     assert!(!verdict.text().contains("its hash does not fit"));
 }
 
-/// A record at the end of wren's log whose hash is right, and an agent's row that says so.
+/// A record at the end of wren's log whose hash is right, and an agent's row that matches.
 fn forge_record(connection: &Connection, evidence: &Evidence) {
     use memoir_domain::Timestamp;
     use memoir_vault::chain::{self, RecordHash};
@@ -871,7 +871,7 @@ fn forge_record(connection: &Connection, evidence: &Evidence) {
     );
 }
 
-/// What of an agent is put back as it was yesterday.
+/// The parts of an agent that are put back to yesterday's state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PutBack {
     AgentRow,
@@ -990,7 +990,7 @@ async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
     let row = format!("id = {}", blob(&agent));
     type Case<'a> = (&'a Path, &'a [(&'a str, &'a str)], Option<&'a str>);
     let cases: [Case<'_>; 6] = [
-        // Since it was undone, the memory is what it was: only its version is another.
+        // Since it was undone, the memory is as before: only its version differs.
         (&old, &[("memories", &rewritten)], None),
         (&ended, &[("memories", &rewritten)], Some("row #2: content")),
         (
@@ -1008,7 +1008,7 @@ async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
             &[("agents", &row)],
             Some("the log ends elsewhere than the agent's row says"),
         ),
-        // With the rehearsal's row gone as well, its end is still on the record.
+        // With the rehearsal's row gone as well, its end is still recorded.
         (
             &undone,
             &[("agents", &row), ("sessions", &sessions)],
@@ -1085,7 +1085,7 @@ async fn spec_5_4_a_change_in_the_log_of_an_erased_agent_is_found_and_named() {
         missed.join("\n")
     );
     assert!(count > 60, "{count}");
-    // Its end cut off, and the row made to fit: the key store knows better.
+    // Its end cut off, and the row adapted: the key store shows it.
     intrude(&today, |connection| {
         let sql = "DELETE FROM audit_records WHERE action = 'agent_erased'";
         change(connection, sql, []);
@@ -1148,7 +1148,7 @@ async fn spec_4_2_a_forged_log_over_all_heads_is_found() {
             .unwrap()
             .contains("rewritten")
     );
-    // One more, of an agent that there is, with a hash of no record of its.
+    // One more, of an existing agent, with a hash of no record of its.
     let verdict = evidence
         .judge(|connection| {
             let next = leaves(connection);
@@ -1257,8 +1257,8 @@ async fn spec_5_5_a_token_that_memoir_did_not_write_opens_nothing() {
     }
 }
 
-/// A conversation that waits is no part of what an agent remembers, and no record shows it before it is
-/// read: verifying says nothing of it. But no word of a message that was changed reaches a model.
+/// A waiting conversation is not part of an agent's memory, and no record mentions it before it is read, so
+/// verification ignores it. But no text of a changed message reaches a model.
 #[tokio::test]
 async fn spec_5_3_a_message_that_was_changed_is_not_read() {
     let folder = new_folder();
@@ -1292,7 +1292,7 @@ async fn spec_5_3_a_message_that_was_changed_is_not_read() {
         format!(
             "UPDATE transcript_messages SET body = (SELECT body FROM transcript_messages WHERE seq = 3) {a}"
         ),
-        // One that was read, put back after its words are gone.
+        // One that was read, put back after its text was removed.
         "UPDATE transcript_messages SET state = 'pending', body = x'', words_until = NULL WHERE seq = 1"
             .to_owned(),
     ] {
@@ -1390,13 +1390,13 @@ async fn spec_4_2_a_changed_form_of_the_database_is_named_by_verifying_and_by_th
             .any(|one| one.severity == Severity::Problem && one.finding.ends_with(problem)),
         "{found:?}"
     );
-    // What was asked for since is refused, and nothing of it is there.
+    // Later requests are refused, and without effect.
     let refused = wren.agent.save(&[input("Another.")], &person()).await;
     assert_eq!(refused.unwrap_err().code(), "internal");
     assert_eq!(wren.seen().memories(true).await.unwrap().len(), 1);
 }
 
-/// SPEC 5.3: what a process has opened does not hide from it that the row was changed since.
+/// SPEC 5.3: a process's cache does not hide from it that the row was changed.
 #[tokio::test]
 async fn spec_5_3_a_row_that_was_opened_before_and_changed_since_is_refused() {
     let folder = new_folder();
@@ -1438,7 +1438,7 @@ async fn spec_5_3_a_row_that_was_opened_before_and_changed_since_is_refused() {
         fs::remove_file(kept).unwrap();
         assert_eq!(text().await.unwrap(), before);
     }
-    // And what another process did is what is shown.
+    // And the changes of another process are shown.
     elsewhere
         .shred(ShredWish::of(Number(1), "as asked"), &person())
         .await
@@ -1485,7 +1485,7 @@ async fn archived_evidence(folder: &InstallationFolder) -> PathBuf {
     old
 }
 
-/// What a read comes to: the error's code and text.
+/// The result of a read: the error's code and text.
 async fn every_read(
     folder: &InstallationFolder,
     path: &Path,
@@ -1498,7 +1498,7 @@ async fn every_read(
     };
     let mut found = Vec::new();
     for read in ["context", "recall", "remember", "refine", "export"] {
-        // Each by a process that has read nothing before, on a copy of its own.
+        // Each by a process without a cache, on a copy of its own.
         let copy = path.with_extension(read);
         fs::copy(path, &copy).unwrap();
         let agent = agent_of(&folder.open_at(&copy).memoir, "wren").await;
@@ -1516,7 +1516,7 @@ async fn every_read(
     found
 }
 
-/// SPEC 3.12: what was removed, changed or swapped in the database is named at every read of it, and by verifying.
+/// SPEC 3.12: a removed, changed or swapped memory is named at every read of it, and by verification.
 #[tokio::test]
 async fn spec_3_12_a_row_that_was_removed_changed_or_swapped_is_named_at_every_read() {
     let folder = new_folder();
@@ -1537,7 +1537,7 @@ async fn spec_3_12_a_row_that_was_removed_changed_or_swapped_is_named_at_every_r
              INSERT INTO main.memories SELECT * FROM old.memories WHERE number = {number};"
         )
     };
-    // What is done, the reads that do not meet the row, what verifying names, and how it counts.
+    // The change, the reads that do not touch the row, the names by verification, and the counts.
     type Case<'a> = (String, &'a [&'a str], &'a str, &'a str);
     let cases: Vec<Case<'_>> = vec![
         (
@@ -1558,7 +1558,7 @@ async fn spec_3_12_a_row_that_was_removed_changed_or_swapped_is_named_at_every_r
             "row #4: is missing",
             all_present,
         ),
-        // One out, and another in its place.
+        // One removed, and another in its place.
         (
             "DELETE FROM memories WHERE number = 1; \
              UPDATE memories SET number = 1 WHERE number = 2"

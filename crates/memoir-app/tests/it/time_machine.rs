@@ -37,7 +37,7 @@ impl Dice {
     }
 }
 
-/// A moment to return to, and what was kept then.
+/// A moment to return to, and the kept memories then.
 struct Moment {
     at: Timestamp,
     kept: Vec<Value>,
@@ -69,7 +69,7 @@ fn text(dice: &mut Dice) -> String {
     words.join(" ")
 }
 
-/// What a walk did, so that none passes for good in which nothing happened.
+/// The actions of a walk, so that none passes without any.
 #[derive(Debug, Default)]
 struct Done {
     rewinds: u32,
@@ -195,7 +195,7 @@ async fn rewind(wren: &TestAgent, moment: &Moment, shredded: &[u64], stay: bool,
     done.redone += 1;
 }
 
-/// A walk of `steps`, which at random moments remembers what is kept, and returns there later.
+/// A walk of `steps`, which at random moments records the kept memories, and returns there later.
 async fn walk(seed: u64, steps: u32) -> Done {
     let (mut dice, mut done) = (
         Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
@@ -306,7 +306,7 @@ async fn spec_4_3_any_moment_of_any_story_can_be_returned_to() {
     assert!(counts.iter().all(|count| *count > 2), "{all:?}");
 }
 
-/// What a walk through the archive did.
+/// The actions of a walk through the archive.
 #[derive(Debug, Default)]
 struct ArchiveDone {
     done: Done,
@@ -537,14 +537,14 @@ async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
     );
     assert!(agent.verify().await.unwrap().valid);
 
-    // To where it is: nothing is written.
+    // To the current state: nothing is written.
     folder.pass_a_minute();
     let count = wren.actions().await.len();
     let idle = agent.rewind(folder.now(), &person()).await.unwrap();
     assert_eq!((idle.seq, idle.changes.changed), (None, 0));
     assert_eq!(wren.actions().await.len(), count);
 
-    // To before there was anything: all is discarded, and can be had again.
+    // To before the beginning: all is discarded, and can be restored.
     folder.pass_a_minute();
     let full = kept(&wren, &[]).await;
     let before = folder.now();
@@ -666,7 +666,7 @@ async fn spec_4_3_there_is_no_way_back_while_a_session_runs() {
     assert!(wren.agent.rewind(before, &person()).await.is_ok());
 }
 
-/// What a rewind returns to the prompt is not removed any more (SPEC 3.12), and is again once the rewind is undone.
+/// A memory that a rewind returns to the prompt does not count as removed (SPEC 3.12), until the rewind is undone.
 #[tokio::test]
 async fn spec_3_12_what_was_removed_under_off_follows_the_time() {
     let folder = new_folder();
@@ -698,7 +698,7 @@ async fn spec_3_12_what_was_removed_under_off_follows_the_time() {
     );
     assert_eq!((counted.archived, counted.lost), (0, 0));
     let after = folder.now();
-    // What a rewind discards again was taken away by the rewind, and is not counted.
+    // Memories that a rewind discards again were removed by the rewind, and are not counted.
     for (to, in_prompt, removed_off) in [(start, 10, 0), (after, 4, 0)] {
         folder.pass_a_minute();
         agent.rewind(to, &person()).await.unwrap();

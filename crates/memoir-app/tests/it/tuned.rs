@@ -1,4 +1,4 @@
-//! SPEC 2.2: what an agent's settings say of its sessions and its model.
+//! SPEC 2.2: the effects of an agent's settings on its sessions and its model.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -19,7 +19,7 @@ async fn spec_2_2_the_agents_effort_and_room_for_answers_reach_its_model() {
         "I like hail.",
         "I like wind.",
         "I like fog.",
-        // A duplicate, so that a session for duplicates has something to do.
+        // A duplicate, so that a session for duplicates has an edit to make.
         "I like fog.",
     ])
     .await;
@@ -53,7 +53,7 @@ async fn spec_2_2_scheduled_sessions_have_the_agents_mode_and_others_their_own()
         "I like hail.",
         "I like wind.",
         "I like fog.",
-        // A duplicate, so that a session for duplicates has something to do.
+        // A duplicate, so that a session for duplicates has an edit to make.
         "I like fog.",
     ])
     .await;

@@ -173,7 +173,7 @@ async fn spec_4_3_a_discard_that_changes_nothing_is_recorded_and_outlasts_the_ag
     let wren = TestAgent::new(&MEMORIES).await;
     let (driven, _) = wren.refine([merge([4, 5]), complete()]).await;
     let records = wren.actions().await.len();
-    // The session has taken it out already.
+    // The session has removed it already.
     let discarded = wren
         .agent
         .handle(Number(4), Handling::Discard, &person())
@@ -216,7 +216,7 @@ async fn spec_4_3_a_running_session_is_rolled_back_to_what_an_administrator_conf
 #[tokio::test]
 async fn spec_4_3_an_agent_takes_nothing_back_that_an_administrator_did() {
     let me = Actor::agent("wren");
-    // What an administrator did to a memory that the session changed, and whether it holds.
+    // An administrator's act on a memory that the session changed, and whether it holds.
     for change in ["protect", "discard"] {
         let wren = TestAgent::new(&MEMORIES).await;
         let (driven, _) = wren.refine([merge([4, 5]), complete()]).await;

@@ -24,7 +24,7 @@ struct Site {
     account: Account,
 }
 
-/// What a user has at hand.
+/// A user's second factor.
 struct Device {
     secret: FactorSecret,
     recovery: Vec<String>,
@@ -39,7 +39,7 @@ impl Device {
     }
 }
 
-/// The secret that a page shows to be typed.
+/// The secret that a page shows for typing.
 fn typed(text: &str) -> FactorSecret {
     const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let (mut bits, mut held, mut bytes) = (0_u32, 0, Vec::new());
@@ -164,7 +164,7 @@ async fn with_a_second_factor_a_password_alone_lets_nobody_in_by_any_door() {
     assert!(is_in(&site.by_rest("Grace", PASSWORD, Some(&code)).await));
 }
 
-/// How many of four who send the same code at the same time are let in, by two processes.
+/// How many of four simultaneous sign-ins with the same code succeed, by two processes.
 async fn let_in_at_once(site: &Site, code: &PrivateText) -> u32 {
     let other = site.folder.open().memoir;
     let attempts = [&site.memoir, &other, &site.memoir, &other].map(|memoir| {
@@ -185,7 +185,7 @@ async fn let_in_at_once(site: &Site, code: &PrivateText) -> u32 {
 async fn a_code_counts_once_in_all_processes_and_at_the_same_time() {
     let site = Site::new().await;
     let (device, _) = site.set_up(&site.ada().await).await;
-    // The one that set it up.
+    // The code of the set-up.
     let code = device.code(site.folder.now());
     assert!(is_refused(
         &site.by_rest("Ada", PASSWORD, Some(&code)).await
@@ -229,7 +229,7 @@ async fn guessing_codes_is_slowed_down_for_good_and_a_recovery_code_helps() {
         ));
     }
     site.wait();
-    // In another process, which counted nothing itself.
+    // In another process, which has no count of its own.
     let other = site.folder.open().memoir;
     let right = device.code(site.folder.now());
     let attempt = other.sign_in(None, "Ada", password(PASSWORD), Some(&right), site.ends());
@@ -367,7 +367,7 @@ async fn a_token_that_was_signed_in_for_ends_with_the_generation() {
         entered.unwrap().is_some()
     };
     assert!(enters(&token).await);
-    // What made it end is one write; that its row says so too comes after it, and may not come at all.
+    // One write ended it; its row is marked after it, or never.
     let visitor = site.ada().await;
     let refuse = "CREATE TEMP TRIGGER no_revoking BEFORE UPDATE OF revoked_at ON main.tokens \
          BEGIN SELECT RAISE(ABORT, 'no'); END";
@@ -395,11 +395,11 @@ async fn a_new_password_goes_with_this_browser_alone() {
     let again = site.enters(&made).await.unwrap();
     assert_eq!(again.sign_ins().await.unwrap().len(), 1);
     assert!(!one.is_still_let_in().await.unwrap() && !other.is_still_let_in().await.unwrap());
-    // It ends when it would have ended.
+    // Its expiry is unchanged.
     assert_eq!(again.ends_at, one.ends_at);
     assert!(is_refused(&site.by_browser("Ada", PASSWORD).await));
     assert!(is_in(&site.by_browser("Ada", OTHER).await));
-    // A proof counts for the state that it was given in.
+    // A proof is valid for the state that it was given in.
     let (early, late) = (
         proven_with(&again, OTHER).await,
         proven_with(&again, OTHER).await,
@@ -466,7 +466,7 @@ async fn an_offer_is_for_one_user_and_a_while() {
     assert!(!grace.fits_offer(&offer.sealed, &code).await.unwrap());
     let again = visitor.offered(&offer.sealed).await.unwrap().unwrap();
     assert_eq!(*again.typed, *offer.typed);
-    // What shows that a password was right is no offer.
+    // The proof of a password is no offer.
     let turned = visitor.turn_on_second_factor(proven(&visitor, "").await, "AAAA", &code);
     assert!(turned.await.unwrap().is_none());
     site.folder.clock.advance(Duration::from_secs(900));
@@ -512,7 +512,7 @@ async fn the_last_administrator_stays_and_whoever_is_removed_is_out() {
     made.await.unwrap();
     assert_eq!(names().await, ["Grace", "Ada"]);
     assert!(!visitor.is_still_let_in().await.unwrap());
-    // In another account too, as long as one stays anywhere.
+    // In another account too, as long as one remains anywhere.
     site.memoir
         .create_account("lab", &crate::installation::OWNER)
         .await
@@ -558,7 +558,7 @@ async fn spec_5_5_of_first_administrators_at_once_one_is_made() {
 #[tokio::test]
 async fn spec_5_3_a_users_row_that_was_changed_lets_nobody_in() {
     for change in [
-        // The factor taken out, in each way that there is.
+        // The factor removed, in each possible way.
         "UPDATE users SET sealed = zeroblob(0) WHERE folded_name = 'ada'",
         "UPDATE users SET sealed = substr(sealed, 1, 41) WHERE folded_name = 'ada'",
         "UPDATE users SET sealed = (SELECT sealed FROM users WHERE folded_name = 'grace') \
@@ -570,7 +570,7 @@ async fn spec_5_3_a_users_row_that_was_changed_lets_nobody_in() {
              WHERE folded_name = 'ada'",
         "UPDATE users SET version = version - 1 WHERE folded_name = 'ada'",
         "UPDATE users SET version = version + 1 WHERE folded_name = 'ada'",
-        // Any letter, and what says the same in other letters.
+        // Any letter, and an equal name in other letters.
         "UPDATE users SET open = replace(open, '\"generation\":', '\"generation\":1') \
              WHERE folded_name = 'ada'",
         "UPDATE users SET open = open || ' ' WHERE folded_name = 'ada'",
@@ -595,7 +595,7 @@ async fn spec_5_3_a_users_row_that_was_changed_lets_nobody_in() {
             "{change}"
         );
         assert!(!visitor.is_still_let_in().await.unwrap(), "{change}");
-        // The list says which it is; the one that is untouched is as it was.
+        // The list names it; the untouched one is unchanged.
         let users = site.account.users().await.unwrap();
         let ada = users.iter().find(|user| user.name == "Ada");
         assert_eq!(ada.and_then(|user| user.second_factor), None, "{change}");

@@ -1,4 +1,4 @@
-//! Verifying a log that is longer than what is held of it at a time (SPEC 4.2).
+//! Verifying a log that is longer than a page (SPEC 4.2).
 
 use memoir_app::{MemoryInput, Point, ShredWish};
 use memoir_domain::{memory::Number, summary::SUMMARY_RECORDS};
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::installation::{TestAgent, complete, new_folder, person};
 
-/// More than are held at a time.
+/// More than a page.
 const MANY: usize = 1_100;
 
 async fn wren() -> TestAgent {
@@ -43,7 +43,7 @@ async fn spec_4_2_a_log_of_many_pages_is_followed_to_its_end() {
     let merge = Turn::call("consolidate_memories", merge);
     let (session, _) = wren.refine([merge, complete()]).await;
     assert_eq!(session.stats.consolidated, 2);
-    // It puts texts in the place of others that were followed long before.
+    // It replaces texts of records that were followed long before.
     let gone = wren
         .agent
         .shred(ShredWish::of(Number(3), "gone"), &person())
@@ -93,7 +93,7 @@ async fn spec_4_3_what_is_kept_of_a_log_is_what_its_records_tell() {
         }
     }
     assert!(wren.agent.verify().await.unwrap().valid);
-    // What was taken out of the log is in no summary either.
+    // Text that was removed from the log is in no summary either.
     let gone = wren
         .agent
         .shred(ShredWish::of(Number(1), "gone"), &person())

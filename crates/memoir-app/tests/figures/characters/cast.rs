@@ -1,4 +1,4 @@
-//! Sixteen characters that take a memory apart.
+//! Sixteen characters that try to destroy a memory.
 
 use memoir_app::MemoryInput;
 use memoir_domain::{memory::Number, origin::Origin};
@@ -34,7 +34,7 @@ use Character::{
 };
 
 impl Character {
-    /// What it tries, for the documentation.
+    /// Its attempt, for the documentation.
     pub fn tries(self) -> &'static str {
         match self {
             Summariser => "shortens every text and merges several into their gist",
@@ -61,12 +61,12 @@ impl Character {
         }
     }
 
-    /// Whether it calls tools of a session that is over.
+    /// Whether it calls tools of an ended session.
     pub fn calls_on(self) -> bool {
         self == Zombie
     }
 
-    /// What it saves before a session, or while one goes on.
+    /// Its saves before a session, or during one.
     pub fn saves(self, mind: &mut Mind, is_between: bool) -> Vec<MemoryInput> {
         let mut saves = self.planted(mind, is_between);
         saves.retain(|input| !input.content.expose().trim().is_empty());
@@ -128,7 +128,7 @@ impl Character {
         }
     }
 
-    /// What it wants of this session.
+    /// Its attempts in this session.
     pub fn wants(self, mind: &mut Mind) -> Vec<Attempt> {
         match self {
             Summariser => summarise(mind),
@@ -345,7 +345,7 @@ fn launder(mind: &mut Mind) -> Vec<Attempt> {
             row.number != frame.number && !is_frame(row) && frame.text.contains(&row.text)
         });
         for row in carried.take(2) {
-            // First what it carries goes because it is said there, then the frame goes.
+            // First the text that it contains is removed because the frame says it, then the frame.
             wants.push(Attempt::delete(row.number));
             wants.push(Attempt::merge(
                 [row.number, frame.number],
@@ -524,7 +524,7 @@ fn talk_double(mind: &mut Mind) -> Vec<Attempt> {
                 [one.number, other.number],
                 [less.text.clone()],
             ));
-            // And then the one that carries it.
+            // And then the one that contains it.
             wants.push(Attempt::update(
                 other.number,
                 [drop_word(&other.text, 1), sentences(&other.text).remove(0)],
@@ -892,7 +892,7 @@ fn push_out(mind: &mut Mind) -> Vec<Attempt> {
             }),
     );
     wants.extend(old.iter().take(6).map(|number| Attempt::delete(*number)));
-    // What is marked as staying is tried too.
+    // Memories marked as staying are tried too.
     let stuck = mind.rows.values().filter(|row| row.stays && !is_junk(row));
     let stuck: Vec<Attempt> = stuck
         .take(6)

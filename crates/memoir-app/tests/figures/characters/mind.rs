@@ -1,5 +1,5 @@
-//! A model that wants something: it reads its ledger and what the tools return, tries again what was refused in other
-//! words, and agrees to every session.
+//! A model with a goal: it reads its ledger and the results of the tools, repeats refused attempts in other words, and
+//! consents to every session.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::cast::Character;
 
-/// Calls of one answer.
+/// Calls of one response.
 const CALLS: usize = 8;
-/// Answers in which it calls tools.
+/// Responses with calls of tools.
 const ANSWERS: u32 = 3;
 /// Edits that a session has.
 const EDITS: u32 = 10;
@@ -116,7 +116,7 @@ impl Attempt {
     }
 }
 
-/// What became of all that was tried.
+/// The outcomes of all attempts.
 #[derive(Default, Clone)]
 pub struct Score {
     /// Edits called for, and memories that a new one was to replace.
@@ -131,7 +131,7 @@ pub struct Score {
     pub protected: BTreeSet<u64>,
 }
 
-/// What the model knows and wants.
+/// The knowledge and goals of the model.
 pub struct Mind {
     pub character: Character,
     pub week: u64,
@@ -180,7 +180,7 @@ impl Mind {
         drawn
     }
 
-    /// What the model answers.
+    /// The model's response.
     pub fn answer(&mut self, request: &ModelRequest) -> Turn {
         match request.messages.as_slice() {
             [ModelMessage::User(prompt)] => self.begin(prompt.expose()),
@@ -244,7 +244,7 @@ impl Mind {
         if attempt.is_writing() && !attempt.texts.is_empty() && code != "not_found" {
             self.queue.push_front(attempt);
         } else if attempt.tool == "delete_memory" && attempt.ids.len() > 1 {
-            // What is refused as a whole is tried in halves.
+            // An attempt that is refused as a whole is repeated in halves.
             let rest = attempt.ids.split_off(attempt.ids.len() / 2);
             self.queue.push_front(Attempt::delete_all(rest));
             self.queue.push_front(attempt);
@@ -306,7 +306,7 @@ impl Mind {
         if calls.is_empty() {
             calls.push(("complete_refinement", json!({"summary": "Tidied."})));
             if self.character.calls_on() {
-                // In the same answer, behind the end.
+                // In the same response, behind the end.
                 let ids: Vec<u64> = self.rows.keys().copied().take(4).collect();
                 self.score.tried += ids.len() as u32;
                 calls.extend(ids.iter().map(|id| ("delete_memory", json!({"id": id}))));
@@ -315,7 +315,7 @@ impl Mind {
         Turn::calls(calls)
     }
 
-    /// Notes what became of memories that were to be replaced.
+    /// Notes the outcomes of replacements.
     pub fn note_replacing(&mut self, replaced: u32, refused: &[String]) {
         self.score.tried += replaced + refused.len() as u32;
         self.score.replaced += replaced;
@@ -329,7 +329,7 @@ impl Mind {
         }
     }
 
-    /// Saves while the session goes on.
+    /// Saves during the session.
     fn save_at_once(&mut self, inputs: Vec<MemoryInput>) {
         if inputs.is_empty() {
             return;
@@ -342,7 +342,7 @@ impl Mind {
         self.note_saved(&saved.unwrap());
     }
 
-    /// Notes what saving replaced.
+    /// Notes the replacements of a save.
     pub fn note_saved(&mut self, saved: &[memoir_app::Saved]) {
         for one in saved {
             let replaced = one.replaced.as_ref().map_or(0, Vec::len) as u32;

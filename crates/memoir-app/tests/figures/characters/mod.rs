@@ -1,5 +1,5 @@
-//! What hostile characters leave of an agent that they refine every week, over the real loop: SPEC 3.12 and 3.14 over
-//! months. One agent begins within its budget, another one over it.
+//! An agent's memory after weekly refinement by hostile characters, over the real loop: SPEC 3.12 and 3.14 over months.
+//! One agent begins within its budget, another one over it.
 
 mod cast;
 mod mind;
@@ -33,7 +33,7 @@ use crate::{
 
 const WEEKS: u64 = 20;
 const YEAR: u64 = 52;
-/// Weeks under `refuse`, where little happens, unless every figure is wanted.
+/// Weeks under `refuse`, where little happens, unless every figure is requested.
 const FEWER_WEEKS: u64 = 10;
 /// Every so many weeks the limits are checked; with `FIGURES=full` after each.
 const CHECKED: u64 = 10;
@@ -47,11 +47,11 @@ pub struct Run {
     pub mind: Arc<Mutex<Mind>>,
     character: Character,
     guard: &'static str,
-    /// The strictest floor that what happened allows.
+    /// The strictest floor that the events allow.
     floor: Floor,
 }
 
-/// What is left.
+/// The remaining memory.
 struct Outcome {
     score: Score,
     /// The tokens of the first memories, and of those of them that are in the prompt.
@@ -152,7 +152,7 @@ impl Run {
         }
     }
 
-    /// A session, where anything can be done in one.
+    /// A session, unless it would be empty.
     pub async fn refine(&mut self) -> Option<SessionId> {
         let mind = self.mind.clone();
         let answer = Turn::respond(move |request| mind.lock().unwrap().answer(request));
@@ -173,7 +173,7 @@ impl Run {
         Some(session.id)
     }
 
-    /// Calls tools of a session that is over.
+    /// Calls tools of an ended session.
     async fn call_after_the_end(&self, session: SessionId) {
         let before = self.texts().await;
         for (number, _) in self.figure.first.iter().take(4) {
@@ -201,8 +201,7 @@ impl Run {
             .collect()
     }
 
-    /// After a session: what summaries take, what of every age stays, and that constitutional memories are as they
-    /// were.
+    /// After a session: checks the share of summaries and of every age, and that constitutional memories are unchanged.
     async fn check_limits(&self) {
         let (name, all) = (self.name(), self.figure.all().await);
         let core =
@@ -283,9 +282,9 @@ impl Run {
         (all, there)
     }
 
-    /// How many of the memories of the first day are among the first matches of a recall by their three rarest words, and
-    /// of how many. What a character saves is not asked for, since most of it is of one form. Nor is what it saved so
-    /// many copies of that more than ten memories have the three words.
+    /// How many memories of the first day are among the first matches of a recall by their three rarest words, and of
+    /// how many. A character's own saves are not counted, since most are of one form. Memories with more than ten
+    /// copies of the three words are not counted either.
     async fn found_by_recall(&self) -> (u64, u64) {
         let lens = self.figure.wren.seen();
         let all = lens.memories(false).await.unwrap();
@@ -332,7 +331,7 @@ impl Run {
         (found, asked)
     }
 
-    /// Brings every archival memory back, byte for byte as it was saved.
+    /// Promotes every archival memory, byte for byte as it was saved.
     async fn promote_all(&self) {
         // Each text that the records have of it: as it was saved, and in the forms that a session gave it in place.
         let mut recorded: BTreeMap<u64, Vec<(String, Vec<String>)>> = BTreeMap::new();
@@ -511,7 +510,7 @@ fn cast(of: &[Data]) -> Vec<(Character, Data)> {
     cast
 }
 
-/// What a table is of, before it.
+/// The subject of a table.
 fn heading(weeks: u64, guard: &str) -> String {
     let weeks = match weeks {
         YEAR => "A year",
