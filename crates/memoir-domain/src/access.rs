@@ -564,7 +564,7 @@ impl AccessRequest {
             .filter(|_| self.state == AccessState::Granted);
         // `None` is less than any time.
         let latest = max(moment.latest, from);
-        // The order is free: each clock can only end a grant, none can lengthen it.
+        // The time of day is checked first, and the monotonic clock last: each can only end a grant.
         if latest.is_some_and(|latest| moment.now.plus_microseconds(SKEW) < latest) {
             return Some(RequestOver::ClockWentBack);
         }

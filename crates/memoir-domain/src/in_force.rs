@@ -148,7 +148,7 @@ impl RecordsInForce {
     }
 
     fn rewind(&mut self, seq: u64, to_seq: u64, now: Timestamp) {
-        // Recomputed from the reversals before the point: later reversals are reinstated, earlier ones remain valid.
+        // Recomputed from the reversals before the point: later reversals are cancelled, earlier ones remain valid.
         let mut after = self.taken_back_at(to_seq);
         if to_seq.saturating_add(1) < seq {
             after.add(to_seq + 1, seq - 1);

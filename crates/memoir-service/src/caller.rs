@@ -269,7 +269,7 @@ fn presented(parts: &Parts) -> Result<&str, Problem> {
         .ok_or_else(Problem::unauthorized)
 }
 
-/// The data of another caller.
+/// Access to another caller's data.
 struct NotReached;
 
 impl FromRequestParts<Service> for Caller {

@@ -5,7 +5,6 @@
 //! belongs to the group of all words with its stem. Each group has a list of the slots that contain it, with counts.
 //! Terms that are searched by group only (pairs of characters, whole names) follow the run. No text is kept, except
 //! each word that a typing error could be meant for, once.
-//! once.
 //!
 //! A question is searched element by element. Each adds a BM25 score to every memory that has it; `rank` orders the few
 //! best, and only for those the matched terms are determined.

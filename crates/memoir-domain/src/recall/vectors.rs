@@ -479,7 +479,6 @@ mod tests {
     }
 
     /// The hits among the nearest ten and fifty of 6,000 typical vectors, of which the sides leave one in 25.
-    /// among which one in 25 is left by its sides, as among 100,000: how many of the nearest ten and fifty are found.
     #[test]
     fn spec_2_8_among_the_nearest_by_sides_are_the_nearest_by_angles() {
         const COUNT: usize = 6_000;

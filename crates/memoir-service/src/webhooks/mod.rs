@@ -92,8 +92,8 @@ impl Webhook {
     /// `accounts` (names; `None` for all). With `allow_private`, the target may be on this machine or in its
     /// own network, and `http` is allowed for such a one.
     ///
-    /// The fault.
-    /// Says what is wrong.
+    /// # Errors
+    /// Returns the fault.
     pub fn new(
         url: &str,
         secret: &str,
@@ -113,8 +113,8 @@ impl Webhook {
 
     /// Checks the target by itself, before its name is resolved.
     ///
-    /// The fault.
-    /// Says what is wrong.
+    /// # Errors
+    /// Returns the fault.
     pub fn check_target(url: &str, allow_private: bool) -> Result<(), WebhookProblem> {
         target(url, allow_private).map(drop)
     }
