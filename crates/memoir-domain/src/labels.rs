@@ -139,7 +139,7 @@ pub fn end_reason(reason: EndReason) -> &'static str {
         EndReason::Refused => "the agent did not consent",
         EndReason::BreakerMass => "the breaker tripped: too few tokens were left",
         EndReason::BreakerRemoved => "the breaker tripped: too much was removed",
-        EndReason::RolledBackOnRequest => "rolled back on request",
+        EndReason::RolledBackOnRequest => "a rollback was requested",
         EndReason::Stopped => "the model stopped without completing",
         EndReason::TurnLimit => "the limit of turns was reached",
         EndReason::TimeLimit => "the limit of time was reached",
