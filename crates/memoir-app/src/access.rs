@@ -298,7 +298,7 @@ impl Memoir {
         }
         let is_signed_in = token.open.sign_in.is_some();
         // The user's row is read with every request, so that signing out everywhere is effective immediately in every
-        // process, whatever the rows of the tokens contain.
+        // process. The rows of the tokens may be marked later.
         if !token.counts(now) || is_signed_in && self.user_behind(&token).await?.is_none() {
             return Ok(None);
         }
@@ -614,8 +614,8 @@ impl Account {
 }
 
 impl AgentHandle {
-    /// Makes a token for the agent, with a record. Unless an administrator may make the first one (SPEC 5.5), it uses
-    /// up a grant of the agent, and expires no later than the grant allows.
+    /// Makes a token for the agent, with a record. With [`Provision::First`] and for an agent in use, it uses up a
+    /// grant of the agent. The token then expires no later than the grant allows.
     ///
     /// # Errors
     /// [`Error::ConsentNeeded`] without that grant;

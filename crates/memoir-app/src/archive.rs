@@ -4,8 +4,8 @@
 //! it is written and before it is imported.
 //!
 //! It is the agent as plain data (`adopt::ArchivedAgent`), sealed in chunks (Argon2id, XChaCha20-Poly1305); all its
-//! records are replayed to check it. The new installation gives agent and sessions new identifiers, seals everything
-//! under a new key, chains the records anew, and adds one with the last hash of the old chain.
+//! records are replayed to check it. The new installation gives agent and sessions new identifiers, and seals
+//! everything under a new key. It chains the records anew, and adds one with the last hash of the old chain.
 
 use std::collections::BTreeMap;
 

@@ -8,10 +8,10 @@
 //! The client first holds a code, which is valid once and for a minute; then an access token for one resource, and a
 //! refresh token that is exchanged for the next two. All begin with the same random bytes, by whose digest the row is
 //! found; the row's document holds the digest of each valid one. Each exchange is written over the version of the row
-//! that it was decided on, so that of two with the same code or token one succeeds, through any processes. An exchanged
-//! token that is presented again, or one of another connection, ends the connection: it was stolen. Exchanges are not
-//! recorded: a whole row that is put back from before one is valid again, as is a token from before its revocation, and
-//! only its use shows that.
+//! that it was decided on. So of two exchanges with the same code or token one succeeds, through any processes. An
+//! exchanged token that is presented again, or one of another connection, ends the connection: it was stolen. Exchanges
+//! are not recorded. A whole row that is put back from before one is valid again, like a token from before its
+//! revocation; only its use shows that.
 //!
 //! A client that registers itself is not stored (RFC 7591, A.5.2): its identifier is the sealed registration. So
 //! registering fills no table, and an unused registration expires after a week.

@@ -25,8 +25,8 @@ const MOST_RECORDS: u64 = 1_000;
 const MOST_MESSAGE_TOKENS: u64 = 1_000_000;
 
 impl AgentHandle {
-    /// Whether a token of the agent was ever used or is a valid connection, or any text of the agent exists that is not
-    /// an administrator's. Memories of every author count, but for the entries in which Memoir reports settings to the
+    /// Whether a token of the agent was ever used or is valid, or any text of the agent exists that is not an
+    /// administrator's. Memories of every author count, but for the entries in which Memoir reports settings to the
     /// agent. Uses in another process count once that has written them.
     ///
     /// # Errors

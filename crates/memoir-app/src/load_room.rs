@@ -1,6 +1,6 @@
 //! Room in memory for the rows of agents: every load acquires it, and waits while others fill it.
 //!
-//! A load is estimated before it is made, by the size of the agent's rows when they were last read, and holds its room
+//! A load is estimated before it is made, by the size of the agent's rows when they were last read. It holds its room
 //! until its memories are dropped. Short loads have room of their own, which long ones cannot take. The long loads of
 //! one agent take at most half of the room, so that all others have the other half.
 //!

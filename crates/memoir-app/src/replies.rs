@@ -1,10 +1,10 @@
 //! Requests with an idempotency key: their changes and their responses (SPEC 6.2).
 //!
-//! A request's row is entered before it is executed. Its decision writes a mark into that row, in the same transaction,
-//! and only an attempt that knows the previous document can write the next one. So of several attempts with one key, on
-//! any nodes, one makes the change. An attempt that ends before its decision is written leaves a row without a
-//! document, and the next one makes the change. One that ends after it leaves the mark, which names the change. A
-//! response may hold an agent's text: it is kept sealed.
+//! A request's row is entered before it is executed. Its decision writes a mark into that row, in the same transaction.
+//! Only an attempt that knows the previous document can write the next one. So of several attempts with one key, on any
+//! nodes, one makes the change. An attempt that ends before its decision is written leaves a row without a document,
+//! and the next one makes the change. One that ends after it leaves the mark, which names the change. A response may
+//! hold an agent's text: it is kept sealed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! A cache of which memories of an agent have the same text, so that a save can name the one that already has its text
+//! A cache of which memories of an agent have the same text. With it a save names the memory that already has its text
 //! (SPEC 2.4) without reading all of them.
 //!
 //! Per agent and process: a keyed hash of each active memory's text, in memory only (SPEC 5.3). It is built at the

@@ -1,8 +1,8 @@
 //! Importing memories from other programs, and undoing that (SPEC 2.4).
 //!
 //! They are read batch by batch, and written in one transaction. Known memories are recognized by their source and
-//! their first saved text, so that the same file adds nothing a second time, whatever sessions made of the memories
-//! since. For an administrator, who is content-blind, only memories that administrators added are compared (SPEC 5.1).
+//! their first saved text. So the same file adds nothing a second time, whatever sessions made of the memories. For an
+//! administrator, who is content-blind, only memories that administrators added are compared (SPEC 5.1).
 
 use std::{
     borrow::Cow,

@@ -11,9 +11,9 @@
 //! them exactly and a rehearsal's copy is not counted. At most a hundred models are distinguished. The service adds its
 //! requests by route, and serves all of it at `/metrics`.
 //!
-//! The crate is `prometheus` and not the newer `prometheus-client`: that one writes OpenMetrics only, where a
-//! counter's `TYPE` line has another name than its samples, which Prometheus' own `promtool` and other
-//! readers of the older format refuse. There is no global recorder: counters are values.
+//! The crate is `prometheus` and not the newer `prometheus-client`, which writes OpenMetrics only. There a counter's
+//! `TYPE` line has another name than its samples, which `promtool` and other readers of the older format refuse. There
+//! is no global recorder: counters are values.
 
 mod commits;
 mod load;

@@ -1,5 +1,4 @@
 //! Archival memories of a session, and their return: rollback, undo, rewind, promotion (SPEC 3.9, 3.10, 3.12, 3.19, 4.3).
-//! 4.3).
 
 use std::time::Duration;
 
