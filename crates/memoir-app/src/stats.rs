@@ -87,7 +87,7 @@ impl From<Session> for SessionMark {
 
 impl SessionMark {
     /// Whether its edits are effective.
-    fn is_in_force(&self) -> bool {
+    fn is_effective(&self) -> bool {
         self.undone_at.is_none() && !self.rehearsal && self.state != State::RolledBack
     }
 }
@@ -454,7 +454,7 @@ fn counts(sessions: &[SessionMark]) -> SessionCounts {
             None => counts.running += 1,
         }
         counts.undone += u64::from(session.undone_at.is_some());
-        if session.is_in_force() {
+        if session.is_effective() {
             counts.edits += u64::from(session.edits);
             counts.removed_tokens += session.removed_tokens;
             counts.archived += u64::from(session.archived);

@@ -15,7 +15,7 @@ fn spec_5_6_what_is_not_scoped_to_one_agent_does_not_compile() {
 }
 
 #[test]
-fn spec_5_1_what_is_shown_without_somebody_who_may_read_it_has_no_words() {
+fn spec_5_1_views_without_an_authorized_viewer_have_no_text() {
     trybuild::TestCases::new().compile_fail("tests/ui/shown/*.rs");
 }
 

@@ -286,8 +286,8 @@ fn live<S>(mut agent: Agent, session: &Session, shown: S) -> LiveSession<S> {
         agent.tally.core_tokens = core_tokens.unwrap_or(0);
         agent.settings.refinement_threshold = session.threshold;
     }
-    let has_knife = session.pre_session_tokens.is_some();
-    let gauge = has_knife.then(|| session_gauge(&agent, session));
+    let has_tools = session.pre_session_tokens.is_some();
+    let gauge = has_tools.then(|| session_gauge(&agent, session));
     LiveSession {
         core_tokens,
         breaker_tokens: gauge.as_ref().map(Gauge::least_allowed),

@@ -77,10 +77,10 @@ impl AgentHandle {
         loop {
             let page = self.session_page(before, AT_ONCE).await?;
             // Rehearsals and sessions that never had session tools have changed nothing that an undo could meet.
-            let had_knife = |session: &&SessionFacts| {
+            let had_tools = |session: &&SessionFacts| {
                 session.id == id || (!session.rehearsal && session.pre_session_tokens.is_some())
             };
-            if let Some(session) = page.iter().find(had_knife) {
+            if let Some(session) = page.iter().find(had_tools) {
                 return Ok(session.id == id);
             }
             match page.last() {

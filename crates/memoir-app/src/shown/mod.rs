@@ -246,7 +246,7 @@ fn words<'t>(words: impl IntoIterator<Item = &'t PrivateText>) -> ShownAmount {
 }
 
 /// An unexpired grant, and the agent at that moment.
-struct GrantInForce {
+struct EffectiveGrant {
     loaded: Loaded,
     request: AccessRequest,
     scope: AccessScope,
@@ -310,7 +310,7 @@ impl<'a> AgentLens<'a> {
                 Ok(entered) => entered,
                 Err(found) => return see(look(Sight::NoWords, found)).await,
             };
-            let GrantInForce {
+            let EffectiveGrant {
                 loaded,
                 request,
                 scope,
@@ -347,7 +347,7 @@ impl AgentHandle {
         who: &Administrator,
         query: &AgentQuery,
         covers: impl Fn(AccessScope) -> bool,
-    ) -> Result<Result<GrantInForce, Option<StoredAgent>>> {
+    ) -> Result<Result<EffectiveGrant, Option<StoredAgent>>> {
         let query = AgentQuery {
             open_requests: true,
             ..query.clone()
@@ -366,7 +366,7 @@ impl AgentHandle {
         let request = codec::access_request(loaded.base.key(), &row)?;
         // This ends an expired one; the next round may find another one that covers it.
         let now = self.live(&loaded, &request).await?.ok_or(CONFLICT)?;
-        Ok(Ok(GrantInForce {
+        Ok(Ok(EffectiveGrant {
             loaded,
             request,
             scope,

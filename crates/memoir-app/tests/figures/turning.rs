@@ -169,7 +169,7 @@ fn check_originals_are_back(run: &Run, before: &[Value], now: &[Value]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn spec_4_3_every_week_can_be_taken_back() {
+async fn spec_4_3_every_week_can_be_undone() {
     let runs = ["archive", "refuse"].map(|guard| tokio::spawn(go_back_every_week(guard)));
     for run in runs {
         run.await.unwrap();

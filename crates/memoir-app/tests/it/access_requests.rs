@@ -710,7 +710,7 @@ async fn spec_5_2_requests_of_others_do_not_exist() {
 }
 
 #[tokio::test]
-async fn spec_5_2_the_answer_is_for_the_agent_and_for_whoever_asked() {
+async fn spec_5_2_the_answer_is_for_the_agent_and_for_the_requester() {
     let wren = TestAgent::new(&MEMORIES).await;
     let request = asked(&wren, &reading(AccessScope::All, 5)).await;
     let reason = Some("Not today.".into());
@@ -989,7 +989,7 @@ async fn model_calls(wren: &TestAgent) -> u64 {
 }
 
 #[tokio::test]
-async fn spec_5_2_whoever_asks_at_once_asks_no_second_time() {
+async fn spec_5_2_simultaneous_requests_ask_the_agent_once() {
     let wren = TestAgent::new(&MEMORIES).await;
     let node = wren.another_process().memoir;
     let request = asked(&wren, &reading(AccessScope::Core, 20)).await;
@@ -1072,7 +1072,7 @@ async fn spec_5_2_an_agent_that_no_model_speaks_for_answers_by_its_client() {
 }
 
 #[tokio::test]
-async fn spec_5_4_an_erased_agent_lets_nobody_in() {
+async fn spec_5_4_an_erased_agent_gives_no_access() {
     let wren = TestAgent::new(&MEMORIES).await;
     let request = granted(&wren, &reading(AccessScope::All, 60)).await;
     let waiting = asked(&wren, &reading(AccessScope::All, 60)).await;
@@ -1179,7 +1179,7 @@ async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
 
 /// Requesting something else and revoking it, however often, resets no count of refusals.
 #[tokio::test]
-async fn spec_5_2_a_no_counts_behind_any_number_of_requests_that_were_taken_back() {
+async fn spec_5_2_a_refusal_counts_behind_any_number_of_revoked_requests() {
     let wren = TestAgent::new(&MEMORIES).await;
     let core = reading(AccessScope::Core, 10);
     let refused = asked(&wren, &core).await;

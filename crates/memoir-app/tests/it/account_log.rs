@@ -167,7 +167,7 @@ async fn spec_5_5_the_log_of_an_account_tells_who_may_come_in() {
 }
 
 #[tokio::test]
-async fn spec_5_5_a_users_row_that_was_put_back_is_named_and_lets_nobody_in() {
+async fn spec_5_5_a_users_row_that_was_put_back_is_named_and_signs_no_user_in() {
     let log = AccountLog::new().await;
     put_back(&log, "users", async {
         let changed = log.account.set_password("Ada", password(OTHER), &OWNER);

@@ -55,7 +55,7 @@ async fn the_queue_and_a_workers_lease_are_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_nobody_waits_for_any_more_is_counted() {
+async fn an_interrupted_request_is_counted() {
     let wren = TestAgent::new(&["The kiln is fired on Thursdays."]).await;
     wren.script([Turn::Never]);
     let driven = wren

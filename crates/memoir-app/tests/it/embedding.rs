@@ -893,7 +893,7 @@ async fn spec_4_4_what_was_shredded_between_two_attempts_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn spec_6_4_once_the_leave_is_taken_back_no_further_request_of_a_batch_is_made() {
+async fn spec_6_4_after_a_revocation_no_further_request_of_a_batch_is_made() {
     // Texts that are too long together, so that each goes by itself.
     let server = ScriptedServer::start([ServerStep::status(400)]);
     let elsewhere = server.base_url().replace("127.0.0.1", "0.0.0.0");
@@ -976,7 +976,7 @@ async fn spec_5_3_vectors_open_after_the_master_key_was_rotated() {
 }
 
 #[tokio::test]
-async fn spec_6_4_what_was_made_on_this_machine_stays_when_another_leave_is_taken_back() {
+async fn spec_6_4_local_vectors_stay_when_another_consent_is_revoked() {
     let server = ScriptedServer::always(model());
     let installation = TestInstallation::in_memory();
     let (near, far) = (

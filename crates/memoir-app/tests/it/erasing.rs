@@ -342,8 +342,7 @@ async fn half_erased(folder: &InstallationFolder, wren: &TestAgent) {
 }
 
 #[tokio::test]
-async fn spec_6_2_an_erasing_that_was_interrupted_is_found_and_finished_by_whoever_opens_the_installation()
- {
+async fn spec_6_2_an_interrupted_erasing_is_found_and_finished_when_the_installation_is_opened() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     let account = wren.memoir.account("default").await.unwrap();

@@ -294,7 +294,7 @@ async fn handed_over_by(kind: ActorKind, told: &str) -> TestAgent {
 }
 
 #[tokio::test(start_paused = true)]
-async fn spec_3_4_what_an_administrator_handed_over_is_put_together_with_nothing_of_the_agents() {
+async fn spec_3_4_messages_from_an_administrator_are_merged_with_nothing_of_the_agents() {
     let told = "Ann's sister is called Mira.";
     for (kind, copies) in [
         (ActorKind::Administrator, 2),
@@ -689,7 +689,7 @@ async fn spec_2_6_an_agent_that_is_paused_is_read_to_by_hand_only_and_one_out_of
 }
 
 #[tokio::test(start_paused = true)]
-async fn spec_2_6_agents_that_cannot_be_read_to_keep_nobody_waiting() {
+async fn spec_2_6_agents_that_cannot_be_read_to_delay_no_other() {
     let wren = TestAgent::new(&["I like rain."]).await;
     let account = wren.memoir.account("default").await.unwrap();
     for place in 0..5 {

@@ -154,7 +154,7 @@ async fn spec_3_2_a_session_handed_back_while_asking_is_asked_again() {
 }
 
 #[tokio::test]
-async fn spec_5_1_whoever_drives_a_session_that_waited_is_not_told_the_words_of_a_no() {
+async fn spec_5_1_the_driver_of_a_queued_session_gets_no_text_of_a_refusal() {
     let wren = TestAgent::new(&MEMORIES).await;
     queued(&wren).await;
     wren.script([Turn::text("No, not now.")]);

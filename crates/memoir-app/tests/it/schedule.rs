@@ -439,7 +439,7 @@ async fn spec_3_1_due_agents_of_an_account_do_not_fill_the_queue() {
 }
 
 #[tokio::test]
-async fn spec_3_1_an_agent_without_a_model_is_not_asked_and_holds_up_nobody() {
+async fn spec_3_1_an_agent_without_a_model_is_not_asked_and_delays_no_other() {
     let mut month = due_month(0).await;
     let at_first = month.clock.now();
     for name in ["bare-1", "bare-2", "bare-3"] {
@@ -686,7 +686,7 @@ async fn spec_3_5_a_start_with_nothing_to_refine_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn spec_3_1_one_whose_row_was_changed_is_passed_over_and_holds_up_nobody() {
+async fn spec_3_1_one_whose_row_was_changed_is_skipped_and_delays_no_other() {
     let folder = new_folder();
     let names = ["wren", "kite", "robin"];
     let wren = TestAgent::of(&folder.open()).await;

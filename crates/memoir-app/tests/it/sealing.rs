@@ -393,7 +393,7 @@ async fn fill(wren: &TestAgent, said: &mut Said) {
         .await
         .unwrap();
     talk(wren, said).await;
-    let_somebody_in(wren, said).await;
+    use_access(wren, said).await;
     provoke(wren, said, session.id, shredded).await;
 }
 
@@ -516,7 +516,7 @@ async fn talk(wren: &TestAgent, said: &mut Said) {
 }
 
 /// Requests, decided by the agent's model, used, and refused in each way that contains text.
-async fn let_somebody_in(wren: &TestAgent, said: &mut Said) {
+async fn use_access(wren: &TestAgent, said: &mut Said) {
     let agent = &wren.agent;
     let draft = |scope, words: &str| AccessDraft {
         kind: AccessKind::Read { scope, minutes: 9 },

@@ -167,7 +167,7 @@ pub async fn second_part(
         .await
         .unwrap();
     folder.pass_a_minute();
-    let_somebody_in(folder, wren, completed).await;
+    use_access(folder, wren, completed).await;
     Story {
         completed,
         undone: undone.id,
@@ -207,7 +207,7 @@ async fn archive(folder: &InstallationFolder, wren: &TestAgent) {
 }
 
 /// Requests of every kind and in every state; a granted one is in use at the end.
-async fn let_somebody_in(folder: &InstallationFolder, wren: &TestAgent, completed: SessionId) {
+async fn use_access(folder: &InstallationFolder, wren: &TestAgent, completed: SessionId) {
     let agent = &wren.agent;
     let read = |scope| AccessKind::Read { scope, minutes: 45 };
     let (core, all) = (AccessScope::Core, AccessScope::All);

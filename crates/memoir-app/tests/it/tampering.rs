@@ -1321,7 +1321,7 @@ async fn spec_5_3_a_message_that_was_changed_is_not_read() {
 }
 
 #[tokio::test]
-async fn spec_5_5_a_browsers_row_given_to_another_user_lets_nobody_in() {
+async fn spec_5_5_a_browsers_row_given_to_another_user_signs_no_user_in() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     let account = wren.memoir.account("default").await.unwrap();

@@ -140,7 +140,7 @@ fn is_refused(came_to: &SignIn) -> bool {
 }
 
 #[tokio::test]
-async fn with_a_second_factor_a_password_alone_lets_nobody_in_by_any_door() {
+async fn with_a_second_factor_a_password_alone_signs_in_by_no_interface() {
     let site = Site::new().await;
     let (device, _) = site.set_up(&site.ada().await).await;
     site.wait();
@@ -165,7 +165,7 @@ async fn with_a_second_factor_a_password_alone_lets_nobody_in_by_any_door() {
 }
 
 /// How many of four simultaneous sign-ins with the same code succeed, by two processes.
-async fn let_in_at_once(site: &Site, code: &PrivateText) -> u32 {
+async fn sign_in_together(site: &Site, code: &PrivateText) -> u32 {
     let other = site.folder.open().memoir;
     let attempts = [&site.memoir, &other, &site.memoir, &other].map(|memoir| {
         let (memoir, code, ends) = (memoir.clone(), code.clone(), site.ends());
@@ -192,7 +192,7 @@ async fn a_code_counts_once_in_all_processes_and_at_the_same_time() {
     ));
     site.wait();
     let code = device.code(site.folder.now());
-    assert_eq!(let_in_at_once(&site, &code).await, 1);
+    assert_eq!(sign_in_together(&site, &code).await, 1);
     // Nor the one before it.
     let older = device.code(site.folder.now().plus_seconds(-30));
     assert!(is_refused(
@@ -205,7 +205,7 @@ async fn each_recovery_code_lets_in_once() {
     let site = Site::new().await;
     let (device, visitor) = site.set_up(&site.ada().await).await;
     let code: PrivateText = device.recovery[0].as_str().into();
-    assert_eq!(let_in_at_once(&site, &code).await, 1);
+    assert_eq!(sign_in_together(&site, &code).await, 1);
     assert!(is_refused(
         &site.by_rest("Ada", PASSWORD, Some(&code)).await
     ));
@@ -420,7 +420,7 @@ async fn proven_with(visitor: &SignedInUser, with: &str) -> Proven {
 }
 
 #[tokio::test]
-async fn somebody_sees_and_ends_its_own_sign_ins_only() {
+async fn a_user_lists_and_ends_its_own_sign_ins_only() {
     let site = Site::new().await;
     let visitor = site.ada().await;
     site.folder.pass_a_minute();
@@ -474,7 +474,7 @@ async fn an_offer_is_for_one_user_and_a_while() {
 }
 
 #[tokio::test]
-async fn the_last_administrator_stays_and_whoever_is_removed_is_out() {
+async fn the_last_administrator_stays_and_a_removed_one_is_signed_out() {
     let site = Site::new().await;
     let visitor = site.ada().await;
     let SignIn::In(token) = site.by_rest("Ada", PASSWORD, None).await else {
@@ -556,7 +556,7 @@ async fn spec_5_5_of_first_administrators_at_once_one_is_made() {
 
 /// Attempts with write access to the database, none of which signs in.
 #[tokio::test]
-async fn spec_5_3_a_users_row_that_was_changed_lets_nobody_in() {
+async fn spec_5_3_a_users_row_that_was_changed_signs_no_user_in() {
     for change in [
         // The factor removed, in each possible way.
         "UPDATE users SET sealed = zeroblob(0) WHERE folded_name = 'ada'",
