@@ -57,11 +57,11 @@ pub(crate) struct Global {
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// Log to stderr what is done; twice: all of it. `MEMOIR_LOG` is more exact
+    /// Log operations to stderr; twice: with all details. `MEMOIR_LOG` is more exact
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 
-    /// Print what is longer than the terminal as it is; otherwise `MEMOIR_PAGER` shows it, `PAGER`, or `less`
+    /// Print long output directly; otherwise `MEMOIR_PAGER`, `PAGER` or `less` shows output longer than the terminal
     #[arg(long, global = true)]
     pub(crate) no_pager: bool,
 

@@ -33,10 +33,10 @@ const SPEAKER_LIMIT: usize = 200;
 /// The speaker, where the file names none.
 const UNKNOWN: &str = "unknown";
 
-/// Let the agent's model read a conversation from a file and note what it wants to remember
+/// Let the agent's model read a conversation from a file and save memories of it
 ///
-/// Every message is read once, however often the file is given, and an absorption that was interrupted
-/// goes on where it stopped. Without a file, what waits already is read.
+/// Every message is read once, however often the file is given, and an interrupted absorption is resumed. Without a
+/// file, the pending messages are read.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The agent
@@ -46,10 +46,10 @@ pub(crate) struct Arguments {
     /// The format: messages, text, chatgpt, claude, claude-code, codex, copilot or gemini [default: it is recognised]
     #[arg(long)]
     format: Option<TranscriptFormat>,
-    /// Only take the file's messages: they are read by the schedule, once nothing was added for six hours
+    /// Only store the file's messages: the schedule reads them, once nothing was added for six hours
     #[arg(long, requires = "file")]
     later: bool,
-    /// Read once more what was read in the last seven days; what was noted of it before stays
+    /// Read the messages of the last seven days once more; the earlier memories stay
     #[arg(long, conflicts_with_all = ["file", "later"])]
     again: bool,
 }

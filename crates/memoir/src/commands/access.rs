@@ -33,7 +33,7 @@ pub(crate) enum Command {
         limit: u32,
     },
     Answer(AnswerArguments),
-    /// Revoke a request, answered or not: what it granted ends immediately
+    /// Revoke a request, answered or not: its grant ends immediately
     Revoke {
         /// The request, as `memoir access list` shows it
         request: String,

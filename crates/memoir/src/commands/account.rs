@@ -11,7 +11,7 @@ use crate::{
 /// Tenants: their agents share nothing
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Make an account
+    /// Create an account
     Create {
         /// Its name, 1 to 100 characters
         name: String,

@@ -23,14 +23,14 @@ const MOST_NOTE_BYTES: u64 = 1 << 20;
 pub(crate) enum Command {
     List(ListArguments),
     Verify(VerifyArguments),
-    /// Sign what the logs of all agents come to now
+    /// Sign the present state of all agents' logs
     ///
-    /// Prints a signed note (C2SP tlog-checkpoint). Kept outside, it shows later, with `memoir audit
-    /// verify --checkpoint FILE`, that nothing that was recorded by now was cut off or rewritten.
+    /// Prints a signed note (C2SP tlog-checkpoint). Stored outside, it proves later, with `memoir audit verify
+    /// --checkpoint FILE`, that no present record was removed or rewritten.
     Checkpoint,
 }
 
-/// Check that logs are as they were written, that the stored state matches them, and that no original is lost
+/// Check that logs are unchanged, that the stored state matches them, and that no original is lost
 ///
 /// Recomputes the chain of every record, replays it against memories, settings and sessions, and counts the originals:
 /// in the prompt, in the archive, lost. Names the first record that does not match; the exit status is 1 then. A

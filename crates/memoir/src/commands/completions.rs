@@ -9,7 +9,7 @@ use crate::{
     terminal,
 };
 
-/// Print what a shell needs to complete commands
+/// Print a shell's script for the completion of commands
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The shell

@@ -26,7 +26,7 @@ use crate::{
     watch::ProgressPrinter,
 };
 
-/// Show in a few lines what Memoir does, and leave nothing behind
+/// Show in a few lines what Memoir does, in a temporary database
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// A whole session on a larger agent, step by step, with every record of it

@@ -23,8 +23,7 @@ pub(super) const SEPARATE_ROLE: &str = "give the service a role that owns nothin
 /// Check the configuration, the database, the models, the schedule, the clock and the programs that are set up
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Sets right, on the record, the times of agents and journal entries that lie ahead of now, because the clock
-    /// was wrong when they were noted
+    /// Corrects, on the record, the future times of agents and journal entries, which a wrong clock has caused
     #[arg(long)]
     mend: bool,
     /// Ask each model that agents use for one word; without it none is called

@@ -27,12 +27,12 @@ use crate::{
 /// Print an agent's memories as lines of JSON, write them as a folder of pages, or seal the whole agent into
 /// an archive
 ///
-/// Pages are one file a memory, for people to read and to edit: `memoir import` of the folder shows what
-/// was changed, and takes it over with `--apply`.
+/// Pages are one file a memory, for people to read and to edit: `memoir import` of the folder shows the changes, and
+/// imports them with `--apply`.
 ///
-/// An archive holds memories, settings, sessions and the whole audit under a passphrase; `memoir import`
-/// makes an agent of it, on another installation too. The passphrase is taken from
-/// MEMOIR_ARCHIVE_PASSPHRASE or `--passphrase-file`; where there is none, one is made and shown once.
+/// An archive holds memories, settings, sessions and the whole audit under a passphrase; `memoir import` creates an
+/// agent from it, on another installation too. The passphrase is that of MEMOIR_ARCHIVE_PASSPHRASE or
+/// `--passphrase-file`; without either, one is generated and shown once.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The agent

@@ -13,12 +13,12 @@ use crate::{
 /// Show the history of an agent's memories: every text, merge, move and undo
 ///
 /// Below each memory are those that it was merged from, as a tree. Changes of a text are shown line by line, in colour
-/// word by word; what was undone later is marked.
+/// word by word; later undone changes are marked.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The agent
     agent: String,
-    /// One memory, with all that went into it
+    /// One memory, with all its ancestors
     #[arg(value_parser = parse::number)]
     number: Option<Number>,
 }

@@ -40,8 +40,8 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Reads lines of JSON, {"content", "kind"?, "tags"?, "created_at"?, "source"?, "origin"?, "constitutional"?,
 /// "number"?, "is_summary"?, "under"?, "archived_at"?, "replaces"?}, and the files of mem0, Claude, Letta, ChatGPT,
 /// LangGraph, the reference memory server of MCP, and folders of Markdown. The same file of another program adds
-/// nothing a second time; lines of JSON are saved each time. What a format cannot carry, what was not understood,
-/// and by how much the core memories are over the budget then, is reported.
+/// nothing a second time; lines of JSON are saved each time. The output reports the format's limitations, unreadable
+/// entries, and the excess of the core size over the budget.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The agent; of an archive, the name of the agent that is created
@@ -61,7 +61,7 @@ pub(crate) struct Arguments {
     /// Import the rest of a file that has bad lines, or that is cut off
     #[arg(long)]
     skip_bad: bool,
-    /// Leave out what was deleted, has expired or was superseded, instead of importing it as discarded
+    /// Omit deleted, expired and superseded memories, instead of importing them as discarded
     #[arg(long)]
     live_only: bool,
     /// The kind of all memories that are not constitutional: `core`, `archival` (journal entries stay in the journal) or
@@ -83,7 +83,7 @@ pub(crate) struct Arguments {
     /// Set the agent's system prompt to the persona that the file offers, instead of importing it as a memory
     #[arg(long)]
     system_prompt: bool,
-    /// A file whose text is the archive's passphrase; else MEMOIR_ARCHIVE_PASSPHRASE, or it is asked for
+    /// A file whose text is the archive's passphrase [default: MEMOIR_ARCHIVE_PASSPHRASE, or a prompt]
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
 }

@@ -14,12 +14,12 @@ use crate::{
     terminal,
 };
 
-/// Who is shown agents' words on this machine
+/// Who can read agents' texts on this machine
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Show whether it is closed
     Show,
-    /// Close it: from now on commands show an agent's words only with its token in MEMOIR_TOKEN
+    /// Close it: from now on commands show an agent's texts only with its token in MEMOIR_TOKEN
     ///
     /// It is closed by itself with its first administrator. The programs that are set up on this machine get the tokens
     /// of their agents in the same step, and keep their memory.
@@ -27,7 +27,7 @@ pub(crate) enum Command {
     Open(OpenArguments),
 }
 
-/// Open it again: every user of the database and the master key is shown all agents' text
+/// Open it again: every user of the database and the master key can read all agents' texts
 ///
 /// Either is on the record of the account (`memoir audit list --own`): an administrator who gives a password, or
 /// else the holder of the master key, by which this command opens the key store.

@@ -20,7 +20,7 @@ const NEW_KEY: &str =
 /// The master key, under which the agents' keys are wrapped
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Make a new master key, and wrap every agent's key anew under it
+    /// Create a new master key, and wrap every agent's key under it
     ///
     /// Nothing that is sealed changes. A master key in a file is replaced there, and other processes on the
     /// same database go on. One that is given in MEMOIR_MASTER_KEY is replaced by the one in
@@ -29,8 +29,8 @@ pub(crate) enum Command {
     Rotate,
     /// Copy the key store from its file into the database that `keys.url` or MEMOIR_KEYS_URL names
     ///
-    /// Nothing may lie there yet. End every process that uses the file first, and start them again with the URL. The
-    /// file stays as it is: destroy it then, and its copies, since keys that are destroyed from now on are in it.
+    /// It must be empty. End every process that uses the file first, and start them again with the URL. The file stays
+    /// unchanged: destroy it then, and its copies, since they keep keys that are destroyed from now on.
     Move,
 }
 

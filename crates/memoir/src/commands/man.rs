@@ -14,7 +14,7 @@ use crate::{
 /// Write the pages of the manual into a folder, one a command
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The folder, which must be there
+    /// The folder, which must exist
     folder: PathBuf,
 }
 

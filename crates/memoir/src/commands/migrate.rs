@@ -12,10 +12,10 @@ use crate::{
     keys, terminal,
 };
 
-/// Bring a database of PostgreSQL up to the format of this version, and a key store there
+/// Migrate a database of PostgreSQL, and a key store there, to the format of this version
 ///
-/// Each migration is run in a transaction of its own and only adds: services of the version before go on. Without
-/// any that is pending nothing is done. An embedded database is brought up as it is opened.
+/// Each migration runs in a transaction of its own and only adds: services of the version before continue. Without a
+/// pending one nothing is done. An embedded database is migrated when it is opened.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Change nothing: print the SQL that would be run

@@ -32,12 +32,12 @@ const ROWS: u32 = 1_000;
 
 /// Move the whole installation into another database, with its keys
 ///
-/// From the embedded database into one of PostgreSQL, or back. What is here is only read and stays as it is: stop the
-/// service before, and use the other one afterwards. Given once more, it goes on where it was interrupted. At the end
-/// every row of the one is compared with that of the other, and every log is verified in its new place.
+/// From the embedded database into one of PostgreSQL, or back. The source is only read and stays unchanged: stop the
+/// service before, and use the target afterwards. A repeated command resumes an interrupted move. At the end every row
+/// of the source is compared with that of the target, and every log is verified there.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The database to move into, which is empty or not there: `postgres://USER@HOST/DATABASE`, `sqlite:PATH` or a path
+    /// The target database, empty or missing: `postgres://USER@HOST/DATABASE`, `sqlite:PATH` or a path
     #[arg(long, value_name = "URL")]
     to: String,
 }

@@ -14,7 +14,7 @@ use crate::{
     terminal::{self, safe},
 };
 
-/// The agents of projects, where programs are set up with `--per-project`
+/// The agents of projects, for programs that are set up with `--per-project`
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     List(ListArguments),
@@ -39,7 +39,7 @@ pub(crate) struct AdoptArguments {
     /// The project's folder [default: the one that this command is called in]
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// What the names of the projects' agents begin with, where the agent is not one of a project yet
+    /// The prefix of the names of the projects' agents, where the agent is not one of a project yet
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
     /// The service, where it keeps the memory

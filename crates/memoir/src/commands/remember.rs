@@ -38,13 +38,13 @@ pub(crate) struct Arguments {
     /// A core memory that the new one replaces; can be repeated. It moves to the archive, under the new one
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse::number)]
     replaces: Vec<Number>,
-    /// A reference to where the text came from
+    /// A reference to the source of the text
     #[arg(long, value_name = "TEXT", value_parser = parse::text())]
     source: Option<PrivateText>,
     /// A weaker origin than your own, such as `external` for a quotation
     #[arg(long, value_name = "ORIGIN", value_parser = parse::origin)]
     origin: Option<Origin>,
-    /// The time that its content dates from [default: now]
+    /// The origin date of its content [default: now]
     #[arg(long, value_name = "TIME", value_parser = parse::time)]
     at: Option<Timestamp>,
     /// Make it constitutional: no session can delete, merge or archive it

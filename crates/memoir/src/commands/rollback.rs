@@ -10,7 +10,7 @@ use crate::{
     terminal,
 };
 
-/// Undo what a session did
+/// Undo a session's changes
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The session

@@ -36,11 +36,11 @@ const LONGEST_PROBE: Duration = Duration::from_secs(5);
 /// The command line works beside it on the same database. Stop it with Ctrl-C or a TERM signal: running requests
 /// finish, running sessions are released.
 ///
-/// Where there is no administrator yet, it prints a link by which the first one is made in a browser. The
-/// link works until then, or until the service ends.
+/// Without an administrator, it prints a link by which the first one is created in a browser. The link is valid until
+/// then, or until the service ends.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Where to listen; port 0 takes a free one
+    /// The address to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8750", value_parser = parse::address)]
     listen: SocketAddr,
     /// How many sessions run simultaneously
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     /// Run the pending migrations of the database first, as `memoir migrate` does
     #[arg(long)]
     migrate: bool,
-    /// Ask the service that listens there whether it is ready, and run none: exit status 0 where it is
+    /// Check whether the service that listens there is ready, and run none: exit status 0 where it is
     #[arg(long, conflicts_with_all = ["concurrency", "behind_proxy", "hosts", "migrate"])]
     probe: bool,
 }

@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     /// The texts before and after too
     #[arg(long)]
     text: bool,
-    /// Watch it until it ends, by whichever driver
+    /// Watch it until it ends, whatever its driver
     #[arg(long, conflicts_with = "text")]
     follow: bool,
 }

@@ -16,10 +16,10 @@ use crate::{
 
 /// Remove the text of one memory from everywhere, permanently
 ///
-/// For text that must not exist, such as a pasted key. It is removed from the memory, its history and the audit; when
-/// and why stays on the record, and the chain still verifies. Nothing brings it back. Summaries that were written
-/// over it are named; `--derived` shreds these too, and the session reports that rest on it. Copies of the
-/// database made before still contain the text, sealed.
+/// For text that must not exist, such as a pasted key. It is removed from the memory, its history and the audit; time
+/// and reason stay on the record, and the chain still verifies. It cannot be restored. Summaries over it are named;
+/// `--derived` shreds these too, and the session reports that rest on it. Earlier copies of the database still contain
+/// the text, sealed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The agent
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     /// The memory's number
     #[arg(value_parser = parse::number)]
     number: Number,
-    /// Why, for the audit; not the text itself
+    /// The reason, for the audit; not the text itself
     #[arg(
         long,
         value_name = "TEXT",

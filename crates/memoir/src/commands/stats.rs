@@ -28,16 +28,16 @@ const POINTS: usize = 400;
 pub(crate) struct Arguments {
     /// The agent [default: `MEMOIR_AGENT`, or the only one]
     agent: Option<String>,
-    /// From when on [default: its first record]
+    /// The beginning [default: its first record]
     #[arg(long, value_name = "TIME", value_parser = parse::time)]
     since: Option<Timestamp>,
-    /// Until when; a date alone means the whole day [default: now]
+    /// The end; a date alone means the whole day [default: now]
     #[arg(long, value_name = "TIME", value_parser = parse::until)]
     until: Option<Timestamp>,
     /// Draw the core size over time into this file, which ends in `.svg` or `.png`
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// Columns of the picture on the terminal, 40 to 400 [default: the terminal's]
+    /// Columns of the chart on the terminal, 40 to 400 [default: the terminal's]
     #[arg(long, value_name = "N", value_parser = parse::whole_number::<u16>(40..=400))]
     width: Option<u16>,
 }

@@ -28,13 +28,13 @@ pub(crate) enum Command {
     Password(PasswordArguments),
     /// Remove an administrator's second factor, when its device and the recovery codes are lost
     ///
-    /// Signing in takes the password alone then, until a device is set up anew. All that the administrator is
-    /// signed in for ends.
+    /// Signing in requires the password alone then, until a device is set up again. All of the administrator's sign-ins
+    /// end.
     ResetSecondFactor {
         /// The name
         name: String,
     },
-    /// Remove an administrator: all that it is signed in for ends
+    /// Remove an administrator, and end all its sign-ins
     ///
     /// The last one of the installation cannot be removed: without any, no user could sign in.
     Remove {
@@ -45,9 +45,9 @@ pub(crate) enum Command {
 
 /// Add an administrator to the account
 ///
-/// The password is read from MEMOIR_PASSWORD, from `--password-file`, or from standard input. Once there
-/// is an administrator, the installation is closed: commands on this machine that print an agent's words
-/// need the agent's token. The programs that are set up on this machine get theirs in the same step.
+/// The password is read from MEMOIR_PASSWORD, from `--password-file`, or from standard input. The first administrator
+/// closes the installation: commands on this machine that print an agent's text need the agent's token. The programs
+/// that are set up on this machine get theirs in the same step.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AddArguments {
     /// The name
@@ -57,10 +57,9 @@ pub(crate) struct AddArguments {
     password_file: Option<PathBuf>,
 }
 
-/// Give an administrator another password
+/// Change an administrator's password
 ///
-/// It is read as with `memoir user add`. All that the administrator is signed in for ends; its second factor
-/// stays.
+/// It is read as with `memoir user add`. All of the administrator's sign-ins end; its second factor stays.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PasswordArguments {
     /// The name

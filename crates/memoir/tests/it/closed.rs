@@ -309,7 +309,7 @@ fn spec_5_5_the_configuration_closes_a_machine_without_administrators() {
     );
     assert!(
         installation.ok(&["demo"]).contains("completed"),
-        "it shows nobody's words"
+        "it shows no agent's texts"
     );
 }
 

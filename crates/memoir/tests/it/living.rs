@@ -130,7 +130,7 @@ fn spec_2_6_broken_parts_are_reported_and_the_rest_is_read() {
     let wrong = installation.run(&["absorb", "wren", &fixture("text.txt"), "--format", "word"]);
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.stderr.contains("claude-code"), "{}", wrong.stderr);
-    assert_eq!(server.requests().len(), 1, "nobody was asked");
+    assert_eq!(server.requests().len(), 1, "no model was asked");
 }
 
 #[test]

@@ -24,10 +24,10 @@ pub(crate) struct Arguments {
     /// A file with its system prompt: who it is; `-` reads stdin
     #[arg(long, value_name = "FILE")]
     system_prompt_file: Option<PathBuf>,
-    /// A file with the prompt on what to extract from conversations
+    /// A file with the prompt for the extraction from conversations
     #[arg(long, value_name = "FILE")]
     reflection_prompt_file: Option<PathBuf>,
-    /// A file with the prompt on what to promote to core
+    /// A file with the prompt for the promotion to core
     #[arg(long, value_name = "FILE")]
     memory_reflection_prompt_file: Option<PathBuf>,
     /// A file with its own style of refining
@@ -49,8 +49,8 @@ pub(crate) struct Arguments {
     /// When two memories are the same text: `exact` or `ignore_case` [default: exact]
     #[arg(long, value_name = "HOW")]
     duplicate_match: Option<String>,
-    /// What may leave the prompt in a session: `archive`, where it goes to the archive within limits; `refuse`, where
-    /// only duplicates leave; `off`, where the core size alone decides [default: archive]
+    /// Which memories may leave the prompt in a session: with `archive` any within limits, to the archive; with
+    /// `refuse` only duplicates; with `off` the core size alone decides [default: archive]
     #[arg(long, value_name = "GUARD")]
     loss_guard: Option<String>,
     /// When the schedule begins its sessions: `weekly`, `off`, or a slot such as `Thu 03:30` [default: weekly]
@@ -68,11 +68,10 @@ pub(crate) struct Arguments {
     /// Whether a session's prompt lists near duplicates: `true` or `false` [default: true]
     #[arg(long, value_name = "TRUE|FALSE")]
     near_duplicates: Option<String>,
-    /// How much its model is to think: `none`, `minimal`, `low`, `medium`, `high` or `xhigh` [default: left to
-    /// the provider]
+    /// Its model's thinking effort: `none`, `minimal`, `low`, `medium`, `high` or `xhigh` [default: the provider's]
     #[arg(long, value_name = "EFFORT")]
     reasoning_effort: Option<String>,
-    /// The most tokens of one answer of its model [default: that of the configuration]
+    /// The most tokens of one response of its model [default: that of the configuration]
     #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
     answer_tokens: Option<String>,
 }

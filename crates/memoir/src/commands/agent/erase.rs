@@ -12,11 +12,11 @@ use crate::{
     terminal::{self, safe},
 };
 
-/// Destroy an agent's key, so that nothing of it can ever be read again
+/// Destroy an agent's key, so that none of its texts can ever be read again
 ///
-/// The memories, prompts and records stay in the database as bytes that cannot be opened, in every copy of
-/// it. The chain of the agent's records stays and still verifies. Old copies of the key store bring the
-/// key back: destroy them too, and run `memoir key rotate`.
+/// The memories, prompts and records stay in the database as bytes that cannot be opened, in every copy of it. The
+/// chain of the agent's records stays and still verifies. Old copies of the key store restore the key: destroy them
+/// too, and run `memoir key rotate`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Its name or identifier

@@ -17,9 +17,9 @@ use crate::{
 
 /// Change one setting of an agent
 ///
-/// `loss_guard` is `archive` (what leaves the prompt in a session goes to the archive, within limits), `refuse` (only
-/// duplicates leave) or `off` (the core size alone decides). `near_duplicates` is `true` or `false`. Placeholders in
-/// a prompt that nothing fills are named.
+/// `loss_guard` is `archive` (memories that leave the prompt in a session go to the archive, within limits), `refuse`
+/// (only duplicates leave) or `off` (the core size alone decides). `near_duplicates` is `true` or `false`. Unknown
+/// placeholders in a prompt are reported.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Its name or identifier

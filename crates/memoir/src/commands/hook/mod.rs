@@ -50,28 +50,28 @@ const PAYLOAD_BYTES: u64 = 16 << 20;
 /// Within this time the same event with the same outcome comes from a second registration.
 const ONE_EVENT: i64 = 2;
 
-/// Answer an event of the program in which an agent lives, as its hooks call it
+/// Answer an event of the program that runs an agent, as its hooks call it
 ///
-/// Reads the event's JSON from stdin and prints what the program puts before its model. It always ends
-/// with status 0, and prints nothing where Memoir is slow, closed or away; `hook.log` in your state directory
-/// says why. `memoir setup CLIENT` installs it.
+/// Reads the event's JSON from stdin and prints the text for the program's model. It always ends with status 0, and
+/// prints nothing where Memoir is slow, closed or down; `hook.log` in your state directory has the reason. `memoir
+/// setup CLIENT` installs it.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Arguments {
-    /// What happened
+    /// The event
     event: HookEvent,
     /// The program that sends it
     #[arg(long)]
     client: Client,
     #[command(flatten)]
     whose: AgentChoice,
-    /// The service to ask in place of a database on this machine; the token is that of `MEMOIR_TOKEN`, or the one
-    /// that `memoir setup` has stored
+    /// The service to use in place of a database on this machine; the token is that of `MEMOIR_TOKEN`, or the one that
+    /// `memoir setup` has stored
     #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
     url: Option<String>,
-    /// The most tokens of context at a session's start [default: what the program takes]
+    /// The most tokens of context at a session's start [default: the program's limit]
     #[arg(long, value_name = "N", value_parser = parse::whole_number::<u64>(..))]
     max_tokens: Option<u64>,
-    /// The time limit of the hook, in milliseconds [default: 300 for text, 50 to hand over]
+    /// The time limit of the hook, in milliseconds [default: 300 for text, 50 for messages]
     #[arg(long, value_name = "MS", value_parser = parse::whole_number::<u64>(..))]
     within: Option<u64>,
     /// Hand over now, and wait for it
@@ -88,7 +88,7 @@ pub(crate) struct AgentChoice {
     /// An agent for each project, made at its first session
     #[arg(long)]
     pub(crate) per_project: bool,
-    /// What the names of the projects' agents begin with
+    /// The prefix of the names of the projects' agents
     #[arg(long, value_name = "TEXT", requires = "per_project")]
     pub(crate) prefix: Option<String>,
 }
