@@ -102,7 +102,7 @@ impl Failure {
         }
         let open = match is_configured {
             true => {
-                "take `closed = true` out of the configuration and open it with `memoir installation open`"
+                "remove `closed = true` from the configuration and open it with `memoir installation open`"
             }
             false => "open it with `memoir installation open`",
         };
@@ -315,12 +315,12 @@ fn hint(error: &Error) -> Option<String> {
             "every character of it counts, upper and lower case too"
         }
         Error::Archive(ArchiveError::CutOff | ArchiveError::Changed | ArchiveError::Trailing) => {
-            "copy the file anew from where it was written"
+            "copy the original file again"
         }
         Error::Checkpoint(_) => {
-            "give a note as `memoir audit checkpoint` printed it, and the database that it is of with `--database`"
+            "give a note as `memoir audit checkpoint` printed it, and its database with `--database`"
         }
-        Error::Adopt(_) => "`memoir import` of lines of JSON still takes the memories alone",
+        Error::Adopt(_) => "`memoir import` of lines of JSON still imports the memories alone",
         _ => return None,
     };
     Some(hint.to_owned())

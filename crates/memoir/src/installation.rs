@@ -181,7 +181,7 @@ impl Installation {
         }
         let holder = self.memoir.authenticate(&self.token).await?;
         let holder = holder.ok_or_else(|| {
-            Failure::new(format!("the token in {TOKEN} opens nothing"))
+            Failure::new(format!("the token in {TOKEN} is invalid"))
                 .hint("it may have ended or been revoked; `memoir token list` shows the tokens that there are")
         })?;
         // Written now: a use is buffered in memory, and this process ends soon.

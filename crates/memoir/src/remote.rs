@@ -191,7 +191,7 @@ impl Remote {
         let problem: Value = serde_json::from_str(&text).unwrap_or_default();
         let code = problem["code"].as_str().unwrap_or("no code");
         if code == STILL_RUNNING {
-            let message = format!("`{}` still carries it out ({code})", self.url);
+            let message = format!("`{}` is still processing it ({code})", self.url);
             let hint = "check the outcome before you repeat the request";
             return Err(Failure::new(message).hint(hint));
         }

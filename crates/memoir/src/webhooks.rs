@@ -57,7 +57,7 @@ impl WebhookSection {
                 ),
             ),
             SecretProblem::Wrong => (
-                format!("what `{variable}` holds is no secret"),
+                format!("`{variable}` holds no valid secret"),
                 WebhookProblem::Secret.to_string(),
             ),
         }

@@ -189,7 +189,7 @@ fn stream(
 ) -> Result<TranscriptReport, Failure> {
     let problem = |error: memoir_transcripts::Error| {
         Failure::new(format!("the transcript `{}`: {error}", path.display()))
-            .hint("what came before that place was taken; the same command goes on from there")
+            .hint("the messages before that place were stored; the same command resumes there")
     };
     let transcript = TranscriptReader::open(reader, format).map_err(|error| {
         let failure = Failure::new(format!("the transcript `{}`: {error}", path.display()));
@@ -262,12 +262,12 @@ fn identifier(message: &TranscriptMessage) -> PrivateText {
 fn report_taken(taken: &HandedFile) {
     let handed = &taken.handed;
     let mut line = format!(
-        "took {} to be read",
+        "stored {} to be read",
         counted(handed.received, "new message", "new messages")
     );
     if handed.known > 0 {
         let known = counted(handed.known, "message", "messages");
-        line.push_str(&format!("; {known} had been taken before"));
+        line.push_str(&format!("; {known} had been stored before"));
     }
     terminal::note(&line);
     let left_out: u64 = taken.report.skipped.values().sum();
@@ -303,9 +303,7 @@ fn report_absorbed(absorbed: &Absorbed) -> Result<(), Failure> {
         _ => format!("read {messages}, saved {saved}"),
     })?;
     if absorbed.is_interrupted {
-        terminal::note(
-            "interrupted: what was read is saved, and the same command goes on from there",
-        );
+        terminal::note("interrupted: the read part is saved, and the same command resumes there");
     }
     if let Some(failure) = &absorbed.failure {
         let waiting = counted(absorbed.pending, "message", "messages");

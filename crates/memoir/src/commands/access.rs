@@ -176,7 +176,7 @@ async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {
         .access_agent(&arguments.request)
         .await?;
     if installation.viewer(&agent).await? != Viewer::Agent {
-        return Err(installation.closed(&format!("only `{}` itself answers", agent.name())));
+        return Err(installation.closed(&format!("only `{}` itself can answer", agent.name())));
     }
     // The owner of an open installation answers in the agent's name (SPEC 5.5).
     let me = Actor::agent(agent.name());

@@ -29,7 +29,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
             let actor = installation::author(&memoir, closed).await?;
             let account = memoir.create_account(&name, &actor).await?;
             terminal::show(global.json, &account, || {
-                format!("made the account `{}`", safe(&account.name))
+                format!("created the account `{}`", safe(&account.name))
             })?;
         }
         Command::List => {

@@ -88,7 +88,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     if !database.exists() {
         return Err(
             Failure::new(format!("there is no database `{}` yet", database.display()))
-                .hint("it is made on first use"),
+                .hint("it is created on first use"),
         );
     }
     for path in [file, keys_file] {
@@ -163,7 +163,7 @@ fn sound(findings: &[String]) -> Outcome {
     ))
     .hint(
         "keep earlier backups; `memoir audit verify --all` names the mismatches, and `memoir backup verify` finds \
-         an earlier backup in which it does",
+         an earlier backup without them",
     ))
 }
 

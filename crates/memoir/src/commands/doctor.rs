@@ -154,7 +154,7 @@ fn access(is_closed: bool) -> Examination {
         area: "access",
         severity: Severity::Ok,
         finding: if is_closed {
-            "closed: commands show an agent's words only with its token in MEMOIR_TOKEN".to_owned()
+            "closed: commands show an agent's texts only with its token in MEMOIR_TOKEN".to_owned()
         } else {
             "open: every user of this database can read all agents' text; `closed = true` in the configuration changes that".to_owned()
         },
@@ -176,7 +176,7 @@ fn role(role: &DatabaseRole) -> Examination {
         advice: danger.is_some().then(|| SEPARATE_ROLE.to_owned()),
         finding: danger.unwrap_or_else(|| {
             format!(
-                "the role `{}` owns nothing and is held by the walls between accounts",
+                "the role `{}` owns nothing, and the row policies between accounts bind it",
                 safe(&role.name)
             )
         }),

@@ -121,7 +121,7 @@ async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
     let after = after.trim();
     if after.is_empty() {
         return Err(Failure::new("the text is empty, and nothing was changed")
-            .hint("`memoir discard AGENT NUMBER` takes a memory out of the prompt"));
+            .hint("`memoir discard AGENT NUMBER` removes a memory from the prompt"));
     }
     Ok((after != text.expose()).then(|| after.into()))
 }

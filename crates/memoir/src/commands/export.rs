@@ -260,7 +260,7 @@ fn show_as_json(written: &ExportOutput<'_>) -> Result<(), Failure> {
 
 fn not_shown(problem: &str) -> Failure {
     Failure::new(format!(
-        "the archive's passphrase cannot be shown, so nothing was written: {problem}"
+        "the archive's passphrase cannot be shown, and nothing was written: {problem}"
     ))
     .hint("give a passphrase of your own in MEMOIR_ARCHIVE_PASSPHRASE or with `--passphrase-file`")
 }

@@ -61,7 +61,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
         terminal::json(&json!({"closed": is_closed}))?;
     } else {
         terminal::print(match is_closed {
-            true => "closed: commands show an agent's words only with its token in MEMOIR_TOKEN\n",
+            true => "closed: commands show an agent's texts only with its token in MEMOIR_TOKEN\n",
             false => {
                 "open: every user of this database and its master key can read all agents' text\n"
             }

@@ -76,7 +76,7 @@ async fn rotate(global: &Global, config: Config) -> Outcome {
     if is_file && !keys::store_path(&database).exists() && !database.exists() {
         return Err(
             Failure::new(format!("there is no database `{}` yet", database.display()))
-                .hint("it is made on first use, and its keys with it"),
+                .hint("it is created on first use, with its keys"),
         );
     }
     let store = keys::open(global, &config).await?;

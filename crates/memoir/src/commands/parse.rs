@@ -106,7 +106,7 @@ pub(crate) fn text_file(path: &Path, most_bytes: u64) -> Result<String, Failure>
         // The message gives the position and not the bytes, since they may be private text.
         let at = error.utf8_error().valid_up_to();
         Failure::new(format!(
-            "`{}` is not UTF-8 text: byte {} is wrong",
+            "`{}` is not UTF-8 text: byte {} is invalid",
             path.display(),
             at + 1
         ))

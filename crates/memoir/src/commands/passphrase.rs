@@ -46,7 +46,7 @@ pub(crate) fn given_or_typed(file: Option<&Path>) -> Result<Passphrase, Failure>
         .lock()
         .read_line(&mut line)
         .map_err(|error| Failure::new(format!("cannot read the passphrase: {error}")))?;
-    read(&line, "what was typed")
+    read(&line, "the typed text")
 }
 
 fn read(text: &str, origin: &str) -> Result<Passphrase, Failure> {

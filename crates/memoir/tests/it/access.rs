@@ -123,7 +123,7 @@ fn spec_5_2_in_a_closed_installation_texts_are_shown_under_a_grant() {
     let yes = ["access", "answer", id, "yes"];
     for other in ["", &ada, &ben] {
         let error = with_token(&installation, other, &yes).error();
-        assert!(error.contains("only `wren` itself answers"), "{error}");
+        assert!(error.contains("only `wren` itself can answer"), "{error}");
     }
     assert_eq!(shows(&installation, &ada), [false; 2]);
     let answered = with_token(&installation, &agent, &yes);

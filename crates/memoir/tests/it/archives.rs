@@ -157,7 +157,7 @@ fn no_archive_is_left_whose_passphrase_was_not_shown() {
         "\"$0\" export wren --format archive --output x --json >/dev/null",
     );
     assert!(
-        error.stderr.contains("so nothing was written") && error.stderr.contains("hint: give"),
+        error.stderr.contains("and nothing was written") && error.stderr.contains("hint: give"),
         "{error:?}"
     );
     let after = files_in(&installation.path(""));

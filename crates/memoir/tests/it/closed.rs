@@ -84,7 +84,7 @@ fn shown_to_the_agent_only(arguments: &[&str], is_refused: bool) {
         }
     }
     let wrong = with_token(&installation, "memoir_wrong", &arguments).error();
-    assert!(wrong.contains("opens nothing"), "{wrong}");
+    assert!(wrong.contains("is invalid"), "{wrong}");
     let own = with_token(&installation, &token, &arguments);
     assert_eq!((own.code, own.stdout), (Some(0), open), "{arguments:?}");
 }

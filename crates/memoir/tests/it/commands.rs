@@ -38,7 +38,7 @@ fn accounts_share_nothing() {
     let installation = Installation::with_agent();
     assert_eq!(
         installation.ok(&["account", "create", "lab"]),
-        "made the account `lab`\n"
+        "created the account `lab`\n"
     );
     installation.ok(&["--account", "lab", "agent", "create", "wren"]);
     installation.ok(&["remember", "wren", "mine", "--account", "LAB"]);
@@ -70,7 +70,7 @@ fn an_agent_is_made_shown_set_paused_and_resumed() {
         "vow, voice",
     ]);
     assert_eq!(made.code, Some(0));
-    assert!(made.stdout.starts_with("made the agent `wren` ("));
+    assert!(made.stdout.starts_with("created the agent `wren` ("));
     assert!(made.stderr.contains("no model yet"), "{}", made.stderr);
 
     let agent = installation.json(&["agent", "show", "WREN"]);

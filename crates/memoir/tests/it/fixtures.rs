@@ -84,7 +84,7 @@ impl Fixture {
             .command(&[&["--database", &self.database], &later[..]].concat());
         command.env("MEMOIR_TOKEN", &self.token);
         let ran = Ran::of(&mut command);
-        let known = "took 0 new messages to be read; 1 message had been taken before";
+        let known = "stored 0 new messages to be read; 1 message had been stored before";
         assert!(ran.stderr.contains(known), "{ran:?}");
     }
 

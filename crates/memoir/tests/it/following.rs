@@ -54,7 +54,7 @@ fn doctor_names_a_webhook_without_a_secret_and_the_service_does_not_start() {
     };
     for (secret, told) in [
         ("", "`HOOK` is not set in the environment"),
-        ("canary", "what `HOOK` holds is no secret"),
+        ("canary", "`HOOK` holds no valid secret"),
     ] {
         for arguments in [&["doctor"][..], &["serve", "--listen", "127.0.0.1:0"]] {
             let ran = with(secret, arguments);

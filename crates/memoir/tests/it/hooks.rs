@@ -424,7 +424,7 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
     let ran = installation.run_with_input(&slow, &prompt("s-1", "Where are the bees?").to_string());
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
     assert!(
-        log(&installation).contains("no answer within 300 ms"),
+        log(&installation).contains("no response within 300 ms"),
         "{}",
         log(&installation)
     );
@@ -438,7 +438,7 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
     assert!(half.wait().unwrap().success());
     drop(said);
     assert!(
-        log(&installation).contains("no answer within 50 ms"),
+        log(&installation).contains("no response within 50 ms"),
         "{}",
         log(&installation)
     );
@@ -695,7 +695,7 @@ fn a_service_that_still_works_on_a_call_is_distinguished_from_one_that_is_down()
         &format!("{call}\n"),
     );
     let told = ran.lines()[0]["error"]["message"].to_string();
-    assert!(told.contains("still carries it out"), "{ran:?}");
+    assert!(told.contains("is still processing it"), "{ran:?}");
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn spec_2_6_a_person_sees_what_was_taken_left_out_and_saved() {
         "{ran:?}"
     );
     assert!(
-        ran.stderr.starts_with("took 6 new messages to be read\n"),
+        ran.stderr.starts_with("stored 6 new messages to be read\n"),
         "{}",
         ran.stderr
     );
@@ -220,7 +220,7 @@ fn ended_in_the_middle(signal: Signal) -> (Installation, ScriptedServer, Ran) {
     assert!(
         again
             .stderr
-            .starts_with("took 0 new messages to be read; 8 messages had been taken before"),
+            .starts_with("stored 0 new messages to be read; 8 messages had been stored before"),
         "{}",
         again.stderr
     );
@@ -242,7 +242,7 @@ fn spec_2_6_a_process_that_is_killed_is_followed_by_one_that_goes_on() {
 fn spec_2_6_an_interruption_says_that_it_goes_on() {
     let (_bench, _server, ended) = ended_in_the_middle(Signal::INT);
     assert!(
-        ended.stderr.contains("interrupted: what was read is saved"),
+        ended.stderr.contains("interrupted: the read part is saved"),
         "{ended:?}"
     );
 }

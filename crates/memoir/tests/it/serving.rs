@@ -736,7 +736,7 @@ fn spec_6_2_a_notification_of_a_killed_service_is_sent_again() {
 }
 
 /// Whether a process may open so many files, and raises its limit; prints a message where it may not.
-#[expect(clippy::print_stderr, reason = "it is for the person who runs the tests")]
+#[expect(clippy::print_stderr, reason = "it is for the tester")]
 pub(crate) fn can_open(files: u64) -> bool {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let maximum = getrlimit(Resource::Nofile).maximum;

@@ -88,7 +88,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .create_agent(&arguments.name, &assignments, &administrator())
         .await?;
     terminal::show(global.json, &agent, || {
-        format!("made the agent `{}` ({})", safe(&agent.name), agent.id)
+        format!("created the agent `{}` ({})", safe(&agent.name), agent.id)
     })?;
     warn(&agent);
     if agent.effective_model.is_none() {

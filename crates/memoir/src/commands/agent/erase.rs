@@ -56,7 +56,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 fn confirm(name: &str) -> Result<(), Failure> {
     if io::stdin().is_terminal() {
         terminal::note(&format!(
-            "This destroys the key of `{}`. Nothing of it can be read again. Type its name to go on:",
+            "This destroys the key of `{}`. None of its texts can be read again. Type its name to continue:",
             safe(name)
         ));
     }

@@ -81,7 +81,7 @@ pub(crate) async fn undo(global: &Global, arguments: Arguments) -> Outcome {
     } else if is_undone {
         let field = field.as_str();
         terminal::print(&format!(
-            "{field} is what it was before its last change; the same command undoes that"
+            "{field} has its value from before its last change; the same command undoes that"
         ))?;
     } else {
         terminal::note(&format!("{} was never changed", field.as_str()));

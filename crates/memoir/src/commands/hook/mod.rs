@@ -128,7 +128,7 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
         thread::sleep(limit.saturating_sub(began.elapsed()));
         // The first of the two threads to set the flag decides: the response is printed, or the process ends silently.
         if !ended.swap(true, Ordering::SeqCst) {
-            watching.note(&format!("no answer within {} ms", limit.as_millis()));
+            watching.note(&format!("no response within {} ms", limit.as_millis()));
             // Changes of the database are atomic.
             std::process::exit(0);
         }

@@ -389,7 +389,7 @@ impl Installation {
             "every name for the agent of `{}` is taken",
             project.root.display()
         ))
-        .hint("`memoir project adopt AGENT` gives it one that there is"))
+        .hint("`memoir project adopt AGENT` assigns an existing one"))
     }
 }
 

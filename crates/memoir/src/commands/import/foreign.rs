@@ -472,7 +472,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
             taken.discarded,
             "deleted, expired, invalidated or superseded there".to_owned(),
         ),
-        ("left out as gone", taken.gone_left_out, String::new()),
+        ("omitted as obsolete", taken.gone_left_out, String::new()),
         ("here already", taken.known, String::new()),
         ("duplicates", taken.doubles, String::new()),
         (

@@ -64,7 +64,7 @@ pub(super) fn state(global: &Global, program: Program, folders: &Folders) -> Pro
         // It was set up, and its files were replaced since.
         (false, Some(_)) => Some(Finding {
             severity: Severity::Warning,
-            text: "was set up, and its settings hold nothing of Memoir any more".to_owned(),
+            text: "was set up, but Memoir is missing in its settings now".to_owned(),
             advice: Some(format!(
                 "`memoir setup {0}` sets it up again; `memoir setup {0} --remove` forgets it",
                 program.name()
@@ -325,7 +325,7 @@ fn report(command: &mut Command, what: &str) -> Result<ProbeReport, Unreached> {
     let Ok(report) = serde_json::from_str::<ProbeReport>(line) else {
         let problem = problems.lines().find(|line| !line.trim().is_empty());
         return Err(Unreached::new(match problem {
-            Some(problem) => format!("{what} does not answer: {problem}"),
+            Some(problem) => format!("{what} does not respond: {problem}"),
             None => format!("{what} does not answer"),
         }));
     };

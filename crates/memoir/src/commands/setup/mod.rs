@@ -94,7 +94,7 @@ impl FileChange {
         let found = fs::metadata(&self.path);
         let why = match found {
             Ok(found) if found.permissions().readonly() => "it is read-only",
-            Err(_) if self.path.is_symlink() => "it is a link to a file that there is not",
+            Err(_) if self.path.is_symlink() => "it is a link to a missing file",
             _ => return Ok(()),
         };
         Err(
