@@ -375,8 +375,7 @@ fn there_is_nothing_to_rotate_before_first_use() {
     let installation = Installation::new();
     let error = installation.run(&["key", "rotate"]).error();
     assert!(
-        error.contains("there is no database")
-            && error.contains("hint: it is created on first use"),
+        error.contains("there is no database") && error.contains("hint: it is created"),
         "{error}"
     );
     assert!(!installation.path(".config").exists());

@@ -412,8 +412,7 @@ fn a_session_of_a_process_that_died_is_closed_when_its_lease_lapses() {
     std::thread::sleep(Duration::from_millis(5_500));
     let ran = installation.run(&["sessions", "wren", "--json"]);
     assert!(
-        ran.stderr
-            .contains("closed 1 session of a process that died"),
+        ran.stderr.contains("closed 1 session of a process"),
         "{}",
         ran.stderr
     );

@@ -42,7 +42,6 @@ pub(crate) struct Plot {
     pub(crate) curve: Vec<(f64, u64)>,
     /// The lowest and highest core size until each time, where the curve does not reach them.
     pub(crate) swings: Vec<(f64, u64, u64)>,
-    /// The budget.
     pub(crate) budget: u64,
     /// Completed sessions, with the core size after each.
     pub(crate) completed: Vec<(f64, u64)>,
@@ -87,7 +86,6 @@ impl Plot {
         Ok(cells.text())
     }
 
-    /// As SVG.
     pub(crate) fn svg(&self) -> Result<String, Failed> {
         let mut text = String::new();
         self.draw(
@@ -97,7 +95,6 @@ impl Plot {
         Ok(text)
     }
 
-    /// As PNG.
     pub(crate) fn png(&self) -> Result<Vec<u8>, Failed> {
         let mut pixels = Pixels::new(SIZE);
         self.draw(&(&mut pixels).into_drawing_area(), &FINE)?;
