@@ -495,7 +495,7 @@ fn spec_5_1_no_log_holds_words_however_much_is_asked_for() {
 
 #[test]
 fn concurrent_password_guesses_do_not_exhaust_the_machines_memory() {
-    const AT_ONCE: usize = 64;
+    const CONCURRENT: usize = 64;
     let installation = Installation::new();
     let file = installation.write("password", "correct horse battery\n");
     installation.ok(&["user", "add", "Ada", "--password-file", &file]);
@@ -510,7 +510,7 @@ fn concurrent_password_guesses_do_not_exhaust_the_machines_memory() {
         service.ask("POST", "/v1/sign-in", "", &body).unwrap().0
     };
     let statuses: Vec<u16> = std::thread::scope(|scope| {
-        let guesses = (0..AT_ONCE).map(|number| scope.spawn(move || guess(number)));
+        let guesses = (0..CONCURRENT).map(|number| scope.spawn(move || guess(number)));
         let guesses: Vec<_> = guesses.collect();
         let ended = guesses.into_iter().map(|guess| guess.join().unwrap());
         ended.collect()
@@ -518,7 +518,7 @@ fn concurrent_password_guesses_do_not_exhaust_the_machines_memory() {
     let of = |status: u16| statuses.iter().filter(|other| **other == status).count();
     // As many as an address may try in a minute are checked, and at most five of them are Ada's. On a busy machine,
     // some get a retry response instead of waiting for their turn.
-    assert_eq!(of(401) + of(429) + of(503), AT_ONCE, "{statuses:?}");
+    assert_eq!(of(401) + of(429) + of(503), CONCURRENT, "{statuses:?}");
     assert!((1..=30).contains(&of(401)), "{statuses:?}");
     let peak = service.memory("VmHWM") >> 20;
     assert!(peak < 256, "{peak} MiB");

@@ -22,7 +22,7 @@ use crate::{cli::Global, commands::absorb, failure::Failure, show::counted};
 
 /// How many sessions a new session resumes, since it waits for the start of their processes. The next ones resume the
 /// others.
-const AT_ONCE: usize = 4;
+const RESUMED: usize = 4;
 
 /// Starts the process that passes the messages on.
 ///
@@ -36,12 +36,12 @@ pub(super) fn begin(arguments: &Arguments, payload: &Payload) -> Result<(), Fail
 }
 
 /// Starts it again for sessions with possibly remaining messages, once a session of the agent begins.
-pub(super) fn take_up(arguments: &Arguments, payload: &Payload, log: &Log) {
+pub(super) fn resume(arguments: &Arguments, payload: &Payload, log: &Log) {
     if arguments.client.dialect_of(payload).transcript.is_none() {
         return;
     }
     let waiting = state::waiting(&arguments.agent(payload));
-    for (session, transcript) in waiting.into_iter().take(AT_ONCE) {
+    for (session, transcript) in waiting.into_iter().take(RESUMED) {
         let session = Payload {
             session: Some(session),
             transcript: Some(transcript),

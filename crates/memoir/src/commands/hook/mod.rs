@@ -181,7 +181,7 @@ fn answer_event(
             _ => user_prompt(arguments, &memory, &payload).await?,
         };
         if arguments.event == HookEvent::SessionStart {
-            hand_over::take_up(arguments, &payload, log);
+            hand_over::resume(arguments, &payload, log);
             // The warning belongs here, since a session starts once but has many prompts.
             if let Some(warning) = arguments.url.as_deref().and_then(warning_of) {
                 log.note(&warning);
