@@ -24,12 +24,13 @@ use serde::Serialize;
 
 use super::RULES_ONLY;
 use crate::{
-    AgentHandle, Error, Loaded, Result,
-    codec::{self, Writing},
-    memories::memory_query,
-    model_question::{ModelFailure, ModelQuestion, NotAnswered, Stop},
-    replacing::query_to_save,
-    retry::doubled,
+    core::{
+        AgentHandle, Error, Loaded, Result,
+        codec::{self, Writing},
+        model_question::{ModelFailure, ModelQuestion, NotAnswered, Stop},
+        retry::doubled,
+    },
+    memory::{memories::memory_query, replacing::query_to_save},
     sessions::{RefineOptions, room},
 };
 
@@ -699,7 +700,7 @@ pub(super) fn opened(loaded: &Loaded, rows: &[MessageRow]) -> Result<Vec<Convers
         .collect()
 }
 
-impl crate::Memoir {
+impl crate::core::Memoir {
     /// Removes the text of absorbed conversations after their days (SPEC 2.6).
     ///
     /// # Errors

@@ -17,9 +17,12 @@ use super::{
     absorb::{opened, outcomes},
 };
 use crate::{
-    AgentHandle, Error, Loaded, OwnAgent, Result,
-    codec::{self, Writing},
-    memories::{NotReplaced, memory_query},
+    core::{
+        AgentHandle, Error, Loaded, Result,
+        codec::{self, Writing},
+    },
+    memory::memories::{NotReplaced, memory_query},
+    shown::OwnAgent,
 };
 
 /// About so many tokens are shown per call: programs accept little from one tool call.

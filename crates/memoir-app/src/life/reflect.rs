@@ -14,11 +14,12 @@ use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 
 use crate::{
-    AgentHandle, Error, Result,
-    memories::memory_query,
-    model_question::{ModelFailure, ModelQuestion, NotAnswered, Stop},
-    replacing::without_replacing,
-    replies,
+    core::{
+        AgentHandle, Error, Result,
+        model_question::{ModelFailure, ModelQuestion, NotAnswered, Stop},
+        replies,
+    },
+    memory::{memories::memory_query, replacing::without_replacing},
     sessions::{RefineOptions, room},
 };
 

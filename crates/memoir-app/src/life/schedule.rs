@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
 
 use super::{Absorbed, Reflected, reflect::ReflectionCause};
-use crate::{
+use crate::core::{
     AgentHandle, Error, Memoir, Result,
     account_turns::AccountTurns,
     model_question::Stop,
@@ -122,7 +122,7 @@ pub enum JobOutcome {
     Absorbed(Absorbed),
 }
 
-impl crate::Account {
+impl crate::core::Account {
     /// The due jobs of its agents, whether the schedule is on or not. Each comes with the agent.
     ///
     /// # Errors

@@ -8,8 +8,11 @@ use memoir_store::FleetLoad;
 use prometheus::{Gauge, GaugeVec, IntGauge, IntGaugeVec, Opts, Registry};
 use tokio::sync::Mutex;
 
-use super::{driver_name, entered};
-use crate::{Memoir, sessions::own_lease_time};
+use super::{Metrics, entered};
+use crate::{
+    core::{Memoir, spans::driver_name},
+    sessions::own_lease_time,
+};
 
 /// How long a result of the database is used.
 const FRESH: Duration = Duration::from_secs(5);
@@ -102,7 +105,7 @@ impl Gauges {
 impl Memoir {
     /// Queries the database, unless it was queried recently.
     pub(super) async fn refresh_load_gauges(&self) {
-        let gauges = &self.metrics.gauges;
+        let gauges = &self.state::<Metrics>().gauges;
         // Of many concurrent callers, one queries the database and the others wait for its result.
         let mut fresh = gauges.fresh.lock().await;
         let now = self.now();

@@ -37,12 +37,11 @@ use prometheus::{
     core::Collector, proto::MetricFamily,
 };
 
-pub(crate) use commits::Counted;
 pub(crate) use models::Watched;
 pub(crate) use recall::IndexBuild;
 
 use self::load::Gauges;
-use crate::Memoir;
+use crate::core::{Memoir, spans::driver_name};
 
 /// Most models that are distinguished; all others are counted as `other`. A caller that begins a session can name any,
 /// and each takes some forty lines.
@@ -281,7 +280,7 @@ impl Memoir {
     /// All metrics, with the current load, under their served names.
     pub async fn metrics(&self) -> Vec<MetricFamily> {
         self.refresh_load_gauges().await;
-        self.metrics.gathered()
+        self.state::<Metrics>().gathered()
     }
 }
 
@@ -314,14 +313,6 @@ fn limit_of(reason: EndReason) -> Option<&'static str> {
         EndReason::BreakerMass => Some("mass"),
         EndReason::BreakerRemoved => Some("removed"),
         _ => None,
-    }
-}
-
-/// Who runs a session's loop.
-pub(crate) fn driver_name(driver: Driver) -> &'static str {
-    match driver {
-        Driver::Agent => "agent",
-        Driver::Model => "model",
     }
 }
 

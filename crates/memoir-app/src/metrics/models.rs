@@ -10,7 +10,11 @@ use memoir_model::{
 use tracing::{Instrument, Span};
 
 use super::{Metrics, seconds};
-use crate::{InstallationSettings, Models, Price, spans};
+use crate::core::{
+    Models,
+    settings::{InstallationSettings, Price},
+    spans,
+};
 
 /// Models with counted requests.
 pub(crate) struct Watched {

@@ -19,8 +19,14 @@ use memoir_domain::{
 use memoir_model::{Model, ModelName};
 use memoir_store::{AgentQuery, Selection, StoredUsage};
 
-use super::{end::with_session, rehearsal_copy::RehearsalCopy, rehearse::Rehearsal};
-use crate::{AgentHandle, Error, Loaded, Result, memories::memory_query};
+use super::end::with_session;
+use crate::{
+    core::{
+        AgentHandle, Error, Loaded, Result,
+        rehearsal::{Rehearsal, RehearsalCopy},
+    },
+    memory::memories::memory_query,
+};
 
 /// How a session that Memoir drives is to be.
 #[derive(Debug, Clone, Default)]

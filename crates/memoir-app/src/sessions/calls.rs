@@ -26,11 +26,17 @@ use tracing::Instrument;
 use super::{
     end::holds,
     recent::{KnownMemories, SessionNotes},
-    rehearsal_copy::RehearsalCopy,
-    rehearse::Rehearsal,
 };
 use crate::{
-    AgentHandle, CONFLICT, Error, OwnAgent, Result, again, codec, memories::memory_query, spans,
+    core::{
+        AgentHandle, CONFLICT, Error, Result, again, codec,
+        rehearsal::{Rehearsal, RehearsalCopy},
+        spans,
+    },
+    memory::memories::memory_query,
+    metrics::Metrics,
+    sessions::{Recent, Refusals},
+    shown::OwnAgent,
 };
 
 /// A tool's result, and the state of the session after it.
@@ -78,12 +84,12 @@ impl AgentHandle {
         spans::tool_answered(&span, result);
         // Edits of a copy are not counted.
         if !called.as_ref().is_ok_and(|called| called.is_rehearsed) {
-            self.memoir.metrics.called(request.tool, result);
+            self.memoir.state::<Metrics>().called(request.tool, result);
         }
         // A call of an ended session is none of its calls.
         let refused = result.and_then(ToolResult::refusal);
         if refused.is_some_and(|code| code != RefusalCode::SessionOver) {
-            self.memoir.refusals.note(id);
+            self.memoir.state::<Refusals>().note(id);
         }
         called
     }
@@ -103,16 +109,16 @@ impl AgentHandle {
         request: &ToolRequest,
         usage: Option<Usage>,
     ) -> Result<Called> {
-        let mut notes = self.memoir.recent.take_notes(id);
+        let mut notes = self.memoir.state::<Recent>().take_notes(id);
         let called = self.attempt_noting(id, request, usage, &mut notes).await;
         let is_over = called.as_ref().is_ok_and(|called| {
             called.result.refusal() == Some(RefusalCode::SessionOver)
                 || called.result.ends_session()
         });
         if is_over {
-            self.memoir.recent.drop_notes(id);
+            self.memoir.state::<Recent>().drop_notes(id);
         } else {
-            self.memoir.recent.put_notes(id, notes);
+            self.memoir.state::<Recent>().put_notes(id, notes);
         }
         called
     }
@@ -194,7 +200,7 @@ impl AgentHandle {
             return None;
         }
         // Removed: if the call is interrupted, the cache is empty, and the next one reads the store.
-        let known = self.memoir.recent.take(self.scope, id)?;
+        let known = self.memoir.state::<Recent>().take(self.scope, id)?;
         notes.memories_at(known.base.version())?;
         Some(Box::new(CallState {
             base: known.base,

@@ -12,8 +12,11 @@ use memoir_domain::{
 };
 use memoir_store::AgentQuery;
 
-use super::{begin::running, bounded, rehearse::Rehearsal};
-use crate::{AgentHandle, Error, Loaded, Memoir, Result, SessionFacts, again, replies};
+use super::{begin::running, bounded};
+use crate::{
+    core::{AgentHandle, Error, Loaded, Memoir, Result, again, rehearsal::Rehearsal, replies},
+    shown::SessionFacts,
+};
 
 impl Memoir {
     /// The expiry of a lease that is acquired or renewed now.

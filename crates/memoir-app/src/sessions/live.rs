@@ -25,8 +25,8 @@ use tokio::sync::watch;
 use utoipa::ToSchema;
 
 use crate::{
-    AgentHandle, AgentLens, Error, Result, SessionFacts, ShownRecord, ShownSession, Viewer, codec,
-    shown::Sight,
+    core::{AgentHandle, Error, Result, codec},
+    shown::{AgentLens, SessionFacts, ShownRecord, ShownSession, Sight, Viewer},
 };
 
 /// How often the store is read where nothing wakes a watcher: other processes may write.
@@ -127,7 +127,11 @@ impl AgentLens<'_> {
             seen,
             looked_at: None,
             has_ended: false,
-            waking: agent.memoir.changes.clone().waking(agent.scope),
+            waking: agent
+                .memoir
+                .state::<AgentChanges>()
+                .clone()
+                .waking(agent.scope),
         }
     }
 }

@@ -5,19 +5,24 @@ mod begin;
 mod calls;
 pub mod drive;
 mod end;
+mod listeners;
 mod live;
 mod own;
 mod queue;
 mod recent;
 mod refusals;
-mod rehearsal_copy;
 mod rehearse;
 mod sweep;
 mod turns;
 mod undo;
 
+use std::sync::Arc;
+
 use memoir_domain::{PrivateText, tools::Tool};
 use memoir_model::OfferedTool;
+
+use self::listeners::LapsedSessions;
+use crate::core::{CommitListener, ModuleStates};
 
 pub(crate) use begin::room;
 pub use begin::{OpenedSession, RefineOptions};
@@ -26,15 +31,30 @@ pub(crate) use live::AgentChanges;
 pub use live::{Live, LiveEvent, LiveRecord, LiveSession, SeenUpTo, SessionProgress};
 pub(crate) use own::own_lease_time;
 pub use queue::TakenUp;
-pub(crate) use recent::{BoundedCache, KnownSession, Recent, open_in};
+pub(crate) use recent::Recent;
 pub(crate) use refusals::Refusals;
 pub use rehearse::{
-    AppliedMass, AppliedRehearsal, NotApplied, Rehearsal, RehearsalFacts, RehearsedChangeFacts,
+    AppliedMass, AppliedRehearsal, NotApplied, RehearsalFacts, RehearsedChangeFacts,
     RehearsedMemory,
 };
 pub use sweep::{Scheduled, Scheduler};
 pub use turns::Turns;
 pub use undo::RollBackPreview;
+
+/// Enters this module's state and listeners.
+pub(crate) fn enter(
+    states: ModuleStates,
+    listeners: &mut Vec<Arc<dyn CommitListener>>,
+) -> ModuleStates {
+    let refusals = Arc::<Refusals>::default();
+    let recent = Arc::<Recent>::default();
+    let changes = Arc::<AgentChanges>::default();
+    listeners.push(refusals.clone());
+    listeners.push(recent.clone());
+    listeners.push(changes.clone());
+    listeners.push(Arc::new(LapsedSessions));
+    states.with(refusals).with(recent).with(changes)
+}
 
 /// The tools of a session as they are offered to a model.
 pub fn tool_definitions(mode: memoir_domain::session::Mode) -> Vec<OfferedTool> {

@@ -10,13 +10,14 @@ use memoir_domain::{
 };
 use memoir_store::{AgentQuery, Selection};
 
-use super::{
-    begin::{OpenedSession, as_it_stands},
-    rehearsal_copy::RehearsalCopy,
-};
+use super::begin::{OpenedSession, as_it_stands};
 use crate::{
-    AgentHandle, Error, InstallationSettings, Loaded, OwnAgent, Result, SessionFacts,
-    codec::Writing, memories::memory_query,
+    core::{
+        AgentHandle, Error, Loaded, Result, codec::Writing, rehearsal::RehearsalCopy,
+        settings::InstallationSettings,
+    },
+    memory::memories::memory_query,
+    shown::{OwnAgent, SessionFacts},
 };
 
 /// The agent's lease is renewed by a call that comes so long after the last renewal. It lasts so much longer than an

@@ -23,7 +23,10 @@ use super::{
     end::with_session,
     turns::Turns,
 };
-use crate::{AgentHandle, Error, Memoir, Result, SessionFacts};
+use crate::{
+    core::{AgentHandle, Error, Memoir, Result},
+    shown::SessionFacts,
+};
 
 /// A session that a worker acquired.
 pub struct TakenUp {

@@ -4,11 +4,7 @@
 //!
 //! So an edit needs no look-up before its commit where this process made the session's previous edit.
 
-use std::{
-    collections::HashMap,
-    hash::Hash,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memoir_domain::{
     AgentScope, PrivateText, SessionId,
@@ -18,7 +14,7 @@ use memoir_domain::{
     session::{Session, State},
 };
 
-use crate::codec::Base;
+use crate::core::{cache::BoundedCache, codec::Base};
 
 /// Most sessions that are known at a time; each holds an agent without its memories and prompts.
 // Some kilobytes each. The next call of an evicted one reads the store.
@@ -83,75 +79,6 @@ impl SessionNotes {
     }
 }
 
-/// A cache with a size limit. The least recently put entry is evicted, so a session in use stays.
-pub(crate) struct BoundedCache<K, V> {
-    limit: usize,
-    weight: usize,
-    /// With the turn in which each was put, and its size.
-    kept: HashMap<K, (u64, usize, V)>,
-    turn: u64,
-}
-
-impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
-    /// Up to that weight.
-    pub(crate) fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            weight: 0,
-            kept: HashMap::new(),
-            turn: 0,
-        }
-    }
-
-    /// Whether the key has an entry.
-    pub(crate) fn has(&self, key: K) -> bool {
-        self.kept.contains_key(&key)
-    }
-
-    pub(crate) fn take(&mut self, key: K) -> Option<V> {
-        self.take_weighed(key).map(|(_, value)| value)
-    }
-
-    fn take_weighed(&mut self, key: K) -> Option<(usize, V)> {
-        let (_, weight, value) = self.kept.remove(&key)?;
-        self.weight -= weight;
-        Some((weight, value))
-    }
-
-    /// Returns the evicted entries with their size: wiping and freeing them is slow, and must not block the lock around
-    /// this.
-    #[must_use = "is dropped once nothing is locked any more"]
-    pub(crate) fn put(&mut self, key: K, weight: usize, value: V) -> Vec<(usize, V)> {
-        let mut gone = Vec::from_iter(self.take_weighed(key));
-        while self.weight + weight > self.limit {
-            // All entries are searched, rather than kept in order, because this happens only at the limit.
-            let oldest = self.kept.iter().min_by_key(|(_, (turn, ..))| *turn);
-            // A value that is larger than the limit is kept, but alone.
-            let Some(oldest) = oldest.map(|(key, _)| *key) else {
-                break;
-            };
-            gone.extend(self.take_weighed(oldest));
-        }
-        self.turn += 1;
-        self.weight += weight;
-        self.kept.insert(key, (self.turn, weight, value));
-        gone
-    }
-}
-
-impl<K: Hash + Eq + Copy, V: Clone> BoundedCache<K, V> {
-    /// The value of that key, which stays.
-    pub(crate) fn get(&self, key: K) -> Option<V> {
-        self.kept.get(&key).map(|(_, _, value)| value.clone())
-    }
-
-    /// The total size.
-    #[cfg(test)]
-    pub(crate) fn weight(&self) -> usize {
-        self.weight
-    }
-}
-
 /// The cached sessions.
 pub(crate) struct Recent {
     known: Mutex<BoundedCache<AgentScope, KnownSession>>,
@@ -203,29 +130,4 @@ impl Recent {
 fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
     // A panic leaves nothing harmful here: the cache is used for commits only, and the store checks each of them.
     kept.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_put_there_longest_ago_gives_way() {
-        let mut kept = BoundedCache::new(10);
-        for key in 0..10 {
-            assert!(kept.put(key, 1, key).is_empty());
-        }
-        // A session that is used is the youngest again.
-        let first = kept.take(0).unwrap();
-        assert!(kept.put(0, 1, first).is_empty());
-        assert_eq!(kept.put(10, 2, 10), [(1, 1), (1, 2)]);
-        assert_eq!((kept.take(1), kept.take(2)), (None, None));
-        assert_eq!((kept.take(0), kept.take(3)), (Some(0), Some(3)));
-        // A value that is larger than the limit is kept alone, until the next one comes.
-        assert_eq!(kept.put(11, 50, 11).len(), 7);
-        assert_eq!((kept.kept.len(), kept.weight), (1, 50));
-        assert_eq!(kept.put(12, 1, 12), [(50, 11)]);
-        assert_eq!((kept.take(11), kept.weight), (None, 1));
-        assert_eq!((kept.take(12), kept.weight), (Some(12), 0));
-    }
 }

@@ -37,28 +37,40 @@ impl Refusals {
         self.waiting().get(&session).copied().unwrap_or(0)
     }
 
-    /// Adds the unwritten counts to `sessions`, which are about to be written.
-    pub(crate) fn count_into(&self, sessions: &mut [Session]) -> CountedRefusals {
+    /// Adds the unwritten counts to `sessions`, which are about to be written; `None` where there are none.
+    pub(crate) fn count_into(&self, sessions: &mut [Session]) -> Option<CountedRefusals> {
         let mut waiting = self.waiting();
-        let mut counted = Vec::new();
+        let mut counts = Vec::new();
         for session in sessions {
             if let Some(count) = waiting.remove(&session.id) {
                 session.refused_calls = session.refused_calls.saturating_add(count);
-                counted.push((session.id, count));
+                counts.push((session.id, count));
             }
         }
-        CountedRefusals(counted)
+        let refusals = self.clone();
+        (!counts.is_empty()).then_some(CountedRefusals { refusals, counts })
     }
+}
 
-    /// They were not written after all.
-    pub(crate) fn restore(&self, counted: CountedRefusals) {
-        let mut waiting = self.waiting();
-        for (session, count) in counted.0 {
+/// The counts added to sessions that are being written. They are restored when this is dropped, unless they are kept.
+pub(crate) struct CountedRefusals {
+    refusals: Refusals,
+    counts: Vec<(SessionId, u32)>,
+}
+
+impl CountedRefusals {
+    /// They were written.
+    pub(crate) fn keep(mut self) {
+        self.counts.clear();
+    }
+}
+
+impl Drop for CountedRefusals {
+    fn drop(&mut self) {
+        let mut waiting = self.refusals.waiting();
+        for (session, count) in self.counts.drain(..) {
             let waits = waiting.entry(session).or_default();
             *waits = waits.saturating_add(count);
         }
     }
 }
-
-/// The counts added to sessions that are being written.
-pub(crate) struct CountedRefusals(Vec<(SessionId, u32)>);

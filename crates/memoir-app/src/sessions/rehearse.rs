@@ -14,56 +14,24 @@ use memoir_domain::{
     ledger::LedgerRoom,
     lifecycle::{self, Start},
     memories::AllMemories,
-    memory::{Kind, Memory, Number, by_number},
+    memory::{Number, by_number},
     session::{Lease, Session, State, Trigger},
     tools::{self, CallOutcome, RefusalCode, ToolCall, ToolRequest, ToolResult, View},
 };
 use memoir_store::{AgentQuery, Selection};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::rehearsal_copy::RehearsalCopy;
 use crate::{
-    AgentHandle, ArchiveLinks, Error, Loaded, MemoryFacts, Result, ShownMemory, ShownSession,
-    codec::{Writing, WrittenBeside},
-    memories::memory_query,
-    opened::MemoryList,
+    core::{
+        AgentHandle, Error, Loaded, Result,
+        codec::{Writing, WrittenBeside},
+        opened::MemoryList,
+        rehearsal::{Rehearsal, RehearsedEdit, Touched},
+    },
+    memory::memories::memory_query,
+    shown::{ArchiveLinks, MemoryFacts, ShownMemory, ShownSession},
 };
-
-/// The result of a rehearsal: enough to show and to apply it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Rehearsal {
-    edits: Vec<RehearsedEdit>,
-    memories: Vec<Touched>,
-    applied_by: Option<SessionId>,
-    /// Its copy; `None` once it has ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    copy: Option<RehearsalCopy>,
-}
-
-/// The stored state of a memory that the rehearsal touched.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Touched {
-    pub(super) number: Number,
-    pub(super) before: Option<Memory>,
-    pub(super) after: Memory,
-}
-
-impl Touched {
-    /// Whether it is a changed core or archival memory, or a new active one.
-    pub(super) fn is_difference(&self) -> bool {
-        let differs = self.before.as_ref() != Some(&self.after);
-        let counts = self.before.is_some() || self.after.is_active();
-        self.after.kind() != Kind::Journal && differs && counts
-    }
-
-    /// Whether the memory has changed since; `present` has all memories.
-    fn is_outdated(&self, present: &BTreeMap<Number, &Memory>) -> bool {
-        let before = self.before.as_ref();
-        // A memory that the rehearsal made cannot have changed.
-        before.is_some_and(|before| present.get(&before.number) != Some(&before))
-    }
-}
 
 /// A memory that a rehearsal touched.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -157,89 +125,7 @@ pub struct RehearsedChangeFacts {
     pub changed_since: bool,
 }
 
-/// One successful edit or protection, for repeating it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct RehearsedEdit {
-    call: ToolCall,
-    /// The memory that it made.
-    created: Option<Number>,
-}
-
 impl Rehearsal {
-    /// A running one.
-    pub(super) fn running(copy: RehearsalCopy) -> Self {
-        Self {
-            edits: Vec::new(),
-            memories: Vec::new(),
-            applied_by: None,
-            copy: Some(copy),
-        }
-    }
-
-    /// An ended one.
-    pub(super) fn ended(copy: &RehearsalCopy) -> Self {
-        Self {
-            edits: copy.edits().to_vec(),
-            memories: copy.differences(),
-            applied_by: None,
-            copy: None,
-        }
-    }
-
-    /// The part to store with the session in its current state.
-    pub(crate) fn kept_with(self, session: &Session) -> Self {
-        match &self.copy {
-            Some(copy) if !session.state.is_running() => Self::ended(copy),
-            _ => self,
-        }
-    }
-
-    /// Its copy; `None` once it has ended.
-    pub(super) fn into_copy(self) -> Option<RehearsalCopy> {
-        self.copy
-    }
-
-    /// Removes the text of one memory, and the texts written by edits of it and of the resulting memories. Returns
-    /// whether there were any. It can no longer be applied then: the memory has changed.
-    pub(crate) fn shred(&mut self, number: Number) -> bool {
-        // A number that the rehearsal itself gave is that of another memory than the agent's.
-        if self.edits.iter().any(|edit| edit.created == Some(number)) {
-            return false;
-        }
-        let mut touches = false;
-        let mut holding = BTreeSet::from([number]);
-        // The edits are in their order, so a memory that one of them created is known before a later one uses it.
-        for edit in &mut self.edits {
-            if edit
-                .call
-                .numbers()
-                .iter()
-                .any(|number| holding.contains(number))
-            {
-                touches = true;
-                edit.empty();
-                holding.extend(edit.created);
-            }
-        }
-        for memory in &mut self.memories {
-            if holding.contains(&memory.number) {
-                touches = true;
-                memory.before = memory.before.as_ref().map(Memory::without_text);
-                memory.after = memory.after.without_text();
-            }
-        }
-        touches
-    }
-
-    /// For sessions that have other identifiers now.
-    pub(crate) fn renamed(self, sessions: &BTreeMap<SessionId, SessionId>) -> Self {
-        let renamed = |id: SessionId| sessions.get(&id).copied().unwrap_or(id);
-        Self {
-            applied_by: self.applied_by.map(renamed),
-            ..self
-        }
-    }
-
     pub(crate) fn memories(&self) -> Vec<RehearsedMemory> {
         let memories = match &self.copy {
             Some(copy) => copy.differences(),
@@ -563,62 +449,6 @@ impl Applying {
             Decision::of_sessions(self.agent.clone(), Vec::new()),
         );
         self.decision = earlier.then(decision);
-    }
-}
-
-impl RehearsedEdit {
-    /// The edit of a call with this decision; `None` where it is no edit and no protection.
-    pub(super) fn of(call: &ToolCall, decision: &Decision) -> Option<Self> {
-        let mut records = decision.records.iter();
-        let record = records.find(|record| record.action.is_session_edit())?;
-        let mut changes = record.body.changes.iter();
-        let is_new = changes
-            .any(|change| Some(change.number()) == record.memory && change.before().is_none());
-        Some(Self {
-            call: call.clone(),
-            created: record.memory.filter(|_| is_new),
-        })
-    }
-
-    /// Whether it names one of these memories.
-    fn names(&self, numbers: &BTreeSet<Number>) -> bool {
-        let in_place = match &self.call {
-            ToolCall::Delete { replaced_by, .. } => *replaced_by,
-            _ => None,
-        };
-        let mut named = self.call.numbers().iter().chain(&in_place);
-        named.any(|number| numbers.contains(number))
-    }
-
-    /// The same call, with other numbers for memories that the rehearsal made.
-    fn renumbered(&self, renumbered: &BTreeMap<Number, Number>) -> ToolCall {
-        let one = |number: &Number| renumbered.get(number).copied().unwrap_or(*number);
-        let mut call = self.call.clone();
-        match &mut call {
-            ToolCall::Consolidate { numbers, .. } => {
-                numbers.iter_mut().for_each(|number| *number = one(number));
-            }
-            ToolCall::Delete {
-                numbers,
-                replaced_by,
-            } => {
-                let named = numbers.iter_mut().chain(replaced_by);
-                named.for_each(|number| *number = one(number));
-            }
-            ToolCall::Update { number, .. } | ToolCall::Protect { number } => *number = one(number),
-            ToolCall::Search { .. } | ToolCall::Complete { .. } => {}
-        }
-        call
-    }
-
-    /// Removes its text.
-    fn empty(&mut self) {
-        match &mut self.call {
-            ToolCall::Consolidate { content, .. } | ToolCall::Update { content, .. } => {
-                *content = PrivateText::default();
-            }
-            _ => {}
-        }
     }
 }
 

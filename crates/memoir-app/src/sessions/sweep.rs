@@ -16,7 +16,7 @@ use memoir_domain::{
 use memoir_store::{AgentQuery, DueQuery};
 
 use super::RefineOptions;
-use crate::{
+use crate::core::{
     Account, AgentHandle, Error, Memoir, Result,
     retry::{AGAIN_AFTER_SECONDS, PassedOver},
 };

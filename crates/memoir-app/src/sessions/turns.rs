@@ -8,7 +8,7 @@
 use memoir_domain::{AccountId, SessionId};
 use memoir_store::WaitingSession;
 
-use crate::account_turns::AccountTurns;
+use crate::core::account_turns::AccountTurns;
 
 /// The order in which sessions are acquired.
 #[derive(Debug, Clone, Default)]

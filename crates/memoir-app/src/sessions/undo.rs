@@ -15,7 +15,10 @@ use memoir_domain::{
 use memoir_store::RecordFilter;
 
 use super::end::with_session;
-use crate::{AgentHandle, Error, Loaded, Result, SessionFacts, ShownSession};
+use crate::{
+    core::{AgentHandle, Error, Loaded, Result},
+    shown::{SessionFacts, ShownSession},
+};
 
 /// A preview of rolling a session back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,7 +133,7 @@ impl AgentHandle {
         self.commit(
             &loaded.base,
             decision,
-            crate::codec::WrittenBeside::default(),
+            crate::core::codec::WrittenBeside::default(),
         )
         .await?;
         undone
@@ -218,7 +221,7 @@ impl AgentHandle {
         // Without a gap, and up to the end in the sealed row: a missing record would hide a conflicting change.
         let rows = self.log_from(from_seq, loaded).await?;
         let key = Some(loaded.base.key());
-        crate::parallel::map(rows, |row| crate::codec::record(key, row))
+        crate::core::parallel::map(rows, |row| crate::core::codec::record(key, row))
             .into_iter()
             .collect()
     }

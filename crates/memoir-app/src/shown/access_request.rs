@@ -15,7 +15,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{AgentLens, Viewer, schema, schemas};
-use crate::{Result, StoredTranscript, codec};
+use crate::{
+    core::{Result, codec},
+    memory::shred::StoredTranscript,
+};
 
 /// An access request without text of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]

@@ -18,7 +18,10 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{AgentLens, ShowsWords, Sight, schema, schemas};
-use crate::{AgentHandle, Memoir, RefinementDue, Result};
+use crate::{
+    core::{AgentHandle, Memoir, Result},
+    shown::views::RefinementDue,
+};
 
 /// An agent without the prompts that it has set itself.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]

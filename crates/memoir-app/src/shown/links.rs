@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use memoir_domain::memory::{Kind, Memory, Number};
 use memoir_store::ArchiveLink;
 
-use crate::{AgentHandle, Result};
+use crate::core::{AgentHandle, Result};
 
 /// The links of some memories of an agent. Every memory that is shown is shown with them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,6 +20,13 @@ impl ArchiveLinks {
     /// Of a memory that was just created, and replaces none.
     pub(crate) fn none() -> Self {
         Self::default()
+    }
+
+    /// As the store returned them.
+    pub(crate) fn of_rows(rows: Vec<ArchiveLink>) -> Self {
+        let mut links = Self::none();
+        rows.into_iter().for_each(|link| links.put(link));
+        links
     }
 
     /// Of all memories of an agent, or at least all active ones: in memory, without the store.
@@ -101,12 +108,9 @@ impl AgentHandle {
     /// As [`AgentHandle::links_of`], for memories and the ones above them, by their numbers.
     pub(crate) async fn links_around(&self, numbers: BTreeSet<Number>) -> Result<ArchiveLinks> {
         let numbers: Vec<Number> = numbers.into_iter().collect();
-        let mut links = ArchiveLinks::none();
         let store = &self.memoir.store;
-        for link in store.archive_links(self.scope, &numbers).await? {
-            links.put(link);
-        }
-        Ok(links)
+        let links = store.archive_links(self.scope, &numbers).await?;
+        Ok(ArchiveLinks::of_rows(links))
     }
 }
 

@@ -17,10 +17,11 @@ use utoipa::ToSchema;
 
 use super::{AgentLens, ArchiveLinks, ShowsWords, Sight, Viewer, schema, schemas};
 use crate::{
-    AgentHandle, Error, Result, codec,
-    memories::{check_length, memory_query},
-    recall::{RecallPage, ShownMatch, ShownReplaced, found_among},
-    spans,
+    core::{AgentHandle, Error, Result, codec, spans},
+    memory::{
+        memories::{check_length, memory_query},
+        recall::{RecallPage, ShownMatch, ShownReplaced, found_among},
+    },
 };
 
 /// A memory without its text: numbers, dates, flags and codes only.
@@ -265,7 +266,7 @@ impl AgentHandle {
         let key = loaded.base.key();
         let _room = self.room_for_rows(page.limit).await?;
         let rows = self.memoir.store.memory_page(self.scope, page).await?;
-        let memories = crate::parallel::map(rows, |row| codec::memory(key, &row))
+        let memories = crate::core::parallel::map(rows, |row| codec::memory(key, &row))
             .into_iter()
             .collect::<Result<Vec<Memory>>>()?;
         let links = self.links_of(memories.iter()).await?;

@@ -22,14 +22,16 @@ mod record;
 mod schema;
 pub mod schemas;
 mod session;
+pub(crate) mod views;
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use memoir_domain::{
     AccessRequestId, PrivateText, Timestamp,
     access::{self, AccessRequest, AccessScope, AccessState, ShownAmount},
     audit::{Actor, ActorKind},
-    memory::tokens,
+    memory::{Memory, Number, tokens},
     recall::RecallMatch,
 };
 use memoir_store::{AccessRow, AgentQuery, Snapshot};
@@ -43,9 +45,12 @@ pub use record::{RecordFacts, RecordWords, ShownRecord};
 pub use session::{SessionFacts, SessionWords, ShownSession};
 
 use crate::{
-    AgentHandle, CONFLICT, Error, Loaded, Result, SignedInUser, again,
-    codec::{self, WrittenBeside},
-    load_room::HeldRoom,
+    core::{
+        AgentHandle, CONFLICT, Condition, Error, Loaded, Result, again,
+        codec::{self, WrittenBeside},
+        load_room::HeldRoom,
+    },
+    people::access::SignedInUser,
 };
 
 /// The viewer of an agent.
@@ -254,6 +259,31 @@ struct EffectiveGrant {
 }
 
 impl AgentHandle {
+    /// The same agent for a caller that changes it only in the expected state: otherwise everything done with this
+    /// handle is [`Error::Changed`]. The condition reads the agent as an administrator without a grant does.
+    #[must_use]
+    pub fn where_agent(
+        &self,
+        is_expected: impl Fn(&AgentFacts) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.under(Some(Condition::Agent(Arc::new(move |memoir, agent| {
+            is_expected(&memoir.agent_facts(agent))
+        }))))
+    }
+
+    /// As [`AgentHandle::where_agent`], for one memory: reading it is [`Error::Changed`] where it is not as expected.
+    #[must_use]
+    pub fn where_memory(
+        &self,
+        number: Number,
+        is_expected: impl Fn(&MemoryFacts) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let condition = move |memory: &Memory, links| {
+            is_expected(&MemoryFacts::new(memory, &ArchiveLinks::of_rows(links)))
+        };
+        self.under(Some(Condition::Memory(number, Arc::new(condition))))
+    }
+
     /// The agent for that viewer.
     pub fn seen_by(&self, viewer: Viewer) -> AgentLens<'_> {
         AgentLens {

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::{AgentLens, ShowsWords, Sight, schema, schemas, words};
-use crate::{AgentHandle, Error, Result, codec};
+use crate::core::{AgentHandle, Error, Result, codec};
 
 /// A record without text.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -210,7 +210,7 @@ impl AgentHandle {
             }
             Ok(ShownRecord::with_words(&self.name, &record, hashes))
         };
-        crate::parallel::map(rows, seen).into_iter().collect()
+        crate::core::parallel::map(rows, seen).into_iter().collect()
     }
 }
 
@@ -256,7 +256,7 @@ impl AgentLens<'_> {
     }
 }
 
-impl crate::Account {
+impl crate::core::Account {
     /// Records of all the account's agents, erased ones included, without text: by time, those after `after`, at most
     /// `limit`, each with its place. `last` of the filter is ignored.
     ///

@@ -15,8 +15,8 @@ use utoipa::ToSchema;
 
 use super::{AgentLens, ShowsWords, Sight, Viewer, schema, schemas, total, words};
 use crate::{
-    AgentHandle, Error, Result, codec,
-    sessions::{Observer, Progress, RefineOptions, Rehearsal, RehearsedMemory},
+    core::{AgentHandle, Error, Result, codec, rehearsal::Rehearsal},
+    sessions::{Observer, Progress, RefineOptions, Refusals, RehearsedMemory},
 };
 
 /// A session without text.
@@ -269,7 +269,7 @@ impl AgentHandle {
 
     /// With the refusals that are not written yet.
     fn with_refusals(&self, session: Session) -> Session {
-        let unwritten = self.memoir.refusals.of(session.id);
+        let unwritten = self.memoir.state::<Refusals>().of(session.id);
         Session {
             refused_calls: session.refused_calls.saturating_add(unwritten),
             ..session

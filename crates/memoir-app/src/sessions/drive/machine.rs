@@ -14,7 +14,7 @@ use memoir_model::{
 };
 
 use super::{Progress, reminder, typed::typed_call, within};
-use crate::{Price, SessionLimits, settings::MORE_ROOM};
+use crate::core::settings::{MORE_ROOM, Price, SessionLimits};
 
 /// Most calls of one response that are carried out; the others get an error.
 // More than a session has edits, with searches between them; each is a commit, and their results are sent with every

@@ -5,6 +5,7 @@
 
 pub(crate) mod machine;
 mod progress;
+mod span;
 mod typed;
 
 use std::{
@@ -24,7 +25,10 @@ use tokio::time::Instant;
 
 use self::machine::{Machine, SessionEffect, SessionEvent};
 use super::{RefineOptions, calls::Called};
-use crate::{AgentHandle, Error, Result, SessionFacts, spans};
+use crate::{
+    core::{AgentHandle, Error, Result, spans},
+    shown::SessionFacts,
+};
 
 pub use progress::{Measure, Progress};
 
@@ -142,7 +146,7 @@ impl<'a> Drive<'a> {
     /// Drives the session to its end.
     pub(crate) async fn run(self, observer: &mut Observer<'_>) -> Result<SessionFacts> {
         let span = self.span();
-        spans::of_session(span, self.begin(observer)).await
+        span::of_session(span, self.begin(observer)).await
     }
 
     async fn begin(mut self, observer: &mut Observer<'_>) -> Result<SessionFacts> {
@@ -160,7 +164,7 @@ impl<'a> Drive<'a> {
         observer: &mut Observer<'_>,
     ) -> Result<SessionFacts> {
         let span = self.span();
-        spans::of_session(span, self.take_up(opened, observer)).await
+        span::of_session(span, self.take_up(opened, observer)).await
     }
 
     fn span(&self) -> tracing::Span {

@@ -11,7 +11,7 @@ use memoir_domain::{
 use serde::Serialize;
 
 use super::Called;
-use crate::{SessionFacts, sessions::OpenedSession};
+use crate::{sessions::OpenedSession, shown::SessionFacts};
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,0 +1,472 @@
+//! One agent: reading it in the domain's types, and deciding on what was read.
+
+use std::{future::ready, sync::Arc};
+
+use memoir_domain::{
+    AccountId, AgentId, AgentScope, SessionId, Timestamp,
+    agent::{self, Agent},
+    audit::Actor,
+    memory::{Memory, Number},
+    session::Session,
+    text::Digester,
+};
+use memoir_store::{
+    AgentQuery, AgentRow, ArchiveLink, CountAndTokens, MemoryPage, MemoryRow, RowCounts, Selection,
+    Snapshot,
+};
+use memoir_vault::AgentKey;
+
+use super::{
+    Error, Memoir, Result, again, codec,
+    load_room::{self, HeldRoom},
+    opened::MemoryList,
+    parallel,
+    rehearsal::Rehearsal,
+};
+
+/// One tenant.
+#[derive(Clone)]
+pub struct Account {
+    pub(crate) memoir: Memoir,
+    pub(crate) id: AccountId,
+    pub(crate) name: String,
+}
+
+/// One agent of one account. Everything private is reached through one of these, and none of its
+/// methods can name another agent.
+#[derive(Clone)]
+pub struct AgentHandle {
+    pub(crate) memoir: Memoir,
+    pub(crate) scope: AgentScope,
+    pub(crate) name: String,
+    /// The agent's key, where this handle's request has read it from the key store.
+    pub(crate) key: Option<AgentKey>,
+    /// What must hold at every read of the agent, where the decision is based on what a user was shown.
+    pub(crate) condition: Option<Condition>,
+}
+
+/// Whether a memory is as a caller expects it, given what the archive links it with.
+pub(crate) type MemoryCondition = dyn Fn(&Memory, Vec<ArchiveLink>) -> bool + Send + Sync;
+
+/// What must hold at the moment of a change; otherwise [`Error::Changed`].
+#[derive(Clone)]
+pub(crate) enum Condition {
+    /// No record is newer than the one of this place.
+    NewestRecord(u64),
+    /// On the agent.
+    Agent(Arc<dyn Fn(&Memoir, &Agent) -> bool + Send + Sync>),
+    /// On the memory of that number.
+    Memory(Number, Arc<MemoryCondition>),
+}
+
+/// The result of one read of an agent, in the domain's types.
+pub(crate) struct Loaded {
+    pub(crate) base: codec::Base,
+    pub(crate) agent: Agent,
+    pub(crate) memories: MemoryList,
+    pub(crate) session: Option<(Session, Option<Rehearsal>)>,
+    pub(crate) running_session: Option<SessionId>,
+}
+
+/// Checks that the number and size of an agent's memory rows match its sealed document (SPEC 3.12): a row that was
+/// removed outside Memoir is detected at every read.
+pub(crate) fn check_counts(agent: &Agent, rows: &RowCounts) -> Result<()> {
+    let tally = agent.tally;
+    let counted = RowCounts {
+        core: CountAndTokens {
+            count: tally.core_count,
+            tokens: tally.core_tokens,
+        },
+        journal: CountAndTokens {
+            count: tally.journal_count,
+            tokens: tally.journal_tokens,
+        },
+        archival: CountAndTokens {
+            count: tally.archival_count,
+            tokens: tally.archival_tokens,
+        },
+        discarded: tally.discarded_count,
+        shredded: tally.shredded_count,
+    };
+    if *rows == counted {
+        return Ok(());
+    }
+    let kinds = [
+        ("core", rows.core, counted.core),
+        ("journal", rows.journal, counted.journal),
+        ("archival", rows.archival, counted.archival),
+    ];
+    let problems: Vec<String> = kinds
+        .into_iter()
+        .filter(|(_, found, counted)| found != counted)
+        .map(|(kind, found, counted)| {
+            format!(
+                "{kind}: {} rows of {} tokens where {} of {} are recorded",
+                found.count, found.tokens, counted.count, counted.tokens
+            )
+        })
+        .collect();
+    let problems = match problems.is_empty() {
+        true => "discarded or shredded rows are missing or too many".to_owned(),
+        false => problems.join("; "),
+    };
+    Err(Error::Tampered(format!(
+        "table `memories`: modified outside Memoir ({problems}); the verification of the audit log names the memory"
+    )))
+}
+
+impl AgentHandle {
+    pub(crate) fn new(memoir: Memoir, scope: AgentScope, name: String) -> Self {
+        Self {
+            memoir,
+            scope,
+            name,
+            key: None,
+            condition: None,
+        }
+    }
+
+    /// The agent's name when it was looked up.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The time by its installation's clock.
+    pub fn now(&self) -> Timestamp {
+        self.memoir.now()
+    }
+
+    /// The agent's account and identifier.
+    pub fn scope(&self) -> AgentScope {
+        self.scope
+    }
+
+    /// Whether [`Account::agent`] finds this agent under `name`; no other agent has that name then.
+    pub fn answers_to(&self, name: &str) -> bool {
+        match name.parse::<AgentId>() {
+            Ok(id) => id == self.scope.agent,
+            Err(_) => agent::fold_name(name.trim()) == agent::fold_name(&self.name),
+        }
+    }
+
+    /// The same agent for a caller to whom it was shown when the record at `newest_seq` was the newest. Everything done
+    /// with this handle is [`Error::Changed`] where another was written since, so it acts on what was shown.
+    #[must_use]
+    pub fn as_seen(&self, newest_seq: u64) -> Self {
+        self.under(Some(Condition::NewestRecord(newest_seq)))
+    }
+
+    pub(crate) fn under(&self, condition: Option<Condition>) -> Self {
+        Self {
+            condition,
+            ..self.clone()
+        }
+    }
+
+    /// A digest of a text under the agent's key, by which a caller recognizes the text: without the key no guess can be
+    /// checked against it.
+    ///
+    /// # Errors
+    /// The agent is gone; the store fails.
+    pub async fn digest(&self, text: &str) -> Result<u64> {
+        let loaded = self.load(&AgentQuery::default()).await?;
+        Ok(loaded.digester().known_again(text))
+    }
+
+    /// The agent as an actor.
+    pub fn as_actor(&self) -> Actor {
+        Actor::agent(self.name.clone())
+    }
+
+    /// Reads the agent, once there is room for it.
+    ///
+    /// # Errors
+    /// [`Error::NoRoom`]; those of [`AgentHandle::snapshot`] and [`AgentHandle::read`].
+    pub(crate) async fn load(&self, query: &AgentQuery) -> Result<Loaded> {
+        let room = self.room_for(query).await?;
+        let snapshot = match self.condition {
+            // The condition is on its settings, some of which are prompts.
+            Some(Condition::Agent(_)) => self.snapshot(&query.clone().with_prompts()).await?,
+            _ => self.snapshot(query).await?,
+        };
+        self.read(snapshot, room).await
+    }
+
+    /// Waits for room for the result of a query; `None` where it includes no memories.
+    ///
+    /// # Errors
+    /// [`Error::NoRoom`]; the store fails.
+    pub(crate) async fn room_for(&self, query: &AgentQuery) -> Result<Option<HeldRoom>> {
+        // Outside of a task there is only one caller, as on the command line.
+        if query.memories == Selection::None || tokio::task::try_id().is_none() {
+            return Ok(None);
+        }
+        let bytes = load_room::weight(&self.known_counts().await?, query);
+        Ok(Some(self.memoir.room.take(self.scope, bytes).await?))
+    }
+
+    /// Whether the result of a query is a short load.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub(crate) async fn is_short(&self, query: &AgentQuery) -> Result<bool> {
+        let counts = self.known_counts().await?;
+        Ok(load_room::weight(&counts, query) <= load_room::SHORT_LOAD)
+    }
+
+    /// The number and size of the agent's memory rows when they were last read.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub(crate) async fn known_counts(&self) -> Result<RowCounts> {
+        let (room, store) = (&self.memoir.room, &self.memoir.store);
+        if let Some(counts) = room.counts(self.scope) {
+            return Ok(counts);
+        }
+        // Rarely: every read notes the counts.
+        let found = store.snapshot(self.scope, &AgentQuery::default()).await?;
+        let counts = found.map_or_else(RowCounts::default, |found| found.row_counts);
+        room.note(self.scope, counts);
+        Ok(counts)
+    }
+
+    /// Waits for room for so many rows of memories or records.
+    ///
+    /// # Errors
+    /// As for [`AgentHandle::room_for`].
+    pub(crate) async fn room_for_rows(&self, limit: u32) -> Result<Option<HeldRoom>> {
+        let page = MemoryPage {
+            limit,
+            ..MemoryPage::default()
+        };
+        let memories = Selection::Page(page);
+        let query = AgentQuery {
+            memories,
+            ..AgentQuery::default()
+        };
+        self.room_for(&query).await
+    }
+
+    /// Reads the agent from the store, sealed as stored.
+    ///
+    /// # Errors
+    /// [`Error::NoAgent`]; the store fails.
+    pub(crate) async fn snapshot(&self, query: &AgentQuery) -> Result<Snapshot> {
+        let snapshot = self.memoir.store.snapshot(self.scope, query).await?;
+        let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
+        self.memoir.room.note(self.scope, snapshot.row_counts);
+        Ok(snapshot)
+    }
+
+    /// Opens a snapshot into the domain's types.
+    pub(crate) async fn read(&self, snapshot: Snapshot, room: Option<HeldRoom>) -> Result<Loaded> {
+        // Before anything is opened: of an agent without a key nothing is returned, not even from this process's cache.
+        let key = self.key_of(&snapshot.agent).await?;
+        let version = snapshot.agent.document.version;
+        let memories = self.open_rows(&key, version, snapshot.memories, room).await;
+        let session = snapshot.session;
+        let (agent, base) = codec::agent(&key, &snapshot.agent, snapshot.prompts.as_ref())?;
+        // A failure to open the memories is returned only now: where the agent's own row does not open either, the
+        // error must name that row.
+        let memories = memories?;
+        check_counts(&agent, &snapshot.row_counts)?;
+        if !self.is_met(&agent, &memories).await? {
+            return Err(Error::Changed);
+        }
+        Ok(Loaded {
+            agent,
+            memories,
+            session: session
+                .map(|row| codec::session(Some(&key), row))
+                .transpose()?,
+            running_session: snapshot.running_session,
+            base,
+        })
+    }
+
+    /// Opens memories; many of them on another thread, so that the threads for requests do not block.
+    pub(crate) async fn open_rows(
+        &self,
+        key: &AgentKey,
+        version: u64,
+        rows: Vec<MemoryRow>,
+        room: Option<HeldRoom>,
+    ) -> Result<MemoryList> {
+        let sealed: usize = rows.iter().map(|row| row.body.0.len()).sum();
+        if sealed <= load_room::SHORT_LOAD {
+            return self.memoir.opened.open(key, version, rows, room);
+        }
+        let (opened, key) = (self.memoir.opened.clone(), key.clone());
+        parallel::run_blocking(move || opened.open(&key, version, rows, room)).await?
+    }
+
+    /// Whether the state that was read meets the condition. A memory that was not read or not found is not judged: the
+    /// change that follows detects this itself.
+    pub(crate) async fn is_met(&self, agent: &Agent, memories: &MemoryList) -> Result<bool> {
+        Ok(match &self.condition {
+            None => true,
+            // Every change that a viewer could have been shown is a record, so the place of the next one shows whether
+            // there was any. The row is opened by now: a `next_seq` that was decreased by hand would not open.
+            Some(Condition::NewestRecord(seq)) => seq.saturating_add(1) == agent.next_seq,
+            Some(Condition::Agent(is_expected)) => is_expected(&self.memoir, agent),
+            Some(Condition::Memory(number, is_expected)) => {
+                match memories.iter().find(|memory| memory.number == *number) {
+                    Some(memory) => {
+                        let around: Vec<Number> = [Some(memory.number), memory.under()]
+                            .into_iter()
+                            .flatten()
+                            .collect();
+                        let links = self.memoir.store.archive_links(self.scope, &around).await?;
+                        is_expected(memory, links)
+                    }
+                    None => true,
+                }
+            }
+        })
+    }
+
+    /// The key of an agent whose row was read.
+    ///
+    /// # Errors
+    /// [`Error::Erased`]; [`Error::NoKey`].
+    pub(crate) async fn key_of(&self, row: &AgentRow) -> Result<AgentKey> {
+        match self.present_key().await? {
+            // An `erased_at` is not believed while the key exists: the row may have been changed, or the erasing
+            // interrupted.
+            Some(key) if row.columns.erased_at.is_none() => Ok(key),
+            _ => Err(self.without_key(row).await?),
+        }
+    }
+
+    /// The agent's key; `None` where it has none.
+    pub(crate) async fn present_key(&self) -> Result<Option<AgentKey>> {
+        match &self.key {
+            Some(key) => Ok(Some(key.clone())),
+            None => self.memoir.keys.of(self.scope).await,
+        }
+    }
+
+    /// Why there is no key for an agent whose row was read.
+    pub(crate) async fn without_key(&self, row: &AgentRow) -> Result<Error> {
+        // Another process may have erased it: this process's opened memories are dropped immediately.
+        self.memoir.opened.forget(self.scope);
+        let name = match self.scope.is_of_account() {
+            true => self.name.clone(),
+            false => row.columns.name.clone(),
+        };
+        let destroyed_at = self.memoir.keys.destroyed_at(self.scope).await?;
+        Ok(match destroyed_at.or(row.columns.erased_at) {
+            Some(at) => Error::Erased { name, at },
+            None => Error::NoKey(name),
+        })
+    }
+
+    /// The agent's key; `None` where it was erased.
+    ///
+    /// # Errors
+    /// [`Error::NoKey`] where it has none without having been erased.
+    pub(crate) async fn key(&self) -> Result<Option<AgentKey>> {
+        let snapshot = self.snapshot(&AgentQuery::default()).await?;
+        match self.key_of(&snapshot.agent).await {
+            Ok(key) => Ok(Some(key)),
+            Err(Error::Erased { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Loads, decides and commits; repeats where the agent changed meanwhile. A decision of `None` writes nothing.
+    pub(crate) async fn decide<T, W: Into<codec::Writing>>(
+        &self,
+        query: &AgentQuery,
+        decide: impl Fn(Loaded, Timestamp) -> Result<(Option<W>, T)>,
+    ) -> Result<T> {
+        self.decide_reading(query, |loaded, now| ready(decide(loaded, now)))
+            .await
+    }
+
+    /// As [`AgentHandle::decide`], where the decision needs further reads.
+    pub(crate) async fn decide_reading<T, W, Decided>(
+        &self,
+        query: &AgentQuery,
+        // Not `AsyncFn`: for a borrowing one the compiler cannot prove that its future is `Send`.
+        decide: impl Fn(Loaded, Timestamp) -> Decided,
+    ) -> Result<T>
+    where
+        W: Into<codec::Writing>,
+        Decided: Future<Output = Result<(Option<W>, T)>>,
+    {
+        self.decide_again(|| self.attempt(query, &decide)).await
+    }
+
+    /// As [`again`]; and once more after closing a conflicting session whose lease has lapsed.
+    pub(crate) async fn decide_again<T, Attempt: Future<Output = Result<T>>>(
+        &self,
+        attempt: impl Fn() -> Attempt,
+    ) -> Result<T> {
+        match again(&attempt).await {
+            Err(refused) if refused.is_session_open() => {}
+            done => return done,
+        }
+        for listener in self.memoir.listeners.iter() {
+            listener.session_conflict(self).await?;
+        }
+        // Whether it was closed here or not: one of several blocked callers closes it, and the others then succeed as
+        // well.
+        again(&attempt).await
+    }
+
+    /// One attempt at a decision.
+    pub(crate) async fn attempt<T, W, Decided>(
+        &self,
+        query: &AgentQuery,
+        decide: impl Fn(Loaded, Timestamp) -> Decided,
+    ) -> Result<T>
+    where
+        W: Into<codec::Writing>,
+        Decided: Future<Output = Result<(Option<W>, T)>>,
+    {
+        let loaded = self.load(query).await?;
+        // `decide` consumes the rest; the base has to outlive it, as it holds the version of the decision.
+        let base = loaded.base.clone();
+        let rehearsed = loaded.session.as_ref();
+        let rehearsed = rehearsed.and_then(|(session, kept)| Some((session.id, kept.clone()?)));
+        // The time is taken after the load, anew for each attempt: a repeated decision must not be dated before those
+        // that it follows.
+        let (writing, answer) = decide(loaded, self.memoir.now()).await?;
+        let Some(writing) = writing else {
+            return Ok(answer);
+        };
+        let codec::Writing {
+            decision,
+            mut beside,
+        } = writing.into();
+        // The state of a rehearsal is written with its session each time.
+        if let Some((id, kept)) = rehearsed
+            && let Some(session) = decision.sessions.iter().find(|session| session.id == id)
+        {
+            let kept = || kept.kept_with(session);
+            beside.rehearsals.entry(id).or_insert_with(kept);
+        }
+        self.commit(&base, decision, beside).await?;
+        Ok(answer)
+    }
+}
+
+impl Loaded {
+    pub(crate) fn digester(&self) -> Digester {
+        self.base.digester()
+    }
+
+    /// The place of the newest record; 0 where there is none.
+    pub(crate) fn newest_seq(&self) -> u64 {
+        self.agent.next_seq.saturating_sub(1)
+    }
+
+    /// Takes the requested session.
+    pub(crate) fn take_session(&mut self, id: SessionId) -> Result<Session> {
+        self.session
+            .take()
+            .map(|(session, _)| session)
+            .ok_or_else(|| Error::NoSession(id.to_string()))
+    }
+}

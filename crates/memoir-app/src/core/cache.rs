@@ -1,0 +1,97 @@
+//! A cache with a size limit, for the caches of all modules.
+
+use std::{collections::HashMap, hash::Hash};
+
+/// A cache with a size limit. The least recently put entry is evicted, so a session in use stays.
+pub(crate) struct BoundedCache<K, V> {
+    limit: usize,
+    weight: usize,
+    /// With the turn in which each was put, and its size.
+    kept: HashMap<K, (u64, usize, V)>,
+    turn: u64,
+}
+
+impl<K: Hash + Eq + Copy, V> BoundedCache<K, V> {
+    /// Up to that weight.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            weight: 0,
+            kept: HashMap::new(),
+            turn: 0,
+        }
+    }
+
+    /// Whether the key has an entry.
+    pub(crate) fn has(&self, key: K) -> bool {
+        self.kept.contains_key(&key)
+    }
+
+    pub(crate) fn take(&mut self, key: K) -> Option<V> {
+        self.take_weighed(key).map(|(_, value)| value)
+    }
+
+    fn take_weighed(&mut self, key: K) -> Option<(usize, V)> {
+        let (_, weight, value) = self.kept.remove(&key)?;
+        self.weight -= weight;
+        Some((weight, value))
+    }
+
+    /// Returns the evicted entries with their size: wiping and freeing them is slow, and must not block the lock around
+    /// this.
+    #[must_use = "is dropped once nothing is locked any more"]
+    pub(crate) fn put(&mut self, key: K, weight: usize, value: V) -> Vec<(usize, V)> {
+        let mut gone = Vec::from_iter(self.take_weighed(key));
+        while self.weight + weight > self.limit {
+            // All entries are searched, rather than kept in order, because this happens only at the limit.
+            let oldest = self.kept.iter().min_by_key(|(_, (turn, ..))| *turn);
+            // A value that is larger than the limit is kept, but alone.
+            let Some(oldest) = oldest.map(|(key, _)| *key) else {
+                break;
+            };
+            gone.extend(self.take_weighed(oldest));
+        }
+        self.turn += 1;
+        self.weight += weight;
+        self.kept.insert(key, (self.turn, weight, value));
+        gone
+    }
+}
+
+impl<K: Hash + Eq + Copy, V: Clone> BoundedCache<K, V> {
+    /// The value of that key, which stays.
+    pub(crate) fn get(&self, key: K) -> Option<V> {
+        self.kept.get(&key).map(|(_, _, value)| value.clone())
+    }
+
+    /// The total size.
+    #[cfg(test)]
+    pub(crate) fn weight(&self) -> usize {
+        self.weight
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_there_longest_ago_gives_way() {
+        let mut kept = BoundedCache::new(10);
+        for key in 0..10 {
+            assert!(kept.put(key, 1, key).is_empty());
+        }
+        // A session that is used is the youngest again.
+        let first = kept.take(0).unwrap();
+        assert!(kept.put(0, 1, first).is_empty());
+        assert_eq!(kept.put(10, 2, 10), [(1, 1), (1, 2)]);
+        assert_eq!((kept.take(1), kept.take(2)), (None, None));
+        assert_eq!((kept.take(0), kept.take(3)), (Some(0), Some(3)));
+        // A value that is larger than the limit is kept alone, until the next one comes.
+        assert_eq!(kept.put(11, 50, 11).len(), 7);
+        assert_eq!((kept.kept.len(), kept.weight), (1, 50));
+        assert_eq!(kept.put(12, 1, 12), [(50, 11)]);
+        assert_eq!((kept.take(11), kept.weight), (None, 1));
+        assert_eq!((kept.take(12), kept.weight), (Some(12), 0));
+    }
+}

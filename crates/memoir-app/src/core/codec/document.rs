@@ -1,0 +1,295 @@
+//! Documents: the fields of a row by name, in an open and a sealed part (SPEC 5.3).
+//!
+//! The open part is a JSON object that is kept byte for byte. The sealed part is another one, bound to those bytes. So
+//! a field is one line in one struct. Later fields are optional in reading, and unknown fields are ignored. Rows of
+//! another version stay readable, because nothing is serialized again before the seal is checked.
+//!
+//! A store searches by columns beside the document. Their values follow from the document and are compared at each
+//! read.
+
+use memoir_store::{Document, StoredText};
+use memoir_vault::{
+    AgentKey,
+    seal::{OpenError, SealContext, SealedRow},
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use zeroize::Zeroizing;
+
+use super::sealed::{Sealer, plain_json};
+use crate::core::{Error, Result};
+
+/// The sealed part of a document that is entirely open.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct NoWords {}
+
+impl Sealer<'_> {
+    /// The document of a row, from its open and its private part.
+    pub(crate) fn document(
+        &self,
+        row: SealedRow,
+        version: u64,
+        open: &impl Serialize,
+        private: &impl Serialize,
+    ) -> Result<Document> {
+        let private = plain_json(private)?;
+        self.document_of(row, version, open, &private)
+    }
+
+    /// As [`Sealer::document`], where the private part is no JSON.
+    pub(crate) fn document_of(
+        &self,
+        row: SealedRow,
+        version: u64,
+        open: &impl Serialize,
+        private: &[u8],
+    ) -> Result<Document> {
+        self.document_from_raw(row, version, open_json(open)?, private)
+    }
+
+    /// As [`Sealer::document_of`], with the open part as its stored text.
+    pub(crate) fn document_from_raw(
+        &self,
+        row: SealedRow,
+        version: u64,
+        open: String,
+        private: &[u8],
+    ) -> Result<Document> {
+        let place = SealContext { row, version };
+        let sealed = self
+            .key
+            .seal(&place, open.as_bytes(), private, self.nonce()?);
+        Ok(Document {
+            version,
+            open,
+            sealed: StoredText(sealed),
+        })
+    }
+}
+
+/// A document without a seal, since its key is gone.
+///
+/// # Errors
+/// `open` cannot be serialized.
+pub(crate) fn unsealed(version: u64, open: &impl Serialize) -> Result<Document> {
+    Ok(Document {
+        version,
+        open: open_json(open)?,
+        // Empty, so it opens under no key: revoking the token of an erased agent cannot make it valid.
+        sealed: StoredText::default(),
+    })
+}
+
+/// The open and the private part of a document.
+///
+/// # Errors
+/// It is not as it was written.
+pub(crate) fn open<Open: DeserializeOwned, Private: DeserializeOwned>(
+    key: &AgentKey,
+    row: SealedRow,
+    document: &Document,
+) -> Result<(Open, Private)> {
+    let private = open_private(key, row, document)?;
+    // The parser's own message may quote the contents.
+    let private = serde_json::from_slice(&private).map_err(|_| unreadable(row))?;
+    Ok((read(row, &document.open)?, private))
+}
+
+/// The private part of a document, as it was given.
+///
+/// # Errors
+/// It is not as it was written.
+pub(crate) fn open_private(
+    key: &AgentKey,
+    row: SealedRow,
+    document: &Document,
+) -> Result<Zeroizing<Vec<u8>>> {
+    let version = document.version;
+    let place = SealContext { row, version };
+    Ok(key.open(&place, document.open.as_bytes(), &document.sealed.0)?)
+}
+
+/// The open part of a document, unchecked, for callers without the key.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn read<Open: DeserializeOwned>(row: SealedRow, open: &str) -> Result<Open> {
+    serde_json::from_str(open).map_err(|_| unreadable(row))
+}
+
+/// Checks that the search columns of a row match its document.
+///
+/// # Errors
+/// They differ: one of them was changed.
+pub(crate) fn check_columns<SealedColumns: PartialEq>(
+    row: SealedRow,
+    version: u64,
+    found: &SealedColumns,
+    expected: &SealedColumns,
+) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(OpenError::NotAuthentic(SealContext { row, version }).into())
+}
+
+fn open_json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value)
+        .map_err(|_| Error::Inconsistent("a document cannot be written as JSON".to_owned()))
+}
+
+fn unreadable(row: SealedRow) -> Error {
+    Error::Inconsistent(format!("{row}: the document cannot be read"))
+}
+
+/// A digest in a document, as hexadecimal digits.
+pub(crate) mod digest {
+    use memoir_vault::chain::RecordHash;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(crate) fn serialize<S: Serializer>(
+        digest: &[u8; 32],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&RecordHash(*digest))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<[u8; 32], D::Error> {
+        let digits = String::deserialize(deserializer)?;
+        let hash: RecordHash = digits.parse().map_err(D::Error::custom)?;
+        Ok(hash.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp};
+    use memoir_vault::{KeyStore, MasterKey};
+
+    use super::*;
+    use crate::core::clock::SystemRandom;
+
+    /// The fields that one version knows.
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Early {
+        name: String,
+    }
+
+    /// As a later one does.
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Late {
+        name: String,
+        colour: Option<String>,
+        #[serde(default)]
+        count: u64,
+    }
+
+    fn key() -> AgentKey {
+        let scope = AgentScope {
+            account: AccountId::from_bytes([1; 16]),
+            agent: AgentId::from_bytes([2; 16]),
+        };
+        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
+        keys.create(scope, Timestamp::MAX).unwrap()
+    }
+
+    fn session(number: u8) -> SealedRow {
+        SealedRow::Session(SessionId::from_bytes([number; 16]))
+    }
+
+    /// SPEC 5.3, 6.2: rows outlive the version that wrote them, in both directions.
+    #[test]
+    fn spec_5_3_fields_that_come_later_keep_no_row_from_opening() {
+        let key = &key();
+        let random = &SystemRandom;
+        let sealer = Sealer { key, random };
+        let early = || Early {
+            name: "wren".to_owned(),
+        };
+        let late = || Late {
+            name: "wren".to_owned(),
+            colour: Some("brown".to_owned()),
+            count: 7,
+        };
+        let old = sealer.document(session(1), 3, &early(), &early()).unwrap();
+        let (found, sealed): (Late, Late) = open(key, session(1), &old).unwrap();
+        let defaults = Late {
+            colour: None,
+            count: 0,
+            ..late()
+        };
+        assert_eq!((&found, &sealed), (&defaults, &defaults));
+        let new = sealer.document(session(1), 3, &late(), &late()).unwrap();
+        let (found, sealed): (Early, Early) = open(key, session(1), &new).unwrap();
+        assert_eq!((&found, &sealed), (&early(), &early()));
+        assert_eq!(read::<Early>(session(1), &new.open).unwrap(), early());
+    }
+
+    #[test]
+    fn spec_5_3_any_byte_of_a_document_counts() {
+        let key = &key();
+        let random = &SystemRandom;
+        let sealer = Sealer { key, random };
+        let written = Late {
+            name: "wren".to_owned(),
+            colour: None,
+            count: 7,
+        };
+        let document = sealer.document(session(1), 3, &written, &NoWords {});
+        let document = document.unwrap();
+        let opens = |row: SealedRow, document: &Document| {
+            let opened: Result<(Late, NoWords)> = open(key, row, document);
+            opened.map_err(|error| error.to_string())
+        };
+        assert!(opens(session(1), &document).is_ok());
+        let mut changed = Vec::new();
+        for at in 0..document.open.len() {
+            let mut bytes = document.open.clone().into_bytes();
+            bytes[at] ^= 1;
+            let open = String::from_utf8(bytes).unwrap();
+            changed.push(Document {
+                open,
+                ..document.clone()
+            });
+        }
+        for at in 0..document.sealed.0.len() {
+            let mut other = document.clone();
+            other.sealed.0[at] ^= 1;
+            changed.push(other);
+        }
+        // Equal contents in other bytes, and the same bytes under another version.
+        let open = format!("{} ", document.open);
+        changed.push(Document {
+            open,
+            ..document.clone()
+        });
+        changed.push(Document {
+            version: 4,
+            ..document.clone()
+        });
+        for changed in &changed {
+            let refused = opens(session(1), changed).unwrap_err();
+            assert!(
+                refused.contains("table `sessions`, session 01010101-"),
+                "{refused}"
+            );
+            assert!(!refused.contains("wren"), "{refused}");
+        }
+        assert!(opens(session(2), &document).is_err());
+        assert!(opens(SealedRow::Agent, &document).is_err());
+    }
+
+    #[test]
+    fn spec_5_3_a_column_that_says_something_else_than_its_document_is_named() {
+        let check = |found: u64| check_columns(session(1), 3, &found, &7);
+        assert!(check(7).is_ok());
+        let refused = check(8).unwrap_err();
+        assert_eq!(refused.code(), "tampered");
+        assert!(
+            refused
+                .to_string()
+                .contains("table `sessions`, session 01010101-")
+        );
+    }
+}

@@ -1,0 +1,989 @@
+//! Converts between the domain's plain data and the store's rows. Only this module turns an agent's text into bytes and
+//! back, seals and opens texts, and chains the log.
+//!
+//! Agents, sessions and access requests are documents. The open part is the domain's own type without its text. A field
+//! that is added there is stored; it is optional where older rows lack it.
+//!
+//! Memories, messages and records are narrow: each open column is bound to the seal. Later fields go by name into the
+//! sealed part, or into a record's facts. The open part of a record is bound to its text. Undo, rewind, shredding and
+//! archives read the log without a gap up to the end in the agent's sealed row.
+//!
+//! A use case gets the agent's key once (`keys.rs`), with the rows. [`Base`] passes it from one decision to the next.
+
+pub(crate) mod document;
+mod sealed;
+
+use std::collections::BTreeMap;
+
+use jiff::tz::TimeZone;
+use memoir_domain::{
+    AgentScope, PrivateText, SessionId, Timestamp,
+    absorption::{self, MessageState},
+    access::AccessRequest,
+    agent::{self, Agent, Settings},
+    audit::{Action, Actor, ActorKind, Change, Facts, REPLACED, Record, RecordBody},
+    draft::Decision,
+    lifecycle::fresh_gauge,
+    memory::{Archived, Kind, Memory, Number, Place, Tags},
+    origin::SavedBy,
+    recall::Vector,
+    schedule::{self, NextDue},
+    session::Session,
+    summary::LogSummary,
+    text::Digester,
+};
+use memoir_store::{
+    AccessColumns, AccessRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, FleetRanks,
+    FleetSession, MemoryRow, MessageOutcome, MessageRow, SessionColumns, SessionRow, StoredText,
+    SummaryRow, TokenRow, VectorRow,
+};
+use memoir_vault::{
+    AgentKey,
+    chain::{self, BodyCommitment, RecordHash},
+    seal::{SealContext, SealedRow},
+};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::sealed::Sealer;
+use self::{
+    document::NoWords,
+    sealed::{SealedColumns, open},
+};
+use crate::{
+    core::rehearsal::Rehearsal,
+    core::{
+        Error, Result,
+        clock::{DrawnTogether, Random},
+    },
+};
+
+#[derive(Serialize, Deserialize)]
+struct MemoryBody {
+    content: PrivateText,
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    tags: Tags,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source: Option<PrivateText>,
+    saved_by: SavedBy,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    protected_seq: Option<u64>,
+}
+
+/// The open columns of a memory, all bound to the seal. It is no document: there are a hundred to an agent's row, and
+/// each is read with every context.
+fn memory_columns(row: &MemoryRow) -> Result<SealedColumns> {
+    SealedColumns::of(&(
+        row.kind.as_str(),
+        row.tokens,
+        row.constitutional,
+        row.created_at.microseconds(),
+        row.updated_at.microseconds(),
+        microseconds(row.discarded_at),
+        microseconds(row.shredded_at),
+        (
+            row.under.map(|number| number.0),
+            microseconds(row.archived_at),
+            row.archived_by.map(|by| by.as_str()),
+            row.is_summary,
+            row.core_seq,
+            row.recorded_at.microseconds(),
+        ),
+    ))
+}
+
+/// A memory's row under the agent's version `version`, which is the one that the commit writes.
+pub(crate) fn memory_row(sealer: &Sealer<'_>, version: u64, memory: Memory) -> Result<MemoryRow> {
+    let archived = memory.place.archived();
+    let mut row = MemoryRow {
+        number: memory.number,
+        version,
+        kind: memory.kind(),
+        tokens: memory.tokens(),
+        constitutional: memory.is_constitutional(),
+        created_at: memory.created_at,
+        updated_at: memory.updated_at,
+        discarded_at: memory.discarded_at,
+        shredded_at: memory.shredded_at,
+        under: archived.and_then(|archived| archived.under),
+        archived_at: archived.map(|archived| archived.at),
+        archived_by: archived.map(|archived| archived.by),
+        is_summary: memory.is_summary,
+        core_seq: memory.core_seq,
+        recorded_at: memory.recorded_at,
+        body: StoredText::default(),
+    };
+    let body = MemoryBody {
+        content: memory.content,
+        tags: memory.tags,
+        source: memory.source,
+        saved_by: memory.saved_by,
+        protected_seq: memory.protected_seq,
+    };
+    // The seal is bound to the number and the version, so that no row opens in the place of another (SPEC 5.3).
+    let place = SealedRow::Memory(row.number);
+    row.body = sealer.seal(place, version, &memory_columns(&row)?, &body)?;
+    Ok(row)
+}
+
+pub(crate) fn memory(key: &AgentKey, row: &MemoryRow) -> Result<Memory> {
+    let columns = memory_columns(row)?;
+    let sealed_row = SealedRow::Memory(row.number);
+    let body: MemoryBody = open(key, sealed_row, row.version, &columns, &row.body)?;
+    let inconsistent = |problem: &str| {
+        let problem = format!("table `memories`, row {}: {problem}", row.number);
+        Err(Error::Inconsistent(problem))
+    };
+    let place = match (row.kind, row.archived_at.zip(row.archived_by)) {
+        (Kind::Core, None) => Place::Core,
+        (Kind::Journal, None) => Place::Journal,
+        (Kind::Archival, Some((at, by))) => Place::Archival(Archived {
+            under: row.under,
+            at,
+            by,
+        }),
+        _ => return inconsistent("kind and `archived_at` do not agree"),
+    };
+    let memory = Memory {
+        number: row.number,
+        place,
+        content: body.content,
+        tags: body.tags,
+        source: body.source,
+        saved_by: body.saved_by,
+        is_summary: row.is_summary,
+        protected_seq: body.protected_seq,
+        core_seq: row.core_seq,
+        recorded_at: row.recorded_at,
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+        discarded_at: row.discarded_at,
+        shredded_at: row.shredded_at,
+    };
+    // The columns are covered by the seal, so only Memoir can have made them differ from the text. They are compared
+    // all the same: they decide core size and protection.
+    if memory.tokens() != row.tokens || memory.is_constitutional() != row.constitutional {
+        return inconsistent("size or flag do not fit the text");
+    }
+    Ok(memory)
+}
+
+#[derive(Serialize, Deserialize)]
+struct Prompts {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    system_prompt: Option<PrivateText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reflection_prompt: Option<PrivateText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    memory_reflection_prompt: Option<PrivateText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    refinement_prompt: Option<PrivateText>,
+}
+
+/// The open part of an agent, which is all of it but its prompts.
+#[derive(Serialize, Deserialize)]
+struct OpenAgent {
+    /// Without its prompts.
+    agent: Agent,
+    /// Its name as compared.
+    folded_name: String,
+    /// The agent's version under which its prompts were last written.
+    prompts_version: u64,
+    /// The hash of the last record of its log.
+    #[serde(with = "document::digest")]
+    head: [u8; 32],
+    prospect: NextDue,
+    ranks: FleetRanks,
+}
+
+impl OpenAgent {
+    fn columns(&self) -> AgentColumns {
+        AgentColumns {
+            name: self.agent.name.clone(),
+            folded_name: self.folded_name.clone(),
+            erased_at: self.agent.erased_at,
+            next_seq: self.agent.next_seq,
+            head: self.head,
+            prospect: self.prospect,
+            ranks: self.ranks,
+        }
+    }
+}
+
+fn microseconds(time: Option<Timestamp>) -> Option<i64> {
+    time.map(Timestamp::microseconds)
+}
+
+/// The agent's row to be written on `base`, with `next`'s end of the log.
+fn agent_row(
+    sealer: &Sealer<'_>,
+    base: &Base,
+    next: &Base,
+    mut agent: Agent,
+    time_zone: &TimeZone,
+) -> Result<AgentRow> {
+    let (prospect, ranks) = (schedule::prospect(&agent, time_zone), ranks(&agent));
+    // The prompts removed here are not lost: they are either written beside this row (`changed_prompts`) or remain
+    // stored unchanged under their own version.
+    Prompts::taken_from(&mut agent.settings);
+    let open = OpenAgent {
+        folded_name: agent::fold_name(&agent.name),
+        agent,
+        prompts_version: next.prompts_version,
+        head: next.head.0,
+        prospect,
+        ranks,
+    };
+    Ok(AgentRow {
+        scope: base.scope,
+        columns: open.columns(),
+        // The sealed part is empty. Its seal protects the open part: a changed setting or head needs a seal that only
+        // the key makes.
+        document: sealer.document(SealedRow::Agent, base.next_version(), &open, &NoWords {})?,
+    })
+}
+
+/// The ranks of an agent in sorted lists.
+fn ranks(agent: &Agent) -> FleetRanks {
+    // An agent without memories has 0 tokens, by which nothing can be divided.
+    let millionths = |part: u64, whole: u64| part.saturating_mul(1_000_000) / whole.max(1);
+    let (tally, settings) = (agent.tally, &agent.settings);
+    FleetRanks {
+        budget_share: millionths(tally.core_tokens, settings.effective_core_token_budget()),
+        removable_tokens: fresh_gauge(agent).removable_tokens(),
+        archived_share: millionths(tally.archival_count, tally.originals()),
+    }
+}
+
+impl Prompts {
+    /// Takes them out of the settings.
+    fn taken_from(settings: &mut Settings) -> Self {
+        Self {
+            system_prompt: settings.system_prompt.take(),
+            reflection_prompt: settings.reflection_prompt.take(),
+            memory_reflection_prompt: settings.memory_reflection_prompt.take(),
+            refinement_prompt: settings.refinement_prompt.take(),
+        }
+    }
+}
+
+/// An agent, and the base of its next decision. Without a request for its prompts, it is as if it had set none; the
+/// decision then changes none, which [`commit`] checks.
+///
+/// # Errors
+/// The row or the prompts are not as they were written.
+pub(crate) fn agent(
+    key: &AgentKey,
+    row: &AgentRow,
+    prompts: Option<&StoredText>,
+) -> Result<(Agent, Base)> {
+    // The sealed part is empty. It is opened to verify the open document and its version.
+    document::open_private(key, SealedRow::Agent, &row.document)?;
+    let opened = open_agent(row)?;
+    let version = opened.prompts_version;
+    let mut agent = opened.agent;
+    if let Some(prompts) = prompts {
+        // Prompts are sealed under a version of their own, since most commits do not write them. The agent's row says
+        // which version is valid, and its seal covers that.
+        let prompts: Prompts = open(
+            key,
+            SealedRow::Prompts,
+            version,
+            &SealedColumns::NONE,
+            prompts,
+        )?;
+        agent.settings = Settings {
+            system_prompt: prompts.system_prompt,
+            reflection_prompt: prompts.reflection_prompt,
+            memory_reflection_prompt: prompts.memory_reflection_prompt,
+            refinement_prompt: prompts.refinement_prompt,
+            ..agent.settings
+        };
+    }
+    let base = Base {
+        has_prompts: prompts.is_some(),
+        scope: row.scope,
+        version: Some(row.document.version),
+        key: key.clone(),
+        prompts_version: version,
+        head: RecordHash(opened.head),
+    };
+    Ok((agent, base))
+}
+
+fn open_agent(row: &AgentRow) -> Result<OpenAgent> {
+    let opened: OpenAgent = document::read(SealedRow::Agent, &row.document.open)?;
+    document::check_columns(
+        SealedRow::Agent,
+        row.document.version,
+        &row.columns,
+        &opened.columns(),
+    )?;
+    Ok(opened)
+}
+
+/// An agent as in a list of agents: without prompts, and with its seal unopened.
+pub(crate) fn listed_agent(row: &AgentRow) -> Result<Agent> {
+    Ok(open_agent(row)?.agent)
+}
+
+/// The sealed part of a session.
+#[derive(Default, Serialize, Deserialize)]
+struct SealedSessionWords {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    summary: Option<PrivateText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<PrivateText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rehearsal: Option<Rehearsal>,
+}
+
+fn session_columns(session: &Session) -> SessionColumns {
+    SessionColumns {
+        state: session.state,
+        driver: session.driver,
+        model: session.model.clone(),
+        started_at: session.started_at,
+        ended_at: session.ended_at,
+    }
+}
+
+fn session_row(
+    sealer: &Sealer<'_>,
+    base: &Base,
+    mut session: Session,
+    rehearsal: Option<Rehearsal>,
+) -> Result<SessionRow> {
+    let words = SealedSessionWords {
+        summary: session.summary.take(),
+        reason: session.reason.take(),
+        rehearsal,
+    };
+    // A lease is renewed without the key, so it is not sealed.
+    let lease = session.lease.take();
+    let (row, version) = (SealedRow::Session(session.id), base.next_version());
+    Ok(SessionRow {
+        id: session.id,
+        agent: base.scope.agent,
+        columns: session_columns(&session),
+        lease,
+        document: sealer.document(row, version, &session, &words)?,
+    })
+}
+
+/// A session, and the state of its rehearsal. Without the key: without text, and with its seal unopened.
+pub(crate) fn session(
+    key: Option<&AgentKey>,
+    row: SessionRow,
+) -> Result<(Session, Option<Rehearsal>)> {
+    let place = SealedRow::Session(row.id);
+    let (session, words): (Session, _) = match key {
+        Some(key) => document::open(key, place, &row.document)?,
+        None => (
+            document::read(place, &row.document.open)?,
+            SealedSessionWords::default(),
+        ),
+    };
+    document::check_columns(
+        place,
+        row.document.version,
+        &row.columns,
+        &session_columns(&session),
+    )?;
+    let session = Session {
+        summary: words.summary,
+        reason: words.reason,
+        lease: row.lease,
+        ..session
+    };
+    Ok((session, words.rehearsal))
+}
+
+/// A session in a list of agents.
+pub(crate) fn listed_session(row: &FleetSession) -> Result<Session> {
+    let place = SealedRow::Session(row.id);
+    let session = document::read(place, &row.open)?;
+    document::check_columns(place, row.version, &row.columns, &session_columns(&session))?;
+    Ok(session)
+}
+
+/// The sealed part of an access request.
+#[derive(Serialize, Deserialize)]
+struct AccessWords {
+    purpose: PrivateText,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<PrivateText>,
+}
+
+fn access_columns(request: &AccessRequest) -> AccessColumns {
+    AccessColumns {
+        state: request.state,
+        requested_at: request.requested_at,
+        expires_at: request.expires_at,
+    }
+}
+
+fn access_row(sealer: &Sealer<'_>, base: &Base, request: AccessRequest) -> Result<AccessRow> {
+    let (row, version) = (SealedRow::AccessRequest(request.id), base.next_version());
+    let words = AccessWords {
+        purpose: request.purpose.clone(),
+        reason: request.reason.clone(),
+    };
+    Ok(AccessRow {
+        id: request.id,
+        agent: base.scope.agent,
+        columns: access_columns(&request),
+        document: sealer.document(row, version, &request, &words)?,
+    })
+}
+
+/// An access request.
+///
+/// # Errors
+/// The row is not as it was written.
+pub(crate) fn access_request(key: &AgentKey, row: &AccessRow) -> Result<AccessRequest> {
+    let (_, words): (serde::de::IgnoredAny, AccessWords) =
+        document::open(key, SealedRow::AccessRequest(row.id), &row.document)?;
+    Ok(AccessRequest {
+        purpose: words.purpose,
+        reason: words.reason,
+        // Opened before it is read: no open part is returned whose seal is invalid.
+        ..listed_access_request(row)?
+    })
+}
+
+/// An access request without its text, and with its seal unopened.
+pub(crate) fn listed_access_request(row: &AccessRow) -> Result<AccessRequest> {
+    let place = SealedRow::AccessRequest(row.id);
+    let request: AccessRequest = document::read(place, &row.document.open)?;
+    document::check_columns(
+        place,
+        row.document.version,
+        &row.columns,
+        &access_columns(&request),
+    )?;
+    Ok(request)
+}
+
+/// Without a hash: that is computed in the order of the log.
+fn audit_row(sealer: &Sealer<'_>, record: Record) -> Result<AuditRow> {
+    /// Of a body that was written with its record.
+    const FIRST: u64 = 1;
+    let facts = facts_text(&record.facts)?;
+    // The record is sealed before its hash is computed, since the hash covers the sealed part. Its open fields are
+    // bound to the seal, since a wrong hash shows only when the whole chain is recomputed.
+    let mut row = AuditRow {
+        seq: record.seq,
+        recorded_at: record.recorded_at,
+        actor_kind: record.actor.kind,
+        actor_name: record.actor.name,
+        action: record.action,
+        session: record.session,
+        memory: record.memory,
+        facts,
+        body_version: FIRST,
+        body_commitment: [0; 32],
+        body: StoredText::default(),
+        hash: [0; 32],
+        previous_hash: None,
+    };
+    let place = SealedRow::Record(row.seq);
+    row.body = sealer.seal(place, FIRST, &record_columns(&row)?, &record.body)?;
+    row.body_commitment = chain::body_commitment(&row.body.0).0;
+    Ok(row)
+}
+
+/// The open columns of a record, for reading one record without recomputing the chain. As with memories, no columns
+/// will be added: later fields are facts, by name.
+fn record_columns(row: &AuditRow) -> Result<SealedColumns> {
+    SealedColumns::of(&(
+        row.recorded_at.microseconds(),
+        (row.actor_kind.as_str(), &row.actor_name),
+        row.action.as_str(),
+        row.session,
+        row.memory,
+        &row.facts,
+    ))
+}
+
+fn facts_text(facts: &Facts) -> Result<String> {
+    serde_json::to_string(facts)
+        .map_err(|_| Error::Inconsistent("a record's facts cannot be written as JSON".to_owned()))
+}
+
+/// What the hash of a record covers.
+pub(crate) fn chained(row: &AuditRow) -> chain::ChainRecord<'_> {
+    chain::ChainRecord {
+        seq: row.seq,
+        recorded_at: row.recorded_at,
+        actor_kind: row.actor_kind.as_str(),
+        actor_name: &row.actor_name,
+        action: row.action.as_str(),
+        session: row.session,
+        memory: row.memory,
+        facts: row.facts.as_bytes(),
+        body: BodyCommitment(row.body_commitment),
+    }
+}
+
+/// Chains the records onto `head`, and returns the new head.
+fn chain_records(scope: AgentScope, mut head: RecordHash, records: &mut [AuditRow]) -> RecordHash {
+    for row in records {
+        // A store fills this in as it reads; it is set here too, so that a record that was just written is equal.
+        row.previous_hash = (row.seq > 1).then_some(head.0);
+        head = chained(row).hash(scope, &head);
+        row.hash = head.0;
+    }
+    head
+}
+
+/// A record; without the key, without its text.
+pub(crate) fn record(key: Option<&AgentKey>, row: AuditRow) -> Result<Record> {
+    let body: RecordBody = match key {
+        Some(key) => {
+            let (place, columns) = (SealedRow::Record(row.seq), record_columns(&row)?);
+            open(key, place, row.body_version, &columns, &row.body)?
+        }
+        None => RecordBody::default(),
+    };
+    Ok(Record {
+        facts: facts(&row)?,
+        seq: row.seq,
+        recorded_at: row.recorded_at,
+        actor: Actor {
+            kind: row.actor_kind,
+            name: row.actor_name,
+        },
+        action: row.action,
+        session: row.session,
+        memory: row.memory,
+        body,
+    })
+}
+
+/// The version of a summary, which is written once: each place has a summary of its own.
+const SUMMARY_VERSION: u64 = 1;
+
+/// A summary, sealed for its last record, which has that hash.
+pub(crate) fn summary_row(
+    sealer: &Sealer<'_>,
+    summary: &LogSummary,
+    hash: [u8; 32],
+) -> Result<SummaryRow> {
+    let place = SealedRow::Summary(summary.last_seq());
+    let plain = zeroize::Zeroizing::new(summary.to_bytes());
+    Ok(SummaryRow {
+        last_seq: summary.last_seq(),
+        hash,
+        // The seal is bound to the hash of the last record, so that a summary of other records does not open here.
+        body: sealer.seal_bytes(place, SUMMARY_VERSION, &hash, &plain)?,
+    })
+}
+
+pub(crate) fn summary(key: &AgentKey, row: &SummaryRow) -> Result<LogSummary> {
+    let place = SealContext {
+        row: SealedRow::Summary(row.last_seq),
+        version: SUMMARY_VERSION,
+    };
+    let plain = key.open(&place, &row.hash, &row.body.0)?;
+    let summary = LogSummary::from_bytes(&plain);
+    let summary = summary.filter(|summary| summary.last_seq() == row.last_seq);
+    summary.ok_or_else(|| Error::Inconsistent(format!("{place}: the summary cannot be read")))
+}
+
+/// A vector that a model made of one version of a memory's row, sealed for both.
+pub(crate) fn vector_row(
+    sealer: &Sealer<'_>,
+    number: Number,
+    version: u64,
+    model: &str,
+    vector: &Vector,
+) -> Result<VectorRow> {
+    let plain = zeroize::Zeroizing::new(vector.to_bytes());
+    let place = SealedRow::Vector(number);
+    Ok(VectorRow {
+        number,
+        version,
+        model: model.to_owned(),
+        // The seal is bound to the model's name, since vectors of two models cannot be compared.
+        body: sealer.seal_bytes(place, version, model.as_bytes(), &plain)?,
+    })
+}
+
+pub(crate) fn vector(key: &AgentKey, row: &VectorRow) -> Result<Vector> {
+    let place = SealContext {
+        row: SealedRow::Vector(row.number),
+        version: row.version,
+    };
+    let plain = key.open(&place, row.model.as_bytes(), &row.body.0)?;
+    Vector::from_bytes(&plain)
+        .ok_or_else(|| Error::Inconsistent(format!("{place}: the vector cannot be read")))
+}
+
+/// The facts of a record.
+pub(crate) fn facts(row: &AuditRow) -> Result<Facts> {
+    serde_json::from_str(&row.facts).map_err(|_| {
+        let seq = row.seq;
+        Error::Inconsistent(format!(
+            "table `audit_records`, record {seq}: the facts cannot be read"
+        ))
+    })
+}
+
+/// The version of a new agent.
+const FIRST_VERSION: u64 = 1;
+
+/// The state of an agent's row between two decisions, and its key.
+#[derive(Debug, Clone)]
+pub(crate) struct Base {
+    scope: AgentScope,
+    /// `None` where the agent is being made.
+    version: Option<u64>,
+    key: AgentKey,
+    /// Whether the agent was read with its prompts. Without them none can be written: the existing ones would be lost.
+    has_prompts: bool,
+    prompts_version: u64,
+    head: RecordHash,
+}
+
+impl Base {
+    /// For a new agent.
+    pub(crate) fn new(key: AgentKey) -> Self {
+        Self {
+            scope: key.scope(),
+            version: None,
+            has_prompts: true,
+            prompts_version: FIRST_VERSION,
+            // The first hash of each agent's chain is its own, so that the log of one agent never matches another.
+            head: chain::genesis(key.scope()),
+            key,
+        }
+    }
+
+    /// The version that the next commit on this one writes.
+    fn next_version(&self) -> u64 {
+        self.version.map_or(FIRST_VERSION, |version| version + 1)
+    }
+
+    pub(crate) fn version(&self) -> Option<u64> {
+        self.version
+    }
+
+    /// As if the agent had been read without its prompts.
+    pub(crate) fn forget_prompts(&mut self, agent: &mut Agent) {
+        drop(Prompts::taken_from(&mut agent.settings));
+        self.has_prompts = false;
+    }
+
+    /// The hash that the agent's log ends with.
+    pub(crate) fn head(&self) -> [u8; 32] {
+        self.head.0
+    }
+
+    pub(crate) fn key(&self) -> &AgentKey {
+        &self.key
+    }
+
+    pub(crate) fn digester(&self) -> Digester {
+        Digester::new(self.key.digest_key())
+    }
+}
+
+/// Data that is written with a decision and that the domain does not know.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WrittenBeside {
+    /// The states of the rehearsals among its sessions.
+    pub(crate) rehearsals: BTreeMap<SessionId, Rehearsal>,
+    /// The records that it redacts, as they are now.
+    pub(crate) read: BTreeMap<u64, AuditRow>,
+    /// The agent's tokens that it makes or changes.
+    pub(crate) tokens: Vec<TokenRow>,
+    /// The outcomes of conversation messages.
+    pub(crate) messages: Vec<MessageOutcome>,
+}
+
+/// A decision with the data beside it.
+#[derive(Debug)]
+pub(crate) struct Writing {
+    pub(crate) decision: Decision,
+    pub(crate) beside: WrittenBeside,
+}
+
+impl From<Decision> for Writing {
+    fn from(decision: Decision) -> Self {
+        Self {
+            decision,
+            beside: WrittenBeside::default(),
+        }
+    }
+}
+
+impl WrittenBeside {
+    /// The state of one rehearsal.
+    pub(crate) fn rehearsed(session: SessionId, rehearsal: Rehearsal) -> Self {
+        Self {
+            rehearsals: BTreeMap::from([(session, rehearsal)]),
+            ..Self::default()
+        }
+    }
+}
+
+/// The rows of a decision that was made on `base`, and the base of the next one once they are written.
+pub(crate) fn commit(
+    base: &Base,
+    mut decision: Decision,
+    beside: WrittenBeside,
+    random: &dyn Random,
+    time_zone: &TimeZone,
+) -> Result<(Commit, Base)> {
+    let key = &base.key;
+    let random = &DrawnTogether::draw(random)?;
+    let sealer = &Sealer { key, random };
+    let version = base.next_version();
+    let mut next = Base {
+        // The store increments the version itself. The seals here are bound to the resulting number; if the store finds
+        // another one, it is a conflict, and all of this is discarded.
+        version: Some(version),
+        ..base.clone()
+    };
+    // Before the agent's row, which holds the version under which the prompts were sealed.
+    let prompts = changed_prompts(base, &mut next, sealer, &decision)?;
+    // Before the records are sealed: the record of a shredding holds the hashes of the replacement texts, and its own
+    // hash covers them.
+    let bodies = redacted(sealer, &mut decision, &beside.read)?;
+    let mut records =
+        crate::core::parallel::map(decision.records, |record| audit_row(sealer, record))
+            .into_iter()
+            .collect::<Result<Vec<AuditRow>>>()?;
+    next.head = chain_records(base.scope, base.head, &mut records);
+    // After the chain: the agent's row holds the end of the chain, so that truncating the log requires changing that
+    // row.
+    let agent = agent_row(sealer, base, &next, decision.agent, time_zone)?;
+    let mut commit = Commit {
+        expected_version: base.version,
+        agent,
+        prompts,
+        memories: Vec::new(),
+        sessions: Vec::with_capacity(decision.sessions.len()),
+        tokens: beside.tokens,
+        messages: beside.messages,
+        access: Vec::with_capacity(decision.access.len()),
+        records,
+        bodies,
+        reply: None,
+        progress: None,
+    };
+    let prepared = crate::core::parallel::map(last_states(decision.changes), |memory| {
+        memory_row(sealer, version, memory)
+    });
+    commit.memories = prepared.into_iter().collect::<Result<_>>()?;
+    let mut rehearsals = beside.rehearsals;
+    for session in decision.sessions {
+        let rehearsed = rehearsals.remove(&session.id);
+        let row = session_row(sealer, base, session, rehearsed)?;
+        commit.sessions.push(row);
+    }
+    for request in decision.access {
+        commit.access.push(access_row(sealer, base, request)?);
+    }
+    Ok((commit, next))
+}
+
+/// The replacement bodies. The record of the shredding holds the hash of each, so that the chain still verifies (SPEC
+/// 4.4).
+fn redacted(
+    sealer: &Sealer<'_>,
+    decision: &mut Decision,
+    read: &BTreeMap<u64, AuditRow>,
+) -> Result<Vec<BodyRow>> {
+    let mut bodies = Vec::with_capacity(decision.redactions.len());
+    for redaction in std::mem::take(&mut decision.redactions) {
+        let seq = redaction.seq;
+        let row = read.get(&seq).ok_or_else(|| {
+            Error::Inconsistent(format!("record {seq} is redacted without having been read"))
+        })?;
+        let body_version = row.body_version + 1;
+        // Bound to the record's open fields as stored, which stay: only the text is replaced.
+        let place = SealedRow::Record(seq);
+        let body = sealer.seal(place, body_version, &record_columns(row)?, &redaction.body)?;
+        bodies.push(BodyRow {
+            seq,
+            body_version,
+            body,
+        });
+    }
+    // Either a shredding, or the log of an imported agent: all its texts are sealed anew, and none replaces another.
+    let shreddings = decision
+        .records
+        .iter_mut()
+        .filter(|record| record.action == Action::MemoryShredded);
+    for record in shreddings {
+        let commitments = bodies
+            .iter()
+            .map(|row| (row.seq, chain::body_commitment(&row.body.0).0));
+        let facts = std::mem::take(&mut record.facts);
+        record.facts = facts.commitments(REPLACED, commitments);
+    }
+    Ok(bodies)
+}
+
+/// The prompts if they are to be written. Every change of a setting is a record (SPEC 4.1).
+fn changed_prompts(
+    base: &Base,
+    next: &mut Base,
+    sealer: &Sealer<'_>,
+    decision: &Decision,
+) -> Result<Option<StoredText>> {
+    let is_change = |record: &Record| record.action == Action::AgentConfigured;
+    let is_new = base.version.is_none();
+    if !is_new && !decision.records.iter().any(is_change) {
+        return Ok(None);
+    }
+    // A decision on settings without the prompts would write the four of them as unset.
+    if !base.has_prompts {
+        return Err(Error::Inconsistent(
+            "settings were decided on an agent without its prompts".to_owned(),
+        ));
+    }
+    let prompts = Prompts::taken_from(&mut decision.agent.settings.clone());
+    next.prompts_version = next.version.unwrap_or(FIRST_VERSION);
+    let version = next.prompts_version;
+    let sealed = sealer.seal(SealedRow::Prompts, version, &SealedColumns::NONE, &prompts)?;
+    Ok(Some(sealed))
+}
+
+/// The last state of each memory, which a decision may change more than once, in the order of the numbers.
+fn last_states(changes: Vec<Change>) -> Vec<Memory> {
+    let states = changes
+        .iter()
+        .map(|change| (change.number(), change.after()));
+    states
+        .collect::<BTreeMap<Number, Memory>>()
+        .into_values()
+        .collect()
+}
+
+#[derive(Serialize, Deserialize)]
+struct MessageBody {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at: Option<Timestamp>,
+    speaker: PrivateText,
+    text: PrivateText,
+    handed_over_by: ActorKind,
+}
+
+/// Messages are written once.
+const MESSAGE_VERSION: u64 = 1;
+
+fn message_place(digest: &[u8; 32]) -> SealedRow {
+    let mut first = [0; 16];
+    // Half of a keyed digest is enough for a name: the seal binds size and time as well, and rows are found by the
+    // whole.
+    first.copy_from_slice(&digest[..16]);
+    SealedRow::Message(first)
+}
+
+/// A message that waits to be read.
+pub(crate) fn message(
+    key: &AgentKey,
+    id: &PrivateText,
+    message: absorption::ConversationMessage,
+    received_at: Timestamp,
+    random: &dyn Random,
+) -> Result<MessageRow> {
+    let digest = Digester::new(key.digest_key()).message(id.expose());
+    let tokens = message.tokens();
+    let columns = SealedColumns::of(&(tokens, received_at.microseconds()))?;
+    let body = MessageBody {
+        at: message.at,
+        speaker: message.speaker,
+        text: message.text,
+        handed_over_by: message.handed_over_by,
+    };
+    let sealer = Sealer { key, random };
+    Ok(MessageRow {
+        // The store sets it when writing.
+        seq: 0,
+        digest,
+        tokens,
+        received_at,
+        state: MessageState::Pending,
+        body: sealer.seal(message_place(&digest), MESSAGE_VERSION, &columns, &body)?,
+    })
+}
+
+/// A message as it was handed over.
+///
+/// # Errors
+/// The row is not as it was written.
+pub(crate) fn open_message(
+    key: &AgentKey,
+    row: &MessageRow,
+) -> Result<absorption::ConversationMessage> {
+    let columns = SealedColumns::of(&(row.tokens, row.received_at.microseconds()))?;
+    let place = message_place(&row.digest);
+    let body: MessageBody = open(key, place, MESSAGE_VERSION, &columns, &row.body)?;
+    Ok(absorption::ConversationMessage {
+        at: body.at,
+        speaker: body.speaker,
+        text: body.text,
+        handed_over_by: body.handed_over_by,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_domain::{
+        AccountId, AgentId,
+        agent::Field,
+        manage::{self, Assignment},
+    };
+    use memoir_vault::{KeyStore, MasterKey};
+
+    use super::*;
+    use crate::core::clock::SystemRandom;
+
+    const OWN: &str = "I am Wren.";
+
+    /// SPEC 5.3: an agent that was read without its prompts holds no text of them, and its row overwrites none.
+    #[test]
+    fn spec_5_3_settings_are_not_decided_on_an_agent_without_its_prompts() {
+        let scope = AgentScope {
+            account: AccountId::from_bytes([1; 16]),
+            agent: AgentId::from_bytes([2; 16]),
+        };
+        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
+        let key = keys.create(scope, Timestamp::MAX).unwrap();
+        let (actor, now) = (Actor::owner(), Timestamp::MAX);
+        let commit = |base: &Base, decision: Decision| {
+            commit(
+                base,
+                decision,
+                WrittenBeside::default(),
+                &SystemRandom,
+                &TimeZone::UTC,
+            )
+        };
+        let own: [Assignment<'_>; 1] = [(Field::SystemPrompt, Some(OWN))];
+        let made = manage::create_agent(scope.agent, "wren", &own, &actor, now).unwrap();
+        let (made, _) = commit(&Base::new(key.clone()), made).unwrap();
+
+        let change: [Assignment<'_>; 1] = [(Field::RefinementPrompt, Some("Cut less."))];
+        let changed = |prompts: Option<&StoredText>| {
+            let (found, base) = agent(&key, &made.agent, prompts).unwrap();
+            let prompt = found.settings.system_prompt.clone();
+            let decision = manage::configure(found, &change, &actor, now).unwrap();
+            (prompt, commit(&base, decision.unwrap()))
+        };
+        let (without, refused) = changed(None);
+        assert_eq!(without, None);
+        assert!(
+            matches!(refused, Err(Error::Inconsistent(_))),
+            "{refused:?}"
+        );
+        let (with, written) = changed(made.prompts.as_ref());
+        assert_eq!(with.as_ref().map(PrivateText::expose), Some(OWN));
+        let (written, _) = written.unwrap();
+        let (after, _) = agent(&key, &written.agent, written.prompts.as_ref()).unwrap();
+        assert_eq!(after.settings.system_prompt, with);
+    }
+}

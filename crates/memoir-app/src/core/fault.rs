@@ -1,0 +1,53 @@
+//! Internal failures: each is always logged, under an identifier that the response contains, so that the administrator
+//! finds the cause. Neither holds an agent's text.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use uuid::Uuid;
+
+use crate::core::{Error, clock};
+
+/// The target of the events of such failures. They are logged under every log filter.
+pub const TARGET: &str = "memoir::fault";
+
+/// Identifies one failure, in the log and in the response; shown as `urn:uuid:…`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FaultId(Uuid);
+
+impl FaultId {
+    /// Logs a failure, and returns its identifier; `None` for a refusal, and for a transient failure. An unreachable
+    /// database is transient too, but only the log has its address.
+    pub fn of(error: &Error) -> Option<Self> {
+        let code = error.code();
+        let is_own = matches!(
+            code,
+            "internal" | "tampered" | "key_unavailable" | "disk_full" | "read_only"
+        );
+        (is_own || error.is_unreachable()).then(|| {
+            let id = Self(clock::fault());
+            tracing::error!(target: TARGET, fault = %id, code, %error, "not carried out");
+            id
+        })
+    }
+
+    /// Logs that a task panicked or was cancelled. Its message may hold an agent's text and is not logged; its place is
+    /// printed to standard error.
+    pub fn of_panic(what: &'static str) -> Self {
+        let id = Self(clock::fault());
+        tracing::error!(target: TARGET, fault = %id, what, "broke off");
+        id
+    }
+}
+
+impl Serialize for FaultId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl fmt::Display for FaultId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.urn().fmt(formatter)
+    }
+}

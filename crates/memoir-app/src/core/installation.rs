@@ -1,0 +1,179 @@
+//! An installation of Memoir: what all its agents share.
+
+use std::sync::Arc;
+
+use memoir_domain::Timestamp;
+use memoir_model::{ConnectError, Embedder, Model, ModelName, Providers};
+use memoir_store::Store;
+use memoir_vault::KeyStore;
+
+use super::{
+    CommitListener, ModuleStates, Result,
+    clock::{Clock, Ids, Random, SharedClock, SystemClock, SystemRandom},
+    keys::InstallationKeys,
+    load_room::LoadRoom,
+    opened::OpenedMemories,
+    quotas::Usages,
+    settings::InstallationSettings,
+};
+
+/// Models by name.
+pub trait Models: Send + Sync {
+    /// The model of that name.
+    ///
+    /// # Errors
+    /// No such provider, or its key or address cannot be used.
+    fn connect(&self, name: &ModelName) -> Result<Arc<dyn Model>, ConnectError>;
+
+    /// The embedding model of that name.
+    ///
+    /// # Errors
+    /// As [`Models::connect`]; the provider makes none.
+    fn embedder(&self, name: &ModelName) -> Result<Arc<dyn Embedder>, ConnectError> {
+        let model = name.clone();
+        Err(ConnectError::NoEmbeddings { model })
+    }
+
+    /// How many sessions with models of that provider a process may run simultaneously, at least 1; `None` for
+    /// any number.
+    fn concurrency(&self, _provider: &str) -> Option<usize> {
+        None
+    }
+
+    /// The names of the available providers, as choices for users.
+    fn providers(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+impl Models for Providers {
+    fn connect(&self, name: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
+        Providers::connect(self, name)
+    }
+
+    fn embedder(&self, name: &ModelName) -> Result<Arc<dyn Embedder>, ConnectError> {
+        self.connect_embedder(name)
+    }
+
+    fn concurrency(&self, provider: &str) -> Option<usize> {
+        self.get(provider)?.concurrency
+    }
+
+    fn providers(&self) -> Vec<String> {
+        self.iter().map(|provider| provider.name.clone()).collect()
+    }
+}
+
+/// An installation of Memoir: its store, and what it needs from the outside world.
+#[derive(Clone)]
+pub struct Memoir {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) keys: InstallationKeys,
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) clock: Arc<SharedClock>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) settings: Arc<InstallationSettings>,
+    pub(crate) opened: Arc<OpenedMemories>,
+    pub(crate) room: Arc<LoadRoom>,
+    pub(crate) usages: Arc<Usages>,
+    states: ModuleStates,
+    /// In the order in which they follow a commit.
+    pub(crate) listeners: Arc<[Arc<dyn CommitListener>]>,
+}
+
+/// What an installation is made of.
+pub(crate) struct Parts {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) keys: Arc<KeyStore>,
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) settings: Arc<InstallationSettings>,
+    pub(crate) states: ModuleStates,
+    /// In the order in which they follow a commit.
+    pub(crate) listeners: Vec<Arc<dyn CommitListener>>,
+}
+
+impl Memoir {
+    /// Of its parts, with the machine's clock and random numbers.
+    pub(crate) fn of(parts: Parts) -> Self {
+        Self {
+            store: parts.store,
+            keys: InstallationKeys(parts.keys),
+            models: parts.models,
+            clock: Arc::new(SharedClock::new(Arc::new(SystemClock))),
+            random: Arc::new(SystemRandom),
+            settings: parts.settings,
+            opened: Arc::default(),
+            room: Arc::default(),
+            usages: Arc::default(),
+            states: parts.states,
+            listeners: parts.listeners.into(),
+        }
+    }
+
+    /// The state of a module.
+    pub(crate) fn state<T: Send + Sync + 'static>(&self) -> &T {
+        self.states.get()
+    }
+
+    /// With another clock.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Arc::new(SharedClock::new(clock));
+        self
+    }
+
+    /// With another source of random numbers.
+    #[must_use]
+    pub fn with_random(mut self, random: Arc<dyn Random>) -> Self {
+        self.random = random;
+        self
+    }
+
+    /// The settings of the installation.
+    pub fn settings(&self) -> &InstallationSettings {
+        &self.settings
+    }
+
+    /// The names of the providers of models, for people to choose from.
+    pub fn providers(&self) -> Vec<String> {
+        self.models.providers()
+    }
+
+    /// The models that the settings name, and the one that needs no network, as choices for users: `provider:name`
+    /// each.
+    pub fn named_models(&self) -> Vec<String> {
+        let settings = &self.settings;
+        let named = settings.default_model.iter().chain(settings.prices.keys());
+        let mut names: Vec<String> = named.map(ToString::to_string).collect();
+        names.push("builtin:careful".to_owned());
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Takes the time from the database, where several machines share one. Leases, slots and the ends of grants are
+    /// judged by it, whatever the machines' clocks show (SPEC 3.2, 6.1). Long-running processes repeat the call every
+    /// few seconds.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn keep_time(&self) -> Result<()> {
+        let asked_at = self.clock.monotonic();
+        if let Some(time) = self.store.time().await? {
+            self.clock.sync(time, asked_at);
+        }
+        Ok(())
+    }
+
+    /// Now: by the database's time where several machines share one.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(crate) fn ids(&self) -> Ids<'_> {
+        Ids {
+            random: self.random.as_ref(),
+            now: self.now(),
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! Room in memory for the rows of agents: every load acquires it, and waits while others fill it.
+//!
+//! A load is estimated before it is made, by the size of the agent's rows when they were last read. It holds its room
+//! until its memories are dropped. Short loads have room of their own, which long ones cannot take. The long loads of
+//! one agent take at most half of the room, so that all others have the other half.
+//!
+//! A task with room does not wait for more: two such tasks could block each other. It takes what is free.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use memoir_domain::AgentScope;
+use memoir_store::{AgentQuery, CountAndTokens, RowCounts, Selection};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task,
+};
+
+use crate::core::{Error, Result};
+
+/// Bytes of one permit.
+const UNIT: usize = 1 << 10;
+/// A load of up to so many bytes is short.
+// A context of fifteen thousand tokens, or a page of two hundred memories of two sentences.
+pub(crate) const SHORT_LOAD: usize = 256 << 10;
+/// Most bytes of all short loads together.
+const SHORT_ROOM: usize = 32 << 20;
+/// Most bytes of all long loads together.
+// With the bodies of requests and the caches, a service stays under 400 MB.
+const LONG_ROOM: usize = 64 << 20;
+/// Most bytes of the long loads of one agent. A larger load takes all of it.
+const AGENT_ROOM: usize = LONG_ROOM / 2;
+/// How long a load waits for room.
+const WAIT: Duration = Duration::from_secs(20);
+/// The size of a memory beside its text, as a row and opened.
+const MEMORY_BYTES: u64 = 1_024;
+/// The size of a token of text: four characters, sealed and opened.
+const TOKEN_BYTES: u64 = 8;
+/// Tokens of the longest memory.
+const LONGEST_TOKENS: u64 = memoir_domain::memory::CONTENT_LIMIT as u64 / 4;
+/// Agents whose size is remembered at least.
+const REMEMBERED: usize = 10_000;
+
+/// The state of an agent.
+struct KnownAgent {
+    /// The counts of its rows when they were last read.
+    counts: RowCounts,
+    /// Its part of the room for long loads.
+    room: Arc<Semaphore>,
+}
+
+impl KnownAgent {
+    fn new(counts: RowCounts) -> Self {
+        Self {
+            counts,
+            room: Arc::new(Semaphore::new(AGENT_ROOM / UNIT)),
+        }
+    }
+}
+
+/// Room for the loads of all agents.
+pub(crate) struct LoadRoom {
+    short: Arc<Semaphore>,
+    long: Arc<Semaphore>,
+    known: Mutex<HashMap<AgentScope, KnownAgent>>,
+    holders: Holders,
+}
+
+/// The tasks with room, and how many parts of it.
+type Holders = Arc<Mutex<HashMap<task::Id, usize>>>;
+
+/// Room that a load holds. Dropping it releases the room.
+pub(crate) struct HeldRoom {
+    _permits: Vec<OwnedSemaphorePermit>,
+    holder: Option<(task::Id, Holders)>,
+}
+
+impl HeldRoom {
+    fn new(permits: Vec<OwnedSemaphorePermit>, holders: &Holders) -> Self {
+        let task = task::try_id();
+        if let Some(task) = task {
+            *lock(holders).entry(task).or_default() += 1;
+        }
+        Self {
+            _permits: permits,
+            holder: task.map(|task| (task, holders.clone())),
+        }
+    }
+}
+
+impl Drop for HeldRoom {
+    fn drop(&mut self) {
+        let Some((task, holders)) = &self.holder else {
+            return;
+        };
+        let mut holders = lock(holders);
+        if let Some(parts) = holders.get_mut(task) {
+            *parts -= 1;
+            if *parts == 0 {
+                holders.remove(task);
+            }
+        }
+    }
+}
+
+impl Default for LoadRoom {
+    fn default() -> Self {
+        Self {
+            short: Arc::new(Semaphore::new(SHORT_ROOM / UNIT)),
+            long: Arc::new(Semaphore::new(LONG_ROOM / UNIT)),
+            known: Mutex::default(),
+            holders: Arc::default(),
+        }
+    }
+}
+
+impl LoadRoom {
+    /// Notes the counts of an agent's rows.
+    pub(crate) fn note(&self, scope: AgentScope, counts: RowCounts) {
+        let mut known = lock(&self.known);
+        forget_idle(&mut known);
+        known
+            .entry(scope)
+            .and_modify(|agent| agent.counts = counts)
+            .or_insert_with(|| KnownAgent::new(counts));
+    }
+
+    /// The counts of an agent's rows when they were last read; `None` where this process has not read them.
+    pub(crate) fn counts(&self, scope: AgentScope) -> Option<RowCounts> {
+        lock(&self.known).get(&scope).map(|agent| agent.counts)
+    }
+
+    /// Waits for room for so many bytes of an agent.
+    ///
+    /// # Errors
+    /// [`Error::NoRoom`]: none became free within [`WAIT`].
+    pub(crate) async fn take(&self, scope: AgentScope, bytes: usize) -> Result<HeldRoom> {
+        let is_holder = task::try_id().is_none_or(|task| lock(&self.holders).contains_key(&task));
+        let parts = self.parts(scope, bytes);
+        let mut permits = Vec::with_capacity(parts.len());
+        if is_holder {
+            for (room, units) in parts {
+                permits.extend(room.try_acquire_many_owned(units));
+            }
+            return Ok(HeldRoom::new(permits, &self.holders));
+        }
+        let taken = async {
+            for (room, units) in parts {
+                // The semaphores are never closed, so that this cannot fail.
+                permits.extend(room.acquire_many_owned(units).await);
+            }
+            permits
+        };
+        let permits = tokio::time::timeout(WAIT, taken).await;
+        let permits = permits.map_err(|_| Error::NoRoom)?;
+        Ok(HeldRoom::new(permits, &self.holders))
+    }
+
+    /// The semaphores and permits of a load, in this order: the agent's part comes first, so that a load that waits for
+    /// its own agent holds nothing of the shared room.
+    fn parts(&self, scope: AgentScope, bytes: usize) -> Vec<(Arc<Semaphore>, u32)> {
+        // The rooms are far smaller than `u32::MAX` units.
+        let units = |most: usize| bytes.min(most).div_ceil(UNIT) as u32;
+        if bytes <= SHORT_LOAD {
+            return vec![(self.short.clone(), units(SHORT_ROOM))];
+        }
+        let own = lock(&self.known)
+            .entry(scope)
+            .or_insert_with(|| KnownAgent::new(RowCounts::default()))
+            .room
+            .clone();
+        let units = units(AGENT_ROOM);
+        vec![(own, units), (self.long.clone(), units)]
+    }
+}
+
+/// Forgets agents without room, where many are known.
+fn forget_idle(known: &mut HashMap<AgentScope, KnownAgent>) {
+    if known.len() >= REMEMBERED {
+        known.retain(|_, agent| Arc::strong_count(&agent.room) > 1);
+    }
+}
+
+/// A panic in the middle leaves whole entries behind.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The approximate bytes of the memories of `query`, of an agent with `counts` rows: as rows and opened, for texts of
+/// one byte a character.
+pub(crate) fn weight(counts: &RowCounts, query: &AgentQuery) -> usize {
+    let RowCounts {
+        core,
+        journal,
+        archival,
+        discarded,
+        shredded,
+    } = *counts;
+    let all = [core, journal, archival];
+    let sum = |parts: &[CountAndTokens]| CountAndTokens {
+        count: parts.iter().map(|part| part.count).sum(),
+        tokens: parts.iter().map(|part| part.tokens).sum(),
+    };
+    let active = sum(&all);
+    // The sizes of discarded memories are not counted: they are taken as average.
+    let average = active
+        .tokens
+        .checked_div(active.count)
+        .unwrap_or(LONGEST_TOKENS);
+    let discarded = CountAndTokens {
+        count: discarded + shredded,
+        tokens: discarded * average,
+    };
+    let everything = sum(&[active, discarded]);
+    let some = |count: u64| {
+        let count = count.min(everything.count);
+        CountAndTokens {
+            count,
+            tokens: (count * LONGEST_TOKENS).min(everything.tokens),
+        }
+    };
+    let wanted = match &query.memories {
+        Selection::None => CountAndTokens::default(),
+        Selection::Numbers(numbers) => some(numbers.len() as u64),
+        Selection::Page(page) => some(u64::from(page.limit)),
+        Selection::ActiveCore => core,
+        Selection::Core => sum(&[core, discarded]),
+        Selection::Searchable => sum(&[core, archival]),
+        Selection::Archive => archival,
+        Selection::Context { .. } => sum(&[core, journal]),
+        // Rows without their texts.
+        Selection::ContextMarks { .. } => CountAndTokens {
+            count: core.count + journal.count,
+            tokens: 0,
+        },
+        Selection::Active => active,
+        Selection::All => everything,
+    };
+    bytes(wanted)
+}
+
+/// The approximate bytes of so many memories.
+pub(crate) fn bytes(memories: CountAndTokens) -> usize {
+    let bytes = memories.count * MEMORY_BYTES + memories.tokens * TOKEN_BYTES;
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_domain::{AccountId, AgentId};
+
+    use super::*;
+
+    fn scope(agent: u8) -> AgentScope {
+        AgentScope {
+            account: AccountId::from_bytes([1; 16]),
+            agent: AgentId::from_bytes([agent; 16]),
+        }
+    }
+
+    /// Runs calls in a task of their own.
+    async fn apart<T: Send + 'static>(
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> task::JoinHandle<T> {
+        let work = tokio::spawn(work);
+        // It runs until it waits.
+        for _ in 0..10 {
+            task::yield_now().await;
+        }
+        work
+    }
+
+    async fn hold(room: &Arc<LoadRoom>, agent: u8, bytes: usize) -> task::JoinHandle<HeldRoom> {
+        let room = room.clone();
+        apart(async move { room.take(scope(agent), bytes).await.unwrap() }).await
+    }
+
+    #[tokio::test]
+    async fn spec_6_1_the_long_loads_of_one_agent_leave_half_of_the_room_to_others() {
+        let room = Arc::new(LoadRoom::default());
+        let first = hold(&room, 2, AGENT_ROOM).await.await.unwrap();
+        let waits = hold(&room, 2, AGENT_ROOM).await;
+        assert!(!waits.is_finished());
+        // Other agents, and short loads, are not blocked by it.
+        let other = hold(&room, 3, usize::MAX).await.await.unwrap();
+        let short = hold(&room, 2, SHORT_LOAD).await.await.unwrap();
+        drop(other);
+        assert!(!waits.is_finished());
+        drop(first);
+        waits.await.unwrap();
+        drop(short);
+        assert_eq!(room.long.available_permits(), LONG_ROOM / UNIT);
+        assert_eq!(room.short.available_permits(), SHORT_ROOM / UNIT);
+        assert!(lock(&room.holders).is_empty());
+    }
+
+    #[tokio::test]
+    async fn spec_6_1_a_task_that_holds_room_waits_for_no_more() {
+        let room = Arc::new(LoadRoom::default());
+        let both = room.clone();
+        let nested = apart(async move {
+            let first = both.take(scope(2), AGENT_ROOM).await.unwrap();
+            let second = both.take(scope(2), AGENT_ROOM).await.unwrap();
+            (first, second)
+        })
+        .await;
+        assert!(nested.is_finished());
+        drop(nested.await.unwrap());
+        assert_eq!(room.long.available_permits(), LONG_ROOM / UNIT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn spec_6_1_a_load_that_finds_no_room_is_refused_in_time() {
+        let room = Arc::new(LoadRoom::default());
+        let _held = hold(&room, 2, AGENT_ROOM).await.await.unwrap();
+        let waiting = room.clone();
+        let refused = tokio::spawn(async move { waiting.take(scope(2), AGENT_ROOM).await });
+        let refused = refused.await.unwrap().err().unwrap();
+        assert_eq!(refused.code(), "busy");
+    }
+
+    #[test]
+    fn a_load_is_weighed_by_what_it_selects() {
+        let part = |count, tokens| CountAndTokens { count, tokens };
+        let counts = RowCounts {
+            core: part(10, 1_000),
+            journal: part(100, 20_000),
+            archival: part(1_000, 300_000),
+            discarded: 5,
+            shredded: 0,
+        };
+        let of = |memories| {
+            weight(
+                &counts,
+                &AgentQuery {
+                    memories,
+                    ..AgentQuery::default()
+                },
+            )
+        };
+        assert_eq!(of(Selection::None), 0);
+        assert_eq!(of(Selection::ActiveCore), 10 * 1_024 + 1_000 * 8);
+        let active = of(Selection::Active);
+        assert_eq!(active, 1_110 * 1_024 + 321_000 * 8);
+        assert!(of(Selection::All) > active);
+        let numbers = |count| {
+            of(Selection::Numbers(
+                (1..=count).map(memoir_domain::memory::Number).collect(),
+            ))
+        };
+        assert_eq!(numbers(10), 10 * (1_024 + 2_500 * 8));
+        assert!(numbers(100_000) <= of(Selection::All));
+    }
+}

@@ -1,0 +1,127 @@
+//! Using all processors for a long list of small, independent pieces of work, and keeping few large ones in
+//! memory at a time.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use memoir_domain::AgentScope;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::core::{Error, Result};
+
+/// Large work of which a process does little in parallel, and one piece for each agent. Others wait, and the many calls
+/// of one agent are one in the queue of all.
+#[derive(Debug, Clone)]
+pub(crate) struct ConcurrencyLimit {
+    all: Arc<Semaphore>,
+    agents: Arc<Mutex<HashMap<AgentScope, Arc<Semaphore>>>>,
+}
+
+/// The right to do a piece of large work. Dropping it releases the right.
+pub(crate) struct Turn {
+    _own: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
+}
+
+impl ConcurrencyLimit {
+    /// Allows so many pieces in parallel.
+    pub(crate) fn new(at_once: usize) -> Self {
+        Self {
+            all: Arc::new(Semaphore::new(at_once)),
+            agents: Arc::default(),
+        }
+    }
+
+    /// Waits for a turn of that agent.
+    pub(crate) async fn take(&self, scope: AgentScope) -> Result<Turn> {
+        // The semaphores are never closed, so that acquiring a permit cannot fail.
+        let closed = |_| Error::Contended;
+        let own = self.of(scope).acquire_owned().await.map_err(closed)?;
+        let of_all = self.all.clone().acquire_owned().await.map_err(closed)?;
+        Ok(Turn {
+            _own: own,
+            _of_all: of_all,
+        })
+    }
+
+    fn of(&self, scope: AgentScope) -> Arc<Semaphore> {
+        let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        // A semaphore that no caller has is as a new one.
+        agents.retain(|_, own| Arc::strong_count(own) > 1);
+        let own = agents.entry(scope);
+        own.or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
+    }
+}
+
+/// Runs slow work on a thread where it does not block others.
+pub(crate) async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Ok(done),
+        // A panic is a fault of this program and must be reported as one, whichever thread it occurred on.
+        Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
+        // The task was cancelled, which happens only while the process ends.
+        Err(_) => Err(Error::Contended),
+    }
+}
+
+/// Drops a value that is slow to wipe and free on its own thread; immediately where none can be started.
+pub(crate) fn drop_in_background<T: Send + 'static>(value: T) {
+    let dropping = std::thread::Builder::new().spawn(move || drop(value));
+    // A thread that could not be started has dropped what it was given.
+    drop(dropping);
+}
+
+/// Below this many items threads cost more than they save.
+// Opening a row takes three microseconds or more, and starting a thread some tens.
+const WORTHWHILE: usize = 128;
+
+/// Maps `items` in their order, on several threads where there are many.
+pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    // Asking for the number of processors reads files, which takes longer than a short list.
+    let is_long = items.len() >= WORTHWHILE;
+    let threads = if is_long {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    } else {
+        1
+    };
+    if threads < 2 {
+        return items.into_iter().map(work).collect();
+    }
+    let length = items.len();
+    let share = length.div_ceil(threads);
+    let mut shares: Vec<Vec<T>> = Vec::with_capacity(threads);
+    let mut items = items.into_iter();
+    for _ in 0..threads {
+        shares.push(items.by_ref().take(share).collect());
+    }
+    let work = &work;
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = shares
+            .into_iter()
+            .map(|share| scope.spawn(move || share.into_iter().map(work).collect::<Vec<R>>()))
+            .collect();
+        let mut all = Vec::with_capacity(length);
+        for worker in workers {
+            match worker.join() {
+                Ok(mut results) => all.append(&mut results),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        all
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_order_is_active() {
+        for length in [0, 1, 127, 128, 1_001] {
+            let items: Vec<usize> = (0..length).collect();
+            assert_eq!(super::map(items.clone(), |item| item), items);
+        }
+    }
+}

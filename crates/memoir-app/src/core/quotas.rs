@@ -1,0 +1,525 @@
+//! Quotas: the limits of one agent, and of one account, in an installation.
+//!
+//! One table holds every quota, [`Quotas::check`] is the one check, and a new quota is a line of the table and a call
+//! of the check. Usage is computed from stored data: counts of the agent, sizes of the records of its log, sessions by
+//! their start. A process caches it for [`REMEMBERED_SECONDS`] and adds its own writes; those of other processes count
+//! after the next read.
+//!
+//! Quotas count by agent and by account, never by token, and hold for every interface.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use memoir_domain::{
+    AccountId, AgentId, AgentScope, Timestamp,
+    agent::Agent,
+    audit::{Action, ActorKind},
+    draft::Decision,
+    session::{Driver, State, is_builtin},
+};
+use memoir_store::{Commit, RecordFilter, StoredUsage};
+
+use crate::core::{AgentHandle, Error, Memoir, Result, codec};
+
+/// How long the usage of an account or an agent is cached.
+const REMEMBERED_SECONDS: i64 = 600;
+/// Most agents and accounts whose usage is cached.
+const REMEMBERED: usize = 10_000;
+/// The window of daily quotas.
+const DAY_SECONDS: i64 = 24 * 60 * 60;
+/// After how many seconds a client may retry after a daily quota is used up.
+// The window slides over a day: something becomes free all the time.
+const RETRY_SECONDS: u32 = 3_600;
+/// From which share of a quota on `memoir doctor` warns, in percent.
+pub(crate) const NEAR_PERCENT: u64 = 80;
+/// Sessions and records that are read per query to count the calls of a model.
+const PAGE: u32 = 200;
+/// How long an agent is not asked again for a requested session after a refusal (SPEC 3.3).
+const REFUSED_SECONDS: i64 = 24 * 60 * 60;
+
+macro_rules! quotas {
+    ($($(#[$doc:meta])* $quota:ident = $key:literal, $default:expr, $code:literal, $what:literal;)*) => {
+        /// What a quota limits.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Quota {
+            $($(#[$doc])* $quota,)*
+        }
+
+        impl Quota {
+            /// All of them, in the order of the table.
+            pub const ALL: [Self; [$(Self::$quota),*].len()] = [$(Self::$quota),*];
+
+            /// Its key in the section `[quotas]` of the configuration.
+            pub fn key(self) -> &'static str {
+                match self { $(Self::$quota => $key),* }
+            }
+
+            /// Its default; `None` for no limit.
+            pub fn default(self) -> Option<u64> {
+                match self { $(Self::$quota => $default),* }
+            }
+
+            /// The error code.
+            pub fn code(self) -> &'static str {
+                match self { $(Self::$quota => $code),* }
+            }
+
+            /// The counted unit, for messages.
+            pub fn what(self) -> &'static str {
+                match self { $(Self::$quota => $what),* }
+            }
+        }
+    };
+}
+
+quotas! {
+    /// Memories of an agent, discarded ones included.
+    AgentMemories = "agent_memories", Some(500_000), "storage_quota", "memories of this agent";
+    /// Characters of an agent's active memories.
+    AgentCharacters = "agent_characters", Some(256_000_000), "storage_quota", "characters of this agent's memories";
+    /// Characters of conversations that wait to be read.
+    AgentWaiting = "agent_waiting_characters", Some(64_000_000), "storage_quota", "characters of conversations of this agent that wait to be read";
+    /// Bytes that are written to an agent's log in a day.
+    AgentBytesADay = "agent_bytes_a_day", Some(512 << 20), "daily_quota", "bytes that this agent saves in 24 hours";
+    /// Tokens of an agent that are valid, or were made within a day.
+    AgentTokens = "agent_tokens", Some(100), "token_quota", "tokens of this agent that are valid or were made in the last 24 hours";
+    /// Open streams of events of an agent.
+    AgentStreams = "agent_streams", Some(32), "rate_limited", "open streams of events of this agent";
+    /// Sessions of an agent that Memoir drives in a day.
+    AgentSessionsADay = "agent_sessions_a_day", Some(100), "daily_quota", "sessions of this agent that Memoir drives in 24 hours";
+    /// Calls of an agent's model in a day.
+    AgentCallsADay = "agent_model_calls_a_day", Some(2_000), "daily_quota", "calls of this agent's model in 24 hours";
+    /// What an agent's sessions cost in a day, in hundredths of the currency of `prices`.
+    AgentCostADay = "agent_cost_cents_a_day", None, "daily_quota", "hundredths of the prices' currency for this agent's model in 24 hours";
+    /// Memories of an account's agents, discarded ones included.
+    AccountMemories = "account_memories", Some(10_000_000), "storage_quota", "memories of this account";
+    /// Bytes that are written to the logs of an account's agents in a day.
+    AccountBytesADay = "account_bytes_a_day", Some(8 << 30), "daily_quota", "bytes that this account's agents save in 24 hours";
+    /// Open streams of events of an account.
+    AccountStreams = "account_streams", Some(2_000), "rate_limited", "open streams of events of this account";
+    /// Sessions of an account's agents that Memoir drives in a day.
+    AccountSessionsADay = "account_sessions_a_day", Some(20_000), "daily_quota", "sessions of this account that Memoir drives in 24 hours";
+}
+
+impl Quota {
+    /// After how many seconds a client may try again; `None` where time alone frees nothing.
+    pub fn retry_after(self) -> Option<u32> {
+        match self.code() {
+            "daily_quota" => Some(RETRY_SECONDS),
+            "rate_limited" => Some(5),
+            _ => None,
+        }
+    }
+}
+
+/// The limit of each quota.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quotas([Option<u64>; Quota::ALL.len()]);
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self(Quota::ALL.map(Quota::default))
+    }
+}
+
+/// A quota that is used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuotaReached {
+    /// The quota.
+    pub quota: Quota,
+    /// The usage.
+    pub used: u64,
+    /// The additional request.
+    pub more: u64,
+    /// The limit.
+    pub limit: u64,
+}
+
+impl fmt::Display for QuotaReached {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            quota,
+            used,
+            more,
+            limit,
+        } = self;
+        write!(
+            formatter,
+            "the quota of {limit} {} is reached: {used} are used, and {more} more were requested; nothing was changed \
+             (`[quotas] {}` in the configuration of the installation)",
+            quota.what(),
+            quota.key()
+        )
+    }
+}
+
+impl Quotas {
+    /// The limit of one; `None` for no limit.
+    pub fn limit(&self, quota: Quota) -> Option<u64> {
+        self.0[quota as usize]
+    }
+
+    /// Sets the limit of one; `None` for no limit.
+    pub fn set(&mut self, quota: Quota, limit: Option<u64>) {
+        self.0[quota as usize] = limit;
+    }
+
+    /// Makes sure that `more` beside what is `used` stays within a quota.
+    ///
+    /// # Errors
+    /// [`Error::Quota`].
+    pub fn check(&self, quota: Quota, used: u64, more: u64) -> Result<()> {
+        match self.limit(quota) {
+            Some(limit) if used.saturating_add(more) > limit => Err(Error::Quota(QuotaReached {
+                quota,
+                used,
+                more,
+                limit,
+            })),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An account, or one agent of it.
+type Whose = (AccountId, Option<AgentId>);
+
+struct RememberedUsage {
+    usage: StoredUsage,
+    read_at: Timestamp,
+}
+
+/// This process's cache of the usage of agents and accounts.
+#[derive(Default)]
+pub(crate) struct Usages(Mutex<HashMap<Whose, RememberedUsage>>);
+
+impl Usages {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Whose, RememberedUsage>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, whose: Whose, now: Timestamp) -> Option<StoredUsage> {
+        let all = self.lock();
+        let remembered = all.get(&whose)?;
+        let age = now.microseconds() - remembered.read_at.microseconds();
+        // A clock that was set back makes it unknown.
+        (0..REMEMBERED_SECONDS * 1_000_000)
+            .contains(&age)
+            .then_some(remembered.usage)
+    }
+
+    fn put(&self, whose: Whose, usage: StoredUsage, read_at: Timestamp) {
+        let mut all = self.lock();
+        if all.len() >= REMEMBERED {
+            // All of it is read again where it is needed.
+            all.clear();
+        }
+        all.insert(whose, RememberedUsage { usage, read_at });
+    }
+
+    /// Counts this process's writes for an agent.
+    pub(crate) fn add(&self, scope: AgentScope, written: StoredUsage) {
+        let mut all = self.lock();
+        for whose in [(scope.account, Some(scope.agent)), (scope.account, None)] {
+            if let Some(remembered) = all.get_mut(&whose) {
+                remembered.usage.add(written);
+            }
+        }
+    }
+}
+
+/// The usage of an agent's model in the last day.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ModelUse {
+    sessions: u64,
+    calls: u64,
+    /// In the currency of the prices.
+    cost: f64,
+    /// When the agent last refused a session.
+    refused_at: Option<Timestamp>,
+}
+
+impl Memoir {
+    /// The usage of an account or an agent.
+    ///
+    /// # Errors
+    /// The store fails.
+    async fn usage_of(&self, whose: Whose) -> Result<StoredUsage> {
+        let now = self.now();
+        if let Some(usage) = self.usages.get(whose, now) {
+            return Ok(usage);
+        }
+        let since = now.plus_seconds(-DAY_SECONDS);
+        let usage = self.store.usage(whose.0, whose.1, since).await?;
+        self.usages.put(whose, usage, now);
+        Ok(usage)
+    }
+
+    /// The usage of each stored quota by an account.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub(crate) async fn account_uses(&self, account: AccountId) -> Result<Vec<(Quota, u64)>> {
+        let usage = self.usage_of((account, None)).await?;
+        Ok(vec![
+            (Quota::AccountMemories, usage.memories),
+            (Quota::AccountBytesADay, usage.log_bytes),
+            (Quota::AccountSessionsADay, usage.driven_sessions),
+        ])
+    }
+}
+
+/// The number of memories that a decision makes.
+pub(crate) fn new_memories(decision: &Decision) -> u64 {
+    let changes = decision.changes.iter();
+    changes.filter(|change| change.before().is_none()).count() as u64
+}
+
+/// The usage that a commit adds, with so many new memories.
+pub(crate) fn written(memories: u64, commit: &Commit) -> StoredUsage {
+    let records = commit.records.iter();
+    let own = records.filter(|record| record.actor_kind == ActorKind::Agent);
+    let bodies = own.map(|record| record.body.0.len() as u64);
+    StoredUsage {
+        memories,
+        log_bytes: bodies.sum(),
+        driven_sessions: 0,
+    }
+}
+
+/// Memories of an agent, discarded ones included.
+fn memories_of(agent: &Agent) -> u64 {
+    let tally = agent.tally;
+    tally.core_count + tally.journal_count + tally.archival_count + tally.discarded_count
+}
+
+/// Characters of an agent's active memories, at most three too many for each.
+fn characters_of(agent: &Agent) -> u64 {
+    let tally = agent.tally;
+    (tally.core_tokens + tally.journal_tokens + tally.archival_tokens) * 4
+}
+
+impl AgentHandle {
+    /// Makes sure that so many more memories of so many bytes stay within the quotas; where the agent itself writes
+    /// them, within its daily ones too.
+    ///
+    /// # Errors
+    /// [`Error::Quota`]; the store fails.
+    pub(crate) async fn check_growth(
+        &self,
+        agent: &Agent,
+        (memories, bytes): (u64, u64),
+        writer: ActorKind,
+    ) -> Result<()> {
+        let (memoir, scope) = (&self.memoir, self.scope);
+        let quotas = &memoir.settings.quotas;
+        if memories > 0 {
+            let account = memoir.usage_of((scope.account, None)).await?;
+            quotas.check(Quota::AgentMemories, memories_of(agent), memories)?;
+            quotas.check(Quota::AgentCharacters, characters_of(agent), bytes)?;
+            quotas.check(Quota::AccountMemories, account.memories, memories)?;
+        }
+        match writer {
+            ActorKind::Agent => self.check_daily_quota(bytes).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes sure that the agent itself may write so many more bytes to its log today. It reads no row of the agent, so
+    /// it can be called before any other read.
+    ///
+    /// # Errors
+    /// [`Error::Quota`]; the store fails.
+    pub async fn check_daily_quota(&self, bytes: u64) -> Result<()> {
+        let (memoir, scope) = (&self.memoir, self.scope);
+        let quotas = &memoir.settings.quotas;
+        let own = memoir.usage_of((scope.account, Some(scope.agent))).await?;
+        quotas.check(Quota::AgentBytesADay, own.log_bytes, bytes)?;
+        let account = memoir.usage_of((scope.account, None)).await?;
+        quotas.check(Quota::AccountBytesADay, account.log_bytes, bytes)
+    }
+
+    /// Makes sure that one more driven session may be requested.
+    ///
+    /// # Errors
+    /// [`Error::Quota`]; [`Error::RefusedLately`], for every caller; the store fails.
+    pub(crate) async fn check_driven_session(&self, is_requested: bool) -> Result<()> {
+        let quotas = &self.memoir.settings.quotas;
+        let used = self.check_model_use().await?;
+        quotas.check(Quota::AgentSessionsADay, used.sessions, 1)?;
+        let account = self.memoir.usage_of((self.scope.account, None)).await?;
+        quotas.check(Quota::AccountSessionsADay, account.driven_sessions, 1)?;
+        // The schedule waits for its own next slot, which may come earlier.
+        if is_requested && let Some(at) = used.refused_at {
+            let until = at.plus_seconds(REFUSED_SECONDS);
+            let left = until.microseconds() - self.memoir.now().microseconds();
+            // A refusal in the future was noted by a clock that was set back since, and is ignored.
+            if (1..=REFUSED_SECONDS * 1_000_000).contains(&left) {
+                // Of a day: it fits.
+                let seconds = ((left + 999_999) / 1_000_000) as u32;
+                return Err(Error::RefusedLately { at, until, seconds });
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes sure that the agent's model may be called once more.
+    ///
+    /// # Errors
+    /// [`Error::Quota`]; the store fails.
+    pub(crate) async fn check_model_use(&self) -> Result<ModelUse> {
+        let quotas = &self.memoir.settings.quotas;
+        let used = self.model_use().await?;
+        quotas.check(Quota::AgentCallsADay, used.calls, 1)?;
+        quotas.check(Quota::AgentCostADay, cents(used.cost), 1)?;
+        Ok(used)
+    }
+
+    /// The usage of the agent's model in the last day: by sessions, and at least one call for each reflection and each
+    /// part of a conversation.
+    async fn model_use(&self) -> Result<ModelUse> {
+        let store = &self.memoir.store;
+        let since = self.memoir.now().plus_seconds(-DAY_SECONDS);
+        let mut used = ModelUse::default();
+        let mut before = None;
+        loop {
+            let rows = store.session_page(self.scope, before, PAGE).await?;
+            let is_last = rows.len() < PAGE as usize;
+            before = rows.last().map(|row| (row.columns.started_at, row.id));
+            let rows = rows.into_iter();
+            let mut recent = rows.take_while(|row| row.columns.started_at > since);
+            let counted = recent.try_fold(0, |counted, row| {
+                let (session, _) = codec::session(None, row)?;
+                if session.driver == Driver::Model {
+                    self.count_session(&mut used, &session);
+                }
+                Ok::<u32, Error>(counted + 1)
+            })?;
+            // The quota itself limits the number of reads.
+            if is_last || counted < PAGE {
+                break;
+            }
+        }
+        let filter = RecordFilter {
+            actions: vec![
+                Action::ReflectionCompleted,
+                Action::ReflectionFailed,
+                Action::TranscriptAbsorbed,
+                Action::TranscriptFailed,
+            ],
+            since: Some(since),
+            ..RecordFilter::default()
+        };
+        let rows = store.records(self.scope, &filter).await?;
+        used.calls += rows.len() as u64;
+        Ok(used)
+    }
+
+    fn count_session(&self, used: &mut ModelUse, session: &memoir_domain::session::Session) {
+        used.sessions += 1;
+        used.calls += session.usage.calls;
+        let name = session.model.as_deref().and_then(|name| name.parse().ok());
+        let price = name.and_then(|name| self.memoir.settings.prices.get(&name));
+        used.cost += price.map_or(0.0, |price| price.cost(&session.usage));
+        // A model that only follows rules has no limits and no costs.
+        let is_asked = !session.model.as_deref().is_some_and(is_builtin);
+        if session.state == State::Declined && is_asked {
+            used.refused_at = used.refused_at.max(session.ended_at);
+        }
+    }
+
+    /// Makes sure that the agent may have one more token.
+    ///
+    /// # Errors
+    /// [`Error::Quota`]; the store fails.
+    pub(crate) async fn check_new_token(&self) -> Result<()> {
+        let now = self.memoir.now();
+        let used = self.token_uses(now).await?;
+        self.memoir
+            .settings
+            .quotas
+            .check(Quota::AgentTokens, used, 1)
+    }
+
+    async fn token_uses(&self, now: Timestamp) -> Result<u64> {
+        let day = now.plus_seconds(-DAY_SECONDS);
+        let tokens = self.tokens().await?;
+        let counts = |token: &&crate::people::access::TokenView| {
+            let is_over = token.expires_at.is_some_and(|at| at <= now);
+            token.created_at > day || (token.revoked_at.is_none() && !is_over)
+        };
+        Ok(tokens.iter().filter(counts).count() as u64)
+    }
+
+    /// Makes sure that so many more characters of conversations may wait.
+    ///
+    /// # Errors
+    /// [`Error::Quota`]; the store fails.
+    pub(crate) async fn check_waiting(&self, characters: u64) -> Result<()> {
+        let waiting = self
+            .memoir
+            .store
+            .transcript(self.scope)
+            .await?
+            .pending_tokens
+            * 4;
+        let quotas = &self.memoir.settings.quotas;
+        quotas.check(Quota::AgentWaiting, waiting, characters)
+    }
+
+    /// The usage of each stored quota by the agent.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub(crate) async fn quota_uses(&self) -> Result<Vec<(Quota, u64)>> {
+        let (memoir, scope) = (&self.memoir, self.scope);
+        let agent = self.load(&memoir_store::AgentQuery::default()).await?.agent;
+        let own = memoir.usage_of((scope.account, Some(scope.agent))).await?;
+        let model = self.model_use().await?;
+        let transcript = memoir.store.transcript(scope).await?;
+        Ok(vec![
+            (Quota::AgentMemories, memories_of(&agent)),
+            (Quota::AgentCharacters, characters_of(&agent)),
+            (Quota::AgentWaiting, transcript.pending_tokens * 4),
+            (Quota::AgentBytesADay, own.log_bytes),
+            (Quota::AgentTokens, self.token_uses(memoir.now()).await?),
+            (Quota::AgentSessionsADay, model.sessions),
+            (Quota::AgentCallsADay, model.calls),
+            (Quota::AgentCostADay, cents(model.cost)),
+        ])
+    }
+}
+
+/// In whole hundredths, rounded up.
+fn cents(cost: f64) -> u64 {
+    // A cost is never negative, and one beyond `u64` is as good as the largest.
+    (cost * 100.0).ceil() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_lets_through_up_to_its_limit_and_names_what_is_used() {
+        let mut quotas = Quotas::default();
+        quotas.set(Quota::AgentMemories, Some(10));
+        assert!(quotas.check(Quota::AgentMemories, 7, 3).is_ok());
+        let refused = quotas.check(Quota::AgentMemories, 8, 3).unwrap_err();
+        assert_eq!(refused.code(), "storage_quota");
+        let text = refused.to_string();
+        for part in [
+            "10 memories",
+            "8 are used",
+            "3 more",
+            "[quotas] agent_memories",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+        quotas.set(Quota::AgentMemories, None);
+        assert!(quotas.check(Quota::AgentMemories, u64::MAX, 3).is_ok());
+    }
+}

@@ -1,0 +1,89 @@
+//! Reading an agent's log (SPEC 4.1).
+
+use memoir_domain::audit::Record;
+use memoir_store::{AgentQuery, AuditRow, RecordFilter};
+
+use crate::core::{AgentHandle, CONFLICT, Error, Loaded, Result, again, codec};
+
+impl AgentHandle {
+    /// Runs `attempt` with the agent as of its newest record, and again from the beginning if anything is written
+    /// before its end. So its decision matches its first read.
+    ///
+    /// # Errors
+    /// Those of the attempt, but for [`Error::Changed`]; [`Error::Contended`] where others were faster each time.
+    pub async fn at_newest<T, Attempt: Future<Output = Result<T>>>(
+        &self,
+        attempt: impl Fn(Self) -> Attempt,
+    ) -> Result<T> {
+        again(|| async {
+            let newest = self
+                .search_records(&RecordFilter::default(), None, 1)
+                .await?;
+            let newest_seq = newest.first().map_or(0, |record| record.seq);
+            match attempt(self.as_seen(newest_seq)).await {
+                Err(Error::Changed) => Err(CONFLICT),
+                done => done,
+            }
+        })
+        .await
+    }
+
+    /// The agent's whole log, which must end where the agent's sealed row says: no decision may be based on a part.
+    ///
+    /// # Errors
+    /// [`memoir_store::Error::Conflict`] where the agent changed since it was loaded;
+    /// [`Error::Inconsistent`] where records are missing.
+    pub(crate) async fn whole_log(&self, loaded: &Loaded) -> Result<Vec<AuditRow>> {
+        self.log_from(1, loaded).await
+    }
+
+    /// As [`AgentHandle::whole_log`], opened.
+    pub(crate) async fn read_whole_log(&self, loaded: &Loaded) -> Result<Vec<Record>> {
+        let rows = self.whole_log(loaded).await?;
+        let key = Some(loaded.base.key());
+        crate::core::parallel::map(rows, |row| codec::record(key, row))
+            .into_iter()
+            .collect()
+    }
+
+    /// The agent's log from the record at `first` on, without a gap up to its end.
+    ///
+    /// # Errors
+    /// As for [`AgentHandle::whole_log`].
+    pub(crate) async fn log_from(&self, first: u64, loaded: &Loaded) -> Result<Vec<AuditRow>> {
+        let filter = RecordFilter {
+            from_seq: first,
+            ..RecordFilter::default()
+        };
+        let rows = self.memoir.store.records(self.scope, &filter).await?;
+        let next = loaded.agent.next_seq;
+        let seqs = rows.iter().map(|row| row.seq);
+        let ends = rows.last().is_none_or(|row| row.hash == loaded.base.head());
+        if seqs.eq(first..next) && ends {
+            return Ok(rows);
+        }
+        // The agent's row and the log are read one after the other. A difference due to a record written in between is
+        // a conflict, and no damage.
+        let now = self.load(&AgentQuery::default()).await?;
+        if now.base.version() != loaded.base.version() {
+            return Err(memoir_store::Error::Conflict.into());
+        }
+        let missing = (first..next).find(|seq| !rows.iter().any(|row| row.seq == *seq));
+        Err(Error::Inconsistent(match missing {
+            Some(seq) => format!("table `audit_records`: record {seq} is missing"),
+            None => {
+                "table `audit_records`: the log does not end as the agent's row says".to_owned()
+            }
+        }))
+    }
+
+    pub(crate) async fn load_records(&self, filter: &RecordFilter) -> Result<Vec<Record>> {
+        let limit = filter.last.or(filter.first).unwrap_or(u32::MAX);
+        let _room = self.room_for_rows(limit).await?;
+        let rows = self.memoir.store.records(self.scope, filter).await?;
+        let key = self.key().await?;
+        crate::core::parallel::map(rows, |row| codec::record(key.as_ref(), row))
+            .into_iter()
+            .collect()
+    }
+}

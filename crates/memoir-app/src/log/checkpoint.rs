@@ -1,0 +1,126 @@
+//! Checkpoints of the log over the heads of all agents' logs (SPEC 4.2). One that is kept outside later proves that
+//! nothing was cut off or rewritten since.
+//!
+//! Each checkpoint adds an entry to the log (`log_leaves`) for every agent whose chain grew: one per commit would make
+//! all agents wait for each other. Data that is put back as a whole, such as yesterday's copy of the database, is
+//! consistent; only a checkpoint that was kept outside shows it. Changes between the last checkpoint and such a copy
+//! are not covered: the interval between checkpoints bounds that loss.
+
+use memoir_store::{LeafRow, LogsOf};
+use memoir_vault::{
+    chain::RecordHash,
+    log::{self, Leaf, LogVerifier},
+};
+use serde::Serialize;
+
+use crate::core::{Account, AgentHandle, Error, Memoir, Result};
+
+/// A signed checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckpointView {
+    /// The signed note, in the form of C2SP `tlog-checkpoint`: what to keep.
+    pub checkpoint: String,
+    /// The name of the log.
+    pub origin: String,
+    /// Entries in the log.
+    pub size: u64,
+    /// The public key that verifies it, in the form of C2SP `signed-note`: keep it too.
+    pub public_key: String,
+}
+
+/// The result of checking a stored checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckpointGrowth {
+    /// Whether the log is that of the checkpoint, grown or the same.
+    pub grew: bool,
+    /// Entries in the log.
+    pub size: u64,
+    /// The error; `None` where the log grew.
+    pub problem: Option<String>,
+}
+
+impl Account {
+    /// As [`Memoir::checkpoint`], but enters the heads of the account's agents only: no account writes for another one.
+    /// Earlier entries are signed with it.
+    ///
+    /// # Errors
+    /// The store or the key store fails.
+    pub async fn checkpoint(&self) -> Result<CheckpointView> {
+        self.memoir.checkpoint_of(LogsOf::Account(self.id)).await
+    }
+}
+
+impl AgentHandle {
+    /// As [`Memoir::checkpoint`], but enters the head of this agent only.
+    ///
+    /// # Errors
+    /// The store or the key store fails.
+    pub async fn checkpoint(&self) -> Result<CheckpointView> {
+        self.memoir.checkpoint_of(LogsOf::Agent(self.scope)).await
+    }
+}
+
+impl Memoir {
+    /// Enters the head of every log that has grown since the last checkpoint, and signs the whole.
+    ///
+    /// # Errors
+    /// The store or the key store fails.
+    pub async fn checkpoint(&self) -> Result<CheckpointView> {
+        self.checkpoint_of(LogsOf::Everybody).await
+    }
+
+    async fn checkpoint_of(&self, of: LogsOf) -> Result<CheckpointView> {
+        let now = self.now();
+        // The key is loaded first, so that no entries are added to the log where there is no key to sign it with.
+        let key = self.keys.log(now).await?;
+        // Before signing, and separately: entries that a crash leaves unsigned are signed by the next checkpoint.
+        // Concurrent entries of another process are in this one too, since the log only grows.
+        self.store.append_leaves(now, of).await?;
+        let root = log::root(self.store.leaves(0).await?.iter().map(leaf));
+        Ok(CheckpointView {
+            checkpoint: key.sign_checkpoint(root),
+            origin: key.name().to_owned(),
+            size: root.size,
+            public_key: key.verifier().to_string(),
+        })
+    }
+
+    /// Whether the log over all heads only grew since `note` was signed, by this installation's key or
+    /// by the one given.
+    ///
+    /// # Errors
+    /// `note` is no checkpoint of this log; the store or the key store fails.
+    pub async fn check_growth(
+        &self,
+        note: &[u8],
+        key: Option<&LogVerifier>,
+    ) -> Result<CheckpointGrowth> {
+        let own;
+        let verifier = match key {
+            Some(key) => key,
+            None => {
+                own = self.keys.log(self.now()).await?;
+                own.verifier()
+            }
+        };
+        let checkpoint = verifier.open_checkpoint(note).map_err(Error::Checkpoint)?;
+        let leaves = self.store.leaves(0).await?;
+        let size = leaves.len() as u64;
+        // Whether the log grew is the question, so "it did not grow" is a result and no error.
+        let grew = log::check_grew(&checkpoint, leaves.iter().map(leaf));
+        Ok(CheckpointGrowth {
+            grew: grew.is_ok(),
+            size,
+            problem: grew.err().map(|problem| problem.to_string()),
+        })
+    }
+}
+
+fn leaf(row: &LeafRow) -> Leaf {
+    Leaf {
+        agent: row.agent,
+        seq: row.seq,
+        head: RecordHash(row.head),
+        recorded_at: row.recorded_at,
+    }
+}

@@ -1,0 +1,503 @@
+//! Examining an installation: database, models, schedule, clock.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use memoir_domain::{AgentScope, PrivateText, audit::Actor, manage};
+use memoir_model::{Model, ModelMessage, ModelName, ModelRequest};
+use memoir_store::Selection;
+use serde::Serialize;
+use tokio::time::Instant;
+
+use crate::{
+    core::{Account, AgentHandle, Memoir, Result, quotas::NEAR_PERCENT},
+    life::RULES_ONLY,
+    memory::memories::memory_query,
+    shown::views::ScheduleView,
+};
+
+/// The timeout of one call of a model.
+// A model on one's own machine is loaded with the first call.
+const CALL_TIME: Duration = Duration::from_secs(60);
+/// The tokens for one word, and for the reasoning of some models before it.
+const CALL_TOKENS: u32 = 1_000;
+/// How long an access request may be overdue before that is a finding.
+const MOMENT_MICROSECONDS: i64 = 60_000_000;
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// All is well.
+    Ok,
+    /// It works, but it needs attention.
+    Warning,
+    /// Something is broken.
+    Problem,
+}
+
+/// One examination and its finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Examination {
+    /// `database`, `model`, `embeddings`, `schedule`, `clock`, `counts`, `quotas`, `unfinished` or `administrators`.
+    pub area: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The finding.
+    pub finding: String,
+    /// The advice; `None` where there is nothing to do.
+    pub advice: Option<String>,
+}
+
+fn fine(area: &'static str, finding: impl Into<String>) -> Examination {
+    Examination {
+        area,
+        severity: Severity::Ok,
+        finding: finding.into(),
+        advice: None,
+    }
+}
+
+fn bad(
+    area: &'static str,
+    severity: Severity,
+    finding: impl Into<String>,
+    advice: impl Into<String>,
+) -> Examination {
+    Examination {
+        area,
+        severity,
+        finding: finding.into(),
+        advice: Some(advice.into()),
+    }
+}
+
+/// Asks a model for one word.
+async fn called(model: &dyn Model) -> Examination {
+    let request = ModelRequest {
+        system: PrivateText::default(),
+        messages: vec![ModelMessage::User(
+            "Answer with the word OK and nothing else.".into(),
+        )],
+        tools: Vec::new(),
+        answer_schema: None,
+        max_output_tokens: CALL_TOKENS,
+        reasoning_effort: None,
+    };
+    let name = model.name();
+    let began = Instant::now();
+    let problem = match tokio::time::timeout(CALL_TIME, model.complete(&request)).await {
+        Ok(Ok(_)) => {
+            let seconds = began.elapsed().as_secs_f32();
+            return fine("model", format!("`{name}` answered in {seconds:.1} s"));
+        }
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => format!("no answer within {} s", CALL_TIME.as_secs()),
+    };
+    bad(
+        "model",
+        Severity::Problem,
+        format!("`{name}` was called: {problem}"),
+        "correct its key, its address or its name, then run `memoir doctor --call` again",
+    )
+}
+
+impl Memoir {
+    /// Examines everything.
+    ///
+    /// # Errors
+    /// The store cannot be read at all.
+    pub async fn examine(&self, account: &Account) -> Result<Vec<Examination>> {
+        let mut found = self.examine_database().await?;
+        let agents = account.agents().await?;
+        found.extend(self.examine_models(&agents));
+        found.extend(self.examine_embeddings(account).await?);
+        found.extend(self.examine_schedule(account, agents.len()).await?);
+        found.push(self.examine_clock(account).await?);
+        found.push(self.examine_counts(account).await?);
+        found.push(self.examine_quotas(account).await?);
+        found.push(self.examine_unfinished().await?);
+        found.push(self.examine_administrators(account).await?);
+        Ok(found)
+    }
+
+    /// The embedding server, its prefix and its address; empty where none is configured (SPEC 6.4). It is asked for the
+    /// vector of a fixed word.
+    async fn examine_embeddings(&self, account: &Account) -> Result<Option<Examination>> {
+        let Some(model) = self.settings.recall.embedding_model() else {
+            return Ok(None);
+        };
+        let embedder = match self.models.embedder(&model.name) {
+            Ok(embedder) => embedder,
+            Err(error) => {
+                let advice = "see `[recall] embeddings` and the provider's settings";
+                let finding = error.to_string();
+                return Ok(Some(bad("embeddings", Severity::Problem, finding, advice)));
+            }
+        };
+        let mut sent = format!(
+            "the texts of active memories and the queries of recall go to `{}` at {}",
+            embedder.name(),
+            embedder.address()
+        );
+        if embedder.is_local() {
+            sent.push_str(", on this machine");
+        } else {
+            let agents = account.agents().await?;
+            let mut willing = 0;
+            for agent in &agents {
+                let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
+                willing += usize::from(handle.lets_embed(embedder.as_ref()).await?);
+            }
+            sent.push_str(&format!(
+                ", of the agents that have agreed: {willing} of {}",
+                agents.len()
+            ));
+        }
+        let before = [
+            ("memory", &model.before_memories),
+            ("question", &model.before_questions),
+        ];
+        for (what, before) in before {
+            sent.push_str(&match before.as_str() {
+                "" => format!("; nothing stands before a {what}"),
+                before => format!("; before a {what} stands `{before}`"),
+            });
+        }
+        let word = ["memory".into()];
+        let asking = embedder.embed(&model.before_memories, &word);
+        // A recall waits for the server this long, so a slower response would be useless.
+        let problem = match tokio::time::timeout(self.settings.recall.question_time, asking).await {
+            Ok(Ok(_)) => return Ok(Some(fine("embeddings", sent))),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "it does not answer in time".to_owned(),
+        };
+        Ok(Some(bad(
+            "embeddings",
+            Severity::Warning,
+            format!("{sent}; now nothing is: {problem}"),
+            "memories are found by words alone until the server answers; `[recall] question_seconds` is how long a question waits for it",
+        )))
+    }
+
+    /// Asks each model of the account's agents for one word, except models that only follow rules.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn call_models(&self, account: &Account) -> Result<Vec<Examination>> {
+        let agents = account.agents().await?;
+        // Each once, whatever the number of agents: a call costs money.
+        let names: BTreeSet<String> = agents
+            .into_iter()
+            .filter_map(|agent| agent.effective_model)
+            .collect();
+        let mut found = Vec::new();
+        for name in names {
+            let connected = name.parse().ok().and_then(|name: ModelName| {
+                let is_asked = name.provider() != RULES_ONLY;
+                is_asked.then(|| self.models.connect(&name).ok()).flatten()
+            });
+            // A model without a connection is a finding already.
+            if let Some(model) = connected {
+                found.push(called(model.as_ref()).await);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether the account's administrators and their tokens match the account's log.
+    async fn examine_administrators(&self, account: &Account) -> Result<Examination> {
+        let scope = AgentScope::of_account(account.id());
+        let misfits = self.account_misfits(scope).await?;
+        let Some(first) = misfits.first() else {
+            let finding = "the account's users and tokens match its log";
+            return Ok(fine("administrators", finding));
+        };
+        Ok(bad(
+            "administrators",
+            Severity::Problem,
+            first.problem.clone(),
+            "integrity check failed: modified outside Memoir. Give the user another password, or revoke the token; \
+             `memoir audit list --own` shows what was done, and `memoir audit verify --all` checks it",
+        ))
+    }
+
+    /// Whether the stored counts of each agent, with the core size, match its memories, and whether its rows match
+    /// these counts (SPEC 3.12): reading an agent compares them.
+    async fn examine_counts(&self, account: &Account) -> Result<Examination> {
+        let mut miscounted = Vec::new();
+        for agent in account.agents().await? {
+            let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
+            match handle.load(&memory_query(Selection::All)).await {
+                Ok(loaded) if loaded.agent.miscounted(&loaded.memories).is_empty() => {}
+                // An agent that cannot be opened, or whose rows do not match, must not hide the others.
+                Ok(_) | Err(_) => miscounted.push(agent.name),
+            }
+        }
+        let Some(first) = miscounted.first() else {
+            let finding = "every agent's core size and counts are the sums over its memories, and no row is missing";
+            return Ok(fine("counts", finding));
+        };
+        Ok(bad(
+            "counts",
+            Severity::Problem,
+            format!(
+                "{} agents have memories that cannot be counted, or that differ from the counts kept with the agent: {}",
+                miscounted.len(),
+                miscounted.join(", ")
+            ),
+            format!(
+                "`memoir audit verify {first}` names the record that does not match; restore a backup"
+            ),
+        ))
+    }
+
+    /// How near the account and its agents are to their quotas.
+    async fn examine_quotas(&self, account: &Account) -> Result<Examination> {
+        let mut uses = Vec::new();
+        let whose = format!("the account `{}`", account.name());
+        for (quota, used) in self.account_uses(account.id()).await? {
+            uses.push((whose.clone(), quota, used));
+        }
+        for agent in account.agents().await? {
+            let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
+            // An agent that cannot be read is another finding.
+            let own = handle.quota_uses().await.unwrap_or_default();
+            let whose = format!("the agent `{}`", agent.name);
+            uses.extend(
+                own.into_iter()
+                    .map(|(quota, used)| (whose.clone(), quota, used)),
+            );
+        }
+        let quotas = &self.settings.quotas;
+        let near = uses.iter().filter_map(|(whose, quota, used)| {
+            let limit = quotas.limit(*quota)?;
+            let is_near = u128::from(*used) * 100 >= u128::from(limit) * u128::from(NEAR_PERCENT);
+            let key = quota.key();
+            // A limit of nothing is meant.
+            (is_near && *used > 0).then(|| format!("{whose}: `{key}` {used} of {limit}"))
+        });
+        let near: Vec<String> = near.collect();
+        Ok(match near.is_empty() {
+            true => fine(
+                "quotas",
+                format!("no agent and no account uses {NEAR_PERCENT}% of a quota"),
+            ),
+            false => bad(
+                "quotas",
+                Severity::Warning,
+                near.join("; "),
+                "what is over a quota is refused: raise it in the section `[quotas]` of the configuration (0 is no limit), \
+                 or see what the agent saves so much for",
+            ),
+        })
+    }
+
+    /// Whether work on the whole installation is unfinished (`finish.rs`). The schedule's part reports sessions, and
+    /// the database's part text on the disk.
+    async fn examine_unfinished(&self) -> Result<Examination> {
+        let mut left = Vec::new();
+        for scope in self.half_erased().await? {
+            let agent = self.named_by_row(scope).await?;
+            left.push(format!(
+                "{agent} is erased on the record, and its key is there"
+            ));
+        }
+        if self.keys.is_rotation_unfinished().await? {
+            left.push(
+                "the master key of the last rotation is not in the place of its file".to_owned(),
+            );
+        }
+        // Another process may be working on it.
+        let long_ago = self.now().plus_microseconds(-MOMENT_MICROSECONDS);
+        let open = self.store.open_access().await?;
+        let over = open
+            .iter()
+            .filter(|open| open.expires_at <= long_ago)
+            .count();
+        if over > 0 {
+            left.push(format!("{over} requests for access are past their time"));
+        }
+        Ok(match left.is_empty() {
+            true => fine("unfinished", "nothing was left half-done"),
+            false => bad(
+                "unfinished",
+                Severity::Problem,
+                left.join("; "),
+                "any command finishes it, or reports what prevents it: `memoir sweep`; `memoir serve` tries \
+                 every minute",
+            ),
+        })
+    }
+
+    async fn examine_database(&self) -> Result<Vec<Examination>> {
+        let findings = self.store.check().await?;
+        if findings.is_empty() {
+            return Ok(vec![fine("database", "intact")]);
+        }
+        let problem = |finding: memoir_store::Finding| {
+            bad(
+                "database",
+                Severity::Problem,
+                finding.problem,
+                finding.advice,
+            )
+        };
+        Ok(findings.into_iter().map(problem).collect())
+    }
+
+    fn examine_models(&self, agents: &[crate::shown::AgentFacts]) -> Vec<Examination> {
+        let without = agents
+            .iter()
+            .filter(|agent| agent.effective_model.is_none())
+            .count();
+        let mut names: Vec<&String> = agents
+            .iter()
+            .filter_map(|agent| agent.effective_model.as_ref())
+            .collect();
+        names.sort();
+        names.dedup();
+        let mut found: Vec<Examination> = names
+            .into_iter()
+            .map(|name| self.examine_model(name))
+            .collect();
+        if without > 0 {
+            found.push(bad(
+                "model",
+                Severity::Warning,
+                format!(
+                    "{without} of {} agents have no model, and there is no default",
+                    agents.len()
+                ),
+                "set `model` in the configuration, or `memoir agent set NAME model PROVIDER:NAME`; \
+                 `builtin:careful` needs no network",
+            ));
+        }
+        if found.is_empty() {
+            found.push(fine("model", "there is no agent yet"));
+        }
+        found
+    }
+
+    fn examine_model(&self, name: &str) -> Examination {
+        let connected = name
+            .parse()
+            .map_err(crate::core::Error::from)
+            .and_then(|name| Ok(self.models.connect(&name)?));
+        match connected {
+            Ok(_) => fine(
+                "model",
+                format!("`{name}` is configured (it was not called)"),
+            ),
+            Err(error) => bad(
+                "model",
+                Severity::Problem,
+                error.to_string(),
+                "correct it, then run `memoir doctor` again",
+            ),
+        }
+    }
+
+    async fn examine_schedule(&self, account: &Account, agents: usize) -> Result<Vec<Examination>> {
+        let lapsed = self.store.lapsed_sessions(self.now()).await?.len();
+        let due = account.due_agents().await?.len();
+        let overdue = account.count_due_since(self.now().plus_days(-1)).await?;
+        let mut found = Vec::new();
+        if lapsed > 0 {
+            let finding = format!("{lapsed} sessions were left behind by a worker that died");
+            found.push(bad(
+                "schedule",
+                Severity::Warning,
+                finding,
+                "`memoir sweep` closes them",
+            ));
+        }
+        if due > 0 {
+            let finding = format!("{due} of {agents} agents are due for a session");
+            found.push(bad(
+                "schedule",
+                Severity::Warning,
+                finding,
+                "`memoir serve` asks them while it runs; `memoir sweep` asks them now",
+            ));
+        }
+        if overdue > 0 {
+            let finding = format!("{overdue} agents have been due for more than a day");
+            found.push(bad(
+                "schedule",
+                Severity::Warning,
+                finding,
+                "see that `memoir serve` runs with `enabled = true` in `[schedule]`, or `memoir sweep` by \
+                 cron, and that these agents have a model that can be used",
+            ));
+        }
+        if found.is_empty() {
+            let ScheduleView {
+                weekly,
+                daily,
+                time_zone,
+                ..
+            } = self.schedule();
+            let zone = time_zone.unwrap_or_default();
+            let finding = format!(
+                "nothing is due; agents are asked every {weekly} {zone}, and reflect daily at {daily}"
+            );
+            found.push(fine("schedule", finding));
+        }
+        Ok(found)
+    }
+
+    async fn examine_clock(&self, account: &Account) -> Result<Examination> {
+        let now = self.now();
+        let mut ahead = 0;
+        for agent in account.agents().await? {
+            let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
+            let loaded = match handle.load(&memory_query(Selection::All)).await {
+                // One whose key is gone without a record, as after a restored backup, shows in the counts.
+                Err(crate::core::Error::Erased { .. }) => continue,
+                loaded => loaded?,
+            };
+            let actor = Actor::system();
+            let memories = loaded.memories.copies().collect();
+            let corrected = manage::correct_times(loaded.agent, memories, &actor, now);
+            ahead += usize::from(corrected.is_some());
+        }
+        if ahead == 0 {
+            return Ok(fine(
+                "clock",
+                format!("{now}, after everything that decides"),
+            ));
+        }
+        let finding =
+            format!("{ahead} agents have times that lie more than a day ahead of now ({now})");
+        Ok(bad(
+            "clock",
+            Severity::Problem,
+            finding,
+            "correct the machine's clock where it is wrong; where it was, `memoir doctor --mend` sets these times \
+             to now, on the record. Until then they decide nothing",
+        ))
+    }
+}
+
+impl Account {
+    /// Corrects, with a record, the times of its agents that lie in the future. Returns the number of agents with any.
+    ///
+    /// # Errors
+    /// The store fails; agents before that one are corrected.
+    pub async fn correct_times(&self, actor: &Actor) -> Result<usize> {
+        let mut corrected = 0;
+        for agent in self.agents().await? {
+            let handle = self.agent(&agent.id.to_string()).await?;
+            let was_ahead = handle
+                .decide(&memory_query(Selection::All), |loaded, now| {
+                    let memories = loaded.memories.copies().collect();
+                    let decision = manage::correct_times(loaded.agent, memories, actor, now);
+                    let was_ahead = decision.is_some();
+                    Ok((decision, was_ahead))
+                })
+                .await?;
+            corrected += usize::from(was_ahead);
+        }
+        Ok(corrected)
+    }
+}

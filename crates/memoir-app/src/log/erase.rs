@@ -1,0 +1,119 @@
+//! Erasing an agent (SPEC 5.4).
+
+use memoir_domain::{AgentScope, Timestamp, audit::Actor, manage, memory::Tally};
+use memoir_store::AgentQuery;
+use serde::Serialize;
+
+use crate::{
+    core::{AgentHandle, Error, Memoir, Result, codec},
+    memory::recall::Indexes,
+};
+
+/// An agent that was erased.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Erased {
+    /// Its name, which is free again.
+    pub agent: String,
+    /// When.
+    pub erased_at: Timestamp,
+    /// The memories that became unreadable.
+    pub memories: Tally,
+}
+
+impl AgentHandle {
+    /// Destroys the agent's key: none of its text can be read again, not even from copies of the database. Its chain of
+    /// records stays and still verifies.
+    ///
+    /// The record comes first and the key after it. If the process dies in between, another call finishes it, and so
+    /// does [`Memoir::finish`].
+    ///
+    /// # Errors
+    /// A session is running; it was erased before; [`Error::Changed`]; the store or the key store fails.
+    /// [`Error::KeyRemains`] once the record is written.
+    pub async fn erase(&self, actor: &Actor) -> Result<Erased> {
+        let recorded = self
+            .decide(&AgentQuery::default().with_prompts(), |loaded, now| {
+                let tally = loaded.agent.tally;
+                let decision = manage::erase(loaded.agent, loaded.running_session, actor, now)?;
+                let erased = Erased {
+                    agent: self.name.clone(),
+                    erased_at: now,
+                    memories: tally,
+                };
+                Ok((Some(decision), erased))
+            })
+            .await;
+        let erased = match recorded {
+            Ok(erased) => erased,
+            // An earlier attempt wrote the record and died before the key was destroyed, or the record is forged.
+            Err(Error::Erased { name, at }) => {
+                if !self.has_key().await? {
+                    return Err(Error::Erased { name, at });
+                }
+                // The row may be forged: then the key stays.
+                self.check_erased_row().await?;
+                Erased {
+                    agent: name,
+                    erased_at: at,
+                    memories: self.listed_tally().await?,
+                }
+            }
+            Err(error) => return Err(error),
+        };
+        match self.end_key(erased.erased_at).await {
+            Ok(()) => Ok(erased),
+            // The record is written and the key still exists. This has an error of its own: the agent is unusable, but
+            // its text could be read. `Memoir::finish` tries again.
+            Err(why) => Err(Error::KeyRemains {
+                name: erased.agent,
+                why: Box::new(why),
+            }),
+        }
+    }
+
+    /// Destroys the key of an agent that is erased on the record.
+    async fn end_key(&self, at: Timestamp) -> Result<()> {
+        // This process's caches are dropped whether or not the key could be destroyed: nothing may be read from them.
+        let destroyed = self.memoir.keys.destroy(self.scope, at).await.map(drop);
+        self.memoir.state::<Indexes>().forget(self.scope);
+        self.memoir.opened.forget(self.scope);
+        destroyed
+    }
+
+    /// Whether the agent's key exists, whatever its row says.
+    async fn has_key(&self) -> Result<bool> {
+        let present = self.memoir.keys.present(vec![self.scope]).await?;
+        Ok(!present.is_empty())
+    }
+
+    /// Checks that Memoir wrote the row that marks the agent as erased, where that can still be verified.
+    async fn check_erased_row(&self) -> Result<()> {
+        let query = AgentQuery::default().with_prompts();
+        let snapshot = self.snapshot(&query).await?;
+        match self.memoir.keys.of(self.scope).await? {
+            Some(key) => codec::agent(&key, &snapshot.agent, snapshot.prompts.as_ref()).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// The counts in the agent's row, whose seal cannot be opened.
+    async fn listed_tally(&self) -> Result<Tally> {
+        let snapshot = self.snapshot(&AgentQuery::default()).await?;
+        Ok(codec::listed_agent(&snapshot.agent)?.tally)
+    }
+}
+
+impl Memoir {
+    /// The agents whose rows mark them as erased, and whose keys exist.
+    pub(crate) async fn half_erased(&self) -> Result<Vec<AgentScope>> {
+        self.keys.present(self.store.erased().await?).await
+    }
+
+    /// Destroys the key, where it exists, of an agent whose row marks it as erased.
+    pub(crate) async fn finish_erasing(&self, scope: AgentScope) -> Result<()> {
+        match self.handle(scope).erase(&Actor::system()).await {
+            Ok(_) | Err(Error::Erased { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! An account's agents as a list: their counts, where their originals are, and how far each is from its limits.
+//! Content-blind.
+
+use memoir_domain::{
+    SessionId, Timestamp,
+    agent::{self, Agent},
+    breaker::Gauge,
+    lifecycle::fresh_gauge,
+    session::{Session, State},
+    tools::session_gauge,
+};
+use memoir_store::{FleetOrder, FleetPage, FleetRow};
+use serde::Serialize;
+
+use crate::{
+    core::{Account, Memoir, Result, codec},
+    shown::AgentFacts,
+};
+
+/// The selection and the order of agents.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FleetQuery {
+    /// Only agents whose name contains this text, in any case; all where it is blank.
+    pub text: String,
+    /// The sort order.
+    pub order: FleetOrder,
+    /// The other way round.
+    pub descending: bool,
+    /// The number of agents to skip.
+    pub offset: u64,
+    /// The page size.
+    pub limit: u32,
+}
+
+/// One page of a list of agents.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FleetView {
+    /// The number of agents of the whole list.
+    pub total: u64,
+    /// The agents of the page.
+    pub agents: Vec<ListedAgent>,
+}
+
+/// An agent in a list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ListedAgent {
+    /// The agent, without its prompts. Its `originals` have the counts `in_prompt` and `archived`.
+    #[serde(flatten)]
+    pub agent: AgentFacts,
+    /// The session begun last; `None` where there was none.
+    pub last_session: Option<LastSessionView>,
+    /// How many tokens edits may remove before the breaker trips: in the running session, or else in one that begins
+    /// now.
+    pub breaker_removable_tokens: u64,
+    /// Access requests that wait for a response or can be used.
+    pub open_requests: u64,
+}
+
+/// A session in a list of agents.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(
+    missing_docs,
+    reason = "the names are those of a session's on the wire"
+)]
+pub struct LastSessionView {
+    pub id: SessionId,
+    pub state: State,
+    pub rehearsal: bool,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub undone_at: Option<Timestamp>,
+}
+
+impl Account {
+    /// One page of the account's agents, sorted and searched.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn fleet(&self, query: &FleetQuery) -> Result<FleetView> {
+        let memoir = &self.memoir;
+        let now = memoir.now();
+        let text = agent::fold_name(query.text.trim());
+        let page = FleetPage {
+            text: Some(text).filter(|text| !text.is_empty()),
+            order: query.order,
+            descending: query.descending,
+            offset: query.offset,
+            limit: query.limit,
+            now,
+            latest_slot: memoir.settings.weekly_slot.latest(now),
+        };
+        let slice = memoir.store.fleet_page(self.id, &page).await?;
+        let agents = slice.agents.into_iter().map(|row| memoir.listed_agent(row));
+        Ok(FleetView {
+            total: slice.total,
+            agents: agents.collect::<Result<_>>()?,
+        })
+    }
+}
+
+impl Memoir {
+    fn listed_agent(&self, row: FleetRow) -> Result<ListedAgent> {
+        let agent = codec::listed_agent(&row.agent)?;
+        let last = row.last_session.as_ref();
+        let last = last.map(codec::listed_session).transpose()?;
+        let gauge = gauge(&agent, last.as_ref());
+        Ok(ListedAgent {
+            breaker_removable_tokens: gauge.allowance().tokens,
+            agent: self.listed_facts(&agent),
+            last_session: last.map(LastSessionView::from),
+            open_requests: row.open_requests,
+        })
+    }
+}
+
+/// The figures of the breaker in the running session, or in one that begins now.
+fn gauge(agent: &Agent, last: Option<&Session>) -> Gauge {
+    // A rehearsal's counts are of a copy: the agent's core size does not follow them.
+    let running = last.filter(|session| session.state.is_running() && !session.rehearsal);
+    // A session that waits, or whose agent is being asked for consent, has no initial core size.
+    match running.filter(|session| session.pre_session_tokens.is_some()) {
+        Some(session) => session_gauge(agent, session),
+        None => fresh_gauge(agent),
+    }
+}
+
+impl From<Session> for LastSessionView {
+    fn from(session: Session) -> Self {
+        Self {
+            id: session.id,
+            state: session.state,
+            rehearsal: session.rehearsal,
+            started_at: session.started_at,
+            ended_at: session.ended_at,
+            undone_at: session.undone_at,
+        }
+    }
+}

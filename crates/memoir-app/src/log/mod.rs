@@ -1,0 +1,35 @@
+//! The audit log of an agent: reading, verifying and summing it up, checkpoints, archives, rewinding and erasing.
+//!
+//! Owns what is proved from records. Records are made by the domain, and written by the core.
+
+pub(crate) mod archive;
+pub(crate) mod audit;
+pub(crate) mod checkpoint;
+pub(crate) mod doctor;
+pub(crate) mod erase;
+pub(crate) mod finish;
+pub(crate) mod fleet;
+pub(crate) mod look_back;
+pub(crate) mod rewind;
+pub(crate) mod stats;
+pub(crate) mod verify;
+
+use std::sync::Arc;
+
+use crate::core::{ModuleStates, parallel::ConcurrencyLimit};
+
+/// The large work of this module that a process does at a time.
+pub(crate) struct Limits {
+    /// Replays of a whole log, for a rewind or a look back.
+    pub(crate) whole_pasts: ConcurrencyLimit,
+    /// Verifications.
+    pub(crate) verifications: ConcurrencyLimit,
+}
+
+/// Enters this module's state.
+pub(crate) fn enter(states: ModuleStates) -> ModuleStates {
+    states.with(Arc::new(Limits {
+        whole_pasts: ConcurrencyLimit::new(rewind::AT_ONCE),
+        verifications: ConcurrencyLimit::new(verify::AT_ONCE),
+    }))
+}

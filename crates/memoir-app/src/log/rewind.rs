@@ -1,0 +1,258 @@
+//! Returning an agent's memories to a point in time (SPEC 4.3).
+
+use std::collections::BTreeMap;
+
+use memoir_domain::{
+    Timestamp,
+    agent::Agent,
+    audit::{Action, Actor, Record},
+    memory::{Memory, Number, by_number},
+    rewind::{self, RewindPlan, RewindPreview},
+    session::Session,
+};
+use memoir_store::Selection;
+use serde::Serialize;
+
+use crate::{
+    core::{AgentHandle, Result, codec, parallel::Turn},
+    log::Limits,
+    memory::memories::memory_query,
+};
+
+/// The target of a rewind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Point {
+    /// After the last record written then or earlier.
+    Time(Timestamp),
+    /// After the record at this place in the log; 0 for before the first.
+    Record(u64),
+}
+
+impl From<Timestamp> for Point {
+    fn from(time: Timestamp) -> Self {
+        Self::Time(time)
+    }
+}
+
+/// The result of a rewind, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Rewound {
+    /// The time returned to.
+    pub to: Timestamp,
+    /// The last record whose state is restored; 0 where there was none yet.
+    pub to_seq: u64,
+    /// The record of the rewind; `None` where nothing changed.
+    pub seq: Option<u64>,
+    /// The changes.
+    #[serde(flatten)]
+    pub changes: RewindPreview,
+}
+
+impl AgentHandle {
+    /// Returns every memory to its state at `to`, without showing any. Settings and prompts stay. To undo it, rewind to
+    /// the record before that of the rewind, whatever the clock said.
+    ///
+    /// # Errors
+    /// A session is running; the store fails.
+    pub async fn rewind(&self, to: impl Into<Point>, actor: &Actor) -> Result<Rewound> {
+        let to = to.into();
+        self.decide_again(|| self.attempt_rewind(to, actor, AfterDeciding::Write))
+            .await
+    }
+
+    /// The effect of [`AgentHandle::rewind`]. A session whose lease has lapsed is closed for it.
+    ///
+    /// # Errors
+    /// As for [`AgentHandle::rewind`].
+    pub async fn preview_rewind(&self, to: Point, actor: &Actor) -> Result<Rewound> {
+        self.decide_again(|| self.attempt_rewind(to, actor, AfterDeciding::Nothing))
+            .await
+    }
+
+    async fn attempt_rewind(
+        &self,
+        to: Point,
+        actor: &Actor,
+        doing: AfterDeciding,
+    ) -> Result<Rewound> {
+        let now = self.memoir.now();
+        let everything = self.everything().await?;
+        let AgentPast {
+            base,
+            agent,
+            sessions,
+            log,
+            memories,
+            ..
+        } = everything;
+        let plan = to.plan(&log);
+        // Computed by one function for both, so that the preview and the result agree.
+        let changes = rewind::preview(&agent, &memories, &plan, now);
+        let decision = rewind::rewind(agent, sessions, &log, &memories, &plan, actor, now)?;
+        let decision = decision.filter(|_| doing != AfterDeciding::Nothing);
+        let last = decision.as_ref().and_then(|decision| {
+            let mut records = decision.records.iter();
+            records.find(|record| record.action == Action::AgentRewound)
+        });
+        let seq = last.map(|record| record.seq);
+        if let Some(decision) = decision {
+            // Based on the version that was loaded first: a write since then makes this a conflict.
+            let beside = codec::WrittenBeside::default();
+            self.commit(&base, decision, beside).await?;
+        }
+        Ok(Rewound {
+            to: plan.to,
+            to_seq: plan.to_seq,
+            seq,
+            changes,
+        })
+    }
+
+    /// The whole past of the agent, which a rewind needs, once few enough others are in memory.
+    ///
+    /// # Errors
+    /// [`memoir_store::Error::Conflict`] where another process wrote meanwhile.
+    pub(crate) async fn everything(&self) -> Result<AgentPast> {
+        // Held until all of it is dropped. It bounds the memory that users of a console can make a process take.
+        let turn = self
+            .memoir
+            .state::<Limits>()
+            .whole_pasts
+            .take(self.scope)
+            .await?;
+        let loaded = self.load(&memory_query(Selection::All)).await?;
+        // The whole log and no summary: the decision is written, and is based on the contents of the chain.
+        let log = self.read_whole_log(&loaded).await?;
+        let store = &self.memoir.store;
+        let rows = store.session_page(self.scope, None, u32::MAX).await?;
+        let key = Some(loaded.base.key());
+        let sessions = rows
+            .into_iter()
+            .map(|row| Ok(codec::session(key, row)?.0))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(AgentPast {
+            memories: by_number(loaded.memories.copies()),
+            base: loaded.base,
+            agent: loaded.agent,
+            sessions,
+            log,
+            _turn: turn,
+        })
+    }
+}
+
+/// The use of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AfterDeciding {
+    /// A preview only.
+    Nothing,
+    /// It is written.
+    Write,
+}
+
+/// An agent with its whole past.
+pub(crate) struct AgentPast {
+    pub(crate) base: codec::Base,
+    pub(crate) agent: Agent,
+    pub(crate) sessions: Vec<Session>,
+    /// Oldest first.
+    pub(crate) log: Vec<Record>,
+    pub(crate) memories: BTreeMap<Number, Memory>,
+    /// Released with the rest.
+    _turn: Turn,
+}
+
+/// Agents whose whole past a process has in memory at a time. One of 100,000 records takes two hundred megabytes, and
+/// moving a slider requests it again and again.
+pub(crate) const AT_ONCE: usize = 2;
+
+impl Point {
+    pub(crate) fn plan(self, log: &[Record]) -> RewindPlan {
+        match self {
+            Self::Time(to) => rewind::plan_rewind(log, to),
+            Self::Record(seq) => rewind::plan_rewind_to_record(log, seq),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+    use memoir_domain::{AgentId, AgentScope};
+    use memoir_model::Providers;
+    use memoir_store_sqlite::SqliteStore;
+    use memoir_vault::{KeyStore, MasterKey};
+
+    use super::*;
+    use crate::core::{Memoir, settings::InstallationSettings};
+
+    fn memoir() -> Memoir {
+        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
+        Memoir::new(
+            Arc::new(SqliteStore::in_memory().unwrap()),
+            Arc::new(keys),
+            Arc::new(Providers::new(BTreeMap::new()).unwrap()),
+            InstallationSettings::default(),
+        )
+    }
+
+    #[tokio::test]
+    async fn two_whole_pasts_are_in_memory_at_a_time() {
+        let memoir = memoir();
+        let account = memoir.account("default").await.unwrap();
+        let actor = Actor::administrator("test");
+        let mut agents = Vec::new();
+        for name in ["wren", "robin", "tern"] {
+            account.create_agent(name, &[], &actor).await.unwrap();
+            agents.push(account.agent(name).await.unwrap());
+        }
+        let [wren, robin, tern] = &agents[..] else {
+            unreachable!()
+        };
+        let waits = async |agent: &AgentHandle| {
+            let look = agent.look_back(None);
+            let waited = tokio::time::timeout(Duration::from_millis(50), look);
+            waited.await.is_err()
+        };
+        let one = wren.everything().await.unwrap();
+        assert!(waits(wren).await, "two of one agent were read");
+        assert!(!waits(robin).await);
+        let other = robin.everything().await.unwrap();
+        assert!(waits(tern).await, "a third one was read");
+        drop(one);
+        tern.look_back(None).await.unwrap();
+        wren.look_back(None).await.unwrap();
+        drop(other);
+    }
+
+    #[tokio::test]
+    async fn spec_4_2_few_agents_are_verified_at_a_time() {
+        let memoir = memoir();
+        let account = memoir.account("default").await.unwrap();
+        let actor = Actor::administrator("test");
+        account.create_agent("wren", &[], &actor).await.unwrap();
+        let agent = account.agent("wren").await.unwrap();
+        let scope = |agent| AgentScope {
+            account: account.id(),
+            agent: AgentId::from_bytes([agent; 16]),
+        };
+        let one = memoir
+            .state::<Limits>()
+            .verifications
+            .take(scope(1))
+            .await
+            .unwrap();
+        let other = memoir
+            .state::<Limits>()
+            .verifications
+            .take(scope(2))
+            .await
+            .unwrap();
+        let waited = tokio::time::timeout(Duration::from_millis(50), agent.verify());
+        assert!(waited.await.is_err(), "a third one was verified");
+        drop(one);
+        assert!(agent.verify().await.unwrap().valid);
+        drop(other);
+    }
+}

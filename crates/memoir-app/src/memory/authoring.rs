@@ -1,0 +1,230 @@
+//! The agent's own settings: shown, set with a confirmation where a prompt would be lost, and restored (SPEC 2.7).
+
+use memoir_domain::{
+    PrivateJson, PrivateText, Timestamp,
+    agent::{self, Field},
+    audit::{Action, Actor, ActorKind},
+    authoring::{self, Authored, CONFIRM_SECONDS, Doubt},
+};
+use memoir_store::{AgentQuery, RecordFilter};
+use serde::Serialize;
+
+use crate::{
+    core::{AgentHandle, Error, Loaded, Result},
+    shown::OwnAgent,
+};
+
+/// Most values of a setting that are shown: of the longest prompts, some megabytes. Earlier ones are in the audit.
+const SHOWN: usize = 20;
+/// The latest questions that the same text confirms, at most.
+// Each may hold a prompt of the longest kind, and all are opened with each setting of a prompt.
+const ASKED: u32 = 16;
+/// Records that are read per page, since each may hold two prompts of the longest kind.
+const AT_ONCE: u32 = 8;
+
+/// A setting of the agent's own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnSetting {
+    /// The effective value; null where there is none.
+    pub value: PrivateJson,
+    /// Whether that is the default.
+    pub is_default: bool,
+    /// The agent's name.
+    pub agent: String,
+}
+
+/// One value that a setting had.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SettingVersion {
+    /// The place in the log of the record that set it.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub actor: Actor,
+    /// The value; null for the default.
+    pub value: PrivateJson,
+}
+
+impl OwnAgent {
+    /// One setting of the agent's own, with the effective value.
+    ///
+    /// # Errors
+    /// The agent is gone, or the store fails.
+    pub async fn own_setting(&self, field: Field) -> Result<OwnSetting> {
+        let query = AgentQuery::default().with_prompts();
+        let agent = self.load(&query).await?.agent;
+        let set = agent::field_value(&agent.name, &agent.settings, field);
+        let is_default = set.is_null();
+        let value = match field {
+            Field::RefinementThreshold => agent
+                .settings
+                .effective_refinement_threshold()
+                .share()
+                .into(),
+            Field::LossGuard => agent.settings.effective_loss_guard().as_str().into(),
+            _ if is_default => authoring::default_prompt(&agent.name, field).into(),
+            _ => set,
+        };
+        Ok(OwnSetting {
+            value: PrivateJson::new(value),
+            is_default,
+            agent: agent.name,
+        })
+    }
+
+    /// Sets one of the agent's own settings, as the agent.
+    ///
+    /// # Errors
+    /// [`Error::Unconfirmed`] where a prompt would be lost by mistake: the same value within the hour sets
+    /// it. A value that is not allowed; a name that is taken; the store fails.
+    ///
+    /// Returns warnings about an unusual value.
+    pub async fn author(&self, field: Field, value: Option<&str>) -> Result<Vec<PrivateText>> {
+        // Outside of the decision: a question that is asked meanwhile is about another text, or is asked again.
+        let questions = self.recent_questions(field).await?;
+        // Before and after are written to the log, each about as long as the value.
+        let bytes = value.map_or(0, |value| value.len() as u64 * 2);
+        self.check_daily_quota(bytes).await?;
+        let author = |loaded: Loaded, now| {
+            let authored = authoring::author(loaded.agent, field, value, &questions, now)?;
+            Ok(match authored {
+                Authored::Unchanged => (None, None),
+                Authored::Set(decision) => (Some(*decision), None),
+                Authored::Questioned(doubt, decision) => (Some(*decision), Some(doubt)),
+            })
+        };
+        let doubt: Option<Doubt> = self
+            .decide(&AgentQuery::default().with_prompts(), author)
+            .await
+            .map_err(|error| name_taken(error, field, value))?;
+        match doubt {
+            None => Ok(crate::people::agents::placeholder_warnings(&[(
+                field, value,
+            )])),
+            Some(doubt) => {
+                let field = field.as_str();
+                Err(Error::Unconfirmed { field, doubt })
+            }
+        }
+    }
+
+    /// The latest questions to the agent within the hour; empty for settings without confirmation.
+    async fn recent_questions(&self, field: Field) -> Result<Vec<memoir_domain::audit::Record>> {
+        if !field.is_text() {
+            return Ok(Vec::new());
+        }
+        let filter = RecordFilter {
+            actions: vec![Action::AgentConfigureQuestioned],
+            since: Some(self.memoir.now().plus_seconds(-CONFIRM_SECONDS)),
+            last: Some(ASKED),
+            ..RecordFilter::default()
+        };
+        self.load_records(&filter).await
+    }
+
+    /// The values that a setting had, newest first, at most twenty.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn setting_history(&self, field: Field) -> Result<Vec<SettingVersion>> {
+        let mut shown = Vec::new();
+        let show = |version: authoring::RecordedSetting| {
+            shown.push(SettingVersion {
+                seq: version.seq,
+                at: version.at,
+                actor: version.actor,
+                value: version.value,
+            });
+            shown.len() < SHOWN
+        };
+        self.walk_versions(field, show).await?;
+        Ok(shown)
+    }
+}
+
+impl AgentHandle {
+    /// Visits the values that a setting had, newest first, while `go_on` returns true.
+    async fn walk_versions(
+        &self,
+        field: Field,
+        mut go_on: impl FnMut(authoring::RecordedSetting) -> bool,
+    ) -> Result<()> {
+        let mut before_seq = None;
+        loop {
+            let filter = RecordFilter {
+                actions: vec![Action::AgentConfigured],
+                before_seq,
+                last: Some(AT_ONCE),
+                ..RecordFilter::default()
+            };
+            let records = self.load_records(&filter).await?;
+            let Some(oldest) = records.first() else {
+                return Ok(());
+            };
+            before_seq = Some(oldest.seq);
+            let versions = authoring::versions(&records, field);
+            if !versions.into_iter().rev().all(&mut go_on) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The last value that a setting got, and before it a version in which the agent wrote the previous value, if it
+    /// did. An undo reads them, oldest first.
+    async fn last_version(&self, field: Field) -> Result<Vec<authoring::RecordedSetting>> {
+        let mut found: Vec<authoring::RecordedSetting> = Vec::new();
+        let look = |version: authoring::RecordedSetting| {
+            let is_looked_for = found.first().is_none_or(|last| {
+                last.before == version.value && version.actor.kind == ActorKind::Agent
+            });
+            if is_looked_for {
+                found.push(version);
+            }
+            // Where the value before the last change was the default (null), it has no author to look for.
+            let is_any_before = |last: &authoring::RecordedSetting| !last.before.expose().is_null();
+            found.len() == 1 && found.first().is_some_and(is_any_before)
+        };
+        self.walk_versions(field, look).await?;
+        found.reverse();
+        Ok(found)
+    }
+
+    /// Restores the value of a setting from before its last change; returns whether anything changed. A second call
+    /// restores the newer value.
+    ///
+    /// # Errors
+    /// Its former name is taken; the store fails.
+    pub async fn undo_setting(&self, field: Field, actor: &Actor) -> Result<bool> {
+        let versions = self.last_version(field).await?;
+        let revert = |loaded: Loaded, now| {
+            // Based on the log as it was read: a change of the setting since then is a conflict.
+            let agent = loaded.agent;
+            let set = agent::field_value(&agent.name, &agent.settings, field);
+            if versions
+                .last()
+                .is_some_and(|last| *last.value.expose() != set)
+            {
+                return Err(Error::Changed);
+            }
+            let decision = authoring::revert(agent, field, &versions, actor, now)?;
+            let is_any = decision.is_some();
+            Ok((decision, is_any))
+        };
+        let old = versions
+            .last()
+            .and_then(|last| last.before.expose().as_str());
+        self.decide(&AgentQuery::default().with_prompts(), revert)
+            .await
+            .map_err(|error| name_taken(error, field, old))
+    }
+}
+
+fn name_taken(error: Error, field: Field, value: Option<&str>) -> Error {
+    match (error, field) {
+        (Error::Store(memoir_store::Error::NameTaken), Field::Name) => {
+            Error::NameTaken(value.unwrap_or_default().to_owned())
+        }
+        (error, _) => error,
+    }
+}

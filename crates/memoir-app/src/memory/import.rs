@@ -1,0 +1,822 @@
+//! Memories in and out as JSON lines.
+//!
+//! Lines refer to each other by numbers of the file: for the memory that an archival one is under, and for replaced
+//! ones. A reference to a bad line is ignored.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::{Arc, atomic::AtomicU64},
+};
+
+use memoir_domain::{
+    PrivateText, Timestamp,
+    agent::Agent,
+    audit::{Actor, ActorKind},
+    import::{self as taking_over, Incoming},
+    memories::AllMemories,
+    memory::{Archived, ArchivedBy, Kind, Memory, NewMemory, Number, tokens},
+    origin::{Origin, SavedBy},
+    replace::NotReplaced,
+};
+use memoir_store::{AgentQuery, Selection};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    core::{AgentHandle, Error, Result, again, parallel},
+    memory::{
+        memories::{MemoryInput, memory_query},
+        take_over::kind_under,
+    },
+    shown::OwnAgent,
+};
+
+/// Memories that are sealed together.
+// All chunks are one transaction; a chunk bounds the sealed data that is held twice meanwhile.
+const CHUNK: usize = 2_000;
+
+/// One line of a file of memories.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// Its text.
+    pub content: PrivateText,
+    /// Its kind; `None` means core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
+    /// Its tags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<PrivateText>,
+    /// A free-text reference to where it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<PrivateText>,
+    /// Its origin: `import`, or a weaker one that is named here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// Its origin date; `None` means now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    /// Whether it is constitutional.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub constitutional: bool,
+    /// Its number in the file, by which other lines refer to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u64>,
+    /// Whether a session wrote its text in place of others. It is ignored unless another line is under it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_summary: bool,
+    /// For an archival memory: the line that took its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under: Option<u64>,
+    /// Of an archival memory: when it became so; `None` means now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived_at: Option<Timestamp>,
+    /// The lines that it replaces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaces: Vec<u64>,
+}
+
+/// A line that can be imported.
+#[derive(Debug, Clone)]
+struct ReadLine {
+    /// Its place in the file, from 1.
+    place: usize,
+    memory: NewMemory,
+    number: Option<u64>,
+    is_summary: bool,
+    under: Option<u64>,
+    archived_at: Option<Timestamp>,
+    replaces: Vec<u64>,
+}
+
+/// The contents of a file.
+#[derive(Debug, Clone, Default)]
+pub struct Read {
+    lines: Vec<ReadLine>,
+    /// Unreadable lines: their numbers, from 1, and the error of each.
+    pub bad: Vec<(usize, String)>,
+    /// Lines that are not blank.
+    pub total: usize,
+}
+
+impl Read {
+    /// Memories that can be imported.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Whether there are no lines.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+}
+
+/// The core size after the import, or a preview of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct CoreAfter {
+    /// The core size.
+    pub core_tokens: u64,
+    /// The agent's budget.
+    pub core_token_budget: u64,
+    /// The excess of the core size over the budget; 0 where it is within.
+    pub over_budget: u64,
+}
+
+impl CoreAfter {
+    /// The size for an agent whose core grows by so many tokens.
+    pub(crate) fn of(agent: &Agent, more: u64) -> Self {
+        let core_tokens = agent.tally.core_tokens + more;
+        let core_token_budget = agent.settings.effective_core_token_budget();
+        Self {
+            core_tokens,
+            core_token_budget,
+            over_budget: core_tokens.saturating_sub(core_token_budget),
+        }
+    }
+}
+
+/// A line that its reference failed to replace: it is imported as its own kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct UnreplacedLine {
+    /// The place in the file of the line that names it, from 1.
+    pub line: usize,
+    /// The number that it names.
+    pub number: u64,
+    /// Why.
+    pub reason: NotReplaced,
+}
+
+/// The result of an import, or a preview of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Imported {
+    /// Memories that were imported.
+    pub imported: usize,
+    /// The core size afterwards.
+    #[serde(flatten)]
+    pub core: CoreAfter,
+    /// The failed replacements.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_replaced: Vec<UnreplacedLine>,
+}
+
+/// Reads JSON lines at `now`; blank ones are skipped.
+pub fn read(bytes: &[u8], now: Timestamp) -> Read {
+    read_to(bytes, None, now)
+}
+
+/// As [`read`], with that kind for all that are not constitutional: with `archival`, journal entries keep their kind. A
+/// line that becomes neither core nor archival keeps no place in the archive.
+pub fn read_to(bytes: &[u8], to: Option<Kind>, now: Timestamp) -> Read {
+    // Editors on Windows write a mark of the byte order.
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let lines: Vec<(usize, &[u8])> = bytes
+        .split(|byte| *byte == b'\n')
+        // Numbered before blank lines are removed, so that a number is that of the line in the file.
+        .enumerate()
+        .map(|(at, line)| (at + 1, line.trim_ascii()))
+        .filter(|(_, line)| !line.is_empty())
+        .collect();
+    let mut read = Read {
+        total: lines.len(),
+        ..Read::default()
+    };
+    let parsed = parallel::map(lines, |(place, line)| {
+        (place, read_line(place, line, to, now))
+    });
+    for (place, outcome) in parsed {
+        match outcome {
+            Ok(line) => read.lines.push(line),
+            Err(problem) => read.bad.push((place, problem)),
+        }
+    }
+    read.check_numbers();
+    read.check_circles();
+    read.bad.sort_unstable();
+    read
+}
+
+/// The problem never holds the line's text: the parser's own message may quote it, so only its place and kind are kept.
+fn read_line(
+    place: usize,
+    line: &[u8],
+    to: Option<Kind>,
+    now: Timestamp,
+) -> Result<ReadLine, String> {
+    let line: Line = serde_json::from_slice(line).map_err(|error| {
+        let kind = match error.classify() {
+            serde_json::error::Category::Data => {
+                "has a field that is missing, unknown or of the wrong type; a line is \
+                 {\"content\", \"kind\"?, \"tags\"?, \"created_at\"?, \"source\"?, \"origin\"?, \"constitutional\"?, \
+                 \"number\"?, \"is_summary\"?, \"under\"?, \"archived_at\"?, \"replaces\"?}"
+            }
+            _ => "is not valid JSON",
+        };
+        format!("{kind} (column {})", error.column())
+    })?;
+    let is_archived = line.under.is_some() || line.archived_at.is_some();
+    if is_archived && line.kind != Some(Kind::Archival) {
+        return Err("has `under` or `archived_at`, which only archival memories have; add `\"kind\": \"archival\"`, or leave them out".to_owned());
+    }
+    if line.is_summary && line.constitutional {
+        return Err("is a summary and constitutional; no summary can be constitutional".to_owned());
+    }
+    let mut input = MemoryInput {
+        content: line.content,
+        kind: line.kind,
+        tags: line.tags,
+        source: line.source,
+        // A file cannot raise its own origin.
+        origin: line
+            .origin
+            .filter(|named| named.weakness() > Origin::Import.weakness()),
+        created_at: line.created_at,
+        constitutional: line.constitutional,
+        replaces: Vec::new(),
+    };
+    input.kind = kind_under(to, &input);
+    // The importing actor is entered when it is imported.
+    let saved_by = SavedBy {
+        origin: Origin::Import,
+        added_by: ActorKind::System,
+    };
+    let saving = input
+        .check(saved_by, now)
+        .map_err(|invalid| invalid.to_string())?;
+    Ok(ReadLine {
+        place,
+        memory: saving.memory,
+        number: line.number,
+        is_summary: line.is_summary,
+        under: line.under,
+        archived_at: line.archived_at,
+        // `to` then decides which lines are core.
+        replaces: match to {
+            None => line.replaces,
+            Some(_) => Vec::new(),
+        },
+    })
+}
+
+impl Read {
+    /// A number that several lines have is the first one's; the others are bad.
+    fn check_numbers(&mut self) {
+        let mut first: HashMap<u64, usize> = HashMap::new();
+        let bad = &mut self.bad;
+        self.lines.retain(|line| {
+            let Some(number) = line.number else {
+                return true;
+            };
+            let known = *first.entry(number).or_insert(line.place);
+            if known != line.place {
+                let problem = format!("has the `number` {number}, which line {known} has");
+                bad.push((line.place, problem));
+            }
+            known == line.place
+        });
+    }
+
+    /// Lines that are under themselves, directly or by others, are bad.
+    fn check_circles(&mut self) {
+        let numbers = self.by_number();
+        let above = |at: usize| {
+            let line = &self.lines[at];
+            let under = line.under.filter(|_| line.memory.kind == Kind::Archival)?;
+            numbers.get(&under).copied()
+        };
+        /// The progress of resolving a line.
+        #[derive(Clone, Copy, PartialEq)]
+        enum Known {
+            Not,
+            OnTheWay,
+            Ends,
+            InCircle,
+        }
+        let mut known = vec![Known::Not; self.lines.len()];
+        for start in 0..self.lines.len() {
+            let mut way = Vec::new();
+            let mut next = Some(start);
+            while let Some(at) = next.filter(|at| known[*at] == Known::Not) {
+                known[at] = Known::OnTheWay;
+                way.push(at);
+                next = above(at);
+            }
+            let circle_begins = next.filter(|at| known[*at] == Known::OnTheWay);
+            let mut is_in_circle = false;
+            for at in way {
+                is_in_circle |= circle_begins == Some(at);
+                known[at] = match is_in_circle {
+                    true => Known::InCircle,
+                    false => Known::Ends,
+                };
+            }
+        }
+        let mut at = 0;
+        let bad = &mut self.bad;
+        self.lines.retain(|line| {
+            let is_in_circle = known[at] == Known::InCircle;
+            at += 1;
+            if is_in_circle {
+                let problem = "is `under` itself, directly or by other lines".to_owned();
+                bad.push((line.place, problem));
+            }
+            !is_in_circle
+        });
+    }
+
+    fn by_number(&self) -> HashMap<u64, usize> {
+        let numbered = self.lines.iter().enumerate();
+        numbered
+            .filter_map(|(at, line)| Some((line.number?, at)))
+            .collect()
+    }
+}
+
+/// The place of a line, once all of them are known.
+#[derive(Debug, Clone, Copy)]
+enum LinePlace {
+    /// Its own kind, under none.
+    Own,
+    /// Core, as a summary of this origin.
+    Summary(Origin),
+    /// The archive.
+    Archived {
+        under: Option<usize>,
+        at: Timestamp,
+        by: ArchivedBy,
+    },
+}
+
+/// The places of all lines.
+struct ImportPlan {
+    places: Vec<LinePlace>,
+    not_replaced: Vec<UnreplacedLine>,
+    /// Tokens of new core memories.
+    core_tokens: u64,
+}
+
+impl ImportPlan {
+    fn new(lines: &Read, immutable_tags: &BTreeSet<String>, now: Timestamp) -> Self {
+        let numbers = lines.by_number();
+        let lines = &lines.lines;
+        let is_under = |at: usize| {
+            let line: &ReadLine = &lines[at];
+            let under = line.under.and_then(|number| numbers.get(&number).copied());
+            // A memory that takes another's place is core or archival; a summary that is not core is none.
+            under.filter(|above| {
+                let above = &lines[*above];
+                match above.memory.kind {
+                    Kind::Core => true,
+                    Kind::Archival => !above.is_summary,
+                    Kind::Journal => false,
+                }
+            })
+        };
+        let mut places: Vec<LinePlace> = (0..lines.len())
+            .map(|at| match lines[at].memory.kind {
+                Kind::Archival => LinePlace::Archived {
+                    under: is_under(at),
+                    at: lines[at].archived_at.map_or(now, |at| at.min(now)),
+                    by: ArchivedBy::Saved,
+                },
+                Kind::Core | Kind::Journal => LinePlace::Own,
+            })
+            .collect();
+        let mut not_replaced = Vec::new();
+        for (at, line) in lines.iter().enumerate() {
+            let mut seen = BTreeSet::new();
+            for &number in line.replaces.iter().filter(|number| seen.insert(**number)) {
+                let target = numbers.get(&number).copied();
+                match replaced_place(lines, &places, at, target, immutable_tags, now) {
+                    Ok((target, place)) => places[target] = place,
+                    Err(reason) => not_replaced.push(UnreplacedLine {
+                        line: line.place,
+                        number,
+                        reason,
+                    }),
+                }
+            }
+        }
+        // After all places are known: only a line with another one under it is a summary.
+        let mut weakest: BTreeMap<usize, Origin> = BTreeMap::new();
+        for (at, place) in places.iter().enumerate() {
+            if let LinePlace::Archived {
+                under: Some(above), ..
+            } = place
+            {
+                let origin = lines[at].memory.saved_by.origin;
+                let known = weakest.entry(*above).or_insert(origin);
+                if origin.weakness() > known.weakness() {
+                    *known = origin;
+                }
+            }
+        }
+        for (at, origin) in weakest {
+            if lines[at].is_summary && matches!(places[at], LinePlace::Own) {
+                places[at] = LinePlace::Summary(origin);
+            }
+        }
+        let core = lines.iter().zip(&places).filter(|(line, place)| {
+            line.memory.kind == Kind::Core && !matches!(place, LinePlace::Archived { .. })
+        });
+        let core_tokens = core
+            .map(|(line, _)| tokens(line.memory.content.expose()))
+            .sum();
+        Self {
+            places,
+            not_replaced,
+            core_tokens,
+        }
+    }
+
+    /// The memory of a line, in an import whose first one gets the number `first`.
+    fn memory(&self, line: &ReadLine, at: usize, first: Number, added_by: ActorKind) -> NewMemory {
+        let mut memory = line.memory.clone();
+        memory.saved_by.added_by = added_by;
+        match self.places[at] {
+            LinePlace::Own => memory,
+            LinePlace::Summary(origin) => NewMemory {
+                is_summary: true,
+                source: None,
+                saved_by: SavedBy { origin, added_by },
+                ..memory
+            },
+            LinePlace::Archived { under, at, by } => NewMemory {
+                kind: Kind::Archival,
+                archived: Some(Archived {
+                    under: under.map(|above| Number(first.0 + above as u64)),
+                    at,
+                    by,
+                }),
+                ..memory
+            },
+        }
+    }
+}
+
+/// The place of a line that another one replaces (SPEC 2.4). The limits of a week and of ages do not apply: it was
+/// never in this agent's prompt.
+fn replaced_place(
+    lines: &[ReadLine],
+    places: &[LinePlace],
+    by: usize,
+    target: Option<usize>,
+    immutable_tags: &BTreeSet<String>,
+    now: Timestamp,
+) -> Result<(usize, LinePlace), NotReplaced> {
+    let target = target.ok_or(NotReplaced::NotFound)?;
+    let (old, new) = (&lines[target].memory, &lines[by].memory);
+    if let LinePlace::Archived { under, at, .. } = places[target] {
+        // The line names that place itself; the reference only gives the reason.
+        return match under == Some(by) && !lines[by].is_summary {
+            true => Ok((
+                target,
+                LinePlace::Archived {
+                    under,
+                    at,
+                    by: ArchivedBy::Replaced,
+                },
+            )),
+            false => Err(NotReplaced::NotCore),
+        };
+    }
+    let is_core = |at: usize| {
+        lines[at].memory.kind == Kind::Core
+            && !lines[at].is_summary
+            && matches!(places[at], LinePlace::Own)
+    };
+    if target == by || !is_core(target) || !is_core(by) {
+        return Err(NotReplaced::NotCore);
+    }
+    if old.constitutional {
+        return Err(NotReplaced::Constitutional);
+    }
+    if old.tags.contains_any(immutable_tags) {
+        return Err(NotReplaced::Immutable);
+    }
+    if old.saved_by.origin.weakness() < new.saved_by.origin.weakness() {
+        return Err(NotReplaced::Origin);
+    }
+    Ok((
+        target,
+        LinePlace::Archived {
+            under: Some(by),
+            at: now,
+            by: ArchivedBy::Replaced,
+        },
+    ))
+}
+
+impl AgentHandle {
+    /// Imports the lines in one transaction; each memory is a record of its own, and one more reports the import.
+    /// `progress` counts the memories written.
+    ///
+    /// # Errors
+    /// [`Error::BadLines`] where there are bad lines and `skip_bad` is not set; then nothing is imported.
+    pub async fn import(
+        &self,
+        read: Read,
+        skip_bad: bool,
+        actor: &Actor,
+        progress: Arc<AtomicU64>,
+    ) -> Result<Imported> {
+        if !read.bad.is_empty() && !skip_bad {
+            return Err(Error::BadLines {
+                bad: read.bad,
+                total: read.total,
+            });
+        }
+        // An import of nothing leaves no record, since there is nothing to undo.
+        if read.is_empty() {
+            return self.preview_import(&read).await;
+        }
+        again(|| async {
+            let loaded = self.load(&AgentQuery::default()).await?;
+            let texts = read
+                .lines
+                .iter()
+                .map(|line| line.memory.content.expose().len() as u64);
+            let growth = (read.lines.len() as u64, texts.sum());
+            self.check_growth(&loaded.agent, growth, actor.kind).await?;
+            let (plan, imported) = self.plan_import(&loaded.agent, &read);
+            let first = loaded.agent.next_number;
+            self.write_together(loaded, async |together| {
+                let mut at = 0;
+                for chunk in read.lines.chunks(CHUNK) {
+                    let incoming = chunk.iter().map(|line| {
+                        let memory = plan.memory(line, at, first, actor.kind);
+                        at += 1;
+                        Incoming { memory, gone: None }
+                    });
+                    let incoming = incoming.collect();
+                    let (agent, now) = (together.agent.clone(), self.memoir.now());
+                    let decision = taking_over::take(agent, incoming, actor, now);
+                    let progress = progress.clone();
+                    together
+                        .add(decision, |commit| commit.progress = Some(progress))
+                        .await?;
+                }
+                let (agent, now) = (together.agent.clone(), self.memoir.now());
+                let report = taking_over::Taken {
+                    format: "jsonl",
+                    first,
+                    memories: read.lines.len() as u64,
+                    discarded: 0,
+                    replaced: &[],
+                };
+                let decision = taking_over::taken(agent, &report, actor, now);
+                together.add(decision, |_| {}).await?;
+                Ok((true, ()))
+            })
+            .await?;
+            Ok(imported)
+        })
+        .await
+    }
+
+    /// A preview of the import.
+    ///
+    /// # Errors
+    /// The agent is gone; the store fails.
+    pub async fn preview_import(&self, read: &Read) -> Result<Imported> {
+        let loaded = self.load(&AgentQuery::default()).await?;
+        Ok(self.plan_import(&loaded.agent, read).1)
+    }
+
+    fn plan_import(&self, agent: &Agent, read: &Read) -> (ImportPlan, Imported) {
+        let mut plan =
+            ImportPlan::new(read, &agent.settings.immutable_tag_set(), self.memoir.now());
+        let imported = Imported {
+            imported: read.len(),
+            core: CoreAfter::of(agent, plan.core_tokens),
+            not_replaced: std::mem::take(&mut plan.not_replaced),
+        };
+        (plan, imported)
+    }
+}
+
+impl OwnAgent {
+    /// The agent's active memories, oldest first, as lines that [`read`] takes.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn export(&self) -> Result<Vec<Line>> {
+        let loaded = self.load(&memory_query(Selection::Active)).await?;
+        let all = AllMemories::new(loaded.memories.shared());
+        let lines = loaded.memories.iter();
+        Ok(lines.map(|memory| line(memory, &all)).collect())
+    }
+}
+
+fn line(memory: &Memory, all: &AllMemories) -> Line {
+    let is_replaced = |source: &&Memory| {
+        let archived = source.place.archived();
+        archived.is_some_and(|archived| archived.by == ArchivedBy::Replaced)
+    };
+    // The sources of a summary were not replaced, whatever brought them there.
+    let replaced = all.sources(memory.number).filter(is_replaced);
+    let replaces = match memory.is_summary {
+        true => Vec::new(),
+        false => replaced.map(|source| source.number.0).collect(),
+    };
+    Line {
+        kind: Some(memory.kind()),
+        tags: memory.tags.iter().map(PrivateText::from).collect(),
+        constitutional: memory.is_constitutional(),
+        origin: Some(memory.origin()),
+        source: memory.source.clone(),
+        created_at: Some(memory.created_at),
+        number: Some(memory.number.0),
+        is_summary: memory.is_summary,
+        under: all.read_under(memory).map(|under| under.0),
+        archived_at: memory.place.archived().map(|archived| archived.at),
+        replaces,
+        content: memory.content.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_model::Providers;
+    use memoir_store_sqlite::SqliteStore;
+    use memoir_vault::{KeyStore, MasterKey};
+
+    use super::*;
+    use crate::core::{Memoir, settings::InstallationSettings};
+
+    fn now() -> Timestamp {
+        "2026-11-03T10:00:00Z".parse().unwrap()
+    }
+
+    fn of(lines: &[&str], to: Option<Kind>) -> Read {
+        read_to(lines.join("\n").as_bytes(), to, now())
+    }
+
+    /// Each memory as kind, whether it is a summary, and what it is under, where the first one gets number 11.
+    fn planned(read: &Read) -> Vec<(Kind, bool, Option<u64>)> {
+        let plan = ImportPlan::new(read, &BTreeSet::new(), now());
+        let lines = read.lines.iter().enumerate();
+        let made = lines.map(|(at, line)| {
+            let memory = plan.memory(line, at, Number(11), ActorKind::Owner);
+            let memory = memory.into_memory(Number(0), 1, now());
+            (
+                memory.kind(),
+                memory.is_summary,
+                memory.under().map(|under| under.0),
+            )
+        });
+        made.collect()
+    }
+
+    const SUMMARY: &str = r#"{"content": "Tea days", "number": 3, "is_summary": true}"#;
+    const SOURCE: &str = r#"{"content": "Tea on Monday", "number": 1, "kind": "archival", "under": 3, "origin": "external"}"#;
+
+    #[test]
+    fn numbers_of_a_file_give_under_and_replaces_their_meaning() {
+        let read = of(
+            &[
+                SOURCE,
+                SUMMARY,
+                r#"{"content": "Rui studies law", "number": 7, "replaces": [8, 9, 7, 99]}"#,
+                r#"{"content": "Rui studies medicine", "number": 8}"#,
+                r#"{"content": "Rui is my brother", "number": 9, "constitutional": true}"#,
+                r#"{"content": "Gone", "kind": "archival", "under": 50}"#,
+                r#"{"content": "No summary", "is_summary": true, "number": 4}"#,
+            ],
+            None,
+        );
+        assert_eq!(read.bad, []);
+        assert_eq!(
+            planned(&read),
+            [
+                (Kind::Archival, false, Some(12)),
+                (Kind::Core, true, None),
+                (Kind::Core, false, None),
+                (Kind::Archival, false, Some(13)),
+                (Kind::Core, false, None),
+                (Kind::Archival, false, None),
+                (Kind::Core, false, None),
+            ]
+        );
+        let plan = ImportPlan::new(&read, &BTreeSet::new(), now());
+        let reasons = plan
+            .not_replaced
+            .iter()
+            .map(|one| (one.line, one.number, one.reason));
+        assert_eq!(
+            reasons.collect::<Vec<_>>(),
+            [
+                (3, 9, NotReplaced::Constitutional),
+                (3, 7, NotReplaced::NotCore),
+                (3, 99, NotReplaced::NotFound),
+            ]
+        );
+        let summary = plan.memory(&read.lines[1], 1, Number(11), ActorKind::Owner);
+        assert_eq!(summary.saved_by.origin, Origin::External, "the weakest");
+        assert_eq!(plan.core_tokens, 2 + 4 + 5 + 3);
+    }
+
+    #[test]
+    fn another_kind_than_the_files_leaves_no_summary_without_sources() {
+        let lines = [
+            SOURCE,
+            SUMMARY,
+            r#"{"content": "Today", "kind": "journal"}"#,
+        ];
+        let kinds = |to| planned(&of(&lines, Some(to)));
+        let core = (Kind::Core, false, None);
+        assert_eq!(kinds(Kind::Core), [core; 3]);
+        let archival = (Kind::Archival, false, None);
+        let journal = (Kind::Journal, false, None);
+        assert_eq!(kinds(Kind::Archival), [archival, archival, journal]);
+        assert_eq!(kinds(Kind::Journal), [journal; 3]);
+    }
+
+    #[test]
+    fn lines_whose_numbers_contradict_are_bad() {
+        let read = of(
+            &[
+                r#"{"content": "a", "number": 1, "kind": "archival", "under": 2}"#,
+                r#"{"content": "b", "number": 2, "kind": "archival", "under": 1}"#,
+                r#"{"content": "c", "number": 3, "kind": "archival", "under": 1}"#,
+                r#"{"content": "d", "number": 3}"#,
+                r#"{"content": "e", "under": 3}"#,
+                r#"{"content": "f", "is_summary": true, "constitutional": true}"#,
+            ],
+            None,
+        );
+        let bad: Vec<usize> = read.bad.iter().map(|(line, _)| *line).collect();
+        assert_eq!(bad, [1, 2, 4, 5, 6], "{:?}", read.bad);
+        assert_eq!(planned(&read), [(Kind::Archival, false, None)]);
+    }
+
+    #[tokio::test]
+    async fn what_is_exported_is_imported_as_it_was_and_an_import_is_undone_as_a_whole() {
+        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
+        // On a file: undoing an import reads while it writes, and a store in memory has one connection.
+        let folder = tempfile::tempdir().unwrap();
+        let memoir = Memoir::new(
+            Arc::new(SqliteStore::open(&folder.path().join("memoir.db")).unwrap()),
+            Arc::new(keys),
+            Arc::new(Providers::new(BTreeMap::new()).unwrap()),
+            InstallationSettings::default(),
+        );
+        let account = memoir.account("default").await.unwrap();
+        let owner = Actor::owner();
+        let lines = [
+            r#"{"content": "Before", "number": 40}"#,
+            SOURCE,
+            SUMMARY,
+            r#"{"content": "Rui studies law", "number": 7, "replaces": [8]}"#,
+            r#"{"content": "Rui studies medicine", "number": 8}"#,
+        ];
+        let mut exported = Vec::new();
+        let mut text = lines.join("\n");
+        for name in ["wren", "lark"] {
+            account.create_agent(name, &[], &owner).await.unwrap();
+            let agent = account.agent(name).await.unwrap();
+            let read = read(text.as_bytes(), memoir.now());
+            assert_eq!(read.bad, []);
+            let preview = agent.preview_import(&read).await.unwrap();
+            let imported = agent.import(read, false, &owner, Arc::default()).await;
+            let imported = imported.unwrap();
+            assert_eq!(imported, preview);
+            assert_eq!((imported.imported, imported.core.core_tokens), (5, 8));
+            let own = agent
+                .seen_by(crate::shown::Viewer::Agent)
+                .as_agent()
+                .unwrap();
+            let lines = own.export().await.unwrap();
+            let written: Vec<String> = lines
+                .iter()
+                .map(|line| serde_json::to_string(line).unwrap())
+                .collect();
+            text = written.join("\n");
+            exported.push(lines);
+            assert!(agent.verify().await.unwrap().valid);
+        }
+        let shape = |lines: &[Line]| -> Vec<(String, bool, bool, usize)> {
+            let shown = lines.iter().map(|line| {
+                let text = line.content.expose().to_owned();
+                (
+                    text,
+                    line.is_summary,
+                    line.under.is_some(),
+                    line.replaces.len(),
+                )
+            });
+            let mut shown: Vec<_> = shown.collect();
+            shown.sort();
+            shown
+        };
+        assert_eq!(shape(&exported[0]), shape(&exported[1]));
+        assert!(shape(&exported[0]).contains(&("Tea days".to_owned(), true, false, 0)));
+        let agent = account.agent("wren").await.unwrap();
+        let undone = agent.undo_import(&owner, false).await.unwrap();
+        assert_eq!(undone.discarded, 5);
+        assert!(agent.verify().await.unwrap().valid);
+        let own = agent
+            .seen_by(crate::shown::Viewer::Agent)
+            .as_agent()
+            .unwrap();
+        assert!(own.export().await.unwrap().is_empty());
+    }
+}

@@ -1,0 +1,466 @@
+//! Saving, replacing, promoting, discarding and restoring memories (SPEC 2.1, 2.4, 4.3).
+
+use std::collections::HashMap;
+
+use memoir_domain::{
+    PrivateText, Timestamp,
+    agent::Agent,
+    audit::{Actor, ActorKind, Change},
+    draft::Decision,
+    manage::{self, Saving},
+    memories::AllMemories,
+    memory::{
+        CONTENT_LIMIT, Invalid, Kind, Memory, NewMemory, Number, SOURCE_LIMIT, Tags, parse_text,
+    },
+    origin::{Origin, SavedBy},
+    recall::{self, RecallQuery},
+    replace::{Replacements, Replacing, Unreplaced},
+};
+use memoir_store::{AgentQuery, Selection};
+use memoir_text::is_same_text;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    core::{AgentHandle, Error, Loaded, Result, codec, spans},
+    memory::same_text::SameTexts,
+    shown::{ArchiveLinks, ShownMemory, schemas, views::RefinementDue},
+};
+
+/// A memory from outside, unchecked.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryInput {
+    /// Its text.
+    pub content: PrivateText,
+    /// Its kind; `None` means core.
+    pub kind: Option<Kind>,
+    /// Its tags.
+    pub tags: Vec<PrivateText>,
+    /// A free-text reference.
+    pub source: Option<PrivateText>,
+    /// A weaker origin than that of the interface by which it is saved; `None` means that one.
+    pub origin: Option<Origin>,
+    /// The origin date; `None` means now.
+    pub created_at: Option<Timestamp>,
+    /// Whether to make it constitutional: for administrators only.
+    pub constitutional: bool,
+    /// The core memories that it replaces.
+    pub replaces: Vec<Number>,
+}
+
+impl MemoryInput {
+    /// Checks it against the limits, at `now`.
+    ///
+    /// # Errors
+    /// Names the field at fault, the limit and the given size.
+    pub fn check(&self, saved_by: SavedBy, now: Timestamp) -> Result<Saving, Invalid> {
+        let source = self.source.as_ref();
+        let kind = self.kind.unwrap_or(Kind::Core);
+        if self.constitutional && kind != Kind::Core {
+            return Err(Invalid::new(
+                "constitutional",
+                "applies to core memories only; leave out `kind`, or leave it unprotected",
+            ));
+        }
+        let content = parse_text("content", self.content.expose(), CONTENT_LIMIT)?;
+        // The interface assigns the strongest origin that is possible here; a client can only lower it (SPEC 2.4).
+        let saved_by = SavedBy {
+            origin: saved_by.origin.lowered_to(self.origin)?,
+            ..saved_by
+        };
+        let memory = NewMemory {
+            tags: Tags::parse(self.tags.iter().map(PrivateText::expose))?,
+            source: source
+                .map(|source| parse_text("source", source.expose(), SOURCE_LIMIT))
+                .transpose()?,
+            created_at: self.created_at,
+            constitutional: self.constitutional,
+            ..NewMemory::new(kind, content, saved_by)
+        };
+        memory.check_date(now)?;
+        Ok(Saving {
+            memory,
+            replaces: self.replaces.clone(),
+        })
+    }
+}
+
+/// A memory that was not replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+pub struct NotReplaced {
+    /// The number that was named.
+    #[schema(value_type = u64)]
+    pub number: Number,
+    /// Why it was not replaced.
+    #[schema(value_type = schemas::NotReplacedReason)]
+    pub reason: memoir_domain::replace::NotReplaced,
+}
+
+impl From<Unreplaced> for NotReplaced {
+    fn from(one: Unreplaced) -> Self {
+        Self {
+            number: one.number,
+            reason: one.reason,
+        }
+    }
+}
+
+/// A memory that was saved.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = SavedMemory)]
+pub struct Saved {
+    /// The memory, as the caller that saved it may see it.
+    #[serde(flatten)]
+    pub memory: ShownMemory,
+    /// Whether a session is due now, and why.
+    #[schema(required)]
+    pub refinement_due: Option<RefinementDue>,
+    /// An active memory that has the same text; only in the agent's own response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>)]
+    pub same_as: Option<Number>,
+    /// The memories that it replaced, where `replaces` was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<u64>>)]
+    pub replaced: Option<Vec<Number>>,
+    /// Those that were not replaced, with the reason, where `replaces` was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_replaced: Option<Vec<NotReplaced>>,
+}
+
+/// Acts on one memory outside of sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Handling {
+    /// It is discarded, and can be restored. Repeating it is no error.
+    Discard,
+    /// An active core memory becomes constitutional. Repeating it is no error.
+    Protect,
+    /// The constitutional flag is taken from an active core memory. Repeating it is no error.
+    Unprotect,
+    /// A discarded one is restored where it was. Repeating it is no error.
+    Restore,
+    /// An archival one returns to the prompt.
+    Promote,
+}
+
+/// A saved text is in memory about so many times: as given, checked, sealed as a row and as a record.
+const SAVED_TIMES: usize = 5;
+
+impl AgentHandle {
+    /// Saves memories, all of them or none, in their order.
+    ///
+    /// # Errors
+    /// One breaks a limit, or the store fails.
+    pub async fn save(&self, inputs: &[MemoryInput], actor: &Actor) -> Result<Vec<Saved>> {
+        let span = spans::memory(self.scope, "create_memory");
+        spans::of_memories(span, self.save_all(inputs, actor)).await
+    }
+
+    async fn save_all(&self, inputs: &[MemoryInput], actor: &Actor) -> Result<Vec<Saved>> {
+        let now = self.memoir.now();
+        // All are checked before the agent is loaded: an invalid input costs the store nothing.
+        let savings = inputs
+            .iter()
+            .map(|input| input.check(SavedBy::of(actor.kind), now))
+            .collect::<Result<Vec<Saving>, Invalid>>()?;
+        if savings.is_empty() {
+            return Ok(Vec::new());
+        }
+        let texts = inputs.iter().map(|input| input.content.expose().len());
+        let bytes = texts.sum::<usize>() * SAVED_TIMES;
+        let _room = self.memoir.room.take(self.scope, bytes).await?;
+        let replaces = savings.iter().any(|saving| !saving.replaces.is_empty());
+        let query = memory_query(match replaces {
+            true => Selection::All,
+            false => Selection::None,
+        });
+        let (agent, saved) = self
+            .decide_reading(&query, |loaded, now| {
+                let savings = savings.clone();
+                async move {
+                    self.attempt_save(loaded, savings, replaces, actor, now)
+                        .await
+                }
+            })
+            .await?;
+        let refinement_due = self.memoir.refinement_due(&agent);
+        let saved = saved.into_iter().zip(inputs).map(|(one, input)| {
+            let asked = !input.replaces.is_empty();
+            let unreplaced = one.replacements.not_replaced.into_iter();
+            Saved {
+                memory: one.memory,
+                refinement_due,
+                same_as: one.same_as,
+                replaced: asked.then_some(one.replacements.replaced),
+                not_replaced: asked.then(|| unreplaced.map(NotReplaced::from).collect()),
+            }
+        });
+        Ok(saved.collect())
+    }
+
+    async fn attempt_save(
+        &self,
+        loaded: Loaded,
+        savings: Vec<Saving>,
+        replaces: bool,
+        actor: &Actor,
+        now: Timestamp,
+    ) -> Result<(Option<Decision>, (Agent, Vec<SavedOne>))> {
+        let texts = savings.iter().map(|saving| saving.memory.content.expose());
+        let bytes = texts.map(|text| text.len() as u64).sum();
+        let growth = (savings.len() as u64, bytes);
+        self.check_growth(&loaded.agent, growth, actor.kind).await?;
+        // An administrator's response is the same whether the agent has the text or not (SPEC 5.1).
+        let same = match actor.kind {
+            ActorKind::Agent => self.same_as(&loaded, &savings).await?,
+            _ => vec![None; savings.len()],
+        };
+        let mut replacing = match replaces {
+            true => self.replacing(&loaded.memories).await?,
+            false => Replacing::new(AllMemories::default(), 0),
+        };
+        let (decision, saved) = manage::save(loaded.agent, savings, &mut replacing, actor, now);
+        let changes = decision.changes.iter();
+        let created: HashMap<Number, Memory> = changes
+            .filter(|change| change.before().is_none())
+            .map(|change| (change.number(), change.after()))
+            .collect();
+        let links = ArchiveLinks::among(replacing.memories.iter());
+        let mut answers = Vec::with_capacity(saved.len());
+        for (one, same_as) in saved.into_iter().zip(same) {
+            // Each memory that was saved was created by the decision.
+            let memory = created.get(&one.number).cloned();
+            let memory = memory.ok_or(Error::NoMemory(one.number))?;
+            answers.push(SavedOne {
+                memory: ShownMemory::answered(memory, &links, actor),
+                same_as: same_as.map(|same| match same {
+                    SameAs::Memory(number) => number,
+                    SameAs::Earlier(place) => Number(one.number.0 - place),
+                }),
+                replacements: one.replacements,
+            });
+        }
+        Ok((Some(decision.clone()), (decision.agent, answers)))
+    }
+
+    /// For each memory to save, an active one with its text.
+    async fn same_as(&self, loaded: &Loaded, savings: &[Saving]) -> Result<Vec<Option<SameAs>>> {
+        let same_texts = &self.memoir.state::<SameTexts>();
+        let version = loaded.base.version().unwrap_or_default();
+        let mut earlier: HashMap<u64, usize> = HashMap::new();
+        let mut found = Vec::with_capacity(savings.len());
+        for (place, saving) in savings.iter().enumerate() {
+            let text = saving.memory.content.expose();
+            let hash = same_texts.hash(text);
+            let numbers = match same_texts.find(self.scope, version, hash) {
+                Some(numbers) => numbers,
+                None => {
+                    let all = self.load(&memory_query(Selection::Active)).await?;
+                    let of = all.base.version().unwrap_or_default();
+                    same_texts.put(self.scope, of, &all.memories);
+                    let known = same_texts.find(self.scope, version, hash);
+                    known.ok_or(crate::core::CONFLICT)?
+                }
+            };
+            let mut same = None;
+            if !numbers.is_empty() {
+                let rows = self.memoir.store.memories(self.scope, &numbers).await?;
+                for row in rows {
+                    let memory = codec::memory(loaded.base.key(), &row)?;
+                    if memory.is_active() && is_same_text(memory.content.expose(), text) {
+                        same.get_or_insert(SameAs::Memory(memory.number));
+                    }
+                }
+            }
+            // Of a batch, an earlier one is active by then. Its number is this one's, less the distance.
+            let before = earlier.get(&hash).filter(|before| {
+                let other = savings[**before].memory.content.expose();
+                is_same_text(other, text)
+            });
+            let before = before.map(|before| SameAs::Earlier((place - before) as u64));
+            earlier.entry(hash).or_insert(place);
+            found.push(same.or(before));
+        }
+        Ok(found)
+    }
+
+    /// Memories that `actor` saved in an earlier attempt of the same request, as they are now. Their former duplicates
+    /// and replacements are unknown.
+    ///
+    /// # Errors
+    /// As for [`AgentHandle::answered`].
+    pub async fn saved_before(&self, numbers: &[Number], actor: &Actor) -> Result<Vec<Saved>> {
+        let refinement_due = self.load(&AgentQuery::default()).await?;
+        let refinement_due = self.memoir.refinement_due(&refinement_due.agent);
+        let memories = self.answered(numbers, actor).await?;
+        let saved = memories.into_iter().map(|memory| Saved {
+            memory,
+            refinement_due,
+            same_as: None,
+            replaced: None,
+            not_replaced: None,
+        });
+        Ok(saved.collect())
+    }
+
+    /// Memories as they are now, as the response to a change shows them to its actor: to an administrator without text.
+    ///
+    /// # Errors
+    /// One of the numbers does not exist; the store fails.
+    pub async fn answered(&self, numbers: &[Number], actor: &Actor) -> Result<Vec<ShownMemory>> {
+        let query = memory_query(Selection::Numbers(numbers.to_vec()));
+        let found = self.load(&query).await?.memories;
+        let links = self.links_of(found.iter()).await?;
+        let shown = numbers.iter().map(|number| {
+            let memory = found.iter().find(|memory| memory.number == *number);
+            let memory = memory.ok_or(Error::NoMemory(*number))?.clone();
+            Ok(ShownMemory::answered(memory, &links, actor))
+        });
+        shown.collect()
+    }
+
+    /// Acts on one memory. Returns the memory after it.
+    ///
+    /// # Errors
+    /// There is none of that number; [`Error::Changed`]. To discard: it is constitutional. To
+    /// protect and to unprotect: it is discarded or not core, or a summary. To restore: it is a summary. To promote: it
+    /// is not archival. Repeating any other act is no error; an administrator's is a record even so (SPEC 4.3).
+    pub async fn handle(
+        &self,
+        number: Number,
+        handling: Handling,
+        actor: &Actor,
+    ) -> Result<ShownMemory> {
+        let query = memory_query(Selection::Numbers(vec![number]));
+        self.decide_reading(&query, |loaded, now| async move {
+            let memory = loaded.memories.first().cloned();
+            let memory = memory.ok_or(Error::NoMemory(number))?;
+            let bare = match handling {
+                Handling::Discard | Handling::Promote => self.bare_summary(&memory).await?,
+                Handling::Protect | Handling::Unprotect | Handling::Restore => None,
+            };
+            let (agent, bare) = (loaded.agent, bare.as_ref());
+            let decision = match handling {
+                Handling::Discard => manage::discard(agent, &memory, bare, actor, now)?,
+                Handling::Protect => manage::protect(agent, &memory, actor, now)?,
+                Handling::Unprotect => manage::unprotect(agent, &memory, actor, now)?,
+                Handling::Restore => manage::restore(agent, &memory, actor, now)?,
+                Handling::Promote if !memory.is_active() => return Err(Error::NoMemory(number)),
+                Handling::Promote => Some(manage::promote(agent, &memory, bare, actor, now)?),
+            };
+            let after = decision
+                .as_ref()
+                // The first change is that of the memory itself.
+                .and_then(|decision| decision.changes.first())
+                .map_or_else(|| memory.clone(), |change| change.after());
+            let mut links = self.links_of(std::iter::once(&after)).await?;
+            // Their state after the decision is written.
+            for change in decision.iter().flat_map(|decision| &decision.changes) {
+                links.follow(&change.after());
+            }
+            Ok((decision, ShownMemory::answered(after, &links, actor)))
+        })
+        .await
+    }
+
+    /// The summary that loses its last source when the memory is moved from under it (SPEC 2.4).
+    pub(crate) async fn bare_summary(&self, memory: &Memory) -> Result<Option<Memory>> {
+        let Some(under) = memory.under().filter(|_| memory.is_active_archival()) else {
+            return Ok(None);
+        };
+        let family = AllMemories::of(self.with_sources(vec![under]).await?.values());
+        Ok(family.summary_left_bare(memory).cloned())
+    }
+
+    /// Whether [`AgentHandle::edit`] would accept another text of that memory now.
+    ///
+    /// # Errors
+    /// As for it.
+    pub async fn check_edit(&self, number: Number) -> Result<()> {
+        self.decide(
+            &memory_query(Selection::Numbers(vec![number])),
+            |loaded, _| {
+                let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
+                manage::check_edit(&loaded.agent, loaded.running_session, memory)?;
+                Ok((None::<Decision>, ()))
+            },
+        )
+        .await
+    }
+
+    /// Edits one core memory, if its text is still `seen`: a new original that replaces it (SPEC 3.12). Returns the new
+    /// memory; `None` where the text is the same. For the owner of an open installation, outside of sessions.
+    ///
+    /// # Errors
+    /// There is none of that number; it is no core memory, constitutional, or discarded; a session is running; the
+    /// text breaks a limit; [`Error::Changed`].
+    pub async fn edit(
+        &self,
+        number: Number,
+        seen: &PrivateText,
+        content: &PrivateText,
+        actor: &Actor,
+    ) -> Result<Option<ShownMemory>> {
+        let content = parse_text("content", content.expose(), CONTENT_LIMIT)?;
+        let content = &content;
+        let query = memory_query(Selection::Numbers(vec![number]));
+        self.decide_reading(&query, |loaded, now| async move {
+            let memory = loaded.memories.first().cloned();
+            let memory = memory.ok_or(Error::NoMemory(number))?;
+            // By the text and not by the version: other parts of the agent may have changed meanwhile.
+            if memory.content != *seen {
+                return Err(Error::Changed);
+            }
+            let sources: Vec<Memory> = match memory.is_summary {
+                true => {
+                    let family = AllMemories::of(self.with_sources(vec![number]).await?.values());
+                    family.sources(number).cloned().collect()
+                }
+                false => Vec::new(),
+            };
+            let (agent, running) = (loaded.agent, loaded.running_session);
+            let edited = manage::edit(agent, running, &memory, content, &sources, actor, now)?;
+            let changes = edited.as_ref().map(|edited| edited.changes.as_slice());
+            let created = changes.and_then(|changes| changes.first());
+            let after = created.map(|change| {
+                let changed: Vec<Memory> =
+                    changes.into_iter().flatten().map(Change::after).collect();
+                let links = ArchiveLinks::among(&changed);
+                ShownMemory::answered(change.after(), &links, actor)
+            });
+            Ok((edited, after))
+        })
+        .await
+    }
+}
+
+/// A memory that was saved, before the agent's state is added.
+struct SavedOne {
+    memory: ShownMemory,
+    same_as: Option<Number>,
+    replacements: Replacements,
+}
+
+/// The active memory with the text of one to save.
+#[derive(Clone, Copy)]
+enum SameAs {
+    /// A memory of that number.
+    Memory(Number),
+    /// One of the same batch, so many places before it.
+    Earlier(u64),
+}
+
+pub(crate) fn check_length(query: &RecallQuery) -> Result<(), Invalid> {
+    let length = query.text.chars();
+    if length > recall::QUESTION_LIMIT {
+        return Err(Invalid::too_long("query", length, recall::QUESTION_LIMIT));
+    }
+    Ok(())
+}
+
+pub(crate) fn memory_query(memories: Selection) -> AgentQuery {
+    AgentQuery {
+        memories,
+        ..AgentQuery::default()
+    }
+}

@@ -1,0 +1,42 @@
+//! An agent's memories: saving, reading, recalling, importing and shredding them, and its context.
+//!
+//! Owns the caches of texts, words and vectors, which follow each commit. What a session does with memories is in
+//! `sessions`; what an interface may show of them is in `shown`.
+
+pub(crate) mod authoring;
+pub(crate) mod context;
+pub mod import;
+pub(crate) mod memories;
+pub(crate) mod near_duplicates;
+pub(crate) mod recall;
+pub(crate) mod replacing;
+pub(crate) mod same_text;
+pub(crate) mod shred;
+pub(crate) mod take_over;
+pub(crate) mod vectors;
+
+use std::sync::Arc;
+
+use crate::{
+    core::{CommitListener, ModuleStates, settings::InstallationSettings},
+    memory::{recall::Indexes, same_text::SameTexts, vectors::VectorUpkeep},
+    metrics::Metrics,
+};
+
+/// Enters this module's state and listeners.
+pub(crate) fn enter(
+    states: ModuleStates,
+    listeners: &mut Vec<Arc<dyn CommitListener>>,
+    settings: &InstallationSettings,
+    metrics: Arc<Metrics>,
+) -> ModuleStates {
+    let same_texts = Arc::<SameTexts>::default();
+    let indexes = Arc::new(Indexes::new(settings.recall.index_bytes, metrics));
+    let vectors = Arc::<VectorUpkeep>::default();
+    listeners.push(same_texts.clone());
+    listeners.push(indexes.clone());
+    if settings.recall.embeddings.is_some() {
+        listeners.push(vectors.clone());
+    }
+    states.with(same_texts).with(indexes).with(vectors)
+}

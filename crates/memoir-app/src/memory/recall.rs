@@ -1,0 +1,505 @@
+//! Recall, and the indexes of words that this process keeps between calls (SPEC 2.8, 5.3).
+//!
+//! Each agent that is searched has an index of its own ([`RecallIndex`]), in memory only, for one version of the agent.
+//! The commits of this process update it. After a write by another process, the version read with the found memories
+//! differs, and the index is rebuilt from the opened texts. So no result comes from an outdated index, and a warm query
+//! costs one look-up.
+//!
+//! All indexes together stay under [`crate::core::settings::RecallSettings::index_bytes`]: the least recently used one is wiped first.
+//! The last used one stays even if it alone is larger, since the next recall would rebuild it with as much memory; the
+//! log names the setting. Recall under an agent's grant uses a temporary index of what the grant shows: word
+//! frequencies of other memories would reveal their contents.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
+
+use memoir_domain::{
+    AgentScope, PrivateText, Timestamp,
+    audit::Change,
+    draft::Decision,
+    memory::{Memory, Number, by_number},
+    recall::{
+        self, FoundAs, Meaning, RecallIndex, RecallMatch, RecallPlace, RecallQuery, ReplacedMark,
+    },
+};
+use memoir_model::EmbeddingModel;
+use memoir_store::Selection;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    core::{AfterCommit, AgentHandle, CONFLICT, CommitListener, Result, again, opened::MemoryList},
+    memory::{memories::memory_query, vectors::QuestionVector},
+    metrics::{IndexBuild, Metrics},
+    shown::{ShownMemory, schemas},
+};
+
+/// The note beside a found memory that was replaced: "until DATE, now #9" (SPEC 2.8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Replaced)]
+pub struct ShownReplaced {
+    /// The origin date of the memory that replaced it.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub until: Timestamp,
+    /// The number of the core memory with the current state.
+    #[schema(value_type = Option<u64>)]
+    pub now: Number,
+}
+
+impl From<ReplacedMark> for ShownReplaced {
+    fn from(mark: ReplacedMark) -> Self {
+        let ReplacedMark { until, now } = mark;
+        Self { until, now }
+    }
+}
+
+/// Why a memory was found, where `explain` requests it.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = Match)]
+pub struct ShownMatch {
+    /// Its rank among all found ones, from 1.
+    pub rank: usize,
+    /// The sum of the weights; 0 for a query without words.
+    pub score: f32,
+    /// The older memory that it seems to correct, and therefore comes before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>)]
+    pub corrects: Option<Number>,
+    /// Its rank by meaning, from 1; left out where it was not found by meaning, or no embedding model was used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near: Option<usize>,
+    /// The matching parts of the query, the weightiest first; empty where only a memory that it corrects was found.
+    pub terms: Vec<ShownTerm>,
+}
+
+/// A part of a query by which a memory was found.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = MatchedTerm)]
+pub struct ShownTerm {
+    /// As the question has it, folded.
+    #[schema(value_type = String)]
+    pub term: PrivateText,
+    /// How it is in the memory.
+    #[schema(value_type = schemas::FoundAs)]
+    pub found: FoundAs,
+    /// Its share of the score.
+    pub weight: f32,
+}
+
+impl From<RecallMatch> for ShownMatch {
+    fn from(found: RecallMatch) -> Self {
+        let shown = |term: recall::MatchedTerm| ShownTerm {
+            term: term.term,
+            found: term.found,
+            weight: term.weight,
+        };
+        Self {
+            rank: found.rank,
+            score: found.score,
+            corrects: found.corrects,
+            near: found.near,
+            terms: found.terms.into_iter().map(shown).collect(),
+        }
+    }
+}
+
+/// The found memories, and whether meaning was used.
+#[derive(Debug)]
+pub struct RecallPage {
+    /// The memories, the best match first.
+    pub found: Vec<(RecallMatch, ShownMemory)>,
+    /// Whether meaning was used too; `None` where no embedding server is configured, or the query has no meaning.
+    pub meaning: Option<Meaning>,
+}
+
+/// An index, its version of the agent, and the model of its vectors.
+struct Indexed {
+    version: u64,
+    index: RecallIndex,
+    model: Option<EmbeddingModel>,
+}
+
+/// An index that is kept.
+struct KeptIndex {
+    indexed: Arc<RwLock<Indexed>>,
+    bytes: usize,
+    /// When it was used, counted in uses.
+    used: u64,
+    /// Whether the log reports that it alone exceeds the limit.
+    is_logged: bool,
+}
+
+#[derive(Default)]
+struct KeptIndexes {
+    entries: HashMap<AgentScope, KeptIndex>,
+    uses: u64,
+    /// Agents whose index was evicted, [`GAVE_WAY`] of them at most: rebuilding one counts as a wrong eviction.
+    gave_way: HashSet<AgentScope>,
+}
+
+// Thirty-two bytes each; beyond the limit, some rebuilds are not counted.
+const GAVE_WAY: usize = 10_000;
+
+/// The indexes of this process.
+pub(crate) struct Indexes {
+    kept: Mutex<KeptIndexes>,
+    /// The most that all of them take, in bytes.
+    most: usize,
+    /// Whether there is any: most processes never recall, and their commits need no further check.
+    any: AtomicBool,
+    metrics: Arc<Metrics>,
+}
+
+impl Indexes {
+    pub(crate) fn new(most: usize, metrics: Arc<Metrics>) -> Self {
+        Self {
+            kept: Mutex::default(),
+            most,
+            any: AtomicBool::new(false),
+            metrics,
+        }
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, KeptIndexes> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The agent's index, which becomes the most recently used one.
+    fn get(&self, scope: AgentScope) -> Option<Arc<RwLock<Indexed>>> {
+        let mut kept = self.kept();
+        kept.uses += 1;
+        let uses = kept.uses;
+        let entry = kept.entries.get_mut(&scope)?;
+        entry.used = uses;
+        Some(entry.indexed.clone())
+    }
+
+    fn put(&self, scope: AgentScope, indexed: &Arc<RwLock<Indexed>>) {
+        // Before the list is locked: measuring may wait for a writer of the index.
+        let bytes = read(indexed, |indexed| indexed.index.bytes());
+        let mut kept = self.kept();
+        kept.uses += 1;
+        let entry = KeptIndex {
+            indexed: indexed.clone(),
+            bytes,
+            used: kept.uses,
+            is_logged: false,
+        };
+        kept.entries.insert(scope, entry);
+        if kept.gave_way.remove(&scope) {
+            self.metrics.index_built_again();
+        }
+        self.any.store(true, Ordering::Release);
+        self.make_room(&mut kept);
+    }
+
+    /// Evicts the least recently used ones until the rest fits, or only the most recently used one is left.
+    fn make_room(&self, kept: &mut KeptIndexes) {
+        while kept.bytes() > self.most && kept.entries.len() > 1 {
+            let oldest = kept.entries.iter().min_by_key(|(_, entry)| entry.used);
+            let Some(scope) = oldest.map(|(scope, _)| *scope) else {
+                break;
+            };
+            kept.entries.remove(&scope);
+            if kept.gave_way.len() < GAVE_WAY {
+                kept.gave_way.insert(scope);
+            }
+            self.metrics.index_left();
+        }
+        for (scope, entry) in &mut kept.entries {
+            if entry.bytes > self.most && !entry.is_logged {
+                entry.is_logged = true;
+                tracing::warn!(
+                    agent = %scope.agent,
+                    takes_mb = entry.bytes.div_ceil(1 << 20),
+                    index_mb = self.most >> 20,
+                    "an agent's index for recall is larger than all of them may be: it is kept while no other is used; \
+                     set `[recall] index_mb` to more than it takes"
+                );
+            }
+        }
+        self.metrics.indexes_are(kept.entries.len(), kept.bytes());
+    }
+
+    /// Notes how large the agent's has become.
+    fn measure(&self, scope: AgentScope) {
+        let mut kept = self.kept();
+        if let Some(entry) = kept.entries.get_mut(&scope) {
+            entry.bytes = read(&entry.indexed, |indexed| indexed.index.bytes());
+            self.make_room(&mut kept);
+        }
+    }
+
+    /// Wipes the agent's.
+    pub(crate) fn forget(&self, scope: AgentScope) {
+        let mut kept = self.kept();
+        // An erased agent's identifier must not stay either.
+        kept.gave_way.remove(&scope);
+        if kept.entries.remove(&scope).is_some() {
+            self.make_room(&mut kept);
+        }
+    }
+
+    /// Wipes the agent's index if it is still of that version.
+    fn forget_version(&self, scope: AgentScope, version: u64) {
+        let mut kept = self.kept();
+        let is_it = |entry: &KeptIndex| read(&entry.indexed, |indexed| indexed.version == version);
+        if kept.entries.get(&scope).is_some_and(is_it) {
+            kept.entries.remove(&scope);
+            self.make_room(&mut kept);
+        }
+    }
+
+    /// Whether the agent has one.
+    pub(crate) fn has(&self, scope: AgentScope) -> bool {
+        self.any.load(Ordering::Acquire) && self.kept().entries.contains_key(&scope)
+    }
+
+    /// Updates the agent's index with changes that this process wrote on one version of the agent, and which made
+    /// another one.
+    pub(crate) fn follow(&self, scope: AgentScope, from: Option<u64>, to: u64, changes: &[Change]) {
+        let mut kept = self.kept();
+        let Some(entry) = kept.entries.get_mut(&scope) else {
+            return;
+        };
+        // The list's lock before an index's, here as everywhere: the other order could wait for itself.
+        let mut indexed = write(&entry.indexed);
+        // An index of another version than the decision's has missed something, and is dropped.
+        let follows = Some(indexed.version) == from && indexed.index.follow(changes);
+        indexed.version = to;
+        let bytes = indexed.index.bytes();
+        drop(indexed);
+        entry.bytes = bytes;
+        if !follows {
+            kept.entries.remove(&scope);
+        }
+        self.make_room(&mut kept);
+    }
+}
+
+impl CommitListener for Indexes {
+    fn prepare(
+        self: Arc<Self>,
+        agent: &AgentHandle,
+        decision: &mut Decision,
+    ) -> Option<AfterCommit> {
+        // Changes hold text: they are copied only for an existing index.
+        let changes = self.has(agent.scope).then(|| decision.changes.clone())?;
+        Some(Box::new(move |committed| {
+            if let Some(version) = committed.next.version() {
+                let from = committed.from.version();
+                self.follow(committed.scope, from, version, &changes);
+            }
+        }))
+    }
+}
+
+impl KeptIndexes {
+    fn bytes(&self) -> usize {
+        self.entries.values().map(|entry| entry.bytes).sum()
+    }
+}
+
+fn read<T>(indexed: &RwLock<Indexed>, look: impl FnOnce(&Indexed) -> T) -> T {
+    look(&indexed.read().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn write(indexed: &RwLock<Indexed>) -> RwLockWriteGuard<'_, Indexed> {
+    indexed.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The matches, with the memories.
+pub(crate) type Recalled = Vec<(RecallMatch, Memory)>;
+
+impl AgentHandle {
+    /// A page of matches among the active memories, by the cached index.
+    pub(crate) async fn found(
+        &self,
+        query: &RecallQuery,
+        after: Option<RecallPlace>,
+    ) -> Result<(Recalled, Option<Meaning>)> {
+        if recall::is_literal(query.text.expose()) {
+            let loaded = self.load(&memory_query(Selection::Active)).await?;
+            let found = recall::literal_matches(&loaded.memories, query, after);
+            return Ok((with_memories(found, &loaded.memories), None));
+        }
+        // The embedding server is called before the index is read: it may be slow, and the result must show the
+        // memories as they are at its end.
+        let question_vector = self.question_vector(query, self.serving().await?).await?;
+        // The server's time is in the metrics of the models, so the clock starts after it.
+        let started = Instant::now();
+        let found = again(|| async {
+            let indexed = self.indexed().await?;
+            let meaning = self.take_vectors_in(&indexed, &question_vector).await?;
+            let near = match &question_vector {
+                QuestionVector::Made(_, vector) => Some(vector),
+                QuestionVector::InWords(_) => None,
+            };
+            // The version is read under the same lock as the matches: a concurrent commit may update the index at any
+            // moment.
+            let (version, found) = read(&indexed, |indexed| {
+                let found = indexed.index.search_near(query, near, after);
+                (indexed.version, found)
+            });
+            let numbers = found.iter().map(|found| found.number).collect();
+            let loaded = self.load(&memory_query(Selection::Numbers(numbers))).await;
+            match loaded {
+                // The memories are loaded for their text anyway, with the version: this proves that the index was
+                // current, at no further cost.
+                Ok(loaded) if loaded.base.version() == Some(version) => {
+                    Ok((with_memories(found, &loaded.memories), meaning))
+                }
+                Ok(_) => {
+                    // Another process wrote.
+                    self.memoir
+                        .state::<Indexes>()
+                        .forget_version(self.scope, version);
+                    Err(CONFLICT)
+                }
+                Err(error) => {
+                    // The agent may be gone; then nothing of it stays.
+                    self.memoir.state::<Indexes>().forget(self.scope);
+                    Err(error)
+                }
+            }
+        })
+        .await?;
+        self.memoir.state::<Metrics>().recalled(started.elapsed());
+        Ok(found)
+    }
+
+    /// The model whose vectors are used; `None` for the configured one.
+    async fn serving(&self) -> Result<Option<EmbeddingModel>> {
+        let configured = self.memoir.settings.recall.embedding_model();
+        // If all have one of the configured model, no other is used, and the store is not read.
+        let is_complete = |indexed: &Indexed| {
+            indexed.model == configured && indexed.index.without_vector().is_empty()
+        };
+        let indexed = self.memoir.state::<Indexes>().get(self.scope);
+        match indexed.is_some_and(|indexed| read(&indexed, is_complete)) {
+            true => Ok(None),
+            false => self.serving_model().await,
+        }
+    }
+
+    /// Adds new vectors of memories without one to the index, and returns the model to use then.
+    async fn take_vectors_in(
+        &self,
+        indexed: &RwLock<Indexed>,
+        question_vector: &QuestionVector,
+    ) -> Result<Option<Meaning>> {
+        let (model, vector) = match question_vector {
+            QuestionVector::InWords(meaning) => return Ok(*meaning),
+            QuestionVector::Made(model, vector) => (model, vector),
+        };
+        let (lacking, has_none) = {
+            let mut indexed = write(indexed);
+            // Vectors of two models have no angle between them.
+            if indexed.model.as_ref() != Some(model) {
+                indexed.index.forget_vectors();
+                indexed.model = Some(model.clone());
+            }
+            let lacking = indexed.index.without_vector();
+            let has_none = lacking.len() == indexed.index.memories();
+            (lacking, has_none)
+        };
+        let is_of_one_length = read(indexed, |indexed| {
+            let own = indexed.index.vector_dimensions();
+            own.is_none_or(|own| own == vector.dimensions())
+        });
+        if lacking.is_empty() && is_of_one_length {
+            return Ok(Some(Meaning::Merged));
+        }
+        // Without a list where all are missing: in a new index that is every memory, and the store reads them in one
+        // run.
+        let made = self.vectors_of(model, (!has_none).then_some(&lacking));
+        let made = made.await?;
+        let (is_of_one_length, is_whole) = {
+            let mut indexed = write(indexed);
+            // Added from the store as it is now: an index of another version is dropped before it is used.
+            let mut is_of_one_length = true;
+            if let Some((_, first)) = made.first() {
+                indexed.index.expect_vectors(made.len(), first.dimensions());
+            }
+            for (number, one) in &made {
+                indexed.index.put_vector(*number, one);
+                is_of_one_length &= one.dimensions() == vector.dimensions();
+            }
+            let own = indexed.index.vector_dimensions();
+            is_of_one_length &= own.is_none_or(|own| own == vector.dimensions());
+            if !is_of_one_length {
+                indexed.index.forget_vectors();
+            }
+            (is_of_one_length, indexed.index.without_vector().is_empty())
+        };
+        // After the lock is released, since measuring takes the list's.
+        self.memoir.state::<Indexes>().measure(self.scope);
+        if !is_of_one_length {
+            self.make_vectors_anew().await?;
+        }
+        Ok(Some(match is_whole {
+            true => Meaning::Merged,
+            false => Meaning::Partial,
+        }))
+    }
+
+    /// The agent's index, of some version.
+    async fn indexed(&self) -> Result<Arc<RwLock<Indexed>>> {
+        if let Some(indexed) = self.memoir.state::<Indexes>().get(self.scope) {
+            return Ok(indexed);
+        }
+        let loaded = self.load(&memory_query(Selection::Active)).await?;
+        // An agent that was read has a version.
+        let version = loaded.base.version().unwrap_or_default();
+        let started = Instant::now();
+        // Seconds of work where there are hundreds of thousands.
+        let index = tokio::task::spawn_blocking(move || RecallIndex::of(&loaded.memories)).await;
+        let index = index.map_err(|_| {
+            crate::core::Error::Inconsistent("building a word index was interrupted".to_owned())
+        })?;
+        let built = IndexBuild {
+            memories: index.memories(),
+            time: started.elapsed(),
+        };
+        self.memoir.state::<Metrics>().index_built(&built);
+        let indexed = Arc::new(RwLock::new(Indexed {
+            version,
+            index,
+            model: None,
+        }));
+        // Two concurrent callers may both build one; the later stays, and each uses its own.
+        self.memoir.state::<Indexes>().put(self.scope, &indexed);
+        Ok(indexed)
+    }
+}
+
+/// Matches among memories, with a temporary index.
+pub(crate) fn found_among(
+    memories: &MemoryList,
+    query: &RecallQuery,
+    after: Option<RecallPlace>,
+) -> Recalled {
+    let found = if recall::is_literal(query.text.expose()) {
+        recall::literal_matches(memories, query, after)
+    } else {
+        RecallIndex::of(memories).search(query, after)
+    };
+    with_memories(found, memories)
+}
+
+fn with_memories(found: Vec<RecallMatch>, memories: &MemoryList) -> Recalled {
+    let memories = by_number(memories);
+    let found = found.into_iter();
+    found
+        .filter_map(|found| {
+            let memory = *memories.get(&found.number)?;
+            Some((found, memory.clone()))
+        })
+        .collect()
+}

@@ -1,0 +1,169 @@
+//! A cache of which memories of an agent have the same text. With it a save names the memory that already has its text
+//! (SPEC 2.4) without reading all of them.
+//!
+//! Per agent and process: a keyed hash of each active memory's text, in memory only (SPEC 5.3). It is built at the
+//! agent's first save in this process, and updated by the commits of this process. After a write by another process,
+//! which the agent's version shows, it is rebuilt. A hash only proposes; the texts are compared.
+
+use std::{
+    collections::{BTreeSet, HashMap, hash_map::RandomState},
+    hash::BuildHasher,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use memoir_domain::{
+    AgentScope,
+    audit::Change,
+    draft::Decision,
+    memory::{Memory, Number},
+};
+use memoir_text::same_text_key;
+
+use crate::core::{AfterCommit, AgentHandle, CommitListener, cache::BoundedCache};
+
+/// The most bytes that all agents' hashes take together.
+const BYTES: usize = 32 << 20;
+/// The bytes of one memory.
+const MEMORY_BYTES: usize = 100;
+
+/// The hashes of an agent's active memories.
+#[derive(Default)]
+struct AgentTexts {
+    version: u64,
+    by_hash: HashMap<u64, BTreeSet<Number>>,
+    hashes: HashMap<Number, u64>,
+}
+
+/// A change of a memory: the hash of its text, or none where it is no longer active.
+pub(crate) type TextChange = (Number, Option<u64>);
+
+/// The hashes of all agents' active memories.
+pub(crate) struct SameTexts {
+    keys: RandomState,
+    agents: Mutex<BoundedCache<AgentScope, AgentTexts>>,
+}
+
+impl Default for SameTexts {
+    fn default() -> Self {
+        Self {
+            keys: RandomState::new(),
+            agents: Mutex::new(BoundedCache::new(BYTES)),
+        }
+    }
+}
+
+impl AgentTexts {
+    fn set(&mut self, (number, hash): TextChange) {
+        if let Some(before) = self.hashes.remove(&number)
+            && let Some(numbers) = self.by_hash.get_mut(&before)
+        {
+            numbers.remove(&number);
+        }
+        if let Some(hash) = hash {
+            self.hashes.insert(number, hash);
+            self.by_hash.entry(hash).or_default().insert(number);
+        }
+    }
+}
+
+impl SameTexts {
+    /// A hash that is equal for the same text.
+    pub(crate) fn hash(&self, text: &str) -> u64 {
+        self.keys.hash_one(same_text_key(text).as_bytes())
+    }
+
+    /// The active memories whose text may be the one with that hash, by number; `None` where this version of the agent
+    /// is not cached.
+    pub(crate) fn find(&self, scope: AgentScope, version: u64, hash: u64) -> Option<Vec<Number>> {
+        let mut agents = self.lock();
+        let known = agents.take(scope)?;
+        if known.version != version {
+            return None;
+        }
+        let found = known.by_hash.get(&hash);
+        let found = found.map(|numbers| numbers.iter().copied().collect());
+        self.keep(agents, scope, known);
+        Some(found.unwrap_or_default())
+    }
+
+    /// Notes the active ones of these memories, all of the agent at that version.
+    pub(crate) fn put<'a>(
+        &self,
+        scope: AgentScope,
+        version: u64,
+        memories: impl IntoIterator<Item = &'a Memory>,
+    ) {
+        let mut known = AgentTexts {
+            version,
+            ..AgentTexts::default()
+        };
+        for memory in memories.into_iter().filter(|memory| memory.is_active()) {
+            known.set((memory.number, Some(self.hash(memory.content.expose()))));
+        }
+        self.keep(self.lock(), scope, known);
+    }
+
+    /// The text changes of these changes; `None` where the agent is not cached.
+    fn changes(&self, scope: AgentScope, changes: &[Change]) -> Option<Vec<TextChange>> {
+        if !self.lock().has(scope) {
+            return None;
+        }
+        let followed = changes.iter().map(|change| {
+            let after = change.after();
+            let hash = after.is_active().then(|| self.hash(after.content.expose()));
+            (change.number(), hash)
+        });
+        Some(followed.collect())
+    }
+
+    /// Follows a commit of this process, made on one version of the agent.
+    fn follow(
+        &self,
+        scope: AgentScope,
+        from: Option<u64>,
+        to: Option<u64>,
+        changes: Vec<TextChange>,
+    ) {
+        let mut agents = self.lock();
+        let Some(mut known) = agents.take(scope) else {
+            return;
+        };
+        // Of another version something was missed: the next save reads the memories.
+        if let (true, Some(to)) = (Some(known.version) == from, to) {
+            changes.into_iter().for_each(|change| known.set(change));
+            known.version = to;
+            self.keep(agents, scope, known);
+        }
+    }
+
+    fn keep(
+        &self,
+        mut agents: MutexGuard<'_, BoundedCache<AgentScope, AgentTexts>>,
+        scope: AgentScope,
+        known: AgentTexts,
+    ) {
+        let weight = known.hashes.len() * MEMORY_BYTES;
+        let gone = agents.put(scope, weight, known);
+        drop(agents);
+        drop(gone);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BoundedCache<AgentScope, AgentTexts>> {
+        // After a panic, a stale entry at most proposes a memory that the comparison rejects.
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CommitListener for SameTexts {
+    fn prepare(
+        self: Arc<Self>,
+        agent: &AgentHandle,
+        decision: &mut Decision,
+    ) -> Option<AfterCommit> {
+        let changes = self.changes(agent.scope, &decision.changes)?;
+        Some(Box::new(move |committed| {
+            let (from, to) = (committed.from.version(), committed.next.version());
+            self.follow(committed.scope, from, to, changes);
+        }))
+    }
+}

@@ -1,0 +1,461 @@
+//! The log of an account: its administrators, their second factors, their valid tokens and their sign-ins (SPEC 5.5).
+//!
+//! It is kept beside the logs of the account's agents, under the account's own identifier. The same code chains, seals,
+//! signs and verifies it. Each change of an administrator or of an administrator's token is written together with its
+//! record. The first such change begins it.
+//!
+//! The seal of a row that was restored from an earlier state is valid; the log holds the later changes. Each user's row
+//! holds the place of its latest record, which verification and sign-in compare. Changes of a row by codes (wrong ones,
+//! used ones) are not recorded, except for recovery codes.
+//!
+//! Failed sign-ins are counted in memory by user. They are recorded with the next success, and separately at the tenth,
+//! the hundredth and so on, so that guessing cannot fill the log.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use memoir_domain::{
+    AccountId, AgentScope, UserId,
+    account::{self, Note},
+    agent,
+    audit::{Action, Actor, Facts},
+};
+use memoir_store::{AgentQuery, AuditRow, Commit, RecordFilter, TokenRow};
+use memoir_vault::Closing;
+
+use crate::{
+    core::{
+        Account, AgentHandle, CONFLICT, Error, Loaded, Memoir, Result,
+        accounts::DEFAULT_ACCOUNT,
+        again,
+        codec::{self, WrittenBeside},
+        replies,
+    },
+    log::verify::Misfit,
+    people::users::{self, User},
+    shown::{ShownRecord, Viewer},
+};
+
+/// Failed sign-ins since the last success, by user.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Failures(Arc<Mutex<HashMap<UserId, u64>>>);
+
+impl Failures {
+    /// Adds one. Returns the count where it is to be recorded.
+    fn add(&self, user: UserId) -> Option<u64> {
+        const FIRST_REPORTED: u64 = 10;
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = all.entry(user).or_default();
+        *count = count.saturating_add(1);
+        // `ilog10` panics at 0; the count is at least 1 here.
+        let is_round = FIRST_REPORTED.pow(count.ilog10()) == *count;
+        Some(*count).filter(|count| is_round && *count >= FIRST_REPORTED)
+    }
+
+    /// Resets and returns the count.
+    fn take(&self, user: UserId) -> u64 {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(&user).unwrap_or_default()
+    }
+}
+
+impl Account {
+    /// The account's own log, as that of an agent that cannot exist.
+    fn log(&self) -> AgentHandle {
+        AgentHandle {
+            name: format!("account {}", self.name),
+            ..self.memoir.handle(AgentScope::of_account(self.id))
+        }
+    }
+
+    /// The records of the account's own log, oldest first. They hold no agent's text; the names in them are those of
+    /// accounts and administrators.
+    ///
+    /// # Errors
+    /// The store or the key store fails.
+    pub async fn own_records(&self, query: &RecordFilter) -> Result<Vec<ShownRecord>> {
+        let log = self.log();
+        match log.seen_by(Viewer::Agent).records(query).await {
+            // The first change begins it.
+            Err(Error::NoAgent(_)) => Ok(Vec::new()),
+            records => records,
+        }
+    }
+
+    /// The end of the log, to be continued. It is begun where there is none.
+    async fn load_log(&self) -> Result<Loaded> {
+        let log = self.log();
+        match log.load(&AgentQuery::default()).await {
+            Err(Error::NoAgent(_)) => {
+                self.begin_log(&Actor::system()).await?;
+                log.load(&AgentQuery::default()).await
+            }
+            loaded => loaded,
+        }
+    }
+
+    /// Begins the log, unless it has begun.
+    pub(crate) async fn begin_log(&self, actor: &Actor) -> Result<()> {
+        let accounts = self.memoir.store.accounts().await?;
+        let own = accounts.into_iter().find(|row| row.id == self.id);
+        let own = own.ok_or_else(|| Error::NoAccount(self.id.to_string()))?;
+        let id = AgentScope::of_account(self.id).agent;
+        let decision = account::begin(id, &own.name, actor, self.memoir.now());
+        let begun = replies::for_no_request(self.make(decision, WrittenBeside::default()));
+        match begun.await {
+            // Another process has begun the log in the meantime, and either beginning is valid.
+            Err(Error::NameTaken(_) | Error::Store(memoir_store::Error::Conflict)) => Ok(()),
+            made => made,
+        }
+    }
+
+    /// Records an event, with the administrators' tokens that it changes.
+    pub(crate) async fn record(&self, note: &Note<'_>, tokens: &[TokenRow]) -> Result<()> {
+        again(|| async {
+            let loaded = self.load_log().await?;
+            let decision = account::tell(loaded.agent, note, self.memoir.now());
+            let beside = WrittenBeside {
+                tokens: tokens.to_vec(),
+                ..WrittenBeside::default()
+            };
+            self.log().commit(&loaded.base, decision, beside).await?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// The commit that records an event of a user, to be written with the user's row, and the place of that record.
+    pub(crate) async fn telling(&self, note: &Note<'_>) -> Result<(Commit, u64)> {
+        let memoir = &self.memoir;
+        let loaded = self.load_log().await?;
+        let seq = loaded.agent.next_seq;
+        let decision = account::tell(loaded.agent, note, memoir.now());
+        let random = memoir.random.as_ref();
+        let (commit, _) = codec::commit(
+            &loaded.base,
+            decision,
+            WrittenBeside::default(),
+            random,
+            memoir.time_zone(),
+        )?;
+        Ok((commit, seq))
+    }
+
+    /// Counts a failed attempt to sign in, and records many.
+    pub(crate) async fn note_failure(&self, user: UserId) -> Result<()> {
+        let Some(count) = self.memoir.state::<Failures>().add(user) else {
+            return Ok(());
+        };
+        let system = Actor::system();
+        let note = Note {
+            facts: Facts::default().user(user).count("failures", count),
+            ..Note::new(Action::SignInFailed, &system)
+        };
+        self.record(&note, &[]).await
+    }
+
+    /// The failed sign-ins before a success.
+    pub(crate) fn take_failures(&self, user: UserId) -> u64 {
+        self.memoir.state::<Failures>().take(user)
+    }
+
+    /// Whether the log holds a change of the user later than the user's row: then the row was restored from an earlier
+    /// state.
+    pub(crate) async fn is_put_back(&self, user: &User) -> Result<bool> {
+        let filter = RecordFilter {
+            from_seq: user.open.seq + 1,
+            actions: changes_of_users(),
+            ..RecordFilter::default()
+        };
+        let scope = AgentScope::of_account(self.id);
+        let rows = self.memoir.store.records(scope, &filter).await?;
+        let id = user.id.to_string();
+        let is_put_back = rows
+            .iter()
+            .any(|row| fact(row, "user").as_deref() == Some(&id));
+        if is_put_back {
+            tracing::error!(user = %user.id, "a user is rejected: its row was put back");
+        }
+        Ok(is_put_back)
+    }
+
+    /// Closes or opens the installation, with a record: whether only the agents read their text on this machine.
+    ///
+    /// # Errors
+    /// The store or the key store fails.
+    pub async fn set_closed(&self, is_closed: bool, actor: &Actor) -> Result<()> {
+        let action = match is_closed {
+            true => Action::InstallationClosed,
+            false => Action::InstallationOpened,
+        };
+        let note = Note::new(action, actor);
+        let closing = Closing {
+            is_closed,
+            changed_at: self.memoir.now(),
+        };
+        // Both orders leave it closed if only one step is done, and `Memoir::finish` adds the record. Nothing is opened
+        // without a record.
+        if is_closed {
+            self.memoir.keys.set_closing(closing).await?;
+            return self.record(&note, &[]).await;
+        }
+        self.record(&note, &[]).await?;
+        self.memoir.keys.set_closing(closing).await
+    }
+}
+
+impl Memoir {
+    /// Whether the logs of the accounts show that there ever was an administrator with a name.
+    pub(crate) async fn logs_tell_of_users(&self) -> Result<bool> {
+        let filter = RecordFilter {
+            actions: vec![Action::UserCreated],
+            first: Some(1),
+            ..RecordFilter::default()
+        };
+        for account in self.store.accounts().await? {
+            let scope = AgentScope::of_account(account.id);
+            if !self.store.records(scope, &filter).await?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Makes the records and the key store consistent, after a process died between the two steps of closing or
+    /// opening. The key store decides: the contents of the database open nothing.
+    pub(crate) async fn finish_closing(&self) -> Result<()> {
+        /// Who closes or opens it now has done either by then.
+        const SECONDS_BETWEEN: i64 = 60;
+        let closing = match self.keys.closing().await? {
+            None => return self.close_where_unsaid().await,
+            Some(closing) if !closing.is_closed => return Ok(()),
+            Some(closing) => closing,
+        };
+        let filter = RecordFilter {
+            actions: vec![Action::InstallationClosed, Action::InstallationOpened],
+            last: Some(1),
+            ..RecordFilter::default()
+        };
+        let mut last: Option<AuditRow> = None;
+        for account in self.store.accounts().await? {
+            let scope = AgentScope::of_account(account.id);
+            let rows = self.store.records(scope, &filter).await?;
+            last = last
+                .into_iter()
+                // Administrators of any account can close and open the installation, so the newest record of all
+                // accounts decides.
+                .chain(rows)
+                .max_by_key(|row| row.recorded_at);
+        }
+        let is_recorded = last
+            .as_ref()
+            .is_some_and(|row| row.action == Action::InstallationClosed);
+        let recorded_at = last.map_or(closing.changed_at, |row| row.recorded_at);
+        // The later time counts: opening is recorded before the key store is changed (`set_closed`), so a process that
+        // opens the installation may be between the two steps now.
+        let settled_at = closing
+            .changed_at
+            .max(recorded_at)
+            .plus_seconds(SECONDS_BETWEEN);
+        if is_recorded || self.now() < settled_at {
+            return Ok(());
+        }
+        let account = self.account(DEFAULT_ACCOUNT).await?;
+        let system = Actor::system();
+        let note = Note::new(Action::InstallationClosed, &system);
+        account.record(&note, &[]).await
+    }
+
+    /// Marks the installation as closed, where it ever had an administrator and is not marked yet.
+    pub(crate) async fn close_where_unsaid(&self) -> Result<()> {
+        if self.keys.closing().await?.is_some() || !self.ever_had_users().await? {
+            return Ok(());
+        }
+        let account = self.account(DEFAULT_ACCOUNT).await?;
+        account.set_closed(true, &Actor::system()).await
+    }
+
+    /// The log of an account by the account's name, for people.
+    pub(crate) async fn account_named_by_row(&self, id: AccountId) -> Result<String> {
+        let accounts = self.store.accounts().await?;
+        let own = accounts.into_iter().find(|row| row.id == id);
+        let name = own.map_or_else(|| id.to_string(), |own| own.name);
+        Ok(format!("account {name}"))
+    }
+
+    /// The mismatches between the account's name, users and administrators' tokens and the account's log. The log
+    /// itself is not verified.
+    pub(crate) async fn account_misfits(&self, scope: AgentScope) -> Result<Vec<Misfit>> {
+        let account = self.account_at(scope.account);
+        let version = || async {
+            let found = self.store.snapshot(scope, &AgentQuery::default()).await?;
+            Ok::<_, Error>(found.map(|found| found.agent.document.version))
+        };
+        // The rows are read one after the other, and a change in between would look like a mismatch. The version shows
+        // whether there was one.
+        again(|| async {
+            let before = version().await?;
+            let misfits = account.held_against_log().await?;
+            match version().await? == before {
+                true => Ok(misfits),
+                false => Err(CONFLICT),
+            }
+        })
+        .await
+    }
+}
+
+/// The state of one user or token according to the log.
+#[derive(Default)]
+struct LoggedState {
+    /// Its last record.
+    seq: u64,
+    /// The version of the row with that record.
+    version: u64,
+    is_over: bool,
+    /// A record with a version not later than the one before.
+    turned_back: Option<u64>,
+}
+
+impl Account {
+    async fn held_against_log(&self) -> Result<Vec<Misfit>> {
+        let scope = AgentScope::of_account(self.id);
+        let filter = RecordFilter::default();
+        let rows = self.memoir.store.records(scope, &filter).await?;
+        let mut misfits = Vec::new();
+        self.hold_name(scope, rows.first(), &mut misfits).await?;
+        self.hold_users(&rows, &mut misfits).await?;
+        self.hold_tokens(&rows, &mut misfits).await?;
+        Ok(misfits)
+    }
+
+    /// Compares the account's name with its first record, since two accounts' names could be exchanged, and the folded
+    /// name by which it is found: a wrong one would hide the account, or replace another.
+    async fn hold_name(
+        &self,
+        scope: AgentScope,
+        first: Option<&AuditRow>,
+        misfits: &mut Vec<Misfit>,
+    ) -> Result<()> {
+        let accounts = self.memoir.store.accounts().await?;
+        let own = accounts.iter().find(|row| row.id == self.id);
+        if own.is_some_and(|own| own.folded_name != agent::fold_name(&own.name)) {
+            let problem = "table `accounts`: it is found by another name than its own";
+            misfits.push(Misfit::new(None, problem));
+        }
+        let (Some(first), Some(key)) = (first, self.memoir.keys.of(scope).await?) else {
+            return Ok(());
+        };
+        // Verifying the log itself reports one that cannot be opened.
+        let Ok(record) = codec::record(Some(&key), first.clone()) else {
+            return Ok(());
+        };
+        let reason = record.body.reason.as_ref();
+        let is_as_recorded =
+            own.is_some_and(|own| reason.is_some_and(|reason| reason.expose() == own.name));
+        if !is_as_recorded {
+            let problem = "table `accounts`: the name is not as recorded";
+            misfits.push(Misfit::new(first.seq, problem));
+        }
+        Ok(())
+    }
+
+    async fn hold_users(&self, rows: &[AuditRow], misfits: &mut Vec<Misfit>) -> Result<()> {
+        let mut logged: BTreeMap<String, LoggedState> = BTreeMap::new();
+        for row in rows.iter().filter(|row| row.action.changes_user()) {
+            let facts = codec::facts(row)?;
+            let (Some(id), Some(version)) = (fact(row, "user"), facts.count_of("version")) else {
+                continue;
+            };
+            let state = logged.entry(id).or_default();
+            if version <= state.version {
+                state.turned_back.get_or_insert(row.seq);
+            }
+            (state.seq, state.version) = (row.seq, version);
+        }
+        let key = self.memoir.account_key(self.id).await?;
+        let store = &self.memoir.store;
+        let mut problem = |seq: Option<u64>, id: &str, what: &str| {
+            misfits.push(Misfit::new(
+                seq,
+                format!("table `users`, user {id}: {what}"),
+            ));
+        };
+        for (id, state) in &logged {
+            if let Some(seq) = state.turned_back {
+                let what = "this was decided on a row that had been put back";
+                problem(Some(seq), id, what);
+            }
+            let row = match id.parse::<UserId>() {
+                Ok(id) => store.user(self.id, id).await?,
+                Err(_) => None,
+            };
+            let found = row.map(|row| users::open(&key, &row));
+            match found {
+                None => problem(Some(state.seq), id, "is missing"),
+                Some(Err(error)) => problem(Some(state.seq), id, &error.to_string()),
+                Some(Ok(user)) if user.open.seq != state.seq => {
+                    let what = "does not match its latest record: the row was put back";
+                    problem(Some(state.seq), id, what);
+                }
+                Some(Ok(_)) => {}
+            }
+        }
+        for row in store.users(self.id).await? {
+            let id = row.id.to_string();
+            // One from before there was a log has no place in it.
+            let is_placed = users::open(&key, &row).is_ok_and(|user| user.open.seq > 0);
+            if is_placed && !logged.contains_key(&id) {
+                problem(None, &id, "is in no record: the log was cut off");
+            }
+        }
+        Ok(())
+    }
+
+    async fn hold_tokens(&self, rows: &[AuditRow], misfits: &mut Vec<Misfit>) -> Result<()> {
+        let mut logged: BTreeMap<String, LoggedState> = BTreeMap::new();
+        for row in rows {
+            let is_over = match row.action {
+                Action::TokenCreated | Action::SignedIn => false,
+                Action::TokenRevoked => true,
+                _ => continue,
+            };
+            if let Some(id) = fact(row, "token") {
+                let state = logged.entry(id).or_default();
+                state.seq = row.seq;
+                // A revoked token never becomes valid again.
+                state.is_over |= is_over;
+            }
+        }
+        for token in self.memoir.store.tokens(self.id).await? {
+            let found = logged.remove(&token.id.to_string());
+            let found = found.filter(|state| {
+                token.agent.is_none() && state.is_over != token.columns.revoked_at.is_some()
+            });
+            if let Some(state) = found {
+                let what = "whether it is revoked is not as recorded: the row was put back";
+                let problem = format!("table `tokens`, token {}: {what}", token.id);
+                misfits.push(Misfit::new(state.seq, problem));
+            }
+        }
+        for (id, state) in logged {
+            let problem = format!("table `tokens`, token {id}: is missing");
+            misfits.push(Misfit::new(state.seq, problem));
+        }
+        Ok(())
+    }
+}
+
+fn changes_of_users() -> Vec<Action> {
+    let all = Action::ALL.into_iter();
+    all.filter(|action| action.changes_user()).collect()
+}
+
+/// A fact that is a text; `None` where there is none of that name.
+fn fact(row: &AuditRow, name: &str) -> Option<String> {
+    let facts = codec::facts(row).ok()?;
+    let value = facts.as_map().get(name)?.as_str()?;
+    Some(value.to_owned())
+}

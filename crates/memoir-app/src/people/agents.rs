@@ -1,0 +1,291 @@
+//! Creating, finding and configuring agents (SPEC 2.2).
+
+use memoir_domain::{
+    AgentId, AgentScope, PrivateText,
+    agent::{self, Field, Settings},
+    audit::Actor,
+    draft::Decision,
+    manage::{self, Assignment},
+    memory::Invalid,
+};
+use memoir_model::ModelName;
+use memoir_store::AgentQuery;
+
+use crate::{
+    core::{Account, AgentHandle, CommitCounts, Error, Memoir, Result, codec},
+    shown::{AgentFacts, ShownAgent},
+};
+
+impl Account {
+    /// Creates an agent with its first settings.
+    ///
+    /// # Errors
+    /// A setting is not allowed, or the name is taken.
+    pub async fn create_agent(
+        &self,
+        name: &str,
+        assignments: &[Assignment<'_>],
+        actor: &Actor,
+    ) -> Result<ShownAgent> {
+        let memoir = &self.memoir;
+        check_providers(memoir, assignments)?;
+        let id = memoir.ids().agent()?;
+        let decision = manage::create_agent(id, name, assignments, actor, memoir.now())?;
+        let agent = decision.agent.clone();
+        self.make(decision, codec::WrittenBeside::default()).await?;
+        let mut created = ShownAgent::answered(memoir, &agent, actor);
+        created.words.warnings = placeholder_warnings(assignments);
+        Ok(created)
+    }
+
+    /// Writes a new agent, under a key of its own.
+    pub(crate) async fn make(
+        &self,
+        decision: Decision,
+        beside: codec::WrittenBeside,
+    ) -> Result<()> {
+        let memoir = &self.memoir;
+        let name = decision.agent.name.clone();
+        // The name is looked up before a key is made: names are often taken, and each attempt would leave a key behind.
+        // The commit refuses a name that is taken in between.
+        let taken = memoir
+            .store
+            .agent_named(self.id, &agent::fold_name(&name))
+            .await?;
+        match taken {
+            Some(row) if row.columns.erased_at.is_none() => return Err(Error::NameTaken(name)),
+            // An agent of the same name would hide one whose erasing was interrupted.
+            Some(row) => memoir.finish_erasing(row.scope).await?,
+            None => {}
+        }
+        let scope = AgentScope {
+            account: self.id,
+            agent: decision.agent.id,
+        };
+        // The key first: sealed data must be readable from the beginning.
+        let key = memoir.keys.create(scope, memoir.now()).await?;
+        let base = codec::Base::new(key);
+        let counts = CommitCounts::of(&decision);
+        let (commit, _) = codec::commit(
+            &base,
+            decision,
+            beside,
+            memoir.random.as_ref(),
+            memoir.time_zone(),
+        )?;
+        memoir.keys.check_there()?;
+        // If it is not written, the key remains and opens nothing: its agent's identifier is never used again.
+        match memoir.write(commit, counts).await {
+            Err(Error::Store(memoir_store::Error::NameTaken)) => Err(Error::NameTaken(name)),
+            other => other,
+        }
+    }
+
+    /// One page of the account's agents by name, from after `after` on, without their prompts.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn agent_page(&self, after: Option<&str>, limit: u32) -> Result<Vec<AgentFacts>> {
+        let after = after.map(agent::fold_name);
+        let store = &self.memoir.store;
+        let rows = store.agent_page(self.id, after.as_deref(), limit).await?;
+        rows.iter().map(|row| self.listed(row)).collect()
+    }
+
+    fn listed(&self, row: &memoir_store::AgentRow) -> Result<AgentFacts> {
+        Ok(self.memoir.listed_facts(&codec::listed_agent(row)?))
+    }
+
+    /// The account's agents, by name, without their prompts and without those erased.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn agents(&self) -> Result<Vec<AgentFacts>> {
+        let rows = self.memoir.store.agents(self.id).await?;
+        rows.iter()
+            .filter(|row| row.columns.erased_at.is_none())
+            .map(|row| self.listed(row))
+            .collect()
+    }
+
+    /// The agent of that identifier, or of that name, in any case. An agent can choose its name, so an identifier takes
+    /// precedence over a name.
+    ///
+    /// # Errors
+    /// [`Error::NoAgent`].
+    pub async fn agent(&self, name: &str) -> Result<AgentHandle> {
+        let store = &self.memoir.store;
+        let mut row = None;
+        if let Ok(agent) = name.parse::<AgentId>() {
+            let account = self.id;
+            let scope = AgentScope { account, agent };
+            // The account's own log is no agent.
+            if !scope.is_of_account() {
+                let snapshot = store.snapshot(scope, &AgentQuery::default()).await?;
+                row = snapshot.map(|snapshot| snapshot.agent);
+            }
+        }
+        // A text that is no agent's identifier may still be an agent's name.
+        if row.is_none() {
+            let folded = agent::fold_name(name.trim());
+            row = store.agent_named(self.id, &folded).await?;
+        }
+        let row = row.ok_or_else(|| Error::NoAgent(name.to_owned()))?;
+        Ok(AgentHandle::new(
+            self.memoir.clone(),
+            row.scope,
+            row.columns.name,
+        ))
+    }
+
+    /// The agent of a session.
+    ///
+    /// # Errors
+    /// [`Error::NoSession`], for a session of another account too.
+    pub async fn session_agent(
+        &self,
+        session: &str,
+    ) -> Result<(AgentHandle, memoir_domain::SessionId)> {
+        let unknown = || Error::NoSession(session.to_owned());
+        let id = session.trim().parse().map_err(|_| unknown())?;
+        let scope = self
+            .memoir
+            .store
+            .session_owner(self.id, id)
+            .await?
+            .ok_or_else(unknown)?;
+        let snapshot = self
+            .memoir
+            .store
+            .snapshot(scope, &AgentQuery::default())
+            .await?
+            .ok_or_else(unknown)?;
+        Ok((
+            AgentHandle::new(self.memoir.clone(), scope, snapshot.agent.columns.name),
+            id,
+        ))
+    }
+}
+
+impl AgentHandle {
+    /// The identifier of a session, checked to be the agent's.
+    ///
+    /// # Errors
+    /// [`Error::NoSession`], for a session of another agent too.
+    pub async fn own_session_id(&self, session: &str) -> Result<memoir_domain::SessionId> {
+        let unknown = || Error::NoSession(session.to_owned());
+        let id = session.trim().parse().map_err(|_| unknown())?;
+        let store = &self.memoir.store;
+        let owner = store.session_owner(self.scope.account, id).await?;
+        // The error must not reveal that another agent has such a session.
+        if owner != Some(self.scope) {
+            return Err(unknown());
+        }
+        Ok(id)
+    }
+
+    /// Changes settings, all of them or none.
+    ///
+    /// # Errors
+    /// A value is not allowed, or the name is taken; [`Error::Changed`].
+    pub async fn configure(
+        &self,
+        assignments: &[Assignment<'_>],
+        actor: &Actor,
+    ) -> Result<ShownAgent> {
+        check_providers(&self.memoir, assignments)?;
+        let configured = self
+            .decide(&AgentQuery::default().with_prompts(), |loaded, now| {
+                let unchanged = loaded.agent.clone();
+                let decision = manage::configure(loaded.agent, assignments, actor, now)?;
+                let agent = decision
+                    .as_ref()
+                    .map_or(unchanged, |decision| decision.agent.clone());
+                Ok((decision, agent))
+            })
+            .await;
+        match configured {
+            Ok(agent) => {
+                let mut changed = ShownAgent::answered(&self.memoir, &agent, actor);
+                changed.words.warnings = placeholder_warnings(assignments);
+                Ok(changed)
+            }
+            // Names are kept unique by an index of the store, so only the commit detects a taken name.
+            Err(Error::Store(memoir_store::Error::NameTaken)) => {
+                let name = assignments.iter().find(|(field, _)| *field == Field::Name);
+                Err(Error::NameTaken(
+                    name.and_then(|(_, value)| *value)
+                        .unwrap_or_default()
+                        .to_owned(),
+                ))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Warnings about prompts as they are set, for the caller that sets them: the text is the caller's.
+pub(crate) fn placeholder_warnings(assignments: &[Assignment<'_>]) -> Vec<PrivateText> {
+    let prompts = assignments.iter().filter(|(field, _)| field.is_text());
+    let odd = prompts.filter_map(|(field, value)| {
+        let found = agent::unfilled_placeholders(value.as_ref()?);
+        let named: Vec<String> = found.iter().map(|text| format!("`{text}`")).collect();
+        let (subject, it) = match named.len() {
+            0 => return None,
+            1 => ("is a placeholder", "it"),
+            _ => ("are placeholders", "them"),
+        };
+        Some(PrivateText::from(format!(
+            "{}: {} {subject} that nothing fills here; the model is sent {it} as written. \
+             Put the text itself there",
+            field.as_str(),
+            named.join(", ")
+        )))
+    });
+    odd.collect()
+}
+
+/// All errors of the settings themselves, in the order given. Whether a name is free is not checked.
+pub fn check_settings(assignments: &[Assignment<'_>]) -> Vec<Invalid> {
+    let wrong = assignments.iter().filter_map(|&(field, value)| {
+        let (mut name, mut settings) = (String::new(), Settings::default());
+        agent::set_field(&mut name, &mut settings, field, value)
+            .and_then(|()| check_model(&[(field, value)]))
+            .err()
+    });
+    wrong.collect()
+}
+
+/// A model's name is checked for its form when it is set, not only when it is first needed.
+fn check_model(assignments: &[Assignment<'_>]) -> Result<(), Invalid> {
+    models(assignments).try_for_each(|name| name.map(drop))
+}
+
+/// Checks that the providers of the models exist. Where no provider is known, any is accepted.
+fn check_providers(memoir: &Memoir, assignments: &[Assignment<'_>]) -> Result<(), Invalid> {
+    // Tests and tools connect models that are not listed; then only the form of the name can be checked.
+    let known = memoir.providers();
+    for name in models(assignments) {
+        let name = name?;
+        if !known.is_empty() && !known.iter().any(|known| known == name.provider()) {
+            let problem = format!(
+                "names a provider that there is not; known are {}, and `[providers.NAME]` of the configuration makes \
+                 others known",
+                known.join(", ")
+            );
+            return Err(Invalid::new("model", problem));
+        }
+    }
+    Ok(())
+}
+
+fn models(assignments: &[Assignment<'_>]) -> impl Iterator<Item = Result<ModelName, Invalid>> {
+    let set = assignments.iter().filter_map(|(field, value)| match field {
+        Field::Model => *value,
+        _ => None,
+    });
+    set.map(|name| {
+        let name = name.trim().parse::<ModelName>();
+        name.map_err(|error| Invalid::new("model", error.to_string()))
+    })
+}

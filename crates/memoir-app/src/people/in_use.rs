@@ -1,0 +1,102 @@
+//! Whether an agent is in use (SPEC 5.5): from then on only the agent decides about its tokens, since the holder of one
+//! can read all of its text.
+//!
+//! Text of an agent is stored in these tables. Each is checked here or depends on one that is:
+//!
+//! | table | what shows here that it holds text |
+//! |---|---|
+//! | `memories`, `memory_vectors` | a number that was given, discarded or shredded since or not |
+//! | `sessions` | a session, which needs memories |
+//! | `agent_prompts`, `audit_records`, `log_summaries`, `access_requests` | a record by the agent |
+//! | `transcript_messages` | a message that an administrator did not hand over, or whose sender is no longer readable |
+//! | `replies` | the use of a token |
+//!
+//! `spec_5_5_text_in_any_table_makes_an_agent_in_use` fails for a table without a test case.
+
+use memoir_domain::audit::{Action, ActorKind, Record};
+use memoir_store::RecordFilter;
+
+use crate::{
+    core::{AgentHandle, Loaded, Result, codec},
+    people::access::HeldToken,
+};
+
+/// Most memories and records of an agent that may be unused; one with more is in use.
+// More than administrators set and Memoir reports before an agent is put to use, and few enough to open together.
+const MOST_RECORDS: u64 = 1_000;
+/// Most tokens of messages that are opened to find who handed them over; an agent with more is in use.
+const MOST_MESSAGE_TOKENS: u64 = 1_000_000;
+
+impl AgentHandle {
+    /// Whether a token of the agent was ever used or is valid, or any text of the agent exists that is not an
+    /// administrator's. Memories of every author count, but for the entries in which Memoir reports settings to the
+    /// agent. Uses in another process count once that has written them.
+    ///
+    /// # Errors
+    /// A row does not open; the store fails.
+    pub(crate) async fn is_in_use(&self, loaded: &Loaded) -> Result<bool> {
+        // Before anything is read: an agent in use may have a million records.
+        if loaded.newest_seq() > MOST_RECORDS {
+            return Ok(true);
+        }
+        Ok(self.has_used_token().await?
+            || self.has_record_of_use(loaded).await?
+            || self.has_session().await?
+            || self.has_message(loaded).await?)
+    }
+
+    async fn has_used_token(&self) -> Result<bool> {
+        let now = self.memoir.now();
+        for row in self.memoir.store.agent_tokens(self.scope).await? {
+            let token = HeldToken::read(&row)?;
+            if token.counts(now) || self.memoir.was_used(&token) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the agent acted, or was given a memory by anyone but Memoir.
+    async fn has_record_of_use(&self, loaded: &Loaded) -> Result<bool> {
+        // Opened, so that write access to the database cannot attribute an agent's acts to others.
+        let records = self.load_records(&RecordFilter::default()).await?;
+        let is_entry = |record: &&Record| {
+            record.action == Action::MemorySaved && record.actor.kind == ActorKind::System
+        };
+        // Numbers are never reused, so a memory that was discarded or shredded still counts.
+        let given = loaded.agent.next_number.0 - 1;
+        let entries = records.iter().filter(is_entry).count() as u64;
+        let has_acted = records
+            .iter()
+            .any(|record| record.actor.kind == ActorKind::Agent);
+        Ok(has_acted || given != entries)
+    }
+
+    async fn has_session(&self) -> Result<bool> {
+        let sessions = self.memoir.store.session_page(self.scope, None, 1).await?;
+        Ok(!sessions.is_empty())
+    }
+
+    /// Whether messages wait that an administrator did not hand over. Those that were already sent to the agent's model
+    /// count in any case.
+    async fn has_message(&self, loaded: &Loaded) -> Result<bool> {
+        let store = &self.memoir.store;
+        let row = store.transcript(self.scope).await?;
+        if row.absorbed > 0 || row.failed > 0 {
+            return Ok(true);
+        }
+        let waiting = store
+            .pending_messages(self.scope, MOST_MESSAGE_TOKENS)
+            .await?;
+        if (waiting.len() as u64) < row.pending {
+            return Ok(true);
+        }
+        for message in &waiting {
+            let message = codec::open_message(loaded.base.key(), message)?;
+            if message.handed_over_by != ActorKind::Administrator {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,75 @@
+//! How the state of open sessions follows the commits of this process.
+
+use std::{pin::Pin, sync::Arc};
+
+use memoir_domain::{SessionId, draft::Decision};
+
+use super::{
+    AgentChanges, Recent, Refusals,
+    recent::{KnownSession, open_in},
+};
+use crate::core::{AfterCommit, AgentHandle, CommitListener, Result};
+
+impl CommitListener for Refusals {
+    fn prepare(
+        self: Arc<Self>,
+        _agent: &AgentHandle,
+        decision: &mut Decision,
+    ) -> Option<AfterCommit> {
+        // Taken before the rows are made, so that of two simultaneous decisions only one counts them. Where the
+        // decision is not written, they are restored when this is dropped; also where the outcome is not known:
+        // counting twice is acceptable, since no decision uses the count.
+        let counted = self.count_into(&mut decision.sessions)?;
+        Some(Box::new(move |_| counted.keep()))
+    }
+}
+
+impl CommitListener for Recent {
+    fn prepare(
+        self: Arc<Self>,
+        _agent: &AgentHandle,
+        decision: &mut Decision,
+    ) -> Option<AfterCommit> {
+        let open = open_in(decision);
+        let sessions = decision.sessions.iter();
+        let ended = sessions.filter(|session| !session.state.is_running());
+        let ended: Vec<SessionId> = ended.map(|session| session.id).collect();
+        if open.is_none() && ended.is_empty() {
+            return None;
+        }
+        Some(Box::new(move |committed| {
+            // With its resulting base: a call based on this writes under exactly that version, and is refused if
+            // another process wrote since.
+            if let Some((agent, session)) = open {
+                let known = KnownSession::new(committed.next.clone(), agent, session);
+                self.put(committed.scope, known);
+            }
+            // However it ended: the data read in it is wiped.
+            for session in ended {
+                self.drop_notes(session);
+            }
+        }))
+    }
+}
+
+impl CommitListener for AgentChanges {
+    fn prepare(self: Arc<Self>, _: &AgentHandle, _: &mut Decision) -> Option<AfterCommit> {
+        Some(Box::new(move |committed| self.notify(committed.scope)))
+    }
+
+    fn wrote_together(&self, agent: &AgentHandle) {
+        self.notify(agent.scope);
+    }
+}
+
+/// Closes an open session whose lease has lapsed, where it conflicts with a decision.
+pub(super) struct LapsedSessions;
+
+impl CommitListener for LapsedSessions {
+    fn session_conflict<'a>(
+        &'a self,
+        agent: &'a AgentHandle,
+    ) -> Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>> {
+        Box::pin(async move { agent.close_if_lapsed().await.map(|_| ()) })
+    }
+}
