@@ -35,13 +35,13 @@ pub use core::accounts::{AccountView, DEFAULT_ACCOUNT};
 pub use core::clock::{Clock, Random, SystemClock};
 pub use core::error::{Error, Result};
 pub use core::fault::{FaultId, TARGET as FAULTS};
-pub use core::notices::{EndNotice, Retry};
 pub use core::quotas::{Quota, QuotaReached, Quotas};
 pub use core::replies::{KeptReply, ReplyKey, RequestAttempt, RequestOutcome};
 pub use core::retry::PassedOver;
 pub use core::settings::{InstallationSettings, Price, RecallSettings, SessionLimits};
 pub use core::spans::TARGET as SPANS;
 pub use core::{Account, AgentHandle, Memoir, Models, clock};
+pub use life::notices::{EndNotice, Retry};
 pub use life::{
     AbsorbProgress, Absorbed, HandedMessage, HandedOver, Job, JobOutcome, LifeSchedule, NotedPart,
     Reflected, TranscriptView, UnreadPart,
@@ -60,7 +60,6 @@ pub use log::verify::{Misfit, Verification};
 pub use memoir_store::{
     Faded, FleetOrder, MemoryPage, ReceiverDigest, RecordFilter, RecordPlace, WaitingSession,
 };
-pub use memory::authoring::{OwnSetting, SettingVersion};
 pub use memory::context::ContextView;
 pub use memory::import;
 pub use memory::memories::{Handling, MemoryInput, Saved};
@@ -73,6 +72,7 @@ pub use metrics::entered as entered_metric;
 pub use people::access::{Principal, Provision, Role, SignedInUser, TokenView, TokenWithSecret};
 pub use people::agents::check_settings;
 pub use people::asking::AskOutcome;
+pub use people::authoring::{OwnSetting, SettingVersion};
 pub use people::connections::{
     ACCESS_SECONDS, ADDRESSES_LIMIT, ClientAddress, CodeProof, Connecting, ConnectionView,
     ConnectionWish, GrantRefusal, Granted, NAME_LIMIT, OAuthClient, SCOPE,

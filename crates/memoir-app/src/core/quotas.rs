@@ -29,7 +29,7 @@ const REMEMBERED_SECONDS: i64 = 600;
 /// Most agents and accounts whose usage is cached.
 const REMEMBERED: usize = 10_000;
 /// The window of daily quotas.
-const DAY_SECONDS: i64 = 24 * 60 * 60;
+pub(crate) const DAY_SECONDS: i64 = 24 * 60 * 60;
 /// After how many seconds a client may retry after a daily quota is used up.
 // The window slides over a day: something becomes free all the time.
 const RETRY_SECONDS: u32 = 3_600;
@@ -431,29 +431,6 @@ impl AgentHandle {
         }
     }
 
-    /// Makes sure that the agent may have one more token.
-    ///
-    /// # Errors
-    /// [`Error::Quota`]; the store fails.
-    pub(crate) async fn check_new_token(&self) -> Result<()> {
-        let now = self.memoir.now();
-        let used = self.token_uses(now).await?;
-        self.memoir
-            .settings
-            .quotas
-            .check(Quota::AgentTokens, used, 1)
-    }
-
-    async fn token_uses(&self, now: Timestamp) -> Result<u64> {
-        let day = now.plus_seconds(-DAY_SECONDS);
-        let tokens = self.tokens().await?;
-        let counts = |token: &&crate::people::access::TokenView| {
-            let is_over = token.expires_at.is_some_and(|at| at <= now);
-            token.created_at > day || (token.revoked_at.is_none() && !is_over)
-        };
-        Ok(tokens.iter().filter(counts).count() as u64)
-    }
-
     /// Makes sure that so many more characters of conversations may wait.
     ///
     /// # Errors
@@ -470,11 +447,11 @@ impl AgentHandle {
         quotas.check(Quota::AgentWaiting, waiting, characters)
     }
 
-    /// The usage of each stored quota by the agent.
+    /// The usage of each stored quota by the agent, which has used so many tokens of its day.
     ///
     /// # Errors
     /// The store fails.
-    pub(crate) async fn quota_uses(&self) -> Result<Vec<(Quota, u64)>> {
+    pub(crate) async fn quota_uses(&self, tokens: u64) -> Result<Vec<(Quota, u64)>> {
         let (memoir, scope) = (&self.memoir, self.scope);
         let agent = self.load(&memoir_store::AgentQuery::default()).await?.agent;
         let own = memoir.usage_of((scope.account, Some(scope.agent))).await?;
@@ -485,7 +462,7 @@ impl AgentHandle {
             (Quota::AgentCharacters, characters_of(&agent)),
             (Quota::AgentWaiting, transcript.pending_tokens * 4),
             (Quota::AgentBytesADay, own.log_bytes),
-            (Quota::AgentTokens, self.token_uses(memoir.now()).await?),
+            (Quota::AgentTokens, tokens),
             (Quota::AgentSessionsADay, model.sessions),
             (Quota::AgentCallsADay, model.calls),
             (Quota::AgentCostADay, cents(model.cost)),

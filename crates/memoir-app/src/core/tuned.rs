@@ -9,6 +9,9 @@ use memoir_model::{ConnectError, Model, ModelError, ModelName, ModelRequest, Rep
 
 use crate::core::Memoir;
 
+/// The provider whose models follow rules and do not understand text.
+pub(crate) const RULES_ONLY: &str = "builtin";
+
 struct Tuned {
     model: Arc<dyn Model>,
     reasoning_effort: Option<ReasoningEffort>,

@@ -22,13 +22,13 @@ use memoir_model::{AnswerSchema, Model};
 use memoir_store::{AgentQuery, MessageOutcome, MessageRow, Reviving, Selection, TranscriptRow};
 use serde::Serialize;
 
-use super::RULES_ONLY;
 use crate::{
     core::{
         AgentHandle, Error, Loaded, Result,
         codec::{self, Writing},
         model_question::{ModelFailure, ModelQuestion, NotAnswered, Stop},
         retry::doubled,
+        tuned::RULES_ONLY,
     },
     memory::{memories::memory_query, replacing::query_to_save},
     sessions::{RefineOptions, room},

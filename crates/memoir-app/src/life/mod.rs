@@ -16,6 +16,7 @@
 //! wrongly marked as read is not detected.
 
 mod absorb;
+pub(crate) mod notices;
 mod own;
 mod reflect;
 mod schedule;
@@ -24,6 +25,3 @@ pub use absorb::{AbsorbProgress, Absorbed, HandedMessage, HandedOver, Transcript
 pub use own::{NotedPart, UnreadPart};
 pub use reflect::Reflected;
 pub use schedule::{Job, JobOutcome, LifeSchedule};
-
-/// The provider whose models follow rules and do not understand text.
-pub(crate) const RULES_ONLY: &str = "builtin";

@@ -12,14 +12,12 @@ use memoir_model::ModelName;
 use memoir_store::{AgentQuery, MessageRow, Selection};
 use serde::Serialize;
 
-use super::{
-    RULES_ONLY,
-    absorb::{opened, outcomes},
-};
+use super::absorb::{opened, outcomes};
 use crate::{
     core::{
         AgentHandle, Error, Loaded, Result,
         codec::{self, Writing},
+        tuned::RULES_ONLY,
     },
     memory::memories::{NotReplaced, memory_query},
     shown::OwnAgent,

@@ -9,8 +9,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::{
-    core::{Account, AgentHandle, Memoir, Result, quotas::NEAR_PERCENT},
-    life::RULES_ONLY,
+    core::{Account, AgentHandle, Memoir, Result, quotas::NEAR_PERCENT, tuned::RULES_ONLY},
     memory::memories::memory_query,
     shown::views::ScheduleView,
 };
@@ -261,7 +260,8 @@ impl Memoir {
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
             // An agent that cannot be read is another finding.
-            let own = handle.quota_uses().await.unwrap_or_default();
+            let tokens = handle.token_uses(self.now()).await.unwrap_or_default();
+            let own = handle.quota_uses(tokens).await.unwrap_or_default();
             let whose = format!("the agent `{}`", agent.name);
             uses.extend(
                 own.into_iter()

@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod erase;
 pub(crate) mod finish;
 pub(crate) mod fleet;
+pub(crate) mod history;
 pub(crate) mod look_back;
 pub(crate) mod rewind;
 pub(crate) mod stats;

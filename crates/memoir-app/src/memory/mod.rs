@@ -3,7 +3,6 @@
 //! Owns the caches of texts, words and vectors, which follow each commit. What a session does with memories is in
 //! `sessions`; what an interface may show of them is in `shown`.
 
-pub(crate) mod authoring;
 pub(crate) mod context;
 pub mod import;
 pub(crate) mod memories;

@@ -33,6 +33,7 @@ use crate::{
             Base, Sealer, Writing, WrittenBeside,
             document::{self, NoWords, digest},
         },
+        quotas::{DAY_SECONDS, Quota},
     },
     people::{
         connections::{ConnectionDocument, ConnectionView},
@@ -670,6 +671,33 @@ impl AgentHandle {
     /// The store fails.
     pub async fn tokens(&self) -> Result<Vec<TokenView>> {
         views(&self.memoir.store.agent_tokens(self.scope).await?)
+    }
+
+    /// Makes sure that the agent may have one more token.
+    ///
+    /// # Errors
+    /// [`Error::Quota`]; the store fails.
+    pub(crate) async fn check_new_token(&self) -> Result<()> {
+        let now = self.memoir.now();
+        let used = self.token_uses(now).await?;
+        self.memoir
+            .settings
+            .quotas
+            .check(Quota::AgentTokens, used, 1)
+    }
+
+    /// The tokens that count against the quota: those made within a day, and all that are valid.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub(crate) async fn token_uses(&self, now: Timestamp) -> Result<u64> {
+        let day = now.plus_seconds(-DAY_SECONDS);
+        let tokens = self.tokens().await?;
+        let counts = |token: &&TokenView| {
+            let is_over = token.expires_at.is_some_and(|at| at <= now);
+            token.created_at > day || (token.revoked_at.is_none() && !is_over)
+        };
+        Ok(tokens.iter().filter(counts).count() as u64)
     }
 
     /// Revokes one of the agent's tokens: from now on it opens nothing. Repeating it is no error.

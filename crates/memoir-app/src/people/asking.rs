@@ -27,8 +27,8 @@ use crate::{
     core::{
         AgentHandle, Error, Loaded, Memoir, Result, again, codec,
         model_question::{ModelCall, ModelFailure},
+        tuned::RULES_ONLY,
     },
-    life::RULES_ONLY,
     memory::memories::memory_query,
     sessions::room,
 };

@@ -7,6 +7,7 @@ pub(crate) mod access_requests;
 pub(crate) mod account_log;
 pub(crate) mod agents;
 pub(crate) mod asking;
+pub(crate) mod authoring;
 pub(crate) mod closing;
 pub(crate) mod connections;
 pub(crate) mod in_use;

@@ -140,7 +140,7 @@ fn spec_2_6_a_file_that_breaks_off_is_taken_up_to_there() {
     let cut = installation.write("cut.json", &whole[..whole.len() - 20]);
     let refused = installation.refused(&["absorb", "wren", &cut]);
     assert!(
-        refused.contains("hint: what came before that place was taken"),
+        refused.contains("hint: the messages before that place were stored"),
         "{refused}"
     );
 }

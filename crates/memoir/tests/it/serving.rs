@@ -261,7 +261,7 @@ fn a_probe_says_by_its_status_whether_the_service_is_ready() {
             .unwrap();
     });
     let refused = installation.refused(&["serve", "--probe", "--listen", &address]);
-    assert!(refused.contains("answers 503"), "{refused}");
+    assert!(refused.contains("returns 503"), "{refused}");
     answering.join().unwrap();
 }
 
