@@ -1,4 +1,4 @@
-//! README, executed: its shell lines are run from top to bottom, in one shell.
+//! README and the pages of commands, executed: README's shell lines are run from top to bottom, in one shell.
 #![cfg(unix)]
 
 use std::{
@@ -12,6 +12,9 @@ use serde_json::json;
 use crate::installation::{Installation, script};
 
 const README: &str = include_str!("../../../../README.md");
+
+/// The page with the table of everyday commands.
+const COMMAND_LINE: &str = include_str!("../../../../docs/command-line.md");
 
 /// Lines that need programs or builds that a test machine does not have.
 const ELSEWHERE: [&str; 5] = ["cargo ", "./scripts/", "claude ", "codex ", "git "];
@@ -141,9 +144,12 @@ fn readme_is_typed_from_top_to_bottom_in_one_shell() {
     assert_eq!(server.requests().len(), 3, "the session was held");
 }
 
-/// The commands of the table of everyday ones, with values for README's placeholders.
+/// The commands of the table of everyday ones, with values for its placeholders.
 fn everyday() -> Vec<String> {
-    let section = README.split_once("\n## Everyday commands\n").unwrap().1;
+    let section = COMMAND_LINE
+        .split_once("\n## Everyday commands\n")
+        .unwrap()
+        .1;
     let section = section.split_once("\n## ").unwrap().0;
     let mut commands = Vec::new();
     for row in section
@@ -168,7 +174,7 @@ fn everyday() -> Vec<String> {
 }
 
 #[test]
-fn every_everyday_command_of_readme_is_understood() {
+fn every_everyday_command_is_understood() {
     let installation = Installation::with_agent();
     let commands = everyday();
     assert!(commands.len() > 30, "{commands:?}");
