@@ -21,7 +21,7 @@ import { told } from "./support/witness.mjs";
 const pictures =
   process.env.MEMOIR_SCREENSHOTS ?? fileURLToPath(new URL("../../target/screenshots", import.meta.url));
 
-/** Where the pictures of the README are made anew; nowhere unless it is named. */
+/** Where the pictures of docs/console.md are made anew; nowhere unless it is named. */
 const shown = process.env.MEMOIR_PICTURES && resolve(fileURLToPath(new URL("../..", import.meta.url)), process.env.MEMOIR_PICTURES);
 /** Which they are, and how much of each is on them from above. */
 const SHOWN = {

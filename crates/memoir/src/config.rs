@@ -859,14 +859,14 @@ mod tests {
     }
 
     #[test]
-    fn every_quota_is_in_the_readme_with_its_default() {
-        let readme = include_str!("../../../README.md");
+    fn every_quota_is_in_the_reference_with_its_default() {
+        let page = include_str!("../../../docs/configuration.md");
         for quota in Quota::ALL {
             let line = match quota.default() {
                 Some(limit) => format!("\n{} = {limit}", quota.key()),
                 None => format!("\n# {} = ", quota.key()),
             };
-            assert!(readme.contains(&line), "{line}");
+            assert!(page.contains(&line), "{line}");
         }
     }
 }

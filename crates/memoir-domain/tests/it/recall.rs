@@ -3,7 +3,7 @@
 //! `tests/recall/labelled.txt` has four hundred memories of ten agents in five scripts. Half of the questions are
 //! in the memory's words (`w`), half in others (`o`); the number is that of the memory that answers. `7> ` begins
 //! a memory that corrects the seventh. Every second pair of questions is held out: what is set by trying was set
-//! on the others. Run with `--nocapture` it prints the figures that the README has.
+//! on the others. Run with `--nocapture` it prints the figures that `docs/figures.md` has.
 
 use std::collections::{HashMap, HashSet};
 

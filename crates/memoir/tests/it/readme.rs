@@ -1,4 +1,4 @@
-//! README and the pages of commands, executed: README's shell lines are run from top to bottom, in one shell.
+//! README and the pages that continue it, executed: their shell lines are run from top to bottom, in one shell.
 #![cfg(unix)]
 
 use std::{
@@ -11,7 +11,13 @@ use serde_json::json;
 
 use crate::installation::{Installation, script};
 
-const README: &str = include_str!("../../../../README.md");
+/// The pages whose shell lines are run, in their order.
+const PAGES: [&str; 4] = [
+    include_str!("../../../../README.md"),
+    include_str!("../../../../docs/first-session.md"),
+    include_str!("../../../../docs/service.md"),
+    include_str!("../../../../docs/mcp.md"),
+];
 
 /// The page with the table of everyday commands.
 const COMMAND_LINE: &str = include_str!("../../../../docs/command-line.md");
@@ -19,11 +25,11 @@ const COMMAND_LINE: &str = include_str!("../../../../docs/command-line.md");
 /// Lines that need programs or builds that a test machine does not have.
 const ELSEWHERE: [&str; 5] = ["cargo ", "./scripts/", "claude ", "codex ", "git "];
 
-/// The lines of all shell blocks of README, in their order.
+/// The lines of all shell blocks of the pages, in their order.
 fn typed() -> Vec<&'static str> {
     let mut blocks = Vec::new();
     let mut block: Option<Vec<&str>> = None;
-    for line in README.lines() {
+    for line in PAGES.into_iter().flat_map(str::lines) {
         match (&mut block, line.strip_prefix("```")) {
             (None, Some("")) => block = Some(Vec::new()),
             // Another language: skipped up to its end.
@@ -67,7 +73,7 @@ fn shell_script(lines: &[String], port: &str) -> String {
     script
 }
 
-/// The home with a scripted model behind the provider of README's first session.
+/// The home with a scripted model behind the provider of the first session.
 fn home() -> (Installation, memoir_testkit::ScriptedServer) {
     let installation = Installation::new();
     let server = installation.scripted(script(&[("search_memories", json!({"query": "Marta"}))]));
@@ -80,7 +86,7 @@ fn home() -> (Installation, memoir_testkit::ScriptedServer) {
 }
 
 #[test]
-fn readme_is_typed_from_top_to_bottom_in_one_shell() {
+fn readme_and_its_pages_are_typed_from_top_to_bottom_in_one_shell() {
     let (installation, server) = home();
     let port = free_port();
     let lines: Vec<String> = typed()
