@@ -84,8 +84,12 @@ async fn queue(memoir: Memoir, part: usize) {
             content: "The press came from Lisbon.".into(),
             ..MemoryInput::default()
         };
-        agent.save(&[memory], &author).await.unwrap();
-        agent.enqueue(&RefineOptions::default()).await.unwrap();
+        agent.memories().save(&[memory], &author).await.unwrap();
+        agent
+            .sessions()
+            .enqueue(&RefineOptions::default())
+            .await
+            .unwrap();
     }
 }
 

@@ -135,6 +135,7 @@ async fn agent(memoir: &Memoir, name: &str, memories: usize) -> OwnAgent {
         .unwrap();
     let handle = account.agent(name).await.unwrap();
     let handle = handle
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .as_agent()
         .unwrap();
@@ -145,6 +146,7 @@ async fn agent(memoir: &Memoir, name: &str, memories: usize) -> OwnAgent {
     // The agent's own side (SPEC 3.4).
     let own = Actor::agent("wren");
     handle
+        .memories()
         .import(read, false, &own, Arc::new(AtomicU64::new(0)))
         .await
         .unwrap();
@@ -162,6 +164,7 @@ async fn with_session(handle: OwnAgent) -> Agent {
     });
     for _ in 0..100_000 {
         if let Some(session) = handle
+            .views()
             .session_page(None, 1)
             .await
             .unwrap()
@@ -671,7 +674,11 @@ async fn archived(folder: &Folder) {
     for number in 0..AGENTS {
         let handle = agent(&memoir, &format!("wren {number}"), MEMORIES).await;
         let guard = [(Field::LossGuard, Some("archive"))];
-        handle.configure(&guard, &person()).await.unwrap();
+        handle
+            .settings()
+            .configure(&guard, &person())
+            .await
+            .unwrap();
         let agent = with_session(handle).await;
         for turn in 0..EDITS {
             // The newest: of them most may leave.
@@ -690,7 +697,7 @@ async fn archived(folder: &Folder) {
             }
         }
         let began = Instant::now();
-        let verification = agent.handle.verify().await.unwrap();
+        let verification = agent.handle.log().verify().await.unwrap();
         verified.push(began.elapsed());
         let lost = verification.originals.map(|originals| originals.lost);
         assert!(verification.valid && lost == Some(0));
@@ -741,7 +748,7 @@ async fn sessions(folder: &Folder) {
             complete.await.unwrap();
             let began = Instant::now();
             let actor = person();
-            let undo = agent.handle.roll_back(session, false, &actor);
+            let undo = agent.handle.sessions().roll_back(session, false, &actor);
             undo.await.unwrap();
             times.push(began.elapsed());
         }
@@ -781,6 +788,7 @@ async fn recall(folder: &Folder) {
         };
         let began = Instant::now();
         let found = handle
+            .views()
             .seen_by(memoir_app::Viewer::Agent)
             .recall(&query)
             .await
@@ -812,6 +820,7 @@ async fn bulk(folder: &Folder) {
         let began = Instant::now();
         let read = import::read(lines.as_bytes(), memoir_domain::Timestamp::MAX);
         let count = handle
+            .memories()
             .import(read, false, &person(), Arc::new(AtomicU64::new(0)))
             .await
             .unwrap();

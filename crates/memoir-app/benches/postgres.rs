@@ -75,6 +75,7 @@ async fn agent(memoir: &Memoir, name: &str) -> OwnAgent {
     account.create_agent(name, &settings, &maker).await.unwrap();
     let handle = account.agent(name).await.unwrap();
     let handle = handle
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .as_agent()
         .unwrap();
@@ -87,7 +88,7 @@ async fn agent(memoir: &Memoir, name: &str) -> OwnAgent {
                 ..MemoryInput::default()
             })
             .collect();
-        handle.save(&inputs, &own).await.unwrap();
+        handle.memories().save(&inputs, &own).await.unwrap();
     }
     handle
 }
@@ -136,7 +137,11 @@ async fn governed(
     // The last sessions stay open for what is written by hand.
     if !is_last {
         for (agent, session) in open {
-            agent.cancel(session, &Actor::agent("wren")).await.unwrap();
+            agent
+                .sessions()
+                .cancel(session, &Actor::agent("wren"))
+                .await
+                .unwrap();
         }
     }
     rate

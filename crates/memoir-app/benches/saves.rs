@@ -84,7 +84,7 @@ impl MeasuredAgent {
         let agent = account.agent("wren").await.unwrap();
         for from in (0..MEMORIES).step_by(100) {
             let inputs: Vec<MemoryInput> = (from..from + 100).map(|at| input(text(at))).collect();
-            agent.save(&inputs, &me()).await.unwrap();
+            agent.memories().save(&inputs, &me()).await.unwrap();
         }
         Self { memoir, agent }
     }
@@ -95,14 +95,14 @@ impl MeasuredAgent {
             limit: 10,
             ..RecallQuery::default()
         };
-        let lens = self.agent.seen_by(Viewer::Agent);
+        let lens = self.agent.views().seen_by(Viewer::Agent);
         assert_eq!(lens.recall(&query).await.unwrap().len(), 10);
     }
 
     async fn save(&self, number: usize) -> Duration {
         let inputs = [input(text(MEMORIES + number))];
         let begun = Instant::now();
-        self.agent.save(&inputs, &me()).await.unwrap();
+        self.agent.memories().save(&inputs, &me()).await.unwrap();
         begun.elapsed()
     }
 }
@@ -133,7 +133,7 @@ async fn main() {
     let bare = MeasuredAgent::new(folders[0].path(), None).await;
     let indexed = MeasuredAgent::new(folders[1].path(), None).await;
     let meant = MeasuredAgent::new(folders[2].path(), Some(&server)).await;
-    let made = meant.agent.make_vectors().await.unwrap();
+    let made = meant.agent.memories().make_vectors().await.unwrap();
     assert_eq!(made.made, MEMORIES as u64);
     let background = meant.memoir.clone();
     let background = tokio::spawn(async move { background.keep_making_vectors().await });

@@ -41,11 +41,13 @@ pub use core::retry::PassedOver;
 pub use core::settings::{InstallationSettings, Price, RecallSettings, SessionLimits};
 pub use core::spans::TARGET as SPANS;
 pub use core::{Account, AgentHandle, Memoir, Models, clock};
+pub use life::Life;
 pub use life::notices::{EndNotice, Retry};
 pub use life::{
     AbsorbProgress, Absorbed, HandedMessage, HandedOver, Job, JobOutcome, LifeSchedule, NotedPart,
     Reflected, TranscriptView, UnreadPart,
 };
+pub use log::AgentLog;
 pub use log::checkpoint::{CheckpointGrowth, CheckpointView};
 pub use log::doctor::{Examination, Severity};
 pub use log::erase::Erased;
@@ -61,13 +63,13 @@ pub use memoir_store::{
     Faded, FleetOrder, MemoryPage, ReceiverDigest, RecordFilter, RecordPlace, WaitingSession,
 };
 pub use memory::context::ContextView;
-pub use memory::import;
 pub use memory::memories::{Handling, MemoryInput, Saved};
 pub use memory::near_duplicates::{NearDuplicateView, NearDuplicatesView};
 pub use memory::recall::{RecallPage, ShownMatch, ShownTerm};
 pub use memory::shred::{ShredWish, Shredded, StoredTranscript};
 pub use memory::take_over::{ForeignMemory, ForeignPart, ImportUndone, TakeOver, TakenOver};
 pub use memory::vectors::{AgentEmbedding, VectorsMade};
+pub use memory::{Memories, import};
 pub use metrics::entered as entered_metric;
 pub use people::access::{Principal, Provision, Role, SignedInUser, TokenView, TokenWithSecret};
 pub use people::agents::check_settings;
@@ -82,6 +84,9 @@ pub use people::sign_in::{
     SignInView,
 };
 pub use people::users::{UserView, check_new_password};
+pub use people::{AgentSettings, Grants};
+pub use sessions::Sessions;
+pub use shown::Views;
 pub use shown::views::{RefinementDue, ScheduleView};
 pub use shown::{
     AccessRequestFacts, AccessRequestWords, AgentFacts, AgentLens, AgentWords, ArchiveLinks,

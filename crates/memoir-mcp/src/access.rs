@@ -49,7 +49,7 @@ pub(crate) async fn list(agent: &OwnAgent, tool: &str, result: &mut Value) {
     if !TELLING.contains(&tool) || fields.get("type").is_some_and(|kind| kind == "error") {
         return;
     }
-    let Ok(open) = agent.open_access().await else {
+    let Ok(open) = agent.grants().open_access().await else {
         return;
     };
     let requests: Vec<Value> = open
@@ -154,7 +154,10 @@ pub(crate) async fn answer(call: AccessCall<'_>) -> Result<Answered> {
         agent, arguments, ..
     } = call;
     let arguments = Arguments::of(arguments, &["request_id", "granted", "reason"])?;
-    let id = agent.own_access_id(arguments.needed("request_id")?).await?;
+    let id = agent
+        .grants()
+        .own_access_id(arguments.needed("request_id")?)
+        .await?;
     // What the agent says itself counts before what a person said.
     if arguments.is_set("granted") {
         let is_granted = arguments.flag("granted")?;
@@ -206,10 +209,15 @@ async fn written(
         None => request,
         // A refusal after a grant revokes it.
         Some((false, _)) if request.state == AccessState::Granted => {
-            agent.revoke_access(id, &me).await?;
+            agent.grants().revoke_access(id, &me).await?;
             agent.lens().access_request(id).await?
         }
-        Some((is_granted, reason)) => agent.answer_access(id, is_granted, reason, &me).await?,
+        Some((is_granted, reason)) => {
+            agent
+                .grants()
+                .answer_access(id, is_granted, reason, &me)
+                .await?
+        }
     };
     Ok(Answered::Result(result_of(&request)?))
 }
@@ -232,7 +240,7 @@ impl AskedRequests {
         tokio::spawn(async move {
             // Before the check: of two calls one finds the answers of the other.
             let mut asked_ids = asking.0.lock().await;
-            let Ok(open) = agent.open_access().await else {
+            let Ok(open) = agent.grants().open_access().await else {
                 return;
             };
             let waiting = open

@@ -85,7 +85,10 @@ pub(crate) async fn absorb(agent: &OwnAgent, arguments: &Value) -> Result<Value>
         })
     });
     let messages = messages.collect::<Result<Vec<_>, Invalid>>()?;
-    let handed = agent.hand_over(messages, now, ActorKind::Agent).await?;
+    let handed = agent
+        .life()
+        .hand_over(messages, now, ActorKind::Agent)
+        .await?;
     Ok(json!({"type": "transcript_received", "received": handed.received, "known": handed.known}))
 }
 
@@ -126,7 +129,7 @@ pub(crate) async fn read(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
 /// The agent's model names the journal entries to promote.
 pub(crate) async fn reflect(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     Arguments::of(arguments, &[])?;
-    let mut answer = shown(&agent.reflect().await?)?;
+    let mut answer = shown(&agent.life().reflect().await?)?;
     answer["type"] = "reflected".into();
     Ok(answer)
 }

@@ -304,7 +304,7 @@ async fn save(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
         constitutional: false,
         replaces: arguments.numbers("replaces")?,
     };
-    let saved = agent.save(&[input], &agent.as_actor()).await?;
+    let saved = agent.memories().save(&[input], &agent.as_actor()).await?;
     let saved = saved
         .first()
         .ok_or_else(|| Invalid::new("content", "is missing"))?;
@@ -314,6 +314,7 @@ async fn save(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
 async fn promote(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let number = Arguments::of(arguments, &["number"])?.number("number")?;
     let memory = agent
+        .memories()
         .handle(number, Handling::Promote, &agent.as_actor())
         .await?;
     shown(&memory)
@@ -360,7 +361,7 @@ async fn recall(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
 async fn context(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let arguments = Arguments::of(arguments, &["max_tokens"])?;
     let mut context = shown(&agent.context(arguments.count("max_tokens")?).await?)?;
-    let unread = agent.unread().await?;
+    let unread = agent.life().unread().await?;
     if unread > 0 {
         context["messages_waiting"] = unread.into();
     }
@@ -412,7 +413,10 @@ async fn update_config(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     );
     let warnings = match wanted {
         (true, false, false) => {
-            agent.undo_setting(field, &agent.as_actor()).await?;
+            agent
+                .settings()
+                .undo_setting(field, &agent.as_actor())
+                .await?;
             Vec::new()
         }
         (false, true, false) => agent.author(field, None).await?,
@@ -451,7 +455,7 @@ async fn open(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
 }
 
 async fn call_session_tool(agent: &OwnAgent, tool: &str, arguments: &Value) -> Result<Value> {
-    match agent.own_session().await? {
+    match agent.sessions().own_session().await? {
         Some(session) => shown(&agent.call_tool(session, tool, Some(arguments)).await?),
         None => Ok(json!({
             "type": "error",

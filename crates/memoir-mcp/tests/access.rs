@@ -42,7 +42,11 @@ async fn asked(agent: &OwnAgent, kind: AccessKind) -> AccessRequestFacts {
         kind,
         purpose: "to see <why> the sessions end early".into(),
     };
-    agent.request_access(&draft, &person()).await.unwrap()
+    agent
+        .grants()
+        .request_access(&draft, &person())
+        .await
+        .unwrap()
 }
 
 fn reading() -> AccessKind {
@@ -53,7 +57,7 @@ fn reading() -> AccessKind {
 }
 
 async fn state(agent: &OwnAgent, request: &AccessRequestFacts) -> AccessState {
-    let lens = agent.seen_by(Viewer::Agent);
+    let lens = agent.views().seen_by(Viewer::Agent);
     let now = lens.access_request(request.id).await;
     now.unwrap().state
 }
@@ -262,7 +266,7 @@ async fn spec_4_4_a_yes_to_a_shredding_shreds() {
     let yes = json!({"request_id": request.id, "granted": true});
     let answered = call(&client, "answer_access_request", yes).await;
     assert_eq!(answered["state"], "done", "{answered}");
-    let memory = agent.memory(Number(1)).await.unwrap();
+    let memory = agent.views().memory(Number(1)).await.unwrap();
     assert!(memory.shredded_at.is_some());
 }
 
@@ -295,11 +299,11 @@ async fn a_person_at_a_client_with_forms_is_asked_once_and_beside_the_call() {
         assert!(question.contains(part), "{part}: {question}");
     }
     let me = Actor::agent("wren");
-    let lens = agent.seen_by(Viewer::Agent);
+    let lens = agent.views().seen_by(Viewer::Agent);
     let granted = lens.access_request(request.id).await;
     let reason = granted.unwrap().words.reason.unwrap();
     assert_eq!(reason.expose(), "Look all you like.");
-    agent.revoke_access(request.id, &me).await.unwrap();
+    agent.grants().revoke_access(request.id, &me).await.unwrap();
     call(&client, "get_context", json!({})).await;
     assert!(hears.try_recv().is_err());
 }

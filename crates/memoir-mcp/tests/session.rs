@@ -393,7 +393,7 @@ async fn spec_2_6_a_conversation_is_handed_over_once() {
         assert_eq!(refused["code"], "invalid_argument", "{refused}");
         assert!(!refused.to_string().contains("canary"), "{refused}");
     }
-    assert_eq!(agent.transcript().await.unwrap().pending, 2);
+    assert_eq!(agent.life().transcript().await.unwrap().pending, 2);
 }
 
 /// Hands over messages with these texts, and identifiers made from them.
@@ -430,7 +430,7 @@ async fn spec_2_6_without_a_model_the_agent_reads_what_waits_itself() {
         "{text}"
     );
     assert_eq!(
-        agent.transcript().await.unwrap().pending,
+        agent.life().transcript().await.unwrap().pending,
         2,
         "to be shown is not to be read"
     );
@@ -459,7 +459,7 @@ async fn spec_2_6_without_a_model_the_agent_reads_what_waits_itself() {
         (&done["read"], &done["saved"], &done["waiting"]),
         (&json!(1), &json!(0), &json!(0))
     );
-    assert_eq!(agent.transcript().await.unwrap().absorbed, 3);
+    assert_eq!(agent.life().transcript().await.unwrap().absorbed, 3);
     let found = call(&client, "recall_memories", json!({"query": "Mira"})).await;
     let memory = &found["memories"][0];
     assert_eq!(
@@ -495,7 +495,7 @@ async fn spec_2_6_a_note_that_is_none_saves_nothing_and_leaves_its_messages_wait
         assert_eq!(refused["code"], "invalid_argument", "{refused}");
         assert!(!refused.to_string().contains("canary"), "{refused}");
     }
-    assert_eq!(agent.transcript().await.unwrap().pending, 1);
+    assert_eq!(agent.life().transcript().await.unwrap().pending, 1);
     let found = call(&client, "recall_memories", json!({})).await;
     assert_eq!(found["count"], 0);
 }
@@ -511,7 +511,7 @@ async fn spec_2_6_a_message_too_large_to_be_shown_is_given_up_and_the_next_one_s
         (&shown["too_large"], &shown["part"], &shown["waiting"]),
         (&json!(1), &json!("2-2/1"), &json!(1))
     );
-    assert_eq!(agent.transcript().await.unwrap().failed, 1);
+    assert_eq!(agent.life().transcript().await.unwrap().failed, 1);
 }
 
 #[tokio::test]

@@ -54,7 +54,7 @@ pub(crate) struct Reached {
 impl Reached {
     /// The agent as the caller may view it.
     pub(crate) fn lens(&self) -> AgentLens<'_> {
-        self.agent.seen_by(self.viewer.clone())
+        self.agent.views().seen_by(self.viewer.clone())
     }
 
     /// Whether the caller is the agent itself.
@@ -161,7 +161,7 @@ impl Caller {
     /// A signed checkpoint, after the logs within the token's reach were entered.
     pub(crate) async fn checkpoint(&self) -> Result<CheckpointView, Problem> {
         Ok(match &self.own {
-            Some(agent) => agent.checkpoint().await?,
+            Some(agent) => agent.log().checkpoint().await?,
             None => self.account().checkpoint().await?,
         })
     }
@@ -215,7 +215,7 @@ impl Caller {
         session: &str,
     ) -> Result<(Reached, SessionId), Problem> {
         let (agent, id) = match &self.own {
-            Some(own) => (own.clone(), own.own_session_id(session).await?),
+            Some(own) => (own.clone(), own.settings().own_session_id(session).await?),
             // An agent's own way searches its own sessions alone: another's is not found.
             None => self.account().session_agent(session).await?,
         };
@@ -230,7 +230,7 @@ impl Caller {
         request: &str,
     ) -> Result<(Reached, AccessRequestId), Problem> {
         let (agent, id) = match &self.own {
-            Some(own) => (own.clone(), own.own_access_id(request).await?),
+            Some(own) => (own.clone(), own.grants().own_access_id(request).await?),
             None => self.account().access_agent(request).await?,
         };
         let reached = self.reached(agent);

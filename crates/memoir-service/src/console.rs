@@ -166,7 +166,7 @@ impl Host for Service {
         agent: &AgentHandle,
         session: SessionId,
     ) -> Response {
-        let lens = agent.seen_by(visitor.viewer());
+        let lens = agent.views().seen_by(visitor.viewer());
         let listener = Listener::Browser(visitor);
         let followed = live::follow(self, listener, &lens, session, &head.headers).await;
         followed.unwrap_or_else(IntoResponse::into_response)

@@ -82,7 +82,10 @@ pub async fn tenant(account: &Account, name: &str, settings: &[(Field, Option<&s
     let agent = agent(account, name, settings).await;
     let owner = administrator();
     // `Provision::Any` makes a token even where the agent has memories already (SPEC 5.5).
-    let made = agent.create_token(Provision::Any, None, &owner).await;
+    let made = agent
+        .grants()
+        .create_token(Provision::Any, None, &owner)
+        .await;
     let token = made.unwrap().secret.expose().to_owned();
     Tenant { agent, token }
 }

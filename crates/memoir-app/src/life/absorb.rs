@@ -24,12 +24,13 @@ use serde::Serialize;
 
 use crate::{
     core::{
-        AgentHandle, Error, Loaded, Result,
+        Error, Loaded, Result,
         codec::{self, Writing},
         model_question::{ModelFailure, ModelQuestion, NotAnswered, Stop},
         retry::doubled,
         tuned::RULES_ONLY,
     },
+    life::Life,
     memory::{memories::memory_query, replacing::query_to_save},
     sessions::{RefineOptions, room},
 };
@@ -199,14 +200,14 @@ struct AbsorptionUnderWay<'a> {
     absorbed: Absorbed,
 }
 
-impl AgentHandle {
+impl Life<'_> {
     /// Takes messages to read: once nothing was added for six hours, or immediately with `now`. Earlier messages of the
     /// agent are skipped. Notes of them count as added in the role of the caller (SPEC 3.4).
     ///
     /// # Errors
     /// A message is not allowed, or there are more than 10,000: then none is taken. The agent is gone; the store fails.
     pub async fn hand_over(
-        &self,
+        self,
         messages: Vec<HandedMessage>,
         now: bool,
         role: ActorKind,
@@ -275,7 +276,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// The agent is gone; the store fails.
-    pub async fn transcript(&self) -> Result<TranscriptView> {
+    pub async fn transcript(self) -> Result<TranscriptView> {
         self.load(&AgentQuery::default()).await?;
         let row = self.memoir.store.transcript(self.scope).await?;
         Ok(TranscriptView {
@@ -294,7 +295,7 @@ impl AgentHandle {
     /// The agent is not in service. No model can be used, or one that only follows rules; the store fails. An unusable
     /// response is no error: nothing of its chunk is saved, and that is recorded.
     pub async fn absorb(
-        &self,
+        self,
         stop: impl Future<Output = ()> + Send,
         observer: &mut (dyn FnMut(AbsorbProgress) + Send),
     ) -> Result<Absorbed> {
@@ -324,12 +325,12 @@ impl AgentHandle {
             .await
     }
 
-    /// Lets the messages that were absorbed in the last [`KEPT_DAYS`] days wait again, for [`AgentHandle::absorb`].
+    /// Lets the messages that were absorbed in the last [`KEPT_DAYS`] days wait again, for [`Life::absorb`].
     /// Their earlier notes stay. Returns their number.
     ///
     /// # Errors
     /// The agent is gone; the store fails.
-    pub async fn absorb_again(&self) -> Result<u64> {
+    pub async fn absorb_again(self) -> Result<u64> {
         self.memoir.forget_words().await?;
         self.load(&AgentQuery::default()).await?;
         let now = self.memoir.now();
@@ -339,9 +340,9 @@ impl AgentHandle {
             .await?)
     }
 
-    /// As [`AgentHandle::absorb`], for the schedule: where messages are due and not leased. `None` where they are not,
+    /// As [`Life::absorb`], for the schedule: where messages are due and not leased. `None` where they are not,
     /// or the agent is not to be asked.
-    pub(super) async fn absorb_if_due(&self, stop: &mut Stop<'_>) -> Result<Option<Absorbed>> {
+    pub(super) async fn absorb_if_due(self, stop: &mut Stop<'_>) -> Result<Option<Absorbed>> {
         let settings = self.load(&AgentQuery::default()).await?.agent.settings;
         if settings.inactive || settings.paused {
             return Ok(None);
@@ -377,8 +378,8 @@ impl AgentHandle {
     }
 
     /// The agent's model, if it understands text.
-    async fn reader(&self) -> Result<std::sync::Arc<dyn Model>> {
-        let model = self.model(&RefineOptions::default()).await?;
+    async fn reader(self) -> Result<std::sync::Arc<dyn Model>> {
+        let model = self.sessions().model(&RefineOptions::default()).await?;
         if model.name().provider() == RULES_ONLY {
             return Err(Error::RulesOnly(model.name().to_string()));
         }
@@ -386,14 +387,14 @@ impl AgentHandle {
     }
 
     /// The expiry of a lease taken now: later than one chunk can take.
-    fn claimed_until(&self) -> Timestamp {
+    fn claimed_until(self) -> Timestamp {
         let question = self.memoir.settings.limits.time;
         self.memoir.now().plus(question).plus_seconds(CLAIM_SECONDS)
     }
 
     /// Reads the waiting messages, and releases the lease in any case.
     async fn absorb_claimed(
-        &self,
+        self,
         model: &dyn Model,
         claim: u64,
         row: TranscriptRow,
@@ -430,7 +431,7 @@ impl AgentHandle {
 
     /// Reads chunk by chunk. Returns when the rest is to be tried again.
     async fn read_chunks(
-        &self,
+        self,
         reading: &mut AbsorptionUnderWay<'_>,
         stop: &mut Stop<'_>,
         observer: &mut (dyn FnMut(AbsorbProgress) + Send),
@@ -506,20 +507,20 @@ impl AgentHandle {
     }
 
     /// The next attempt after so many failures of the same chunk.
-    fn after(&self, failures: u32) -> Timestamp {
+    fn after(self, failures: u32) -> Timestamp {
         let wait = doubled(FIRST_WAIT, failures, LONGEST_WAIT);
         self.memoir.now().plus(wait)
     }
 
     /// The next messages to read; `None` where none waits.
-    async fn next_chunk(&self, reading: &AbsorptionUnderWay<'_>) -> Result<Option<Chunk>> {
+    async fn next_chunk(self, reading: &AbsorptionUnderWay<'_>) -> Result<Option<Chunk>> {
         let query = memory_query(Selection::ActiveCore).with_prompts();
         let loaded = self.load(&query).await?;
         let own = [
             &loaded.agent.settings.system_prompt,
             &loaded.agent.settings.reflection_prompt,
         ];
-        let context_tokens = self.context_of(reading.model.context_tokens());
+        let context_tokens = self.sessions().context_of(reading.model.context_tokens());
         let room = room(context_tokens, own);
         let (agent, core) = (&loaded.agent, &loaded.memories);
         let known = Known::new(agent, core, &reading.noted, room / KNOWN_SHARE);
@@ -543,13 +544,13 @@ impl AgentHandle {
     }
 
     /// When the last of them was said, where known. A conversation dated in the future counts as of today.
-    pub(super) fn last_said(&self, messages: &[ConversationMessage]) -> Option<Timestamp> {
+    pub(super) fn last_said(self, messages: &[ConversationMessage]) -> Option<Timestamp> {
         let last = messages.iter().filter_map(|message| message.at).next_back();
         last.map(|at| at.min(self.memoir.now()))
     }
 
     async fn read_chunk(
-        &self,
+        self,
         model: &dyn Model,
         chunk: &Chunk,
         stop: &mut Stop<'_>,
@@ -610,8 +611,8 @@ impl AgentHandle {
 
     /// Why a chunk of one message is not sent: some providers silently cut an input that is too long, and the rest
     /// would count as read. `None` where it is sent.
-    fn too_large(&self, model: &dyn Model, chunk: &Chunk) -> Option<String> {
-        let context_tokens = self.context_of(model.context_tokens());
+    fn too_large(self, model: &dyn Model, chunk: &Chunk) -> Option<String> {
+        let context_tokens = self.sessions().context_of(model.context_tokens());
         let tokens: u64 = chunk.messages.iter().map(ConversationMessage::tokens).sum();
         (tokens > u64::from(context_tokens)).then(|| {
             format!(
@@ -621,12 +622,12 @@ impl AgentHandle {
     }
 
     /// Records that a chunk failed permanently; it waits no longer.
-    async fn give_up(&self, chunk: &Chunk, why: &'static str) -> Result<()> {
+    async fn give_up(self, chunk: &Chunk, why: &'static str) -> Result<()> {
         self.give_up_at(&chunk.places, why).await
     }
 
-    /// As [`AgentHandle::give_up`], of the messages at these places.
-    pub(super) async fn give_up_at(&self, places: &[u64], why: &'static str) -> Result<()> {
+    /// As [`Life::give_up`], of the messages at these places.
+    pub(super) async fn give_up_at(self, places: &[u64], why: &'static str) -> Result<()> {
         let count = places.len();
         let decide = |agent, _: &mut Replacing, now| (absorption::fail(agent, count, why, now), ());
         self.resolve(places, MessageState::Failed, &[], decide)
@@ -635,7 +636,7 @@ impl AgentHandle {
     }
 
     /// Records that a chunk's response was unusable.
-    async fn note_failure(&self, chunk: &Chunk, code: &'static str) -> Result<()> {
+    async fn note_failure(self, chunk: &Chunk, code: &'static str) -> Result<()> {
         let count = chunk.messages.len();
         self.decide(&AgentQuery::default(), |loaded, now| {
             Ok((Some(absorption::fail(loaded.agent, count, code, now)), ()))
@@ -646,7 +647,7 @@ impl AgentHandle {
     /// Writes a decision, which saves `notes`, together with the outcomes of the messages at these places; `None` where
     /// another reader was faster, and nothing was written.
     async fn resolve<T>(
-        &self,
+        self,
         places: &[u64],
         state: MessageState,
         notes: &[Saving],
@@ -658,7 +659,10 @@ impl AgentHandle {
             if !self.is_still_pending(places).await? {
                 return Ok((None, None));
             }
-            let mut replacing = self.replacing_for(notes, &loaded.memories).await?;
+            let mut replacing = self
+                .memories()
+                .replacing_for(notes, &loaded.memories)
+                .await?;
             let (decision, answer) = decide(loaded.agent, &mut replacing, now);
             let beside = codec::WrittenBeside {
                 messages: outcomes(places.iter().copied(), state, now),
@@ -669,7 +673,7 @@ impl AgentHandle {
         .await
     }
 
-    async fn is_still_pending(&self, places: &[u64]) -> Result<bool> {
+    async fn is_still_pending(self, places: &[u64]) -> Result<bool> {
         // The first is enough: readers begin with the oldest that waits.
         let first = self.memoir.store.pending_messages(self.scope, 0).await?;
         Ok(first.first().map(|row| row.seq) == places.first().copied())

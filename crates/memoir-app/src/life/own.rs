@@ -15,10 +15,11 @@ use serde::Serialize;
 use super::absorb::{opened, outcomes};
 use crate::{
     core::{
-        AgentHandle, Error, Loaded, Result,
+        Error, Loaded, Result,
         codec::{self, Writing},
         tuned::RULES_ONLY,
     },
+    life::Life,
     memory::memories::{NotReplaced, memory_query},
     shown::OwnAgent,
 };
@@ -56,12 +57,12 @@ pub struct NotedPart {
     pub not_replaced: Vec<NotReplaced>,
 }
 
-impl AgentHandle {
+impl Life<'_> {
     /// How many messages wait that no configured model will read: only the agent itself can.
     ///
     /// # Errors
     /// The agent is gone; the store fails.
-    pub async fn unread(&self) -> Result<u64> {
+    pub async fn unread(self) -> Result<u64> {
         let loaded = self.load(&AgentQuery::default()).await?;
         let model = self.memoir.effective_model(&loaded.agent.settings);
         let reads = model
@@ -92,7 +93,7 @@ impl OwnAgent {
                 && row.tokens > MESSAGE_TOKENS
             {
                 // Otherwise it would stay the first that waits, and block all later ones.
-                self.give_up_at(&[row.seq], "too_large").await?;
+                self.life().give_up_at(&[row.seq], "too_large").await?;
                 too_large += 1;
                 continue;
             }
@@ -141,7 +142,7 @@ impl OwnAgent {
                 return Err(Invalid::new("part", problem).into());
             }
             let messages = opened(&loaded, &rows)?;
-            let at = self.last_said(&messages).unwrap_or(now);
+            let at = self.life().last_said(&messages).unwrap_or(now);
             let added_by = absorption::added_by(&messages);
             let notes = absorption::noted(journal, core, at, added_by)
                 .map_err(|Unreadable { problem, .. }| Invalid::new("notes", problem))?;
@@ -153,7 +154,7 @@ impl OwnAgent {
                 ),
                 ..codec::WrittenBeside::default()
             };
-            let mut replacing = self.replacing_for(&notes, &loaded.memories).await?;
+            let mut replacing = self.memories().replacing_for(&notes, &loaded.memories).await?;
             let (agent, count) = (loaded.agent, messages.len());
             let (decision, saved) = absorption::absorb(agent, notes, &mut replacing, count, now);
             let mut noted = NotedPart {

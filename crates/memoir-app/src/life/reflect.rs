@@ -15,10 +15,11 @@ use serde::Serialize;
 
 use crate::{
     core::{
-        AgentHandle, Error, Result,
+        Error, Result,
         model_question::{ModelFailure, ModelQuestion, NotAnswered, Stop},
         replies,
     },
+    life::Life,
     memory::{memories::memory_query, replacing::without_replacing},
     sessions::{RefineOptions, room},
 };
@@ -50,30 +51,30 @@ pub(super) enum ReflectionCause {
     Slot,
 }
 
-impl AgentHandle {
+impl Life<'_> {
     /// Lets the agent's model reflect on its journal of the last week, now.
     ///
     /// # Errors
     /// No model can be used; the store fails. An unusable response is no error: nothing is promoted, and that is
     /// recorded.
-    pub async fn reflect(&self) -> Result<Reflected> {
+    pub async fn reflect(self) -> Result<Reflected> {
         let mut for_ever: Stop<'_> = Box::pin(std::future::pending());
         self.reflect_until(&mut for_ever, ReflectionCause::Asked)
             .await
     }
 
-    /// As [`AgentHandle::reflect`]. A stop before the model's response leaves no trace.
+    /// As [`Life::reflect`]. A stop before the model's response leaves no trace.
     ///
     /// # Errors
-    /// As [`AgentHandle::reflect`]; [`Error::NotDue`].
+    /// As [`Life::reflect`]; [`Error::NotDue`].
     pub(super) async fn reflect_until(
-        &self,
+        self,
         stop: &mut Stop<'_>,
         cause: ReflectionCause,
     ) -> Result<Reflected> {
         let slot = &self.memoir.settings.daily_slot;
         // Before anything is written: without a usable model, the reflection stays due.
-        let model = self.model(&RefineOptions::default()).await?;
+        let model = self.sessions().model(&RefineOptions::default()).await?;
         self.check_model_use().await?;
         let context_tokens = model.context_tokens();
         let week = self.week();
@@ -92,7 +93,7 @@ impl AgentHandle {
                 &loaded.agent.settings.system_prompt,
                 &loaded.agent.settings.memory_reflection_prompt,
             ];
-            let room = room(self.context_of(context_tokens), own);
+            let room = room(self.sessions().context_of(context_tokens), own);
             // In the decision, so that the question and the shown entries are consistent.
             let question = reflection::ask(&loaded.agent, &loaded.memories, room, now);
             let seen = ReflectionSeen {
@@ -122,7 +123,7 @@ impl AgentHandle {
             .await
     }
 
-    fn week(&self) -> AgentQuery {
+    fn week(self) -> AgentQuery {
         memory_query(Selection::Context {
             journal_after: context::journal_since(self.memoir.now()),
         })
@@ -130,7 +131,7 @@ impl AgentHandle {
     }
 
     async fn finish_reflection(
-        &self,
+        self,
         model: &dyn Model,
         reflection_question: reflection::ReflectionQuestion,
         seen: &ReflectionSeen,
@@ -177,7 +178,7 @@ impl AgentHandle {
 
     /// Promotes the entries that the model named, with the replacements that it named for each.
     async fn promote_entries(
-        &self,
+        self,
         promotions: &Promotions,
         seen: &ReflectionSeen,
     ) -> Result<Reflected> {
@@ -189,7 +190,7 @@ impl AgentHandle {
         // Loaded again: the model may have taken minutes, and other processes wrote.
         self.decide_reading(&query, |loaded, now| async move {
             let mut replacing = match replaces {
-                true => self.replacing(&loaded.memories).await?,
+                true => self.memories().replacing(&loaded.memories).await?,
                 false => without_replacing(&loaded.memories),
             };
             let decision = reflection::promote(loaded.agent, promotions, &mut replacing, seen, now);

@@ -5,11 +5,14 @@ use std::collections::HashMap;
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
 
 use super::{Absorbed, Reflected, reflect::ReflectionCause};
-use crate::core::{
-    AgentHandle, Error, Memoir, Result,
-    account_turns::AccountTurns,
-    model_question::Stop,
-    retry::{AGAIN_AFTER_SECONDS, PassedOver},
+use crate::{
+    core::{
+        AgentHandle, Error, Memoir, Result,
+        account_turns::AccountTurns,
+        model_question::Stop,
+        retry::{AGAIN_AFTER_SECONDS, PassedOver},
+    },
+    life::Life,
 };
 
 /// Something that is due for an agent.
@@ -103,7 +106,7 @@ impl Memoir {
             .await?
             .agent
             .name;
-        Ok(match agent.scheduled(job, &mut stop).await? {
+        Ok(match agent.life().scheduled(job, &mut stop).await? {
             // Reflected or not, it is not due before the next day.
             Some(JobOutcome::Reflected(_)) => true,
             Some(JobOutcome::Absorbed(absorbed)) => absorbed.failure.is_none(),
@@ -146,13 +149,13 @@ impl crate::core::Account {
     }
 }
 
-impl AgentHandle {
+impl Life<'_> {
     /// Runs a due job of this agent, until `stop`; `None` where it is no longer due, or the agent is not to be asked.
     ///
     /// # Errors
     /// The store fails, or no model can be used.
     pub async fn do_due(
-        &self,
+        self,
         job: Job,
         stop: impl Future<Output = ()> + Send,
     ) -> Result<Option<JobOutcome>> {
@@ -160,7 +163,7 @@ impl AgentHandle {
         self.scheduled(job, &mut stop).await
     }
 
-    async fn scheduled(&self, job: Job, stop: &mut Stop<'_>) -> Result<Option<JobOutcome>> {
+    async fn scheduled(self, job: Job, stop: &mut Stop<'_>) -> Result<Option<JobOutcome>> {
         // A job names its agent; the handle of another agent must not do it here.
         if job.scope() != self.scope {
             return Ok(None);

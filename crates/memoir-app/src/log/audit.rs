@@ -3,20 +3,24 @@
 use memoir_domain::audit::Record;
 use memoir_store::{AgentQuery, AuditRow, RecordFilter};
 
-use crate::core::{AgentHandle, CONFLICT, Error, Loaded, Result, again, codec};
+use crate::{
+    core::{AgentHandle, CONFLICT, Error, Loaded, Result, again, codec},
+    log::AgentLog,
+};
 
-impl AgentHandle {
+impl AgentLog<'_> {
     /// Runs `attempt` with the agent as of its newest record, and again from the beginning if anything is written
     /// before its end. So its decision matches its first read.
     ///
     /// # Errors
     /// Those of the attempt, but for [`Error::Changed`]; [`Error::Contended`] where others were faster each time.
     pub async fn at_newest<T, Attempt: Future<Output = Result<T>>>(
-        &self,
-        attempt: impl Fn(Self) -> Attempt,
+        self,
+        attempt: impl Fn(AgentHandle) -> Attempt,
     ) -> Result<T> {
         again(|| async {
             let newest = self
+                .views()
                 .search_records(&RecordFilter::default(), None, 1)
                 .await?;
             let newest_seq = newest.first().map_or(0, |record| record.seq);
@@ -33,12 +37,12 @@ impl AgentHandle {
     /// # Errors
     /// [`memoir_store::Error::Conflict`] where the agent changed since it was loaded;
     /// [`Error::Inconsistent`] where records are missing.
-    pub(crate) async fn whole_log(&self, loaded: &Loaded) -> Result<Vec<AuditRow>> {
+    pub(crate) async fn whole_log(self, loaded: &Loaded) -> Result<Vec<AuditRow>> {
         self.log_from(1, loaded).await
     }
 
-    /// As [`AgentHandle::whole_log`], opened.
-    pub(crate) async fn read_whole_log(&self, loaded: &Loaded) -> Result<Vec<Record>> {
+    /// As [`AgentLog::whole_log`], opened.
+    pub(crate) async fn read_whole_log(self, loaded: &Loaded) -> Result<Vec<Record>> {
         let rows = self.whole_log(loaded).await?;
         let key = Some(loaded.base.key());
         crate::core::parallel::map(rows, |row| codec::record(key, row))
@@ -49,8 +53,8 @@ impl AgentHandle {
     /// The agent's log from the record at `first` on, without a gap up to its end.
     ///
     /// # Errors
-    /// As for [`AgentHandle::whole_log`].
-    pub(crate) async fn log_from(&self, first: u64, loaded: &Loaded) -> Result<Vec<AuditRow>> {
+    /// As for [`AgentLog::whole_log`].
+    pub(crate) async fn log_from(self, first: u64, loaded: &Loaded) -> Result<Vec<AuditRow>> {
         let filter = RecordFilter {
             from_seq: first,
             ..RecordFilter::default()
@@ -77,7 +81,7 @@ impl AgentHandle {
         }))
     }
 
-    pub(crate) async fn load_records(&self, filter: &RecordFilter) -> Result<Vec<Record>> {
+    pub(crate) async fn load_records(self, filter: &RecordFilter) -> Result<Vec<Record>> {
         let limit = filter.last.or(filter.first).unwrap_or(u32::MAX);
         let _room = self.room_for_rows(limit).await?;
         let rows = self.memoir.store.records(self.scope, filter).await?;

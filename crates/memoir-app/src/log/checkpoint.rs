@@ -13,7 +13,10 @@ use memoir_vault::{
 };
 use serde::Serialize;
 
-use crate::core::{Account, AgentHandle, Error, Memoir, Result};
+use crate::{
+    core::{Account, Error, Memoir, Result},
+    log::AgentLog,
+};
 
 /// A signed checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -50,12 +53,12 @@ impl Account {
     }
 }
 
-impl AgentHandle {
+impl AgentLog<'_> {
     /// As [`Memoir::checkpoint`], but enters the head of this agent only.
     ///
     /// # Errors
     /// The store or the key store fails.
-    pub async fn checkpoint(&self) -> Result<CheckpointView> {
+    pub async fn checkpoint(self) -> Result<CheckpointView> {
         self.memoir.checkpoint_of(LogsOf::Agent(self.scope)).await
     }
 }

@@ -145,7 +145,7 @@ impl Memoir {
             let mut willing = 0;
             for agent in &agents {
                 let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
-                willing += usize::from(handle.lets_embed(embedder.as_ref()).await?);
+                willing += usize::from(handle.memories().lets_embed(embedder.as_ref()).await?);
             }
             sent.push_str(&format!(
                 ", of the agents that have agreed: {willing} of {}",
@@ -260,7 +260,11 @@ impl Memoir {
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
             // An agent that cannot be read is another finding.
-            let tokens = handle.token_uses(self.now()).await.unwrap_or_default();
+            let tokens = handle
+                .grants()
+                .token_uses(self.now())
+                .await
+                .unwrap_or_default();
             let own = handle.quota_uses(tokens).await.unwrap_or_default();
             let whose = format!("the agent `{}`", agent.name);
             uses.extend(

@@ -5,7 +5,8 @@ use memoir_store::AgentQuery;
 use serde::Serialize;
 
 use crate::{
-    core::{AgentHandle, Error, Memoir, Result, codec},
+    core::{Error, Memoir, Result, codec},
+    log::AgentLog,
     memory::recall::Indexes,
 };
 
@@ -20,7 +21,7 @@ pub struct Erased {
     pub memories: Tally,
 }
 
-impl AgentHandle {
+impl AgentLog<'_> {
     /// Destroys the agent's key: none of its text can be read again, not even from copies of the database. Its chain of
     /// records stays and still verifies.
     ///
@@ -30,7 +31,7 @@ impl AgentHandle {
     /// # Errors
     /// A session is running; it was erased before; [`Error::Changed`]; the store or the key store fails.
     /// [`Error::KeyRemains`] once the record is written.
-    pub async fn erase(&self, actor: &Actor) -> Result<Erased> {
+    pub async fn erase(self, actor: &Actor) -> Result<Erased> {
         let recorded = self
             .decide(&AgentQuery::default().with_prompts(), |loaded, now| {
                 let tally = loaded.agent.tally;
@@ -72,7 +73,7 @@ impl AgentHandle {
     }
 
     /// Destroys the key of an agent that is erased on the record.
-    async fn end_key(&self, at: Timestamp) -> Result<()> {
+    async fn end_key(self, at: Timestamp) -> Result<()> {
         // This process's caches are dropped whether or not the key could be destroyed: nothing may be read from them.
         let destroyed = self.memoir.keys.destroy(self.scope, at).await.map(drop);
         self.memoir.state::<Indexes>().forget(self.scope);
@@ -81,13 +82,13 @@ impl AgentHandle {
     }
 
     /// Whether the agent's key exists, whatever its row says.
-    async fn has_key(&self) -> Result<bool> {
+    async fn has_key(self) -> Result<bool> {
         let present = self.memoir.keys.present(vec![self.scope]).await?;
         Ok(!present.is_empty())
     }
 
     /// Checks that Memoir wrote the row that marks the agent as erased, where that can still be verified.
-    async fn check_erased_row(&self) -> Result<()> {
+    async fn check_erased_row(self) -> Result<()> {
         let query = AgentQuery::default().with_prompts();
         let snapshot = self.snapshot(&query).await?;
         match self.memoir.keys.of(self.scope).await? {
@@ -97,7 +98,7 @@ impl AgentHandle {
     }
 
     /// The counts in the agent's row, whose seal cannot be opened.
-    async fn listed_tally(&self) -> Result<Tally> {
+    async fn listed_tally(self) -> Result<Tally> {
         let snapshot = self.snapshot(&AgentQuery::default()).await?;
         Ok(codec::listed_agent(&snapshot.agent)?.tally)
     }
@@ -111,7 +112,7 @@ impl Memoir {
 
     /// Destroys the key, where it exists, of an agent whose row marks it as erased.
     pub(crate) async fn finish_erasing(&self, scope: AgentScope) -> Result<()> {
-        match self.handle(scope).erase(&Actor::system()).await {
+        match self.handle(scope).log().erase(&Actor::system()).await {
             Ok(_) | Err(Error::Erased { .. }) => Ok(()),
             Err(error) => Err(error),
         }

@@ -18,7 +18,7 @@ impl OwnAgent {
     /// There is no memory of that number; the store fails.
     pub async fn history(&self, only: Option<Number>) -> Result<MemoryHistory> {
         let loaded = self.load(&AgentQuery::default()).await?;
-        let log = self.read_whole_log(&loaded).await?;
+        let log = self.log().read_whole_log(&loaded).await?;
         let history = history::history(&log, only);
         match only {
             Some(number) if !history.memories.contains_key(&number) => Err(Error::NoMemory(number)),

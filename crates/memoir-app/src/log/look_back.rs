@@ -24,10 +24,10 @@ use serde::Serialize;
 
 use crate::{
     core::{
-        AgentHandle, CONFLICT, Error, Loaded, Result, again, codec,
+        CONFLICT, Error, Loaded, Result, again, codec,
         parallel::{self, run_blocking},
     },
-    log::{Limits, rewind::Point},
+    log::{AgentLog, Limits, rewind::Point},
 };
 
 /// Summaries that are read at a time.
@@ -114,13 +114,13 @@ pub struct SessionSpan {
     pub last_seq: u64,
 }
 
-impl AgentHandle {
-    /// One point of the agent's history, and the effect of [`AgentHandle::rewind`]; `None` for the newest.
+impl AgentLog<'_> {
+    /// One point of the agent's history, and the effect of [`AgentLog::rewind`]; `None` for the newest.
     /// Content-blind.
     ///
     /// # Errors
     /// The agent is erased; the store fails.
-    pub async fn look_back(&self, point: Option<Point>) -> Result<LookBack> {
+    pub async fn look_back(self, point: Option<Point>) -> Result<LookBack> {
         // Before anything is read, so that waiting callers hold nothing.
         let _turn = self
             .memoir
@@ -131,7 +131,7 @@ impl AgentHandle {
         again(|| self.attempt_look_back(point)).await
     }
 
-    async fn attempt_look_back(&self, point: Option<Point>) -> Result<LookBack> {
+    async fn attempt_look_back(self, point: Option<Point>) -> Result<LookBack> {
         let loaded = self.load(&AgentQuery::default()).await?;
         // Each agent has at least the record of its creation.
         let newest_seq = loaded.agent.next_seq - 1;
@@ -175,7 +175,7 @@ impl AgentHandle {
 
     /// The sum of the summaries of the whole log, the last one of the remaining records. Missing ones are made and
     /// kept.
-    async fn pasts(&self, loaded: &Loaded, point: Point) -> Result<HistoryWindow> {
+    async fn pasts(self, loaded: &Loaded, point: Point) -> Result<HistoryWindow> {
         let mut pasts = self.kept_pasts(loaded, point).await?;
         let mut rows = Vec::new();
         loop {
@@ -207,7 +207,7 @@ impl AgentHandle {
     }
 
     /// The sum of the stored summaries, from the first record on without a gap.
-    async fn kept_pasts(&self, loaded: &Loaded, point: Point) -> Result<HistoryWindow> {
+    async fn kept_pasts(self, loaded: &Loaded, point: Point) -> Result<HistoryWindow> {
         let mut pasts = HistoryWindow::of(point);
         let mut newest: Option<SummaryRow> = None;
         loop {
@@ -252,7 +252,7 @@ impl AgentHandle {
 
     /// Stores summaries, unless text was shredded since they were made. Other records written meanwhile do not affect
     /// them.
-    async fn keep_summaries(&self, loaded: &Loaded, rows: Vec<SummaryRow>) -> Result<()> {
+    async fn keep_summaries(self, loaded: &Loaded, rows: Vec<SummaryRow>) -> Result<()> {
         let shredded = loaded.agent.tally.shredded_count;
         again(|| async {
             let now = self.load(&AgentQuery::default()).await?;
@@ -283,7 +283,7 @@ impl AgentHandle {
     /// [`memoir_store::Error::Conflict`] where a record was written meanwhile; [`Error::Inconsistent`] where records are
     /// missing.
     async fn stretch(
-        &self,
+        self,
         loaded: &Loaded,
         first: u64,
         end: u64,
@@ -315,7 +315,7 @@ impl AgentHandle {
     /// The part of the point's stretch that was written by then, the place of its last record, and that record; 0 and
     /// `None` before the first.
     async fn then(
-        &self,
+        self,
         loaded: &Loaded,
         pasts: &HistoryWindow,
         point: Point,

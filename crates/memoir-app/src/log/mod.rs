@@ -15,9 +15,10 @@ pub(crate) mod rewind;
 pub(crate) mod stats;
 pub(crate) mod verify;
 
+use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::core::{ModuleStates, parallel::ConcurrencyLimit};
+use crate::core::{AgentHandle, ModuleStates, parallel::ConcurrencyLimit};
 
 /// The large work of this module that a process does at a time.
 pub(crate) struct Limits {
@@ -33,4 +34,23 @@ pub(crate) fn enter(states: ModuleStates) -> ModuleStates {
         whole_pasts: ConcurrencyLimit::new(rewind::AT_ONCE),
         verifications: ConcurrencyLimit::new(verify::AT_ONCE),
     }))
+}
+
+/// The audit log of one agent.
+#[derive(Clone, Copy)]
+pub struct AgentLog<'a>(&'a AgentHandle);
+
+impl Deref for AgentLog<'_> {
+    type Target = AgentHandle;
+
+    fn deref(&self) -> &AgentHandle {
+        self.0
+    }
+}
+
+impl AgentHandle {
+    /// The audit log of one agent.
+    pub fn log(&self) -> AgentLog<'_> {
+        AgentLog(self)
+    }
 }

@@ -14,8 +14,8 @@ use memoir_store::Selection;
 use serde::Serialize;
 
 use crate::{
-    core::{AgentHandle, Result, codec, parallel::Turn},
-    log::Limits,
+    core::{Result, codec, parallel::Turn},
+    log::{AgentLog, Limits},
     memory::memories::memory_query,
 };
 
@@ -48,29 +48,29 @@ pub struct Rewound {
     pub changes: RewindPreview,
 }
 
-impl AgentHandle {
+impl AgentLog<'_> {
     /// Returns every memory to its state at `to`, without showing any. Settings and prompts stay. To undo it, rewind to
     /// the record before that of the rewind, whatever the clock said.
     ///
     /// # Errors
     /// A session is running; the store fails.
-    pub async fn rewind(&self, to: impl Into<Point>, actor: &Actor) -> Result<Rewound> {
+    pub async fn rewind(self, to: impl Into<Point>, actor: &Actor) -> Result<Rewound> {
         let to = to.into();
         self.decide_again(|| self.attempt_rewind(to, actor, AfterDeciding::Write))
             .await
     }
 
-    /// The effect of [`AgentHandle::rewind`]. A session whose lease has lapsed is closed for it.
+    /// The effect of [`AgentLog::rewind`]. A session whose lease has lapsed is closed for it.
     ///
     /// # Errors
-    /// As for [`AgentHandle::rewind`].
-    pub async fn preview_rewind(&self, to: Point, actor: &Actor) -> Result<Rewound> {
+    /// As for [`AgentLog::rewind`].
+    pub async fn preview_rewind(self, to: Point, actor: &Actor) -> Result<Rewound> {
         self.decide_again(|| self.attempt_rewind(to, actor, AfterDeciding::Nothing))
             .await
     }
 
     async fn attempt_rewind(
-        &self,
+        self,
         to: Point,
         actor: &Actor,
         doing: AfterDeciding,
@@ -112,7 +112,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// [`memoir_store::Error::Conflict`] where another process wrote meanwhile.
-    pub(crate) async fn everything(&self) -> Result<AgentPast> {
+    pub(crate) async fn everything(self) -> Result<AgentPast> {
         // Held until all of it is dropped. It bounds the memory that users of a console can make a process take.
         let turn = self
             .memoir
@@ -215,14 +215,14 @@ mod tests {
             let waited = tokio::time::timeout(Duration::from_millis(50), look);
             waited.await.is_err()
         };
-        let one = wren.everything().await.unwrap();
+        let one = wren.log().everything().await.unwrap();
         assert!(waits(wren).await, "two of one agent were read");
         assert!(!waits(robin).await);
-        let other = robin.everything().await.unwrap();
+        let other = robin.log().everything().await.unwrap();
         assert!(waits(tern).await, "a third one was read");
         drop(one);
-        tern.look_back(None).await.unwrap();
-        wren.look_back(None).await.unwrap();
+        tern.log().look_back(None).await.unwrap();
+        wren.log().look_back(None).await.unwrap();
         drop(other);
     }
 
@@ -249,10 +249,10 @@ mod tests {
             .take(scope(2))
             .await
             .unwrap();
-        let waited = tokio::time::timeout(Duration::from_millis(50), agent.verify());
+        let waited = tokio::time::timeout(Duration::from_millis(50), agent.log().verify());
         assert!(waited.await.is_err(), "a third one was verified");
         drop(one);
-        assert!(agent.verify().await.unwrap().valid);
+        assert!(agent.log().verify().await.unwrap().valid);
         drop(other);
     }
 }

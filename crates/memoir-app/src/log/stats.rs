@@ -16,7 +16,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{AgentHandle, Loaded, Result, codec},
+    core::{Loaded, Result, codec},
+    log::AgentLog,
     shown::OriginalCounts,
 };
 
@@ -175,17 +176,17 @@ pub struct AgentStats {
     pub originals: OriginalsView,
 }
 
-impl AgentHandle {
+impl AgentLog<'_> {
     /// The places of the agent's originals, in all and by the calendar quarter in which they were saved. Content-blind.
     ///
     /// # Errors
     /// The agent is erased; the store fails.
-    pub async fn originals(&self) -> Result<OriginalsView> {
+    pub async fn originals(self) -> Result<OriginalsView> {
         let loaded = self.load(&AgentQuery::default()).await?;
         self.originals_of(loaded.agent.tally).await
     }
 
-    async fn originals_of(&self, tally: Tally) -> Result<OriginalsView> {
+    async fn originals_of(self, tally: Tally) -> Result<OriginalsView> {
         let mut quarters = Quarters::default();
         // Journal entries are counted once they are core or archival.
         for kind in [Kind::Core, Kind::Archival] {
@@ -218,7 +219,7 @@ impl AgentHandle {
     /// # Errors
     /// The agent is erased; the store fails.
     pub async fn mass_history(
-        &self,
+        self,
         since: Timestamp,
         until: Timestamp,
         points: usize,
@@ -234,7 +235,7 @@ impl AgentHandle {
     /// # Errors
     /// The agent is erased; the store fails.
     pub async fn stats(
-        &self,
+        self,
         since: Option<Timestamp>,
         until: Option<Timestamp>,
         points: usize,
@@ -261,7 +262,7 @@ impl AgentHandle {
     }
 
     async fn history_from_log(
-        &self,
+        self,
         loaded: &Loaded,
         since: Timestamp,
         until: Timestamp,
@@ -309,13 +310,13 @@ impl AgentHandle {
     }
 
     /// The time of the first record; without one, the creation of the agent.
-    async fn first_recorded_at(&self, loaded: &Loaded) -> Result<Timestamp> {
+    async fn first_recorded_at(self, loaded: &Loaded) -> Result<Timestamp> {
         let first = self.page_of_facts(1, 1).await?;
         let made = loaded.agent.created_at;
         Ok(first.first().map_or(made, |record| record.at.min(made)))
     }
 
-    async fn first_record_since(&self, since: Timestamp) -> Result<Option<u64>> {
+    async fn first_record_since(self, since: Timestamp) -> Result<Option<u64>> {
         let filter = RecordFilter {
             since: Some(since),
             first: Some(1),
@@ -326,7 +327,7 @@ impl AgentHandle {
     }
 
     /// The core size before the record at that place, by the last one before it that changed memories.
-    async fn mass_before(&self, seq: u64) -> Result<u64> {
+    async fn mass_before(self, seq: u64) -> Result<u64> {
         let mut end = seq;
         // Backwards by pages: a record that changes no memory has no core size, and there may be many of them.
         while end > 1 {
@@ -341,7 +342,7 @@ impl AgentHandle {
         Ok(0)
     }
 
-    async fn page_of_facts(&self, from_seq: u64, count: u32) -> Result<Vec<Fact>> {
+    async fn page_of_facts(self, from_seq: u64, count: u32) -> Result<Vec<Fact>> {
         let filter = RecordFilter {
             from_seq,
             first: Some(count),
@@ -367,7 +368,7 @@ impl AgentHandle {
 
     /// Oldest first.
     async fn sessions_between(
-        &self,
+        self,
         since: Timestamp,
         until: Timestamp,
     ) -> Result<Vec<SessionMark>> {

@@ -38,7 +38,7 @@ use crate::{
         load_room::HeldRoom,
         parallel::{self, run_blocking},
     },
-    log::Limits,
+    log::{AgentLog, Limits},
 };
 
 /// Most misfits that are named.
@@ -109,7 +109,7 @@ impl Memoir {
         let mut found = Vec::with_capacity(scopes.len());
         for &scope in &scopes {
             let own = leaves.get(&scope.agent).map_or(&[][..], Vec::as_slice);
-            found.push(self.handle(scope).verify_with(own).await?);
+            found.push(self.handle(scope).log().verify_with(own).await?);
         }
         found.extend(self.accounts_without_log(&scopes).await?);
         let is_missing = |agent: &AgentId| !scopes.iter().any(|scope| scope.agent == *agent);
@@ -197,12 +197,12 @@ fn report(
     }
 }
 
-impl AgentHandle {
+impl AgentLog<'_> {
     /// Recomputes the agent's chain, replays it against the state, and names the mismatches.
     ///
     /// # Errors
     /// The store or the key store fails. A mismatch is no error.
-    pub async fn verify(&self) -> Result<Verification> {
+    pub async fn verify(self) -> Result<Verification> {
         // The entries are read before the log: a later one may be of a record that the log, as read, does not have yet.
         let leaves = self.memoir.store.leaves(0).await?;
         let own: Vec<LeafRow> = leaves
@@ -212,7 +212,7 @@ impl AgentHandle {
         self.verify_with(&own).await
     }
 
-    async fn verify_with(&self, leaves: &[LeafRow]) -> Result<Verification> {
+    async fn verify_with(self, leaves: &[LeafRow]) -> Result<Verification> {
         let _turn = self
             .memoir
             .state::<Limits>()
@@ -234,7 +234,7 @@ impl AgentHandle {
         }
     }
 
-    async fn attempt_verify(&self, leaves: &[LeafRow]) -> Result<Verification> {
+    async fn attempt_verify(self, leaves: &[LeafRow]) -> Result<Verification> {
         let began = self.row().await?.agent;
         // Whatever the row contains about an erasure: it may have been changed.
         let key = self.memoir.keys.of(self.scope).await?;
@@ -281,7 +281,7 @@ impl AgentHandle {
     }
 
     /// The result for an account's own log is named after the account, and it has no memories.
-    async fn of_account(&self, verified: Verification) -> Result<Verification> {
+    async fn of_account(self, verified: Verification) -> Result<Verification> {
         if !self.scope.is_of_account() {
             return Ok(verified);
         }
@@ -294,13 +294,13 @@ impl AgentHandle {
     }
 
     /// The stored agent, with its prompts and without its memories.
-    async fn row(&self) -> Result<Snapshot> {
+    async fn row(self) -> Result<Snapshot> {
         let nothing = AgentQuery::default().with_prompts();
         self.snapshot(&nothing).await
     }
 
     /// Follows the log from where `judge` stands to its end. The next page is read while one is followed.
-    async fn follow(&self, mut judge: Judge) -> Result<Judge> {
+    async fn follow(self, mut judge: Judge) -> Result<Judge> {
         let mut page = self.log_page(judge.next_seq).await?;
         loop {
             let next_seq = page.rows.last().map(|row| row.seq + 1);
@@ -320,7 +320,7 @@ impl AgentHandle {
     }
 
     /// The records from `from_seq` on, with the summaries that end among them.
-    async fn log_page(&self, from_seq: u64) -> Result<LogPage> {
+    async fn log_page(self, from_seq: u64) -> Result<LogPage> {
         let filter = RecordFilter {
             from_seq,
             first: Some(PAGE),
@@ -341,7 +341,7 @@ impl AgentHandle {
     }
 
     /// The stored memories of numbers over `after`.
-    async fn memory_rows(&self, after: u64) -> Result<RowPage> {
+    async fn memory_rows(self, after: u64) -> Result<RowPage> {
         let page = MemoryPage {
             after,
             limit: PAGE,
@@ -354,7 +354,7 @@ impl AgentHandle {
     }
 
     /// Compares the stored rows with the records that `judge` has followed.
-    async fn compare(&self, judge: Judge, snapshot: &Snapshot) -> Result<(Judge, Comparison)> {
+    async fn compare(self, judge: Judge, snapshot: &Snapshot) -> Result<(Judge, Comparison)> {
         let store = &self.memoir.store;
         let judge = Arc::new(judge);
         let mut comparison = Comparison::new(snapshot.agent.document.version);

@@ -13,8 +13,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{AgentHandle, CONFLICT, Result, again, opened::MemoryList},
-    memory::memories::memory_query,
+    core::{CONFLICT, Result, again, opened::MemoryList},
+    memory::{Memories, memories::memory_query},
     shown::{OwnAgent, views::RefinementDue},
 };
 
@@ -55,7 +55,10 @@ impl OwnAgent {
         // In one read where all of it is a short load, as nearly always.
         if self.is_short(&whole).await? {
             let loaded = self.load(&whole).await?;
-            let archive = self.archive_note(&loaded.agent, &loaded.memories).await?;
+            let archive = self
+                .memories()
+                .archive_note(&loaded.agent, &loaded.memories)
+                .await?;
             let context = context::build(&loaded.memories, now, bounds(&loaded.agent), &archive);
             return Ok(self.context_view(&loaded.agent, context));
         }
@@ -78,7 +81,10 @@ impl OwnAgent {
             .map(|row| row.number)
             .collect();
         drop((rows, room));
-        let archive = self.archive_note_of(&loaded.agent, summaries).await?;
+        let archive = self
+            .memories()
+            .archive_note_of(&loaded.agent, summaries)
+            .await?;
         loop {
             let wanted = plan.wanted();
             if wanted.is_empty() {
@@ -120,10 +126,10 @@ fn mark(row: &MemoryRow) -> ContextMark {
     }
 }
 
-impl AgentHandle {
+impl Memories<'_> {
     /// The note about the archive in a context of these memories.
     pub(crate) async fn archive_note(
-        &self,
+        self,
         agent: &Agent,
         memories: &MemoryList,
     ) -> Result<ArchiveNote> {
@@ -132,9 +138,10 @@ impl AgentHandle {
         self.archive_note_of(agent, summaries).await
     }
 
-    /// As [`AgentHandle::archive_note`], of a context with these summaries.
-    async fn archive_note_of(&self, agent: &Agent, summaries: Vec<Number>) -> Result<ArchiveNote> {
+    /// As [`Memories::archive_note`], of a context with these summaries.
+    async fn archive_note_of(self, agent: &Agent, summaries: Vec<Number>) -> Result<ArchiveNote> {
         let links = self
+            .views()
             .links_around(summaries.iter().copied().collect())
             .await?;
         let sources = summaries.into_iter();

@@ -22,8 +22,9 @@ use memoir_store::{AgentQuery, Selection};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    core::{AgentHandle, Error, Result, again, parallel},
+    core::{Error, Result, again, parallel},
     memory::{
+        Memories,
         memories::{MemoryInput, memory_query},
         take_over::kind_under,
     },
@@ -505,14 +506,14 @@ fn replaced_place(
     ))
 }
 
-impl AgentHandle {
+impl Memories<'_> {
     /// Imports the lines in one transaction; each memory is a record of its own, and one more reports the import.
     /// `progress` counts the memories written.
     ///
     /// # Errors
     /// [`Error::BadLines`] where there are bad lines and `skip_bad` is not set; then nothing is imported.
     pub async fn import(
-        &self,
+        self,
         read: Read,
         skip_bad: bool,
         actor: &Actor,
@@ -576,12 +577,12 @@ impl AgentHandle {
     ///
     /// # Errors
     /// The agent is gone; the store fails.
-    pub async fn preview_import(&self, read: &Read) -> Result<Imported> {
+    pub async fn preview_import(self, read: &Read) -> Result<Imported> {
         let loaded = self.load(&AgentQuery::default()).await?;
         Ok(self.plan_import(&loaded.agent, read).1)
     }
 
-    fn plan_import(&self, agent: &Agent, read: &Read) -> (ImportPlan, Imported) {
+    fn plan_import(self, agent: &Agent, read: &Read) -> (ImportPlan, Imported) {
         let mut plan =
             ImportPlan::new(read, &agent.settings.immutable_tag_set(), self.memoir.now());
         let imported = Imported {
@@ -775,12 +776,16 @@ mod tests {
             let agent = account.agent(name).await.unwrap();
             let read = read(text.as_bytes(), memoir.now());
             assert_eq!(read.bad, []);
-            let preview = agent.preview_import(&read).await.unwrap();
-            let imported = agent.import(read, false, &owner, Arc::default()).await;
+            let preview = agent.memories().preview_import(&read).await.unwrap();
+            let imported = agent
+                .memories()
+                .import(read, false, &owner, Arc::default())
+                .await;
             let imported = imported.unwrap();
             assert_eq!(imported, preview);
             assert_eq!((imported.imported, imported.core.core_tokens), (5, 8));
             let own = agent
+                .views()
                 .seen_by(crate::shown::Viewer::Agent)
                 .as_agent()
                 .unwrap();
@@ -791,7 +796,7 @@ mod tests {
                 .collect();
             text = written.join("\n");
             exported.push(lines);
-            assert!(agent.verify().await.unwrap().valid);
+            assert!(agent.log().verify().await.unwrap().valid);
         }
         let shape = |lines: &[Line]| -> Vec<(String, bool, bool, usize)> {
             let shown = lines.iter().map(|line| {
@@ -810,10 +815,11 @@ mod tests {
         assert_eq!(shape(&exported[0]), shape(&exported[1]));
         assert!(shape(&exported[0]).contains(&("Tea days".to_owned(), true, false, 0)));
         let agent = account.agent("wren").await.unwrap();
-        let undone = agent.undo_import(&owner, false).await.unwrap();
+        let undone = agent.memories().undo_import(&owner, false).await.unwrap();
         assert_eq!(undone.discarded, 5);
-        assert!(agent.verify().await.unwrap().valid);
+        assert!(agent.log().verify().await.unwrap().valid);
         let own = agent
+            .views()
             .seen_by(crate::shown::Viewer::Agent)
             .as_agent()
             .unwrap();

@@ -22,8 +22,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{AgentHandle, Error, Loaded, Result, codec, spans},
-    memory::same_text::SameTexts,
+    core::{Error, Loaded, Result, codec, spans},
+    memory::{Memories, same_text::SameTexts},
     shown::{ArchiveLinks, ShownMemory, schemas, views::RefinementDue},
 };
 
@@ -146,17 +146,17 @@ pub enum Handling {
 /// A saved text is in memory about so many times: as given, checked, sealed as a row and as a record.
 const SAVED_TIMES: usize = 5;
 
-impl AgentHandle {
+impl Memories<'_> {
     /// Saves memories, all of them or none, in their order.
     ///
     /// # Errors
     /// One breaks a limit, or the store fails.
-    pub async fn save(&self, inputs: &[MemoryInput], actor: &Actor) -> Result<Vec<Saved>> {
+    pub async fn save(self, inputs: &[MemoryInput], actor: &Actor) -> Result<Vec<Saved>> {
         let span = spans::memory(self.scope, "create_memory");
         spans::of_memories(span, self.save_all(inputs, actor)).await
     }
 
-    async fn save_all(&self, inputs: &[MemoryInput], actor: &Actor) -> Result<Vec<Saved>> {
+    async fn save_all(self, inputs: &[MemoryInput], actor: &Actor) -> Result<Vec<Saved>> {
         let now = self.memoir.now();
         // All are checked before the agent is loaded: an invalid input costs the store nothing.
         let savings = inputs
@@ -199,7 +199,7 @@ impl AgentHandle {
     }
 
     async fn attempt_save(
-        &self,
+        self,
         loaded: Loaded,
         savings: Vec<Saving>,
         replaces: bool,
@@ -244,7 +244,7 @@ impl AgentHandle {
     }
 
     /// For each memory to save, an active one with its text.
-    async fn same_as(&self, loaded: &Loaded, savings: &[Saving]) -> Result<Vec<Option<SameAs>>> {
+    async fn same_as(self, loaded: &Loaded, savings: &[Saving]) -> Result<Vec<Option<SameAs>>> {
         let same_texts = &self.memoir.state::<SameTexts>();
         let version = loaded.base.version().unwrap_or_default();
         let mut earlier: HashMap<u64, usize> = HashMap::new();
@@ -288,8 +288,8 @@ impl AgentHandle {
     /// and replacements are unknown.
     ///
     /// # Errors
-    /// As for [`AgentHandle::answered`].
-    pub async fn saved_before(&self, numbers: &[Number], actor: &Actor) -> Result<Vec<Saved>> {
+    /// As for [`Memories::answered`].
+    pub async fn saved_before(self, numbers: &[Number], actor: &Actor) -> Result<Vec<Saved>> {
         let refinement_due = self.load(&AgentQuery::default()).await?;
         let refinement_due = self.memoir.refinement_due(&refinement_due.agent);
         let memories = self.answered(numbers, actor).await?;
@@ -307,10 +307,10 @@ impl AgentHandle {
     ///
     /// # Errors
     /// One of the numbers does not exist; the store fails.
-    pub async fn answered(&self, numbers: &[Number], actor: &Actor) -> Result<Vec<ShownMemory>> {
+    pub async fn answered(self, numbers: &[Number], actor: &Actor) -> Result<Vec<ShownMemory>> {
         let query = memory_query(Selection::Numbers(numbers.to_vec()));
         let found = self.load(&query).await?.memories;
-        let links = self.links_of(found.iter()).await?;
+        let links = self.views().links_of(found.iter()).await?;
         let shown = numbers.iter().map(|number| {
             let memory = found.iter().find(|memory| memory.number == *number);
             let memory = memory.ok_or(Error::NoMemory(*number))?.clone();
@@ -326,7 +326,7 @@ impl AgentHandle {
     /// protect and to unprotect: it is discarded or not core, or a summary. To restore: it is a summary. To promote: it
     /// is not archival. Repeating any other act is no error; an administrator's is a record even so (SPEC 4.3).
     pub async fn handle(
-        &self,
+        self,
         number: Number,
         handling: Handling,
         actor: &Actor,
@@ -353,7 +353,7 @@ impl AgentHandle {
                 // The first change is that of the memory itself.
                 .and_then(|decision| decision.changes.first())
                 .map_or_else(|| memory.clone(), |change| change.after());
-            let mut links = self.links_of(std::iter::once(&after)).await?;
+            let mut links = self.views().links_of(std::iter::once(&after)).await?;
             // Their state after the decision is written.
             for change in decision.iter().flat_map(|decision| &decision.changes) {
                 links.follow(&change.after());
@@ -364,19 +364,19 @@ impl AgentHandle {
     }
 
     /// The summary that loses its last source when the memory is moved from under it (SPEC 2.4).
-    pub(crate) async fn bare_summary(&self, memory: &Memory) -> Result<Option<Memory>> {
+    pub(crate) async fn bare_summary(self, memory: &Memory) -> Result<Option<Memory>> {
         let Some(under) = memory.under().filter(|_| memory.is_active_archival()) else {
             return Ok(None);
         };
-        let family = AllMemories::of(self.with_sources(vec![under]).await?.values());
+        let family = AllMemories::of(self.sessions().with_sources(vec![under]).await?.values());
         Ok(family.summary_left_bare(memory).cloned())
     }
 
-    /// Whether [`AgentHandle::edit`] would accept another text of that memory now.
+    /// Whether [`Memories::edit`] would accept another text of that memory now.
     ///
     /// # Errors
     /// As for it.
-    pub async fn check_edit(&self, number: Number) -> Result<()> {
+    pub async fn check_edit(self, number: Number) -> Result<()> {
         self.decide(
             &memory_query(Selection::Numbers(vec![number])),
             |loaded, _| {
@@ -395,7 +395,7 @@ impl AgentHandle {
     /// There is none of that number; it is no core memory, constitutional, or discarded; a session is running; the
     /// text breaks a limit; [`Error::Changed`].
     pub async fn edit(
-        &self,
+        self,
         number: Number,
         seen: &PrivateText,
         content: &PrivateText,
@@ -413,7 +413,8 @@ impl AgentHandle {
             }
             let sources: Vec<Memory> = match memory.is_summary {
                 true => {
-                    let family = AllMemories::of(self.with_sources(vec![number]).await?.values());
+                    let family =
+                        AllMemories::of(self.sessions().with_sources(vec![number]).await?.values());
                     family.sources(number).cloned().collect()
                 }
                 false => Vec::new(),

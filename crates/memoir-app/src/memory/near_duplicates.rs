@@ -55,6 +55,7 @@ impl OwnAgent {
             pairs.any(|pair| pair.left == memory.number || pair.right == memory.number)
         };
         let links = self
+            .views()
             .links_of(loaded.memories.iter().filter(is_found))
             .await?;
         let view = |number| {

@@ -35,7 +35,7 @@ use utoipa::ToSchema;
 
 use crate::{
     core::{AfterCommit, AgentHandle, CONFLICT, CommitListener, Result, again, opened::MemoryList},
-    memory::{memories::memory_query, vectors::QuestionVector},
+    memory::{Memories, memories::memory_query, vectors::QuestionVector},
     metrics::{IndexBuild, Metrics},
     shown::{ShownMemory, schemas},
 };
@@ -317,10 +317,10 @@ fn write(indexed: &RwLock<Indexed>) -> RwLockWriteGuard<'_, Indexed> {
 /// The matches, with the memories.
 pub(crate) type Recalled = Vec<(RecallMatch, Memory)>;
 
-impl AgentHandle {
+impl Memories<'_> {
     /// A page of matches among the active memories, by the cached index.
     pub(crate) async fn found(
-        &self,
+        self,
         query: &RecallQuery,
         after: Option<RecallPlace>,
     ) -> Result<(Recalled, Option<Meaning>)> {
@@ -375,7 +375,7 @@ impl AgentHandle {
     }
 
     /// The model whose vectors are used; `None` for the configured one.
-    async fn serving(&self) -> Result<Option<EmbeddingModel>> {
+    async fn serving(self) -> Result<Option<EmbeddingModel>> {
         let configured = self.memoir.settings.recall.embedding_model();
         // If all have one of the configured model, no other is used, and the store is not read.
         let is_complete = |indexed: &Indexed| {
@@ -390,7 +390,7 @@ impl AgentHandle {
 
     /// Adds new vectors of memories without one to the index, and returns the model to use then.
     async fn take_vectors_in(
-        &self,
+        self,
         indexed: &RwLock<Indexed>,
         question_vector: &QuestionVector,
     ) -> Result<Option<Meaning>> {
@@ -450,7 +450,7 @@ impl AgentHandle {
     }
 
     /// The agent's index, of some version.
-    async fn indexed(&self) -> Result<Arc<RwLock<Indexed>>> {
+    async fn indexed(self) -> Result<Arc<RwLock<Indexed>>> {
         if let Some(indexed) = self.memoir.state::<Indexes>().get(self.scope) {
             return Ok(indexed);
         }

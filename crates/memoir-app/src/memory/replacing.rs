@@ -9,8 +9,8 @@ use memoir_domain::{
 use memoir_store::{AgentQuery, RecordFilter, Selection};
 
 use crate::{
-    core::{AgentHandle, Result, opened::MemoryList},
-    memory::memories::memory_query,
+    core::{Result, opened::MemoryList},
+    memory::{Memories, memories::memory_query},
 };
 
 /// The query for saving these: all memories where one of them replaces others.
@@ -27,10 +27,10 @@ pub(crate) fn without_replacing(memories: &MemoryList) -> Replacing {
     Replacing::new(AllMemories::new(memories.shared()), 0)
 }
 
-impl AgentHandle {
+impl Memories<'_> {
     /// The data for replacing memories. `memories` are all of the agent's, discarded ones included, loaded before this
     /// is called: a replacement that is written in between makes the decision a conflict.
-    pub(crate) async fn replacing(&self, memories: &MemoryList) -> Result<Replacing> {
+    pub(crate) async fn replacing(self, memories: &MemoryList) -> Result<Replacing> {
         let filter = RecordFilter {
             actions: vec![Action::MemoryReplaced],
             since: Some(self.memoir.now().plus_days(-WEEK_DAYS)),
@@ -45,9 +45,9 @@ impl AgentHandle {
         ))
     }
 
-    /// As [`AgentHandle::replacing`], for savings that may replace none, after loading [`query_to_save`].
+    /// As [`Memories::replacing`], for savings that may replace none, after loading [`query_to_save`].
     pub(crate) async fn replacing_for(
-        &self,
+        self,
         savings: &[Saving],
         memories: &MemoryList,
     ) -> Result<Replacing> {

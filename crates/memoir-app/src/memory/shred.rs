@@ -18,10 +18,10 @@ use utoipa::ToSchema;
 
 use crate::{
     core::{
-        AgentHandle, Error, Loaded, Result,
+        Error, Loaded, Result,
         codec::{self, Base, WrittenBeside},
     },
-    memory::memories::memory_query,
+    memory::{Memories, memories::memory_query},
     people::access_requests::Consent,
     shown::{ArchiveLinks, ShownMemory},
 };
@@ -107,12 +107,12 @@ struct ShredOrder<'a> {
     now: Timestamp,
 }
 
-impl AgentHandle {
+impl Memories<'_> {
     /// Checks that the memory exists, with a text that this actor may request to shred.
     ///
     /// # Errors
     /// There is none of that number, it was shredded before, or it is constitutional and only the agent requests it.
-    pub async fn check_shred(&self, number: Number, actor: &Actor) -> Result<()> {
+    pub async fn check_shred(self, number: Number, actor: &Actor) -> Result<()> {
         let query = memory_query(Selection::Numbers(vec![number]));
         let loaded = self.load(&query).await?;
         let memory = loaded.memories.first().ok_or(Error::NoMemory(number))?;
@@ -128,7 +128,7 @@ impl AgentHandle {
     /// # Errors
     /// There is none of that number, it was shredded before, a session is running, or the reason is over
     /// its limit; [`Error::Changed`]. Nothing is shredded where it is constitutional and only the agent requests it.
-    pub async fn shred(&self, wish: ShredWish<'_>, actor: &Actor) -> Result<Shredded> {
+    pub async fn shred(self, wish: ShredWish<'_>, actor: &Actor) -> Result<Shredded> {
         let reason = parse_text("reason", wish.reason, REASON_LIMIT)?;
         if !wish.derived {
             return self.shred_one(wish.number, &reason, actor).await;
@@ -137,10 +137,13 @@ impl AgentHandle {
         let derived = self.shred_derived(wish.number, &reason, actor).await?;
         // An earlier step may have changed the memory, whose condition was met above.
         let agent = match derived.is_empty() {
-            true => self.clone(),
+            true => self.0.clone(),
             false => self.under(None),
         };
-        let shredded = agent.shred_one(wish.number, &reason, actor).await?;
+        let shredded = agent
+            .memories()
+            .shred_one(wish.number, &reason, actor)
+            .await?;
         Ok(Shredded {
             derived,
             ..shredded
@@ -150,7 +153,7 @@ impl AgentHandle {
     /// Shreds what depends on a memory: the summaries that were written over it, and the reports of the sessions that
     /// edited it or one of them. Returns them.
     async fn shred_derived(
-        &self,
+        self,
         number: Number,
         reason: &PrivateText,
         actor: &Actor,
@@ -175,13 +178,13 @@ impl AgentHandle {
         }
         to_shred.sort_unstable();
         for number in &to_shred {
-            agent.shred_one(*number, reason, actor).await?;
+            agent.memories().shred_one(*number, reason, actor).await?;
         }
         Ok(to_shred)
     }
 
     /// All summaries and reports that were ever written over the text of a memory.
-    async fn derived_from(&self, number: Number) -> Result<Derived> {
+    async fn derived_from(self, number: Number) -> Result<Derived> {
         let filter = RecordFilter {
             actions: vec![
                 Action::MemoryRefinementConsolidate,
@@ -213,7 +216,7 @@ impl AgentHandle {
     }
 
     async fn shred_one(
-        &self,
+        self,
         number: Number,
         reason: &PrivateText,
         actor: &Actor,
@@ -235,7 +238,7 @@ impl AgentHandle {
     /// Carries out a request of an administrator, together with the agent's consent; then, where requested, shreds what
     /// depends on the memory.
     pub(crate) async fn shred_as_asked(
-        &self,
+        self,
         number: Number,
         derived: bool,
         consent: Consent,
@@ -243,7 +246,8 @@ impl AgentHandle {
         let query = memory_query(Selection::All);
         let (shredded, reason, actor) = self
             .decide_again(|| async {
-                let (loaded, request, now) = self.load_access(consent.request, &query).await?;
+                let (loaded, request, now) =
+                    self.grants().load_access(consent.request, &query).await?;
                 let (agent, reason) = (loaded.agent.clone(), consent.reason.as_ref());
                 let answer = access::answer(
                     agent,
@@ -282,7 +286,7 @@ impl AgentHandle {
         })
     }
 
-    async fn attempt_shred(&self, loaded: Loaded, wish: ShredOrder<'_>) -> Result<Shredded> {
+    async fn attempt_shred(self, loaded: Loaded, wish: ShredOrder<'_>) -> Result<Shredded> {
         let ShredOrder {
             number,
             reason,
@@ -297,7 +301,7 @@ impl AgentHandle {
         let memory = found.ok_or(Error::NoMemory(number))?;
         let store = &self.memoir.store;
         // Every record, since the text may be in any: in the before of an edit, in the after of an undo.
-        let rows = self.whole_log(&loaded).await?;
+        let rows = self.log().whole_log(&loaded).await?;
         let read = rows.iter().map(|row| (row.seq, row.clone())).collect();
         let key = Some(loaded.base.key());
         let history = crate::core::parallel::map(rows, |row| codec::record(key, row))

@@ -24,8 +24,9 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 
 use crate::{
-    core::{AgentHandle, Error, Loaded, Result, codec, parallel},
+    core::{Error, Loaded, Result, codec, parallel},
     memory::{
+        Memories,
         import::CoreAfter,
         memories::{MemoryInput, memory_query},
     },
@@ -112,13 +113,13 @@ pub struct ImportUndone {
     pub discarded: u64,
 }
 
-impl AgentHandle {
+impl Memories<'_> {
     /// Imports memories, all of them or none.
     ///
     /// # Errors
     /// [`Error::Contended`] where the agent was changed meanwhile; the store fails. Nothing was written then.
     pub async fn take_over(
-        &self,
+        self,
         mut parts: mpsc::Receiver<ForeignPart>,
         how: &TakeOver,
     ) -> Result<TakenOver> {
@@ -186,7 +187,7 @@ impl AgentHandle {
     }
 
     /// The imports that were not undone, and those that were.
-    async fn imports(&self) -> Result<(Vec<Extent>, Vec<Extent>)> {
+    async fn imports(self) -> Result<(Vec<Extent>, Vec<Extent>)> {
         let filter = RecordFilter {
             actions: vec![Action::MemoriesImported, Action::ImportUndone],
             ..RecordFilter::default()
@@ -201,7 +202,7 @@ impl AgentHandle {
 
     /// Adds the agent's memories.
     async fn fill(
-        &self,
+        self,
         known_texts: &mut KnownTexts<'_>,
         loaded: &Loaded,
         actor: &Actor,
@@ -231,7 +232,7 @@ impl AgentHandle {
 
     /// Returns which of these to import.
     async fn leave_out_known(
-        &self,
+        self,
         known_texts: &mut KnownTexts<'_>,
         memories: Vec<ForeignMemory>,
         key: &memoir_vault::AgentKey,
@@ -282,7 +283,7 @@ impl AgentHandle {
     /// Adds the first saved texts of memories, by the places of the records that saved them. Sessions under the guard
     /// `off` rewrite a memory in place, so its current text may differ.
     async fn know_first_texts(
-        &self,
+        self,
         known_texts: &mut KnownTexts<'_>,
         seqs: BTreeSet<u64>,
         key: &memoir_vault::AgentKey,
@@ -314,7 +315,7 @@ impl AgentHandle {
     /// # Errors
     /// [`Error::NotReplaceable`] where [`import::can_replace`] refuses a memory; a limit is broken; the agent was changed meanwhile.
     pub async fn take_edits(
-        &self,
+        self,
         edits: Vec<(Option<Number>, MemoryInput)>,
         actor: &Actor,
     ) -> Result<Option<u64>> {
@@ -369,7 +370,7 @@ impl AgentHandle {
     }
 
     /// The agent, while it has no session running.
-    async fn load_idle(&self, memories: Selection) -> Result<Loaded> {
+    async fn load_idle(self, memories: Selection) -> Result<Loaded> {
         self.decide_again(|| async {
             let loaded = self.load(&memory_query(memories.clone())).await?;
             import::check_undo(&loaded.agent, loaded.running_session)?;
@@ -384,7 +385,7 @@ impl AgentHandle {
     /// # Errors
     /// [`Error::NoImport`]; [`Error::ImportInTheWay`] where sessions put its memories under others, or they were
     /// protected since; a session is running.
-    pub async fn undo_import(&self, actor: &Actor, dry_run: bool) -> Result<ImportUndone> {
+    pub async fn undo_import(self, actor: &Actor, dry_run: bool) -> Result<ImportUndone> {
         let loaded = self.load_idle(Selection::None).await?;
         let (mut imports, _) = self.imports().await?;
         let extent = imports.pop().ok_or(Error::NoImport)?;

@@ -1,7 +1,7 @@
 //! Vectors of memories, by which recall finds memories close in meaning to a query (SPEC 2.8, 6.4).
 //!
 //! Off unless [`crate::core::settings::RecallSettings::embeddings`] names a model. They are made after the save, in the background
-//! ([`Memoir::keep_making_vectors`]) or immediately ([`AgentHandle::make_vectors`]). They are made in batches, with as
+//! ([`Memoir::keep_making_vectors`]) or immediately ([`Memories::make_vectors`]). They are made in batches, with as
 //! many attempts as a session's calls get. Each is sealed with the agent's key for one version of one memory and one
 //! model. They are kept beside the memories, and rewriting a memory's row deletes them. Recall sends the query once,
 //! with a short timeout; without a vector it finds by words alone and says so.
@@ -37,7 +37,7 @@ use crate::{
         AfterCommit, AgentHandle, CommitListener, Error, Memoir, Result,
         codec::{self, Sealer},
     },
-    memory::recall::Indexes,
+    memory::{Memories, recall::Indexes},
 };
 
 /// Texts of one request.
@@ -225,11 +225,11 @@ pub(crate) enum QuestionVector {
     Made(EmbeddingModel, Vector),
 }
 
-impl AgentHandle {
+impl Memories<'_> {
     /// The vector of a query, by the model whose vectors are used for this agent: the configured one, unless `serving`
     /// names another.
     pub(crate) async fn question_vector(
-        &self,
+        self,
         query: &RecallQuery,
         serving: Option<EmbeddingModel>,
     ) -> Result<QuestionVector> {
@@ -298,7 +298,7 @@ impl AgentHandle {
     }
 
     /// Whether the agent's text may be sent to an embedding server (SPEC 6.4).
-    pub(crate) async fn lets_embed(&self, embedder: &dyn Embedder) -> Result<bool> {
+    pub(crate) async fn lets_embed(self, embedder: &dyn Embedder) -> Result<bool> {
         if embedder.is_local() {
             return Ok(true);
         }
@@ -309,7 +309,7 @@ impl AgentHandle {
             let is_it = request.kind == (AccessKind::Embeddings { recipient });
             if is_it && request.state == AccessState::Granted {
                 // Read again for each request, by the log and not by the row alone: after a revocation nothing is sent.
-                return Ok(self.live(&loaded, &request).await?.is_some());
+                return Ok(self.grants().live(&loaded, &request).await?.is_some());
             }
         }
         Ok(false)
@@ -320,7 +320,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// The agent is gone; the store fails.
-    pub async fn embedding(&self) -> Result<Option<AgentEmbedding>> {
+    pub async fn embedding(self) -> Result<Option<AgentEmbedding>> {
         let Ok(Some(embedder)) = self.memoir.embedder() else {
             return Ok(None);
         };
@@ -333,7 +333,7 @@ impl AgentHandle {
     }
 
     /// The model whose vectors are used: the configured one, or an earlier one that has more. `None` for the former.
-    pub(crate) async fn serving_model(&self) -> Result<Option<EmbeddingModel>> {
+    pub(crate) async fn serving_model(self) -> Result<Option<EmbeddingModel>> {
         let Some(configured) = self.memoir.settings.recall.embedding_model() else {
             return Ok(None);
         };
@@ -348,7 +348,7 @@ impl AgentHandle {
 
     /// A model's vectors of the agent's memories: of these, or of all.
     pub(crate) async fn vectors_of(
-        &self,
+        self,
         model: &EmbeddingModel,
         numbers: Option<&[Number]>,
     ) -> Result<Vec<(Number, Vector)>> {
@@ -367,7 +367,7 @@ impl AgentHandle {
     }
 
     /// Deletes all vectors of the agent's memories, and enqueues making them.
-    pub(crate) async fn make_vectors_anew(&self) -> Result<()> {
+    pub(crate) async fn make_vectors_anew(self) -> Result<()> {
         self.memoir.store.forget_vectors(self.scope, None).await?;
         self.memoir.state::<VectorUpkeep>().enqueue(self.scope, 0);
         Ok(())
@@ -376,7 +376,7 @@ impl AgentHandle {
     /// Deletes, from the disk and from this process, the vectors of models that the agent's text may not be sent to.
     /// After a revocation (`is_over`), models without a configured provider count as such. Kept are those of the
     /// configured model, or else of the model with the most.
-    pub(crate) async fn forget_vectors_not_allowed(&self, is_over: bool) -> Result<()> {
+    pub(crate) async fn forget_vectors_not_allowed(self, is_over: bool) -> Result<()> {
         let memoir = &self.memoir;
         let (mut may_stay, mut must_go) = (Vec::new(), false);
         for (model, count) in memoir.store.vector_models(self.scope).await? {
@@ -412,7 +412,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// The agent is gone; the store fails. A server that fails is no error.
-    pub async fn make_vectors(&self) -> Result<VectorsMade> {
+    pub async fn make_vectors(self) -> Result<VectorsMade> {
         let name = self.memoir.settings.recall.embedding_model();
         let name = name.map(|model| model.to_string());
         let made = self.make_vectors_behind(0).await?;
@@ -427,8 +427,8 @@ impl AgentHandle {
         Ok(made)
     }
 
-    /// As [`AgentHandle::make_vectors`], for memories behind that number only; those of other models stay.
-    async fn make_vectors_behind(&self, after: u64) -> Result<VectorsMade> {
+    /// As [`Memories::make_vectors`], for memories behind that number only; those of other models stay.
+    async fn make_vectors_behind(self, after: u64) -> Result<VectorsMade> {
         let memoir = &self.memoir;
         let mut made = VectorsMade::default();
         let Some(model) = memoir.settings.recall.embedding_model() else {
@@ -546,12 +546,12 @@ impl Memoir {
         let made = async {
             // An agent without consent does not delay others.
             match self.embedder()? {
-                Some(embedder) if !handle.lets_embed(embedder.as_ref()).await? => {
-                    handle.forget_vectors_not_allowed(false).await?;
+                Some(embedder) if !handle.memories().lets_embed(embedder.as_ref()).await? => {
+                    handle.memories().forget_vectors_not_allowed(false).await?;
                     Ok(VectorsMade::default())
                 }
-                _ if after == 0 => handle.make_vectors().await,
-                _ => handle.make_vectors_behind(after).await,
+                _ if after == 0 => handle.memories().make_vectors().await,
+                _ => handle.memories().make_vectors_behind(after).await,
             }
         };
         match made.await {
@@ -646,7 +646,10 @@ mod tests {
         let agent = account.agent("wren").await.unwrap();
         memoir.state::<VectorUpkeep>().take();
         let lines = import::read(br#"{"content": "Rosa keeps bees."}"#, memoir.now());
-        let imported = agent.import(lines, false, &actor, Arc::default()).await;
+        let imported = agent
+            .memories()
+            .import(lines, false, &actor, Arc::default())
+            .await;
         assert_eq!(imported.unwrap().imported, 1);
         assert!(
             memoir

@@ -36,6 +36,7 @@ use crate::{
         quotas::{DAY_SECONDS, Quota},
     },
     people::{
+        Grants,
         connections::{ConnectionDocument, ConnectionView},
         users::UserView,
     },
@@ -527,7 +528,7 @@ impl Memoir {
             }
             Some(agent) => {
                 let agent = self.handle(AgentScope { account, agent });
-                match agent.note_end(&row, actor).await {
+                match agent.grants().note_end(&row, actor).await {
                     // Of an erased agent, only the token is left to be closed; its seals went with its key.
                     Err(Error::Erased { .. }) => {
                         let left = document::unsealed(token.version, &token.open)?;
@@ -643,7 +644,7 @@ impl Account {
     }
 }
 
-impl AgentHandle {
+impl Grants<'_> {
     /// Makes a token for the agent, with a record. With [`Provision::First`] and for an agent in use, it uses up a
     /// grant of the agent. The token then expires no later than the grant allows.
     ///
@@ -651,7 +652,7 @@ impl AgentHandle {
     /// [`Error::ConsentNeeded`] without that grant;
     /// `expires_at` is in the past; the store fails.
     pub async fn create_token(
-        &self,
+        self,
         provision: Provision,
         expires_at: Option<Timestamp>,
         actor: &Actor,
@@ -669,7 +670,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// The store fails.
-    pub async fn tokens(&self) -> Result<Vec<TokenView>> {
+    pub async fn tokens(self) -> Result<Vec<TokenView>> {
         views(&self.memoir.store.agent_tokens(self.scope).await?)
     }
 
@@ -677,7 +678,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// [`Error::Quota`]; the store fails.
-    pub(crate) async fn check_new_token(&self) -> Result<()> {
+    pub(crate) async fn check_new_token(self) -> Result<()> {
         let now = self.memoir.now();
         let used = self.token_uses(now).await?;
         self.memoir
@@ -690,7 +691,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// The store fails.
-    pub(crate) async fn token_uses(&self, now: Timestamp) -> Result<u64> {
+    pub(crate) async fn token_uses(self, now: Timestamp) -> Result<u64> {
         let day = now.plus_seconds(-DAY_SECONDS);
         let tokens = self.tokens().await?;
         let counts = |token: &&TokenView| {
@@ -704,7 +705,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// [`Error::NoToken`], for a token of another agent too; the store fails.
-    pub async fn revoke_token(&self, id: TokenId, actor: &Actor) -> Result<TokenView> {
+    pub async fn revoke_token(self, id: TokenId, actor: &Actor) -> Result<TokenView> {
         // Only the agent's own tokens are searched: the response must not reveal tokens of another agent.
         let rows = self.memoir.store.agent_tokens(self.scope).await?;
         let row = rows.into_iter().find(|row| row.id == id);
@@ -714,7 +715,7 @@ impl AgentHandle {
 
     /// Writes a new token of the agent with its record, under that condition. Returns it as written.
     pub(crate) async fn note_token(
-        &self,
+        self,
         token: HeldToken,
         provision: Provision,
         actor: &Actor,
@@ -759,7 +760,7 @@ impl AgentHandle {
 
     /// A token to be written with the decision about it.
     fn with_token(
-        &self,
+        self,
         base: &Base,
         decision: Decision,
         token: HeldToken,
@@ -773,7 +774,7 @@ impl AgentHandle {
     }
 
     /// Revokes a token of the agent with its record, unless it was revoked before. Returns it as written.
-    async fn note_end(&self, row: &TokenRow, actor: &Actor) -> Result<HeldToken> {
+    async fn note_end(self, row: &TokenRow, actor: &Actor) -> Result<HeldToken> {
         self.decide_reading(&AgentQuery::default(), |loaded, now| async move {
             // After the agent: an exchange by a program meanwhile is a later version of the row.
             let row = self.memoir.store.token(&row.columns.digest).await?;

@@ -23,6 +23,7 @@ use memoir_store::{AgentQuery, RecordFilter, Selection};
 use crate::{
     core::{Account, AgentHandle, CONFLICT, Error, Loaded, Memoir, Result, again, codec},
     memory::memories::memory_query,
+    people::Grants,
     shown::{AccessRequestFacts, ShownAccessRequest},
 };
 
@@ -66,14 +67,14 @@ impl GrantsInUse {
     }
 }
 
-impl AgentHandle {
-    /// Requests access from the agent. The agent itself responds, by [`AgentHandle::answer_access`].
+impl Grants<'_> {
+    /// Requests access from the agent. The agent itself responds, by [`Grants::answer_access`].
     ///
     /// # Errors
     /// The purpose or the minutes break a limit; the session or the memory is none of the agent's; the caller is no
     /// administrator; too many requests wait; the store fails.
     pub async fn request_access(
-        &self,
+        self,
         draft: &AccessDraft,
         actor: &Actor,
     ) -> Result<AccessRequestFacts> {
@@ -98,9 +99,9 @@ impl AgentHandle {
     /// purpose.
     ///
     /// # Errors
-    /// As for [`AgentHandle::request_access`]; none is configured, or it is on this machine.
+    /// As for [`Grants::request_access`]; none is configured, or it is on this machine.
     pub async fn request_embeddings(
-        &self,
+        self,
         purpose: &PrivateText,
         actor: &Actor,
     ) -> Result<AccessRequestFacts> {
@@ -126,7 +127,7 @@ impl AgentHandle {
     }
 
     /// The requests to the agent: all open ones, and all that it decided.
-    async fn earlier_requests(&self, loaded: &Loaded) -> Result<Vec<AccessRequest>> {
+    async fn earlier_requests(self, loaded: &Loaded) -> Result<Vec<AccessRequest>> {
         /// Requests that are read at a time.
         const AT_ONCE: u32 = 100;
         let (store, key) = (&self.memoir.store, loaded.base.key());
@@ -153,7 +154,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// The store fails.
-    pub async fn open_access(&self) -> Result<Vec<AccessRequestFacts>> {
+    pub async fn open_access(self) -> Result<Vec<AccessRequestFacts>> {
         let rows = self.memoir.store.open_requests(self.scope).await?;
         let mut facts = Vec::with_capacity(rows.len());
         for row in rows {
@@ -166,7 +167,7 @@ impl AgentHandle {
     }
 
     /// How long a grant can still be used, by the stricter clock; zero for a request that is not granted.
-    pub fn access_time_left(&self, request: &AccessRequestFacts) -> Duration {
+    pub fn access_time_left(self, request: &AccessRequestFacts) -> Duration {
         if request.state != AccessState::Granted {
             return Duration::ZERO;
         }
@@ -187,10 +188,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// The store fails.
-    pub async fn access_taken_back_by(
-        &self,
-        request: &AccessRequestFacts,
-    ) -> Result<Option<Actor>> {
+    pub async fn access_taken_back_by(self, request: &AccessRequestFacts) -> Result<Option<Actor>> {
         if request.state != AccessState::Revoked {
             return Ok(None);
         }
@@ -216,7 +214,7 @@ impl AgentHandle {
     /// The agent has no such request; `actor` is not the agent; it was decided otherwise, revoked, or waits no longer;
     /// the reason breaks its limit; a shredding cannot be carried out now.
     pub async fn answer_access(
-        &self,
+        self,
         id: AccessRequestId,
         is_granted: bool,
         reason: Option<PrivateText>,
@@ -227,10 +225,10 @@ impl AgentHandle {
             .await
     }
 
-    /// As [`AgentHandle::answer_access`], with the usage of the agent's model. A refusal ends all waiting requests for
+    /// As [`Grants::answer_access`], with the usage of the agent's model. A refusal ends all waiting requests for
     /// as much.
     pub(crate) async fn answer_access_for(
-        &self,
+        self,
         id: AccessRequestId,
         is_granted: bool,
         reason: Option<PrivateText>,
@@ -260,7 +258,10 @@ impl AgentHandle {
                 usage,
                 actor: actor.clone(),
             };
-            let shredded = self.shred_as_asked(number, derived, consent).await?;
+            let shredded = self
+                .memories()
+                .shred_as_asked(number, derived, consent)
+                .await?;
             summaries = Some(shredded.summaries);
             transcript = shredded.transcript;
         } else {
@@ -288,7 +289,7 @@ impl AgentHandle {
     }
 
     /// Whether a reason repeats a sentence of an active memory.
-    pub(crate) async fn repeats_memory(&self, reason: &PrivateText) -> Result<bool> {
+    pub(crate) async fn repeats_memory(self, reason: &PrivateText) -> Result<bool> {
         let loaded = self.load(&memory_query(Selection::Active)).await?;
         Ok(access::repeats_a_sentence(reason, &loaded.memories))
     }
@@ -299,7 +300,7 @@ impl AgentHandle {
     /// # Errors
     /// The agent has no such request; its purpose has been carried out; the store fails.
     pub async fn revoke_access(
-        &self,
+        self,
         id: AccessRequestId,
         actor: &Actor,
     ) -> Result<AccessRequestFacts> {
@@ -309,7 +310,7 @@ impl AgentHandle {
         .await?;
         let request = self.end_if_over(id).await?;
         if matches!(request.kind, AccessKind::Embeddings { .. }) {
-            self.forget_vectors_not_allowed(true).await?;
+            self.memories().forget_vectors_not_allowed(true).await?;
         }
         Ok(AccessRequestFacts::new(&self.name, request))
     }
@@ -318,7 +319,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// [`Error::NoAccessRequest`], for a request of another agent too.
-    pub async fn own_access_id(&self, request: &str) -> Result<AccessRequestId> {
+    pub async fn own_access_id(self, request: &str) -> Result<AccessRequestId> {
         let unknown = || Error::NoAccessRequest(request.to_owned());
         let id = request.trim().parse().map_err(|_| unknown())?;
         let store = &self.memoir.store;
@@ -328,7 +329,7 @@ impl AgentHandle {
 
     /// Decides about a request that has not ended, or had ended before. A decision of `None` writes nothing.
     async fn decide_access(
-        &self,
+        self,
         id: AccessRequestId,
         decide: impl Fn(Loaded, &AccessRequest, Timestamp) -> Result<Option<Decision>>,
     ) -> Result<()> {
@@ -348,7 +349,7 @@ impl AgentHandle {
     /// # Errors
     /// A conflict, where another process changed something meanwhile, or it had to be ended.
     pub(crate) async fn load_access(
-        &self,
+        self,
         id: AccessRequestId,
         query: &AgentQuery,
     ) -> Result<(Loaded, AccessRequest, Timestamp)> {
@@ -364,7 +365,7 @@ impl AgentHandle {
 
     /// The time, where the request has not expired; it is ended otherwise.
     pub(crate) async fn live(
-        &self,
+        self,
         loaded: &Loaded,
         request: &AccessRequest,
     ) -> Result<Option<Timestamp>> {
@@ -381,7 +382,7 @@ impl AgentHandle {
 
     /// Records its end. A process that was faster has done it, or decides it anew.
     async fn expire(
-        &self,
+        self,
         loaded: &Loaded,
         request: &AccessRequest,
         why: RequestOver,
@@ -396,7 +397,7 @@ impl AgentHandle {
 
     /// The known time. For a grant the log since then is read, as far as this process has not read it: it must show
     /// that the grant is still valid.
-    async fn time_known(&self, loaded: &Loaded, request: &AccessRequest) -> Result<Moment> {
+    async fn time_known(self, loaded: &Loaded, request: &AccessRequest) -> Result<Moment> {
         let now = self.memoir.now();
         let Some(answered_seq) = request
             .answered_seq
@@ -414,7 +415,7 @@ impl AgentHandle {
         // verification detects changed records.
         let first = known.map_or(answered_seq, |watch| watch.next_seq);
         let mut latest = known.map_or(Timestamp::MIN, |watch| watch.latest);
-        for row in self.log_from(first, loaded).await? {
+        for row in self.log().log_from(first, loaded).await? {
             let record = codec::record(Some(loaded.base.key()), row)?;
             latest = latest.max(record.recorded_at);
             let is_own = AccessRequest::named_by(&record) == Some(request.id);
@@ -451,7 +452,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// A conflict, where another process was faster.
-    async fn write_access(&self, base: &codec::Base, decision: Decision) -> Result<AccessRequest> {
+    async fn write_access(self, base: &codec::Base, decision: Decision) -> Result<AccessRequest> {
         let request = decision.access.first().cloned();
         let request = request.ok_or_else(|| {
             Error::Inconsistent("an access request was changed without a record".to_owned())
@@ -465,7 +466,7 @@ impl AgentHandle {
     }
 
     /// From the moment of the grant on, the monotonic clock counts along.
-    fn count_down(&self, request: &AccessRequest, next_seq: u64) {
+    fn count_down(self, request: &AccessRequest, next_seq: u64) {
         let grants_in_use = &self.memoir.state::<GrantsInUse>();
         if request.state != AccessState::Granted {
             grants_in_use.forget(request.id);
@@ -487,7 +488,7 @@ impl AgentHandle {
     /// that uses it up. The inner value is `None` without a grant that has not expired; the outer one after a
     /// concurrent change: then retry.
     pub(crate) async fn token_leave(
-        &self,
+        self,
         loaded: &Loaded,
         client: Option<u64>,
         actor: &Actor,
@@ -516,14 +517,14 @@ impl AgentHandle {
     }
 
     /// The request, which is ended where it has expired.
-    pub(crate) async fn end_if_over(&self, id: AccessRequestId) -> Result<AccessRequest> {
+    pub(crate) async fn end_if_over(self, id: AccessRequestId) -> Result<AccessRequest> {
         let query = AgentQuery::default();
         let (_, request, _) = again(|| self.load_access(id, &query)).await?;
         Ok(request)
     }
 
     /// Ends the waiting requests for as much as one that the agent refused.
-    async fn end_alike(&self, refused: AccessKind) -> Result<()> {
+    async fn end_alike(self, refused: AccessKind) -> Result<()> {
         for row in self.memoir.store.open_requests(self.scope).await? {
             self.decide_access(row.id, |loaded, request, now| {
                 let is_alike =
@@ -538,7 +539,7 @@ impl AgentHandle {
     }
 
     /// Ends the agent's expired requests; returns their number.
-    pub(crate) async fn end_overdue(&self) -> Result<usize> {
+    pub(crate) async fn end_overdue(self) -> Result<usize> {
         let open = self.memoir.store.open_requests(self.scope).await?;
         let mut ended = 0;
         for row in open {
@@ -621,7 +622,10 @@ impl Account {
             let request = row.as_ref().map(codec::listed_access_request).transpose()?;
             if request.is_some_and(|request| request.asked_by == *gone) {
                 let agent = self.memoir.handle(open.scope);
-                agent.revoke_access(open.id, &Actor::system()).await?;
+                agent
+                    .grants()
+                    .revoke_access(open.id, &Actor::system())
+                    .await?;
             }
         }
         Ok(())
@@ -658,7 +662,7 @@ impl Memoir {
             if open.state == AccessState::Asked && open.expires_at > self.now() {
                 continue;
             }
-            match self.handle(open.scope).end_if_over(open.id).await {
+            match self.handle(open.scope).grants().end_if_over(open.id).await {
                 Ok(request) => ended += usize::from(!request.state.is_open()),
                 Err(error) => {
                     tracing::error!(agent = %open.scope.agent, request = %open.id, %error, "an access request was not ended");

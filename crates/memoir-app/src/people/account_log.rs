@@ -77,7 +77,7 @@ impl Account {
     /// The store or the key store fails.
     pub async fn own_records(&self, query: &RecordFilter) -> Result<Vec<ShownRecord>> {
         let log = self.log();
-        match log.seen_by(Viewer::Agent).records(query).await {
+        match log.views().seen_by(Viewer::Agent).records(query).await {
             // The first change begins it.
             Err(Error::NoAgent(_)) => Ok(Vec::new()),
             records => records,

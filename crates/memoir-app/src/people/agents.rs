@@ -13,6 +13,7 @@ use memoir_store::AgentQuery;
 
 use crate::{
     core::{Account, AgentHandle, CommitCounts, Error, Memoir, Result, codec},
+    people::AgentSettings,
     shown::{AgentFacts, ShownAgent},
 };
 
@@ -167,12 +168,12 @@ impl Account {
     }
 }
 
-impl AgentHandle {
+impl AgentSettings<'_> {
     /// The identifier of a session, checked to be the agent's.
     ///
     /// # Errors
     /// [`Error::NoSession`], for a session of another agent too.
-    pub async fn own_session_id(&self, session: &str) -> Result<memoir_domain::SessionId> {
+    pub async fn own_session_id(self, session: &str) -> Result<memoir_domain::SessionId> {
         let unknown = || Error::NoSession(session.to_owned());
         let id = session.trim().parse().map_err(|_| unknown())?;
         let store = &self.memoir.store;
@@ -189,7 +190,7 @@ impl AgentHandle {
     /// # Errors
     /// A value is not allowed, or the name is taken; [`Error::Changed`].
     pub async fn configure(
-        &self,
+        self,
         assignments: &[Assignment<'_>],
         actor: &Actor,
     ) -> Result<ShownAgent> {

@@ -25,11 +25,12 @@ use tokio::task::JoinSet;
 
 use crate::{
     core::{
-        AgentHandle, Error, Loaded, Memoir, Result, again, codec,
+        Error, Loaded, Memoir, Result, again, codec,
         model_question::{ModelCall, ModelFailure},
         tuned::RULES_ONLY,
     },
     memory::memories::memory_query,
+    people::Grants,
     sessions::room,
 };
 
@@ -92,12 +93,12 @@ enum QuestionTurn {
     Over,
 }
 
-impl AgentHandle {
+impl Grants<'_> {
     /// The model that decides access requests for the agent; `None` where its own client does.
     ///
     /// # Errors
     /// The agent is gone; the store fails.
-    pub async fn answering_model(&self) -> Result<Option<String>> {
+    pub async fn answering_model(self) -> Result<Option<String>> {
         let loaded = self.load(&AgentQuery::default()).await?;
         let name = self.memoir.speaking_model(&loaded.agent)?;
         Ok(name.map(|name| name.to_string()))
@@ -107,13 +108,13 @@ impl AgentHandle {
     ///
     /// # Errors
     /// The agent has no such request; the store fails. A model that cannot be asked is no error.
-    pub async fn ask_for_access(&self, id: AccessRequestId) -> Result<AskOutcome> {
+    pub async fn ask_for_access(self, id: AccessRequestId) -> Result<AskOutcome> {
         let outcome = self.ask_in_turn(id).await?;
         Ok(outcome.unwrap_or(AskOutcome::Answered))
     }
 
     /// Asks the agent's model under a lease; its usage is added to `usage`.
-    async fn ask_claimed(&self, id: AccessRequestId, usage: &mut Usage) -> Result<AskOutcome> {
+    async fn ask_claimed(self, id: AccessRequestId, usage: &mut Usage) -> Result<AskOutcome> {
         let query = AgentQuery::default();
         let (loaded, request, _) = again(|| self.load_access(id, &query)).await?;
         let me = Actor::agent(loaded.agent.name.clone());
@@ -165,7 +166,7 @@ impl AgentHandle {
 
     /// The prompt of the model: the memories are cut to fit its context. `None` where the request no longer waits.
     async fn access_prompt(
-        &self,
+        self,
         id: AccessRequestId,
         context_tokens: Option<u32>,
     ) -> Result<Option<Prompt>> {
@@ -189,9 +190,12 @@ impl AgentHandle {
             &loaded.agent.settings.system_prompt,
             &memory.as_ref().map(|memory| memory.content.clone()),
         ];
-        let room = room(self.context_of(context_tokens), own);
+        let room = room(self.sessions().context_of(context_tokens), own);
         let bounds = context::Bounds::of(&loaded.agent.settings, Some(room));
-        let archive = self.archive_note(&loaded.agent, &loaded.memories).await?;
+        let archive = self
+            .memories()
+            .archive_note(&loaded.agent, &loaded.memories)
+            .await?;
         let context = context::build(&loaded.memories, now, bounds, &archive);
         let prompt = prompt::access(&loaded.agent, &context, &request, memory.as_ref());
         Ok((request.state == AccessState::Asked).then_some(prompt))
@@ -199,7 +203,7 @@ impl AgentHandle {
 
     /// The model's response; its usage is added to `usage`, also after a failure.
     async fn ask(
-        &self,
+        self,
         model: &dyn Model,
         prompt: Prompt,
         usage: &mut Usage,
@@ -283,7 +287,7 @@ impl Memoir {
             }
             let agent = self.handle(open.scope);
             asking.spawn(async move {
-                let outcome = agent.ask_in_turn(open.id).await;
+                let outcome = agent.grants().ask_in_turn(open.id).await;
                 match &outcome {
                     Ok(Some(AskOutcome::Failed(problem))) => {
                         tracing::warn!(agent = %open.scope.agent, request = %open.id, problem, "a model was not asked for access");
@@ -303,9 +307,9 @@ impl Memoir {
     }
 }
 
-impl AgentHandle {
+impl Grants<'_> {
     /// Asks the agent's model about a request on this process's turn; `None` where it no longer waits for a decision.
-    async fn ask_in_turn(&self, id: AccessRequestId) -> Result<Option<AskOutcome>> {
+    async fn ask_in_turn(self, id: AccessRequestId) -> Result<Option<AskOutcome>> {
         let claim = match self.claim_question(id).await? {
             QuestionTurn::Claimed(claim) => claim,
             QuestionTurn::NotBefore(time) => {
@@ -330,7 +334,7 @@ impl AgentHandle {
         outcome.map(Some)
     }
 
-    fn wait_until(&self, id: AccessRequestId, time: Timestamp) {
+    fn wait_until(self, id: AccessRequestId, time: Timestamp) {
         let left = time.microseconds() - self.memoir.now().microseconds();
         let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
         let until = self.memoir.clock.monotonic() + left;
@@ -338,7 +342,7 @@ impl AgentHandle {
     }
 
     /// Acquires the lease for asking the agent's model, under the agent's version: of several processes one does.
-    async fn claim_question(&self, id: AccessRequestId) -> Result<QuestionTurn> {
+    async fn claim_question(self, id: AccessRequestId) -> Result<QuestionTurn> {
         again(|| async {
             let (loaded, mut request, now) = self.load_access(id, &AgentQuery::default()).await?;
             if request.state != AccessState::Asked {
@@ -373,7 +377,7 @@ impl AgentHandle {
 
     /// Releases a lease without an outcome, if it is still this one: others need not wait for it.
     async fn end_question(
-        &self,
+        self,
         id: AccessRequestId,
         claim: QuestionClaim,
         usage: Usage,
@@ -396,7 +400,7 @@ impl AgentHandle {
         .await
     }
 
-    async fn write_question(&self, loaded: Loaded, request: AccessRequest) -> Result<()> {
+    async fn write_question(self, loaded: Loaded, request: AccessRequest) -> Result<()> {
         let decision = Decision {
             access: vec![request],
             ..Decision::of_sessions(loaded.agent, Vec::new())

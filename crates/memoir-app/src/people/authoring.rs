@@ -10,7 +10,8 @@ use memoir_store::{AgentQuery, RecordFilter};
 use serde::Serialize;
 
 use crate::{
-    core::{AgentHandle, Error, Loaded, Result},
+    core::{Error, Loaded, Result},
+    people::AgentSettings,
     shown::OwnAgent,
 };
 
@@ -120,7 +121,7 @@ impl OwnAgent {
             last: Some(ASKED),
             ..RecordFilter::default()
         };
-        self.load_records(&filter).await
+        self.log().load_records(&filter).await
     }
 
     /// The values that a setting had, newest first, at most twenty.
@@ -138,15 +139,15 @@ impl OwnAgent {
             });
             shown.len() < SHOWN
         };
-        self.walk_versions(field, show).await?;
+        self.settings().walk_versions(field, show).await?;
         Ok(shown)
     }
 }
 
-impl AgentHandle {
+impl AgentSettings<'_> {
     /// Visits the values that a setting had, newest first, while `go_on` returns true.
     async fn walk_versions(
-        &self,
+        self,
         field: Field,
         mut go_on: impl FnMut(authoring::RecordedSetting) -> bool,
     ) -> Result<()> {
@@ -158,7 +159,7 @@ impl AgentHandle {
                 last: Some(AT_ONCE),
                 ..RecordFilter::default()
             };
-            let records = self.load_records(&filter).await?;
+            let records = self.log().load_records(&filter).await?;
             let Some(oldest) = records.first() else {
                 return Ok(());
             };
@@ -172,7 +173,7 @@ impl AgentHandle {
 
     /// The last value that a setting got, and before it a version in which the agent wrote the previous value, if it
     /// did. An undo reads them, oldest first.
-    async fn last_version(&self, field: Field) -> Result<Vec<authoring::RecordedSetting>> {
+    async fn last_version(self, field: Field) -> Result<Vec<authoring::RecordedSetting>> {
         let mut found: Vec<authoring::RecordedSetting> = Vec::new();
         let look = |version: authoring::RecordedSetting| {
             let is_looked_for = found.first().is_none_or(|last| {
@@ -195,7 +196,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// Its former name is taken; the store fails.
-    pub async fn undo_setting(&self, field: Field, actor: &Actor) -> Result<bool> {
+    pub async fn undo_setting(self, field: Field, actor: &Actor) -> Result<bool> {
         let versions = self.last_version(field).await?;
         let revert = |loaded: Loaded, now| {
             // Based on the log as it was read: a change of the setting since then is a conflict.

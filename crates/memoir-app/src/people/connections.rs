@@ -37,7 +37,10 @@ use crate::{
         Account, AgentHandle, Memoir, Result, accounts::DEFAULT_ACCOUNT, again,
         codec::document::digest,
     },
-    people::access::{HeldToken, Principal, Provision, SignedInUser},
+    people::{
+        Grants,
+        access::{HeldToken, Principal, Provision, SignedInUser},
+    },
     shown::AccessRequestFacts,
 };
 
@@ -666,14 +669,14 @@ impl Account {
     }
 }
 
-impl AgentHandle {
+impl Grants<'_> {
     /// Connects a program to the agent, under the same condition as for an administrator's token. Returns the code for
     /// the client's tokens, valid for a minute.
     ///
     /// # Errors
     /// [`Error::ConsentNeeded`](crate::core::Error::ConsentNeeded) where the agent is in use and has not granted this
     /// program; the store fails.
-    pub async fn connect(&self, wish: &ConnectionWish, by: &SignedInUser) -> Result<TokenSecret> {
+    pub async fn connect(self, wish: &ConnectionWish, by: &SignedInUser) -> Result<TokenSecret> {
         let handle = ConnectionHandle::generate()?;
         let code = handle.secret(ConnectionPart::Code)?;
         let scope = (self.scope.account, Some(self.scope.agent));
@@ -701,9 +704,9 @@ impl AgentHandle {
     /// Requests the agent's consent to connect that program, whose name and address are stated before the purpose.
     ///
     /// # Errors
-    /// As for [`AgentHandle::request_access`].
+    /// As for [`Grants::request_access`].
     pub async fn request_connection(
-        &self,
+        self,
         client: &ConnectedClient<'_>,
         purpose: &PrivateText,
         actor: &Actor,
@@ -725,7 +728,7 @@ impl AgentHandle {
     /// # Errors
     /// The store fails.
     pub async fn open_connection_request(
-        &self,
+        self,
         client: &ConnectedClient<'_>,
         actor: &Actor,
     ) -> Result<Option<AccessRequestFacts>> {

@@ -17,8 +17,8 @@ use memoir_domain::audit::{Action, ActorKind, Record};
 use memoir_store::RecordFilter;
 
 use crate::{
-    core::{AgentHandle, Loaded, Result, codec},
-    people::access::HeldToken,
+    core::{Loaded, Result, codec},
+    people::{Grants, access::HeldToken},
 };
 
 /// Most memories and records of an agent that may be unused; one with more is in use.
@@ -27,14 +27,14 @@ const MOST_RECORDS: u64 = 1_000;
 /// Most tokens of messages that are opened to find who handed them over; an agent with more is in use.
 const MOST_MESSAGE_TOKENS: u64 = 1_000_000;
 
-impl AgentHandle {
+impl Grants<'_> {
     /// Whether a token of the agent was ever used or is valid, or any text of the agent exists that is not an
     /// administrator's. Memories of every author count, but for the entries in which Memoir reports settings to the
     /// agent. Uses in another process count once that has written them.
     ///
     /// # Errors
     /// A row does not open; the store fails.
-    pub(crate) async fn is_in_use(&self, loaded: &Loaded) -> Result<bool> {
+    pub(crate) async fn is_in_use(self, loaded: &Loaded) -> Result<bool> {
         // Before anything is read: an agent in use may have a million records.
         if loaded.newest_seq() > MOST_RECORDS {
             return Ok(true);
@@ -45,7 +45,7 @@ impl AgentHandle {
             || self.has_message(loaded).await?)
     }
 
-    async fn has_used_token(&self) -> Result<bool> {
+    async fn has_used_token(self) -> Result<bool> {
         let now = self.memoir.now();
         for row in self.memoir.store.agent_tokens(self.scope).await? {
             let token = HeldToken::read(&row)?;
@@ -57,9 +57,9 @@ impl AgentHandle {
     }
 
     /// Whether the agent acted, or was given a memory by anyone but Memoir.
-    async fn has_record_of_use(&self, loaded: &Loaded) -> Result<bool> {
+    async fn has_record_of_use(self, loaded: &Loaded) -> Result<bool> {
         // Opened, so that write access to the database cannot attribute an agent's acts to others.
-        let records = self.load_records(&RecordFilter::default()).await?;
+        let records = self.log().load_records(&RecordFilter::default()).await?;
         let is_entry = |record: &&Record| {
             record.action == Action::MemorySaved && record.actor.kind == ActorKind::System
         };
@@ -72,14 +72,14 @@ impl AgentHandle {
         Ok(has_acted || given != entries)
     }
 
-    async fn has_session(&self) -> Result<bool> {
+    async fn has_session(self) -> Result<bool> {
         let sessions = self.memoir.store.session_page(self.scope, None, 1).await?;
         Ok(!sessions.is_empty())
     }
 
     /// Whether messages wait that an administrator did not hand over. Those that were already sent to the agent's model
     /// count in any case.
-    async fn has_message(&self, loaded: &Loaded) -> Result<bool> {
+    async fn has_message(self, loaded: &Loaded) -> Result<bool> {
         let store = &self.memoir.store;
         let row = store.transcript(self.scope).await?;
         if row.absorbed > 0 || row.failed > 0 {

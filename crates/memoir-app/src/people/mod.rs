@@ -14,10 +14,11 @@ pub(crate) mod in_use;
 pub(crate) mod sign_in;
 pub(crate) mod users;
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::{
-    core::ModuleStates,
+    core::{AgentHandle, ModuleStates},
     people::{
         access::Uses, access_requests::GrantsInUse, account_log::Failures, asking::AskingWaits,
     },
@@ -30,4 +31,42 @@ pub(crate) fn enter(states: ModuleStates) -> ModuleStates {
         .with(Arc::<Failures>::default())
         .with(Arc::<GrantsInUse>::default())
         .with(Arc::<AskingWaits>::default())
+}
+
+/// Who may do what with one agent: tokens, connections and access grants.
+#[derive(Clone, Copy)]
+pub struct Grants<'a>(&'a AgentHandle);
+
+impl Deref for Grants<'_> {
+    type Target = AgentHandle;
+
+    fn deref(&self) -> &AgentHandle {
+        self.0
+    }
+}
+
+impl AgentHandle {
+    /// Who may do what with one agent: tokens, connections and access grants.
+    pub fn grants(&self) -> Grants<'_> {
+        Grants(self)
+    }
+}
+
+/// The settings of one agent.
+#[derive(Clone, Copy)]
+pub struct AgentSettings<'a>(&'a AgentHandle);
+
+impl Deref for AgentSettings<'_> {
+    type Target = AgentHandle;
+
+    fn deref(&self) -> &AgentHandle {
+        self.0
+    }
+}
+
+impl AgentHandle {
+    /// The settings of one agent.
+    pub fn settings(&self) -> AgentSettings<'_> {
+        AgentSettings(self)
+    }
 }

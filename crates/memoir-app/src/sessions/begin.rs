@@ -22,10 +22,11 @@ use memoir_store::{AgentQuery, Selection, StoredUsage};
 use super::end::with_session;
 use crate::{
     core::{
-        AgentHandle, Error, Loaded, Result,
+        Error, Loaded, Result,
         rehearsal::{Rehearsal, RehearsalCopy},
     },
     memory::memories::memory_query,
+    sessions::Sessions,
 };
 
 /// How a session that Memoir drives is to be.
@@ -104,12 +105,12 @@ impl From<lifecycle::SessionOpening> for OpenedSession {
     }
 }
 
-impl AgentHandle {
+impl Sessions<'_> {
     /// The model that a session is to be driven by.
     ///
     /// # Errors
     /// None is set, or it cannot be used.
-    pub(crate) async fn model(&self, options: &RefineOptions) -> Result<Arc<dyn Model>> {
+    pub(crate) async fn model(self, options: &RefineOptions) -> Result<Arc<dyn Model>> {
         let loaded = self.load(&AgentQuery::default()).await?;
         let own = || self.memoir.effective_model(&loaded.agent.settings);
         let name = match &options.model {
@@ -125,7 +126,7 @@ impl AgentHandle {
     /// # Errors
     /// No session can be begun (SPEC 3.1, 3.2).
     pub(crate) async fn begin(
-        &self,
+        self,
         options: &RefineOptions,
         model: &ModelName,
     ) -> Result<(SessionId, u64)> {
@@ -134,9 +135,9 @@ impl AgentHandle {
         Ok((session.id, holder))
     }
 
-    /// As [`AgentHandle::begin`], for the holder of the session's lease; `None` for a worker that is to acquire it.
+    /// As [`Sessions::begin`], for the holder of the session's lease; `None` for a worker that is to acquire it.
     pub(super) async fn begin_for(
-        &self,
+        self,
         holder: Option<u64>,
         options: &RefineOptions,
         model: &ModelName,
@@ -171,7 +172,7 @@ impl AgentHandle {
     }
 
     /// The outcome of beginning a session. If the store refused it: which one is open, if it still is.
-    pub(super) async fn begun<T>(&self, begun: Result<T>) -> Result<T> {
+    pub(super) async fn begun<T>(self, begun: Result<T>) -> Result<T> {
         match begun {
             // The snapshot had no session, and the version was current: only a row that no decision has written can
             // conflict. The index of running sessions refuses a second one in any case.
@@ -188,7 +189,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// [`Error::NotDue`], or that a session is running.
-    pub(super) fn trigger(&self, options: &RefineOptions, loaded: &Loaded) -> Result<Trigger> {
+    pub(super) fn trigger(self, options: &RefineOptions, loaded: &Loaded) -> Result<Trigger> {
         if matches!(options.trigger, None | Some(Trigger::Request)) {
             return Ok(Trigger::Request);
         }
@@ -203,7 +204,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// [`StartRefusal::NothingToRefine`].
-    pub(super) async fn check_not_empty(&self, options: &RefineOptions) -> Result<()> {
+    pub(super) async fn check_not_empty(self, options: &RefineOptions) -> Result<()> {
         if matches!(options.trigger, None | Some(Trigger::Request)) {
             return Ok(());
         }
@@ -226,7 +227,7 @@ impl AgentHandle {
     /// # Errors
     /// The agent has no such session.
     pub(crate) async fn consent_prompt(
-        &self,
+        self,
         id: SessionId,
         context_tokens: Option<u32>,
     ) -> Result<Prompt> {
@@ -251,7 +252,10 @@ impl AgentHandle {
                 .memories
                 .retain(|memory| memory.side() == Side::Agent);
         }
-        let archive = self.archive_note(&loaded.agent, &loaded.memories).await?;
+        let archive = self
+            .memories()
+            .archive_note(&loaded.agent, &loaded.memories)
+            .await?;
         let context = context::build(&loaded.memories, now, bounds, &archive);
         Ok(prompt::consent(&loaded.agent, (&session).into(), &context))
     }
@@ -261,7 +265,7 @@ impl AgentHandle {
     /// # Errors
     /// The session was closed meanwhile.
     pub(crate) async fn open(
-        &self,
+        self,
         id: SessionId,
         context_tokens: Option<u32>,
     ) -> Result<OpenedSession> {
@@ -291,7 +295,7 @@ impl AgentHandle {
     /// # Errors
     /// The agent has no such session.
     pub(super) fn resume(
-        &self,
+        self,
         mut loaded: Loaded,
         id: SessionId,
         context_tokens: Option<u32>,
@@ -323,7 +327,7 @@ impl AgentHandle {
 
     /// The tokens available to the ledger, and the notes that it must include.
     pub(super) fn ledger_room(
-        &self,
+        self,
         agent: &Agent,
         context_tokens: Option<u32>,
         model: Option<&str>,
@@ -340,7 +344,7 @@ impl AgentHandle {
     }
 
     /// The size of a model's context in tokens: the model's own figure, or else the installation's default.
-    pub(crate) fn context_of(&self, stated: Option<u32>) -> u32 {
+    pub(crate) fn context_of(self, stated: Option<u32>) -> u32 {
         stated.unwrap_or(self.memoir.settings.context_tokens)
     }
 }

@@ -29,13 +29,13 @@ use super::{
 };
 use crate::{
     core::{
-        AgentHandle, CONFLICT, Error, Result, again, codec,
+        CONFLICT, Error, Result, again, codec,
         rehearsal::{Rehearsal, RehearsalCopy},
         spans,
     },
     memory::memories::memory_query,
     metrics::Metrics,
-    sessions::{Recent, Refusals},
+    sessions::{Recent, Refusals, Sessions},
     shown::OwnAgent,
 };
 
@@ -62,17 +62,18 @@ impl OwnAgent {
         arguments: Option<&Value>,
     ) -> Result<ToolResult> {
         Ok(self
+            .sessions()
             .call(session, &ToolRequest::read(tool, arguments), None)
             .await?
             .result)
     }
 }
 
-impl AgentHandle {
+impl Sessions<'_> {
     /// As [`OwnAgent::call_tool`]. `usage`, the session's model usage so far, is written in the same commit, so that a
     /// crash cannot separate the session's end from its cost. `None` where it is not counted.
     pub(crate) async fn call(
-        &self,
+        self,
         id: SessionId,
         request: &ToolRequest,
         usage: Option<Usage>,
@@ -95,7 +96,7 @@ impl AgentHandle {
     }
 
     async fn carry_out(
-        &self,
+        self,
         id: SessionId,
         request: &ToolRequest,
         usage: Option<Usage>,
@@ -104,7 +105,7 @@ impl AgentHandle {
     }
 
     async fn attempt_call(
-        &self,
+        self,
         id: SessionId,
         request: &ToolRequest,
         usage: Option<Usage>,
@@ -124,7 +125,7 @@ impl AgentHandle {
     }
 
     async fn attempt_noting(
-        &self,
+        self,
         id: SessionId,
         request: &ToolRequest,
         usage: Option<Usage>,
@@ -191,7 +192,7 @@ impl AgentHandle {
     /// The cached state after the session's last call in this process; `None` where there is none, or where the call
     /// does not change a memory.
     fn known_state(
-        &self,
+        self,
         id: SessionId,
         request: &ToolRequest,
         notes: &SessionNotes,
@@ -211,7 +212,7 @@ impl AgentHandle {
         }))
     }
 
-    async fn fresh_state(&self, id: SessionId) -> Result<Box<CallState>> {
+    async fn fresh_state(self, id: SessionId) -> Result<Box<CallState>> {
         let query = AgentQuery {
             session: Some(id),
             ..AgentQuery::default()
@@ -238,7 +239,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// A conflict, where another process wrote since the state was read.
-    async fn load_memories(&self, state: &CallState, notes: &mut SessionNotes) -> Result<()> {
+    async fn load_memories(self, state: &CallState, notes: &mut SessionNotes) -> Result<()> {
         if notes.memories_at(state.base.version()).is_some() {
             return Ok(());
         }
@@ -263,7 +264,7 @@ impl AgentHandle {
 
     /// The outcome of the call, and the figures of the breaker before it.
     fn decide_call(
-        &self,
+        self,
         state: &CallState,
         request: &ToolRequest,
         notes: &SessionNotes,
@@ -286,7 +287,7 @@ impl AgentHandle {
 
     /// Writes a call's decision.
     async fn write_call(
-        &self,
+        self,
         state: Box<CallState>,
         request: &ToolRequest,
         mut decision: Decision,
@@ -329,7 +330,7 @@ impl AgentHandle {
     /// Writes a decision on a rehearsal's copy, and the figures of the breaker after it. The agent itself stays as it
     /// is.
     async fn write_rehearsed(
-        &self,
+        self,
         base: &codec::Base,
         (mut copy, agent): (RehearsalCopy, Agent),
         decision: Decision,
@@ -361,14 +362,14 @@ impl AgentHandle {
     }
 
     /// Renews the lease of an agent that drives the session itself.
-    async fn renew_own_lease(&self, state: &CallState, now: Timestamp) -> Result<()> {
+    async fn renew_own_lease(self, state: &CallState, now: Timestamp) -> Result<()> {
         match &state.session {
             Some(session) if session.state.is_running() => self.renew_own(session, now).await,
             _ => Ok(()),
         }
     }
 
-    async fn search(&self, state: &CallState, call: &ToolCall) -> Result<ToolResult> {
+    async fn search(self, state: &CallState, call: &ToolCall) -> Result<ToolResult> {
         let ToolCall::Search {
             query,
             since,
@@ -391,7 +392,7 @@ impl AgentHandle {
     /// The tripping call and the whole rollback as one decision (SPEC 3.13). It is based on the same version of the
     /// agent as the call: the session's history cannot grow without a new one.
     async fn roll_back_tripped(
-        &self,
+        self,
         state: &CallState,
         id: SessionId,
         trip: Trip,
@@ -413,14 +414,14 @@ impl AgentHandle {
     /// # Errors
     /// Records of the session are missing, or there are others.
     pub(super) async fn session_history(
-        &self,
+        self,
         id: SessionId,
     ) -> Result<(Vec<Record>, BTreeMap<Number, Memory>)> {
         again(|| self.attempt_history(id)).await
     }
 
     async fn attempt_history(
-        &self,
+        self,
         id: SessionId,
     ) -> Result<(Vec<Record>, BTreeMap<Number, Memory>)> {
         // The count is read before and after the records. Only if both are equal was the session unchanged meanwhile;
@@ -450,7 +451,7 @@ impl AgentHandle {
     /// The memories of these numbers and those under one of them, for deciding an undo, which keeps a summary without a
     /// source discarded (SPEC 3.19).
     pub(crate) async fn with_sources(
-        &self,
+        self,
         numbers: Vec<Number>,
     ) -> Result<BTreeMap<Number, Memory>> {
         let links = self
@@ -467,7 +468,7 @@ impl AgentHandle {
     }
 
     /// An administrator's acts since `first` that changed nothing.
-    async fn confirmations_since(&self, first: Option<&Record>) -> Result<Vec<Record>> {
+    async fn confirmations_since(self, first: Option<&Record>) -> Result<Vec<Record>> {
         let Some(first) = first else {
             return Ok(Vec::new());
         };
@@ -476,22 +477,22 @@ impl AgentHandle {
             actions: vec![Action::MemoryRestored],
             ..RecordFilter::default()
         };
-        let mut acts = self.load_records(&filter).await?;
+        let mut acts = self.log().load_records(&filter).await?;
         acts.retain(rollback::is_confirmation);
         Ok(acts)
     }
 
-    async fn edit_records(&self, id: SessionId) -> Result<Vec<Record>> {
+    async fn edit_records(self, id: SessionId) -> Result<Vec<Record>> {
         let filter = RecordFilter {
             session: Some(id),
             ..RecordFilter::default()
         };
-        let mut history = self.load_records(&filter).await?;
+        let mut history = self.log().load_records(&filter).await?;
         history.retain(|record| record.action.is_session_edit());
         Ok(history)
     }
 
-    async fn edits_of(&self, id: SessionId) -> Result<u32> {
+    async fn edits_of(self, id: SessionId) -> Result<u32> {
         let wanted = AgentQuery {
             session: Some(id),
             ..AgentQuery::default()

@@ -15,6 +15,7 @@ use memoir_store::AgentQuery;
 use super::{begin::running, bounded};
 use crate::{
     core::{AgentHandle, Error, Loaded, Memoir, Result, again, rehearsal::Rehearsal, replies},
+    sessions::Sessions,
     shown::SessionFacts,
 };
 
@@ -35,7 +36,7 @@ impl Memoir {
         for (scope, _) in lapsed {
             // Without a name: closing needs none, and the agent's row has it.
             let agent = AgentHandle::new(self.clone(), scope, String::new());
-            match agent.close_if_lapsed().await {
+            match agent.sessions().close_if_lapsed().await {
                 Ok(done) => closed += usize::from(done),
                 Err(error) => {
                     tracing::error!(agent = %scope.agent, %error, "a session left behind was not closed");
@@ -46,14 +47,14 @@ impl Memoir {
     }
 }
 
-impl AgentHandle {
+impl Sessions<'_> {
     /// Closes the agent's running session where its lease has lapsed; the edits stay. Returns whether it did.
-    pub(crate) async fn close_if_lapsed(&self) -> Result<bool> {
+    pub(crate) async fn close_if_lapsed(self) -> Result<bool> {
         // The request that finds such a session has another purpose.
         replies::for_no_request(self.close_lapsed()).await
     }
 
-    async fn close_lapsed(&self) -> Result<bool> {
+    async fn close_lapsed(self) -> Result<bool> {
         let Some(id) = self.load(&AgentQuery::default()).await?.running_session else {
             return Ok(false);
         };
@@ -83,12 +84,12 @@ impl AgentHandle {
     ///
     /// # Errors
     /// It has ended.
-    pub async fn cancel(&self, id: SessionId, actor: &Actor) -> Result<SessionFacts> {
+    pub async fn cancel(self, id: SessionId, actor: &Actor) -> Result<SessionFacts> {
         self.abandon(id, EndReason::Cancelled, actor, None).await
     }
 
     pub(crate) async fn decline(
-        &self,
+        self,
         id: SessionId,
         words: &PrivateText,
         usage: Usage,
@@ -101,7 +102,7 @@ impl AgentHandle {
     }
 
     pub(crate) async fn abandon(
-        &self,
+        self,
         id: SessionId,
         why: EndReason,
         actor: &Actor,
@@ -115,7 +116,7 @@ impl AgentHandle {
 
     /// `message` must hold no agent's text.
     pub(crate) async fn fail(
-        &self,
+        self,
         id: SessionId,
         message: &str,
         usage: Usage,
@@ -127,7 +128,7 @@ impl AgentHandle {
     }
 
     async fn end(
-        &self,
+        self,
         id: SessionId,
         usage: Option<Usage>,
         decide: impl Fn(Agent, Session, Timestamp) -> Decision,

@@ -70,6 +70,6 @@ impl CommitListener for LapsedSessions {
         &'a self,
         agent: &'a AgentHandle,
     ) -> Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>> {
-        Box::pin(async move { agent.close_if_lapsed().await.map(|_| ()) })
+        Box::pin(async move { agent.sessions().close_if_lapsed().await.map(|_| ()) })
     }
 }

@@ -26,6 +26,7 @@ use utoipa::ToSchema;
 
 use crate::{
     core::{AgentHandle, Error, Result, codec},
+    sessions::Sessions,
     shown::{AgentLens, SessionFacts, ShownRecord, ShownSession, Sight, Viewer},
 };
 
@@ -136,12 +137,12 @@ impl AgentLens<'_> {
     }
 }
 
-impl AgentHandle {
+impl Sessions<'_> {
     /// A session as it is now, with the figures of the breaker; without text.
     ///
     /// # Errors
     /// There is no such session; the agent was erased; the store fails.
-    pub async fn live_session(&self, id: SessionId) -> Result<LiveSession<SessionFacts>> {
+    pub async fn live_session(self, id: SessionId) -> Result<LiveSession<SessionFacts>> {
         let (agent, row) = self.watched(id).await?;
         // The key is only read in order to fail for an erased agent; nothing is opened with it.
         self.key_of(&agent).await?;
@@ -151,7 +152,7 @@ impl AgentHandle {
     }
 
     /// The agent with one of its sessions, read together.
-    async fn watched(&self, id: SessionId) -> Result<(AgentRow, SessionRow)> {
+    async fn watched(self, id: SessionId) -> Result<(AgentRow, SessionRow)> {
         let query = AgentQuery {
             session: Some(id),
             ..AgentQuery::default()
@@ -163,7 +164,7 @@ impl AgentHandle {
     }
 
     async fn live_with_progress(
-        &self,
+        self,
         agent: &AgentRow,
         row: SessionRow,
         sight: Sight,
@@ -196,7 +197,7 @@ impl Live {
         }
         // Before the read: a write during it wakes again.
         self.waking.receiver.mark_unchanged();
-        let (agent, row) = self.agent.watched(self.id).await?;
+        let (agent, row) = self.agent.sessions().watched(self.id).await?;
         if self.looked_at == Some(agent.document.version) {
             return Ok(Vec::new());
         }
@@ -212,6 +213,7 @@ impl Live {
         }
         let (session, progress) = self
             .agent
+            .sessions()
             .live_with_progress(&agent, row, self.sight)
             .await?;
         self.looked_at = Some(agent.document.version);
@@ -265,7 +267,10 @@ impl Live {
             Sight::Words => self.agent.key().await?,
             _ => None,
         };
-        let records = self.agent.shown_records(&filter, self.sight, key.as_ref());
+        let records = self
+            .agent
+            .views()
+            .shown_records(&filter, self.sight, key.as_ref());
         let records = records.await?;
         let known = records
             .into_iter()

@@ -16,13 +16,14 @@ mod sweep;
 mod turns;
 mod undo;
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use memoir_domain::{PrivateText, tools::Tool};
 use memoir_model::OfferedTool;
 
 use self::listeners::LapsedSessions;
-use crate::core::{CommitListener, ModuleStates};
+use crate::core::{AgentHandle, CommitListener, ModuleStates};
 
 pub(crate) use begin::room;
 pub use begin::{OpenedSession, RefineOptions};
@@ -79,4 +80,23 @@ fn bounded(words: &PrivateText) -> PrivateText {
     }
     let kept: String = words.expose().chars().take(WORDS_LIMIT).collect();
     format!("{kept} […{} more characters]", words.chars() - WORDS_LIMIT).into()
+}
+
+/// The refinement sessions of one agent.
+#[derive(Clone, Copy)]
+pub struct Sessions<'a>(&'a AgentHandle);
+
+impl Deref for Sessions<'_> {
+    type Target = AgentHandle;
+
+    fn deref(&self) -> &AgentHandle {
+        self.0
+    }
+}
+
+impl AgentHandle {
+    /// The refinement sessions of one agent.
+    pub fn sessions(&self) -> Sessions<'_> {
+        Sessions(self)
+    }
 }

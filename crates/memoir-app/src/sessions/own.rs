@@ -13,10 +13,11 @@ use memoir_store::{AgentQuery, Selection};
 use super::begin::{OpenedSession, as_it_stands};
 use crate::{
     core::{
-        AgentHandle, Error, Loaded, Result, codec::Writing, rehearsal::RehearsalCopy,
+        Error, Loaded, Result, codec::Writing, rehearsal::RehearsalCopy,
         settings::InstallationSettings,
     },
     memory::memories::memory_query,
+    sessions::Sessions,
     shown::{OwnAgent, SessionFacts},
 };
 
@@ -63,7 +64,7 @@ impl OwnAgent {
                 trigger: Trigger::Request,
                 rehearsal,
                 model: None,
-                lease: Some(self.own_lease(holder, now)),
+                lease: Some(self.sessions().own_lease(holder, now)),
                 started_by: self.as_actor(),
             };
             let (writing, opened) = self.decide_opening(loaded, start, now)?;
@@ -73,7 +74,7 @@ impl OwnAgent {
             let session = SessionFacts::new(&self.name, session);
             Ok((Some(writing), (session, opened)))
         });
-        self.begun(begun.await).await
+        self.sessions().begun(begun.await).await
     }
 
     fn decide_opening(
@@ -90,7 +91,7 @@ impl OwnAgent {
         let begun = lifecycle::begin(loaded.agent, running, start, nothing, now)?;
         let session = begun.sessions.first().cloned();
         let session = session.ok_or(Error::SessionLost(id))?;
-        let budget = self.ledger_room(&begun.agent, None, None);
+        let budget = self.sessions().ledger_room(&begun.agent, None, None);
         let opened = lifecycle::open(
             begun.agent.clone(),
             session,
@@ -114,7 +115,7 @@ impl OwnAgent {
     /// The store fails.
     pub async fn take_up_own(&self) -> Result<Option<(SessionFacts, OpenedSession)>> {
         // An expired session is closed first, so that it is not resumed.
-        self.close_if_lapsed().await?;
+        self.sessions().close_if_lapsed().await?;
         let Some(id) = self.load(&AgentQuery::default()).await?.running_session else {
             return Ok(None);
         };
@@ -128,23 +129,25 @@ impl OwnAgent {
         {
             return Ok(None);
         }
-        let (session, opened) = self.resume(loaded, id, None)?;
-        self.renew_own(&session, self.memoir.now()).await?;
+        let (session, opened) = self.sessions().resume(loaded, id, None)?;
+        self.sessions()
+            .renew_own(&session, self.memoir.now())
+            .await?;
         Ok(Some((SessionFacts::new(&self.name, &session), opened)))
     }
 }
 
-impl AgentHandle {
+impl Sessions<'_> {
     /// The open session of the agent's own; `None` where there is none.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn own_session(&self) -> Result<Option<SessionId>> {
+    pub async fn own_session(self) -> Result<Option<SessionId>> {
         Ok(self.load(&AgentQuery::default()).await?.running_session)
     }
 
     /// The lease of an agent on a session of its own, from now on.
-    fn own_lease(&self, holder: u64, now: Timestamp) -> Lease {
+    fn own_lease(self, holder: u64, now: Timestamp) -> Lease {
         let until = now.plus(own_lease_time(&self.memoir.settings));
         Lease { until, holder }
     }
@@ -152,7 +155,7 @@ impl AgentHandle {
     /// Renews the lease on a session that is about to be written, not at each of many edits: it is in an index, whose
     /// pages then stay unchanged. A lease of a session that Memoir drives may have been renewed since it was read.
     /// Writing the read value shortens it at most so little that it is renewed long before it lapses.
-    pub(super) fn prolong(&self, session: &mut Session, now: Timestamp) {
+    pub(super) fn prolong(self, session: &mut Session, now: Timestamp) {
         let Some(lease) = session.lease else { return };
         let (until, least) = match session.driver {
             Driver::Agent => (
@@ -172,7 +175,7 @@ impl AgentHandle {
     }
 
     /// Renews the agent's lease, not at each of many calls. Does nothing for a session that Memoir drives.
-    pub(super) async fn renew_own(&self, session: &Session, now: Timestamp) -> Result<()> {
+    pub(super) async fn renew_own(self, session: &Session, now: Timestamp) -> Result<()> {
         let Some(lease) = session.lease.filter(|_| session.driver == Driver::Agent) else {
             return Ok(());
         };

@@ -24,7 +24,8 @@ use super::{
     turns::Turns,
 };
 use crate::{
-    core::{AgentHandle, Error, Memoir, Result},
+    core::{Error, Memoir, Result},
+    sessions::Sessions,
     shown::SessionFacts,
 };
 
@@ -125,7 +126,10 @@ impl Memoir {
                 rehearsal: session.rehearsal,
             })),
             Err(error) => {
-                agent.fail(id, &error.to_string(), session.usage).await?;
+                agent
+                    .sessions()
+                    .fail(id, &error.to_string(), session.usage)
+                    .await?;
                 Ok(None)
             }
         }
@@ -159,7 +163,10 @@ impl TakenUp {
         });
         let drive = Drive::new(agent.clone(), hold, model.clone());
         if *state == State::Open {
-            let opened = agent.reopen(hold.id, model.context_tokens()).await?;
+            let opened = agent
+                .sessions()
+                .reopen(hold.id, model.context_tokens())
+                .await?;
             Box::pin(drive.go_on(opened, observer)).await
         } else {
             Box::pin(drive.run(observer)).await
@@ -187,19 +194,19 @@ impl TakenUp {
     }
 }
 
-impl AgentHandle {
+impl Sessions<'_> {
     /// Queues a session for a worker.
     ///
     /// # Errors
     /// No session can be begun, or no model is set. [`Error::NotDue`] for one of the schedule that is no longer due.
-    pub async fn enqueue(&self, options: &RefineOptions) -> Result<SessionFacts> {
+    pub async fn enqueue(self, options: &RefineOptions) -> Result<SessionFacts> {
         let model = self.model(options).await?;
         let queued = self.begin_for(None, options, model.name()).await?;
         Ok(SessionFacts::new(&self.name, &queued))
     }
 
     /// The prompt of a session that is open already.
-    async fn reopen(&self, id: SessionId, context_tokens: Option<u32>) -> Result<OpenedSession> {
+    async fn reopen(self, id: SessionId, context_tokens: Option<u32>) -> Result<OpenedSession> {
         let loaded = self.load(&as_it_stands(id)).await?;
         let (session, opened) = self.resume(loaded, id, context_tokens)?;
         running(session)?;

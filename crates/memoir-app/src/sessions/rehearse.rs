@@ -24,12 +24,13 @@ use utoipa::ToSchema;
 
 use crate::{
     core::{
-        AgentHandle, Error, Loaded, Result,
+        Error, Loaded, Result,
         codec::{Writing, WrittenBeside},
         opened::MemoryList,
         rehearsal::{Rehearsal, RehearsedEdit, Touched},
     },
     memory::memories::memory_query,
+    sessions::Sessions,
     shown::{ArchiveLinks, MemoryFacts, ShownMemory, ShownSession},
 };
 
@@ -165,13 +166,13 @@ impl Rehearsal {
     }
 }
 
-impl AgentHandle {
+impl Sessions<'_> {
     /// Applies the result of a rehearsal in one step: its edits are made again through all checks, and those that still
     /// hold are applied.
     ///
     /// # Errors
     /// It was not completed or was applied before; no edit can be applied: then nothing is changed.
-    pub async fn apply_rehearsal(&self, id: SessionId, actor: &Actor) -> Result<AppliedRehearsal> {
+    pub async fn apply_rehearsal(self, id: SessionId, actor: &Actor) -> Result<AppliedRehearsal> {
         self.decide_reading(&applying(id), |loaded, now| async move {
             self.attempt_apply(loaded, id, actor, now)
         })
@@ -184,7 +185,7 @@ impl AgentHandle {
     /// # Errors
     /// There is no such session; the store fails.
     pub async fn rehearsal_facts(
-        &self,
+        self,
         id: SessionId,
         actor: &Actor,
     ) -> Result<Option<RehearsalFacts>> {
@@ -226,7 +227,7 @@ impl AgentHandle {
     }
 
     fn attempt_apply(
-        &self,
+        self,
         mut loaded: Loaded,
         id: SessionId,
         actor: &Actor,
@@ -262,7 +263,7 @@ impl AgentHandle {
 
     /// Applying as one decision.
     fn plan_apply(
-        &self,
+        self,
         loaded: Loaded,
         rehearsed: &Session,
         rehearsal: &Rehearsal,

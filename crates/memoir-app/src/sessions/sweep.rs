@@ -197,6 +197,6 @@ impl Scheduler {
             trigger: Some(trigger),
             ..RefineOptions::default()
         };
-        agent.enqueue(&options).await.map(drop)
+        agent.sessions().enqueue(&options).await.map(drop)
     }
 }

@@ -16,7 +16,8 @@ use memoir_store::RecordFilter;
 
 use super::end::with_session;
 use crate::{
-    core::{AgentHandle, Error, Loaded, Result},
+    core::{Error, Loaded, Result},
+    sessions::Sessions,
     shown::{SessionFacts, ShownSession},
 };
 
@@ -34,14 +35,14 @@ pub struct RollBackPreview {
 /// The plan of a rollback: the agent that it is based on, what is written, and the conflicts.
 type PlannedRollBack = (Loaded, Decision, Vec<Obstacle>);
 
-impl AgentHandle {
+impl Sessions<'_> {
     /// Undoes a session. `cascade` also undoes later changes of the memories that it changed.
     ///
     /// # Errors
     /// [`Error::InTheWay`] or [`Error::BeyondAgent`] with the conflicts; [`Error::NotUndoable`] where there is nothing
     /// to undo.
     pub async fn roll_back(
-        &self,
+        self,
         id: SessionId,
         cascade: bool,
         actor: &Actor,
@@ -50,13 +51,13 @@ impl AgentHandle {
             .await
     }
 
-    /// As [`AgentHandle::roll_back`], if no later session of the agent had session tools: an agent may undo only its
+    /// As [`Sessions::roll_back`], if no later session of the agent had session tools: an agent may undo only its
     /// latest one.
     ///
     /// # Errors
-    /// As for [`AgentHandle::roll_back`]; [`Error::NotLastSession`].
+    /// As for [`Sessions::roll_back`]; [`Error::NotLastSession`].
     pub async fn roll_back_last(
-        &self,
+        self,
         id: SessionId,
         cascade: bool,
         actor: &Actor,
@@ -74,11 +75,11 @@ impl AgentHandle {
         .await
     }
 
-    async fn is_last_session(&self, id: SessionId) -> Result<bool> {
+    async fn is_last_session(self, id: SessionId) -> Result<bool> {
         const AT_ONCE: u32 = 50;
         let mut before = None;
         loop {
-            let page = self.session_page(before, AT_ONCE).await?;
+            let page = self.views().session_page(before, AT_ONCE).await?;
             // Rehearsals and sessions that never had session tools have changed nothing that an undo could meet.
             let had_tools = |session: &&SessionFacts| {
                 session.id == id || (!session.rehearsal && session.pre_session_tokens.is_some())
@@ -93,12 +94,12 @@ impl AgentHandle {
         }
     }
 
-    /// A preview of [`AgentHandle::roll_back`] with later changes of the same memories: the conflicts, and the memories
+    /// A preview of [`Sessions::roll_back`] with later changes of the same memories: the conflicts, and the memories
     /// after it. Without text.
     ///
     /// # Errors
     /// [`Error::NotUndoable`] where there is nothing to undo.
-    pub async fn preview_roll_back(&self, id: SessionId, actor: &Actor) -> Result<RollBackPreview> {
+    pub async fn preview_roll_back(self, id: SessionId, actor: &Actor) -> Result<RollBackPreview> {
         let planned = self.decide_again(|| self.plan_roll_back(id, true, actor));
         let (loaded, decision, obstacles) = planned.await?;
         let (before, after) = (loaded.agent.tally, decision.agent.tally);
@@ -110,7 +111,7 @@ impl AgentHandle {
     }
 
     async fn attempt_roll_back(
-        &self,
+        self,
         id: SessionId,
         cascade: bool,
         actor: &Actor,
@@ -120,7 +121,7 @@ impl AgentHandle {
     }
 
     async fn write_roll_back(
-        &self,
+        self,
         id: SessionId,
         (loaded, decision, _): PlannedRollBack,
         actor: &Actor,
@@ -143,7 +144,7 @@ impl AgentHandle {
 
     /// Plans a rollback and finds its conflicts.
     async fn plan_roll_back(
-        &self,
+        self,
         id: SessionId,
         cascade: bool,
         actor: &Actor,
@@ -165,7 +166,7 @@ impl AgentHandle {
     }
 
     async fn plan_and_undo(
-        &self,
+        self,
         loaded: &Loaded,
         session: Session,
         cascade: bool,
@@ -203,7 +204,7 @@ impl AgentHandle {
     }
 
     /// The agent's log from the session's first record on.
-    async fn log_since(&self, id: SessionId, loaded: &Loaded) -> Result<Vec<Record>> {
+    async fn log_since(self, id: SessionId, loaded: &Loaded) -> Result<Vec<Record>> {
         let own = RecordFilter {
             session: Some(id),
             ..RecordFilter::default()
@@ -219,7 +220,7 @@ impl AgentHandle {
             return Ok(Vec::new());
         };
         // Without a gap, and up to the end in the sealed row: a missing record would hide a conflicting change.
-        let rows = self.log_from(from_seq, loaded).await?;
+        let rows = self.log().log_from(from_seq, loaded).await?;
         let key = Some(loaded.base.key());
         crate::core::parallel::map(rows, |row| crate::core::codec::record(key, row))
             .into_iter()
@@ -227,7 +228,7 @@ impl AgentHandle {
     }
 
     /// The sessions of a plan, the one asked for first.
-    async fn sessions_of(&self, plan: &UndoPlan, requested: Session) -> Result<Vec<Session>> {
+    async fn sessions_of(self, plan: &UndoPlan, requested: Session) -> Result<Vec<Session>> {
         let others: Vec<SessionId> = plan
             .sessions
             .iter()
@@ -242,7 +243,7 @@ impl AgentHandle {
     }
 
     async fn memories_of(
-        &self,
+        self,
         plan: &UndoPlan,
         log: &[Record],
     ) -> Result<BTreeMap<Number, Memory>> {

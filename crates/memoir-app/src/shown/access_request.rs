@@ -200,7 +200,7 @@ impl AgentLens<'_> {
         limit: u32,
     ) -> Result<Vec<ShownAccessRequest>> {
         let agent = self.agent;
-        agent.end_overdue().await?;
+        agent.grants().end_overdue().await?;
         let loaded = agent.load(&AgentQuery::default()).await?;
         let store = &agent.memoir.store;
         let rows = store.access_page(agent.scope, before, limit).await?;
@@ -213,7 +213,7 @@ impl AgentLens<'_> {
     /// # Errors
     /// The agent has none of that identifier; the store fails.
     pub async fn access_request(&self, id: AccessRequestId) -> Result<ShownAccessRequest> {
-        Ok(self.seen_request(self.agent.end_if_over(id).await?))
+        Ok(self.seen_request(self.agent.grants().end_if_over(id).await?))
     }
 
     /// Not by a grant: who may read the response to a request does not depend on whether it was granted.

@@ -19,8 +19,8 @@ use utoipa::ToSchema;
 
 use super::{AgentLens, ShowsWords, Sight, schema, schemas};
 use crate::{
-    core::{AgentHandle, Memoir, Result},
-    shown::views::RefinementDue,
+    core::{Memoir, Result},
+    shown::{Views, views::RefinementDue},
 };
 
 /// An agent without the prompts that it has set itself.
@@ -339,12 +339,12 @@ fn settings_map(agent: &Agent, shown: impl Fn(Field) -> bool) -> PrivateJson {
     PrivateJson::new(settings.into())
 }
 
-impl AgentHandle {
+impl Views<'_> {
     /// The agent without the prompts that it has set itself.
     ///
     /// # Errors
     /// The agent is gone, or the store fails.
-    pub async fn show(&self) -> Result<AgentFacts> {
+    pub async fn show(self) -> Result<AgentFacts> {
         let query = AgentQuery::default().with_prompts();
         let loaded = self.load(&query).await?;
         Ok(self.memoir.agent_facts(&loaded.agent))

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use memoir_domain::memory::{Kind, Memory, Number};
 use memoir_store::ArchiveLink;
 
-use crate::core::{AgentHandle, Result};
+use crate::{core::Result, shown::Views};
 
 /// The links of some memories of an agent. Every memory that is shown is shown with them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -88,13 +88,13 @@ impl ArchiveLinks {
     }
 }
 
-impl AgentHandle {
+impl Views<'_> {
     /// The links of these memories, as the store has them now.
     ///
     /// # Errors
     /// The store fails.
     pub(crate) async fn links_of<'a>(
-        &self,
+        self,
         memories: impl Iterator<Item = &'a Memory>,
     ) -> Result<ArchiveLinks> {
         let mut numbers = BTreeSet::new();
@@ -105,8 +105,8 @@ impl AgentHandle {
         self.links_around(numbers).await
     }
 
-    /// As [`AgentHandle::links_of`], for memories and the ones above them, by their numbers.
-    pub(crate) async fn links_around(&self, numbers: BTreeSet<Number>) -> Result<ArchiveLinks> {
+    /// As [`Views::links_of`], for memories and the ones above them, by their numbers.
+    pub(crate) async fn links_around(self, numbers: BTreeSet<Number>) -> Result<ArchiveLinks> {
         let numbers: Vec<Number> = numbers.into_iter().collect();
         let store = &self.memoir.store;
         let links = store.archive_links(self.scope, &numbers).await?;

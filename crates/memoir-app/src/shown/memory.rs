@@ -17,11 +17,12 @@ use utoipa::ToSchema;
 
 use super::{AgentLens, ArchiveLinks, ShowsWords, Sight, Viewer, schema, schemas};
 use crate::{
-    core::{AgentHandle, Error, Result, codec, spans},
+    core::{Error, Result, codec, spans},
     memory::{
         memories::{check_length, memory_query},
         recall::{RecallPage, ShownMatch, ShownReplaced, found_among},
     },
+    shown::Views,
 };
 
 /// A memory without its text: numbers, dates, flags and codes only.
@@ -226,18 +227,18 @@ impl ShowsWords for ShownMemory {
     }
 }
 
-impl AgentHandle {
+impl Views<'_> {
     /// One memory, discarded or not, without its text.
     ///
     /// # Errors
     /// There is none of that number; the store fails.
-    pub async fn memory(&self, number: Number) -> Result<MemoryFacts> {
+    pub async fn memory(self, number: Number) -> Result<MemoryFacts> {
         let memory = self.read_memory(number).await?;
         let links = self.links_of(std::iter::once(&memory)).await?;
         Ok(MemoryFacts::new(&memory, &links))
     }
 
-    async fn read_memory(&self, number: Number) -> Result<Memory> {
+    async fn read_memory(self, number: Number) -> Result<Memory> {
         let rows = self.memoir.store.memories(self.scope, &[number]).await?;
         match (rows.into_iter().next(), self.present_key().await?) {
             (Some(row), Some(key)) => codec::memory(&key, &row),
@@ -250,7 +251,7 @@ impl AgentHandle {
     }
 
     /// Journal entries that have expired from the prompt by now, or all other memories.
-    pub fn faded(&self, is_faded: bool) -> Faded {
+    pub fn faded(self, is_faded: bool) -> Faded {
         Faded {
             until: journal_since(self.memoir.now()),
             is_faded,
@@ -261,7 +262,7 @@ impl AgentHandle {
     ///
     /// # Errors
     /// A memory was removed outside Memoir, on this page or on another one; the store fails.
-    pub async fn memory_page(&self, page: &MemoryPage) -> Result<Vec<MemoryFacts>> {
+    pub async fn memory_page(self, page: &MemoryPage) -> Result<Vec<MemoryFacts>> {
         let loaded = self.load(&AgentQuery::default()).await?;
         let key = loaded.base.key();
         let _room = self.room_for_rows(page.limit).await?;
@@ -297,15 +298,23 @@ impl AgentLens<'_> {
     pub async fn memory(&self, number: Number) -> Result<ShownMemory> {
         if self.viewer == Viewer::Agent {
             // The agent's row is not needed for one memory of its own.
-            let memory = self.agent.read_memory(number).await?;
-            let links = self.agent.links_of(std::iter::once(&memory)).await?;
+            let memory = self.agent.views().read_memory(number).await?;
+            let links = self
+                .agent
+                .views()
+                .links_of(std::iter::once(&memory))
+                .await?;
             return Ok(ShownMemory::with_words(memory, &links));
         }
         let agent_query = &memory_query(Selection::Numbers(vec![number]));
         self.look(agent_query, covers_memories, |mut look| async move {
             let memory = look.load(agent_query).await?.memories.copies().next();
             let memory = memory.ok_or(Error::NoMemory(number))?;
-            let links = look.agent.links_of(std::iter::once(&memory)).await?;
+            let links = look
+                .agent
+                .views()
+                .links_of(std::iter::once(&memory))
+                .await?;
             Ok(ShownMemory::seen(memory, &links, look.sight))
         })
         .await
@@ -319,7 +328,7 @@ impl AgentLens<'_> {
         let agent_query = &memory_query(Selection::Page(page.clone()));
         self.look(agent_query, covers_memories, |mut look| async move {
             let memories = look.load(agent_query).await?.memories;
-            let links = look.agent.links_of(memories.iter()).await?;
+            let links = look.agent.views().links_of(memories.iter()).await?;
             let seen = memories
                 .copies()
                 .map(|memory| ShownMemory::seen(memory, &links, look.sight));
@@ -401,10 +410,10 @@ impl AgentLens<'_> {
         let found = async {
             check_length(query)?;
             if self.viewer == Viewer::Agent && !with_discarded {
-                let (found, by_meaning) = self.agent.found(query, after).await?;
+                let (found, by_meaning) = self.agent.memories().found(query, after).await?;
                 meaning = by_meaning;
                 let memories = found.iter().map(|(_, memory)| memory);
-                let links = self.agent.links_of(memories).await?;
+                let links = self.agent.views().links_of(memories).await?;
                 let seen = |(found, memory): (RecallMatch, Memory)| {
                     let shown = ShownMemory::with_words(memory, &links).marked(&found);
                     (found, shown)

@@ -142,7 +142,7 @@ impl Deref for OwnAgent {
 impl OwnAgent {
     /// The agent for itself as the viewer.
     pub fn lens(&self) -> AgentLens<'_> {
-        self.seen_by(Viewer::Agent)
+        self.views().seen_by(Viewer::Agent)
     }
 }
 
@@ -205,7 +205,7 @@ impl ViewersLook<'_> {
         match &self.found {
             Some(StoredAgent::Opened(loaded)) => Ok(loaded.base.key().clone()),
             Some(StoredAgent::Sealed(snapshot, _)) => self.agent.key_of(&snapshot.agent).await,
-            None => self.agent.check_present().await,
+            None => self.agent.views().check_present().await,
         }
     }
 }
@@ -258,26 +258,26 @@ struct EffectiveGrant {
     now: Timestamp,
 }
 
-impl AgentHandle {
+impl<'a> Views<'a> {
     /// The same agent for a caller that changes it only in the expected state: otherwise everything done with this
     /// handle is [`Error::Changed`]. The condition reads the agent as an administrator without a grant does.
     #[must_use]
     pub fn where_agent(
-        &self,
+        self,
         is_expected: impl Fn(&AgentFacts) -> bool + Send + Sync + 'static,
-    ) -> Self {
+    ) -> AgentHandle {
         self.under(Some(Condition::Agent(Arc::new(move |memoir, agent| {
             is_expected(&memoir.agent_facts(agent))
         }))))
     }
 
-    /// As [`AgentHandle::where_agent`], for one memory: reading it is [`Error::Changed`] where it is not as expected.
+    /// As [`Views::where_agent`], for one memory: reading it is [`Error::Changed`] where it is not as expected.
     #[must_use]
     pub fn where_memory(
-        &self,
+        self,
         number: Number,
         is_expected: impl Fn(&MemoryFacts) -> bool + Send + Sync + 'static,
-    ) -> Self {
+    ) -> AgentHandle {
         let condition = move |memory: &Memory, links| {
             is_expected(&MemoryFacts::new(memory, &ArchiveLinks::of_rows(links)))
         };
@@ -285,15 +285,15 @@ impl AgentHandle {
     }
 
     /// The agent for that viewer.
-    pub fn seen_by(&self, viewer: Viewer) -> AgentLens<'_> {
+    pub fn seen_by(self, viewer: Viewer) -> AgentLens<'a> {
         AgentLens {
-            agent: self,
+            agent: self.0,
             viewer,
         }
     }
 
     /// The key of an agent that was not erased.
-    async fn check_present(&self) -> Result<AgentKey> {
+    async fn check_present(self) -> Result<AgentKey> {
         let snapshot = self.snapshot(&AgentQuery::default()).await?;
         self.key_of(&snapshot.agent).await
     }
@@ -336,7 +336,7 @@ impl<'a> AgentLens<'a> {
             return see(look(Sight::Words, None)).await;
         };
         again(|| async {
-            let entered = match self.agent.enter(who, query, &covers).await? {
+            let entered = match self.agent.views().enter(who, query, &covers).await? {
                 Ok(entered) => entered,
                 Err(found) => return see(look(Sight::NoWords, found)).await,
             };
@@ -366,14 +366,14 @@ impl<'a> AgentLens<'a> {
     }
 }
 
-impl AgentHandle {
+impl Views<'_> {
     /// Enters under a grant that covers the read, found together with its data: a revocation is effective immediately.
     /// Otherwise returns the data, where the agent exists.
     ///
     /// # Errors
     /// [`CONFLICT`] where the grant is to be searched for again.
     async fn enter(
-        &self,
+        self,
         who: &Administrator,
         query: &AgentQuery,
         covers: impl Fn(AccessScope) -> bool,
@@ -395,7 +395,11 @@ impl AgentHandle {
         let loaded = self.read(snapshot, room).await?;
         let request = codec::access_request(loaded.base.key(), &row)?;
         // This ends an expired one; the next round may find another one that covers it.
-        let now = self.live(&loaded, &request).await?.ok_or(CONFLICT)?;
+        let now = self
+            .grants()
+            .live(&loaded, &request)
+            .await?
+            .ok_or(CONFLICT)?;
         Ok(Ok(EffectiveGrant {
             loaded,
             request,
@@ -423,4 +427,23 @@ fn granted<'row>(
     // The widest grant first, so that less is left out; it is the one that is recorded.
     granted.sort_by_key(|(scope, _)| *scope != AccessScope::All);
     Ok(granted)
+}
+
+/// What one agent is shown as, to each viewer.
+#[derive(Clone, Copy)]
+pub struct Views<'a>(&'a AgentHandle);
+
+impl Deref for Views<'_> {
+    type Target = AgentHandle;
+
+    fn deref(&self) -> &AgentHandle {
+        self.0
+    }
+}
+
+impl AgentHandle {
+    /// What one agent is shown as, to each viewer.
+    pub fn views(&self) -> Views<'_> {
+        Views(self)
+    }
 }

@@ -18,7 +18,10 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::{AgentLens, ShowsWords, Sight, schema, schemas, words};
-use crate::core::{AgentHandle, Error, Result, codec};
+use crate::{
+    core::{Error, Result, codec},
+    shown::Views,
+};
 
 /// A record without text.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -162,14 +165,14 @@ impl ShownRecord {
     }
 }
 
-impl AgentHandle {
+impl Views<'_> {
     /// The newest records that match, newest first, at most `limit` of those at places before `before_seq`; without
     /// text. Of an erased agent too.
     ///
     /// # Errors
     /// The store fails.
     pub async fn search_records(
-        &self,
+        self,
         query: &RecordFilter,
         before_seq: Option<u64>,
         limit: u32,
@@ -192,7 +195,7 @@ impl AgentHandle {
 
     /// Records with the text within `sight`; `key` is the agent's, where it has one.
     pub(crate) async fn shown_records(
-        &self,
+        self,
         filter: &RecordFilter,
         sight: Sight,
         key: Option<&AgentKey>,
@@ -231,7 +234,10 @@ impl AgentLens<'_> {
                 Sight::NoWords => None,
             };
             let agent = look.agent;
-            agent.shown_records(filter, look.sight, key.as_ref()).await
+            agent
+                .views()
+                .shown_records(filter, look.sight, key.as_ref())
+                .await
         })
         .await
     }

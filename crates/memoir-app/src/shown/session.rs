@@ -15,8 +15,9 @@ use utoipa::ToSchema;
 
 use super::{AgentLens, ShowsWords, Sight, Viewer, schema, schemas, total, words};
 use crate::{
-    core::{AgentHandle, Error, Result, codec, rehearsal::Rehearsal},
+    core::{Error, Result, codec, rehearsal::Rehearsal},
     sessions::{Observer, Progress, RefineOptions, Refusals, RehearsedMemory},
+    shown::Views,
 };
 
 /// A session without text.
@@ -233,12 +234,12 @@ fn session_query(id: SessionId) -> AgentQuery {
 /// The end of the last page: the beginning of its last session, and that session.
 type SessionPlace = (Timestamp, SessionId);
 
-impl AgentHandle {
+impl Views<'_> {
     /// One session, without text.
     ///
     /// # Errors
     /// The agent has none of that identifier; the store fails.
-    pub async fn session(&self, id: SessionId) -> Result<SessionFacts> {
+    pub async fn session(self, id: SessionId) -> Result<SessionFacts> {
         self.check_present().await?;
         let snapshot = self
             .memoir
@@ -256,7 +257,7 @@ impl AgentHandle {
     /// # Errors
     /// The store fails.
     pub async fn session_page(
-        &self,
+        self,
         before: Option<SessionPlace>,
         limit: u32,
     ) -> Result<Vec<SessionFacts>> {
@@ -268,7 +269,7 @@ impl AgentHandle {
     }
 
     /// With the refusals that are not written yet.
-    fn with_refusals(&self, session: Session) -> Session {
+    fn with_refusals(self, session: Session) -> Session {
         let unwritten = self.memoir.state::<Refusals>().of(session.id);
         Session {
             refused_calls: session.refused_calls.saturating_add(unwritten),
@@ -288,11 +289,11 @@ impl AgentLens<'_> {
         self.look(query, covers, |mut look| async move {
             let agent = look.agent;
             if look.sight == Sight::NoWords {
-                return Ok(agent.session(id).await?.into());
+                return Ok(agent.views().session(id).await?.into());
             }
             let found = look.load(query).await?.session;
             let (session, rehearsal) = found.ok_or_else(|| Error::NoSession(id.to_string()))?;
-            let session = agent.with_refusals(session);
+            let session = agent.views().with_refusals(session);
             let rehearsal = rehearsal.as_ref();
             Ok(ShownSession::with_words(&agent.name, session, rehearsal))
         })
@@ -339,7 +340,11 @@ impl AgentLens<'_> {
             Viewer::Agent => observer(progress),
             Viewer::Administrator(_) => observer(&progress.wordless()),
         };
-        let session = self.agent.refine(options, &mut viewer_observer).await?;
+        let session = self
+            .agent
+            .sessions()
+            .refine(options, &mut viewer_observer)
+            .await?;
         let mut session = self.session(session.id).await?;
         if session.rehearsal && self.viewer == Viewer::Agent {
             // One that was never opened has an empty diff.

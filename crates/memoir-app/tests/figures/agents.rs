@@ -151,7 +151,10 @@ impl Figure {
         for (number, line) in &figure.first {
             if line.is_constitutional {
                 let (agent, person) = (&figure.wren.agent, person());
-                let protecting = agent.handle(Number(*number), Handling::Protect, &person);
+                let protecting =
+                    agent
+                        .memories()
+                        .handle(Number(*number), Handling::Protect, &person);
                 protecting.await.unwrap();
             }
         }
@@ -160,7 +163,12 @@ impl Figure {
 
     /// Saves as the agent itself.
     pub async fn save(&self, inputs: &[MemoryInput]) -> Vec<u64> {
-        let saved = self.wren.agent.save(inputs, &Actor::agent("wren")).await;
+        let saved = self
+            .wren
+            .agent
+            .memories()
+            .save(inputs, &Actor::agent("wren"))
+            .await;
         let saved = saved.unwrap().into_iter();
         saved.map(|one| one.memory.number.0).collect()
     }
@@ -180,7 +188,14 @@ impl Figure {
     }
 
     pub async fn core_tokens(&self) -> u64 {
-        self.wren.agent.show().await.unwrap().counts.core_tokens
+        self.wren
+            .agent
+            .views()
+            .show()
+            .await
+            .unwrap()
+            .counts
+            .core_tokens
     }
 
     /// All memories, discarded ones too.

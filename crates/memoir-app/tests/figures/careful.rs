@@ -49,7 +49,7 @@ async fn play(data: Data, sessions: Vec<Vec<Value>>, played: &mut Played) {
     let agent = &figure.wren.agent;
     // A model reads the pairs of similar memories.
     let pairs = [(Field::NearDuplicates, None)];
-    agent.configure(&pairs, &person()).await.unwrap();
+    agent.settings().configure(&pairs, &person()).await.unwrap();
     for calls in &sessions {
         figure.wren.clock.advance(WEEK);
         let (session, _) = agent.open_own(Mode::Full).await.unwrap();
@@ -74,7 +74,7 @@ async fn play(data: Data, sessions: Vec<Vec<Value>>, played: &mut Played) {
         }
         played.sessions += 1;
     }
-    let verified = agent.verify().await.unwrap();
+    let verified = agent.log().verify().await.unwrap();
     assert!(verified.valid, "{:?}", verified.first_bad);
     assert_eq!(verified.originals.unwrap().lost, 0);
     println!("{}: {} tokens", data.as_str(), figure.core_tokens().await);

@@ -339,7 +339,7 @@ async fn refine(name: &str, lines: Vec<Line>) -> Outcome {
         edits += session.edits;
         sizes.push(figure.core_tokens().await);
     }
-    let verified = figure.wren.agent.verify().await.unwrap();
+    let verified = figure.wren.agent.log().verify().await.unwrap();
     assert!(verified.valid, "{name}: {:?}", verified.first_bad);
     let originals = verified.originals.unwrap();
     assert_eq!(originals.lost, 0, "{name}");

@@ -33,12 +33,17 @@ async fn memories(figure: &Figure) -> Vec<Value> {
 
 async fn newest(figure: &Figure) -> Point {
     let filter = RecordFilter::default();
-    let records = figure.wren.agent.search_records(&filter, None, 1).await;
+    let records = figure
+        .wren
+        .agent
+        .views()
+        .search_records(&filter, None, 1)
+        .await;
     Point::Record(records.unwrap()[0].seq)
 }
 
 async fn rewind(figure: &Figure, to: Point) {
-    figure.wren.agent.rewind(to, &person()).await.unwrap();
+    figure.wren.agent.log().rewind(to, &person()).await.unwrap();
 }
 
 async fn go_back_every_week(guard: &'static str) {
@@ -70,9 +75,13 @@ async fn go_back_every_week(guard: &'static str) {
 
         // The changes of the session itself. The cleanup before it, and memories saved meanwhile, stay.
         let (agent, person) = (&figure.wren.agent, person());
-        let facts = agent.session(session).await.unwrap();
+        let facts = agent.views().session(session).await.unwrap();
         if facts.state == State::Completed && facts.edits > 0 {
-            agent.roll_back(session, false, &person).await.unwrap();
+            agent
+                .sessions()
+                .roll_back(session, false, &person)
+                .await
+                .unwrap();
             let undone_once = memories(figure).await;
             check_originals_are_back(&run, &before, &undone_once);
             rewind(figure, end).await;
@@ -86,14 +95,18 @@ async fn go_back_every_week(guard: &'static str) {
             // Another session changes the same memories.
             let changed = changed_by(&before, &after);
             if let Some(number) = changed {
-                let discarding = agent.handle(number, Handling::Discard, &person);
+                let discarding = agent.memories().handle(number, Handling::Discard, &person);
                 discarding.await.unwrap();
-                let refused = agent.roll_back(session, false, &person).await;
+                let refused = agent.sessions().roll_back(session, false, &person).await;
                 assert!(
                     matches!(refused, Err(Error::InTheWay { .. })),
                     "{refused:?}"
                 );
-                agent.roll_back(session, true, &person).await.unwrap();
+                agent
+                    .sessions()
+                    .roll_back(session, true, &person)
+                    .await
+                    .unwrap();
                 assert_eq!(
                     memories(figure).await,
                     undone_once,
@@ -113,6 +126,7 @@ async fn go_back_every_week(guard: &'static str) {
                 call.await.unwrap();
             }
             agent
+                .sessions()
                 .roll_back(opened.id, false, &Actor::agent("wren"))
                 .await
                 .unwrap();
@@ -123,7 +137,7 @@ async fn go_back_every_week(guard: &'static str) {
             );
         }
     }
-    let verified = run.figure.wren.agent.verify().await.unwrap();
+    let verified = run.figure.wren.agent.log().verify().await.unwrap();
     assert!(verified.valid, "{:?}", verified.first_bad);
     assert_eq!(verified.originals.unwrap().lost, 0);
     println!("{guard}: {undone} undone, {cascades} of them with later changes");

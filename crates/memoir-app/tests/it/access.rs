@@ -32,14 +32,20 @@ impl Site {
 
     async fn first(&self) -> TokenWithSecret {
         let actor = person();
-        let made = self.agent.create_token(Provision::First, None, &actor);
+        let made = self
+            .agent
+            .grants()
+            .create_token(Provision::First, None, &actor);
         made.await.unwrap()
     }
 
     /// A token that the agent makes itself.
     async fn another(&self) -> TokenWithSecret {
         let actor = memoir_domain::audit::Actor::agent("wren");
-        let made = self.agent.create_token(Provision::Any, None, &actor);
+        let made = self
+            .agent
+            .grants()
+            .create_token(Provision::Any, None, &actor);
         made.await.unwrap()
     }
 
@@ -74,12 +80,14 @@ async fn spec_5_5_an_administrator_makes_the_first_token_and_replaces_it_while_i
     let refused = async |site: &Site| {
         let made = site
             .agent
+            .grants()
             .create_token(Provision::First, None, &person())
             .await;
         matches!(made, Err(Error::ConsentNeeded(_)))
     };
     let revoke = async |site: &Site, token: &TokenWithSecret| {
         site.agent
+            .grants()
             .revoke_token(token.view.id, &person())
             .await
             .unwrap();
@@ -95,7 +103,7 @@ async fn spec_5_5_an_administrator_makes_the_first_token_and_replaces_it_while_i
     let agent = &site.agent;
     let configure = async |prompt, actor: Actor| {
         let prompt = [(Field::SystemPrompt, Some(prompt))];
-        agent.configure(&prompt, &actor).await.unwrap();
+        agent.settings().configure(&prompt, &actor).await.unwrap();
     };
     configure("Be brief.", person()).await;
     let third = site.first().await;
@@ -107,7 +115,11 @@ async fn spec_5_5_an_administrator_makes_the_first_token_and_replaces_it_while_i
     configure("Be brief.", person()).await;
     assert!(refused(&site).await);
     let site = Site::new().await;
-    site.agent.save(&[input("One.")], &person()).await.unwrap();
+    site.agent
+        .memories()
+        .save(&[input("One.")], &person())
+        .await
+        .unwrap();
     assert!(refused(&site).await);
 }
 
@@ -121,14 +133,23 @@ async fn spec_5_5_an_administrator_makes_tokens_only_while_there_were_never_memo
         assert_eq!(principal.agent, Some(site.agent.scope().agent));
         assert_eq!(principal.account, site.agent.scope().account);
     }
-    site.agent.save(&[input("One.")], &person()).await.unwrap();
+    site.agent
+        .memories()
+        .save(&[input("One.")], &person())
+        .await
+        .unwrap();
     let refused = async |provision| {
-        let made = site.agent.create_token(provision, None, &person()).await;
+        let made = site
+            .agent
+            .grants()
+            .create_token(provision, None, &person())
+            .await;
         matches!(made, Err(Error::ConsentNeeded(_)))
     };
     assert!(refused(Provision::First).await);
     // A discarded memory was a memory too, and is kept.
     site.agent
+        .memories()
         .handle(
             memoir_domain::memory::Number(1),
             Handling::Discard,
@@ -146,9 +167,14 @@ async fn spec_5_5_an_administrator_makes_tokens_only_while_there_were_never_memo
 #[tokio::test]
 async fn spec_5_5_a_refused_token_is_nowhere() {
     let site = Site::new().await;
-    site.agent.save(&[input("One.")], &person()).await.unwrap();
+    site.agent
+        .memories()
+        .save(&[input("One.")], &person())
+        .await
+        .unwrap();
     let made = site
         .agent
+        .grants()
         .create_token(Provision::First, None, &person())
         .await;
     assert!(made.is_err());
@@ -162,6 +188,7 @@ async fn spec_5_5_a_token_opens_nothing_from_its_end_on() {
     let end = Some(site.in_hours(1));
     let of_agent = site
         .agent
+        .grants()
         .create_token(Provision::Any, end, &person())
         .await
         .unwrap();
@@ -190,6 +217,7 @@ async fn spec_5_5_a_token_that_ends_in_the_past_is_not_made() {
     ));
     let made = site
         .agent
+        .grants()
         .create_token(Provision::Any, past, &person())
         .await;
     assert!(matches!(made, Err(Error::Invalid(_))));
@@ -243,6 +271,7 @@ async fn spec_5_5_tokens_are_on_the_record_of_their_agent_and_the_log_verifies()
     let token = site.first().await;
     let own = Actor::agent("wren");
     site.agent
+        .grants()
         .create_token(Provision::Any, None, &own)
         .await
         .unwrap();
@@ -268,7 +297,7 @@ async fn spec_5_5_tokens_are_on_the_record_of_their_agent_and_the_log_verifies()
     let text = serde_json::to_string(&records).unwrap();
     assert!(text.contains(&token.view.id.to_string()));
     assert!(!text.contains(token.secret.expose()));
-    let verified = site.agent.verify().await.unwrap();
+    let verified = site.agent.log().verify().await.unwrap();
     assert!(verified.valid, "{verified:?}");
 }
 
@@ -392,14 +421,18 @@ async fn spec_5_6_tokens_of_one_agent_are_not_those_of_another() {
         .create_token(None, &crate::installation::OWNER)
         .await
         .unwrap();
-    let own = site.agent.tokens().await.unwrap();
+    let own = site.agent.grants().tokens().await.unwrap();
     assert_eq!(own, std::slice::from_ref(&token.view));
-    assert_eq!(other.tokens().await.unwrap(), []);
-    let revoked = other.revoke_token(token.view.id, &person()).await;
+    assert_eq!(other.grants().tokens().await.unwrap(), []);
+    let revoked = other.grants().revoke_token(token.view.id, &person()).await;
     assert!(matches!(revoked, Err(Error::NoToken(_))));
     assert!(site.enters(&token).await.is_some());
     let revoke = async || {
-        let revoked = site.agent.revoke_token(token.view.id, &person()).await;
+        let revoked = site
+            .agent
+            .grants()
+            .revoke_token(token.view.id, &person())
+            .await;
         revoked.unwrap().revoked_at
     };
     let at = revoke().await;
@@ -407,14 +440,14 @@ async fn spec_5_6_tokens_of_one_agent_are_not_those_of_another() {
     assert!(site.enters(&token).await.is_none());
     // Repeating it is no error, and the end does not change.
     assert_eq!(revoke().await, at);
-    assert!(site.agent.verify().await.unwrap().valid);
+    assert!(site.agent.log().verify().await.unwrap().valid);
 }
 
 #[tokio::test]
 async fn spec_5_4_the_tokens_of_an_erased_agent_open_nothing() {
     let site = Site::new().await;
     let token = site.first().await;
-    site.agent.erase(&person()).await.unwrap();
+    site.agent.log().erase(&person()).await.unwrap();
     assert!(site.enters(&token).await.is_none());
     let revoked = site
         .account

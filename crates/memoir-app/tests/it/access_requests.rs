@@ -52,7 +52,11 @@ fn reading(scope: AccessScope, minutes: u32) -> AccessDraft {
 }
 
 async fn asked(wren: &TestAgent, draft: &AccessDraft) -> AccessRequestFacts {
-    wren.agent.request_access(draft, &person()).await.unwrap()
+    wren.agent
+        .grants()
+        .request_access(draft, &person())
+        .await
+        .unwrap()
 }
 
 async fn granted(wren: &TestAgent, draft: &AccessDraft) -> ShownAccessRequest {
@@ -65,7 +69,10 @@ async fn answer(
     id: AccessRequestId,
     yes: bool,
 ) -> Result<ShownAccessRequest, Error> {
-    wren.agent.answer_access(id, yes, None, &me()).await
+    wren.agent
+        .grants()
+        .answer_access(id, yes, None, &me())
+        .await
 }
 
 async fn now(wren: &TestAgent, id: AccessRequestId) -> ShownAccessRequest {
@@ -74,7 +81,7 @@ async fn now(wren: &TestAgent, id: AccessRequestId) -> ShownAccessRequest {
 }
 
 fn lens_of(wren: &TestAgent) -> AgentLens<'_> {
-    wren.agent.seen_by(Viewer::administrator(person()))
+    wren.agent.views().seen_by(Viewer::administrator(person()))
 }
 
 /// Whether the text of that memory is shown to the administrator of these tests.
@@ -93,7 +100,7 @@ async fn used(wren: &TestAgent) -> usize {
 }
 
 async fn is_valid(wren: &TestAgent) {
-    let verified = wren.agent.verify().await.unwrap();
+    let verified = wren.agent.log().verify().await.unwrap();
     assert!(verified.valid, "{:?}", verified.misfits);
     wren.check().await;
 }
@@ -153,12 +160,12 @@ async fn spec_5_2_a_consented_access_is_read_expires_and_is_read_no_more() {
 async fn spec_5_2_a_look_under_one_grant_shows_no_more_than_that_one() {
     let wren = TestAgent::new(&MEMORIES).await;
     let entry = [journal("A day of waiting.")];
-    wren.agent.save(&entry, &me()).await.unwrap();
+    wren.agent.memories().save(&entry, &me()).await.unwrap();
     let core = granted(&wren, &reading(AccessScope::Core, 30)).await;
     let all = granted(&wren, &reading(AccessScope::All, 30)).await;
     let under = |id| {
         let viewer = Viewer::administrator(person()).under(id);
-        wren.agent.seen_by(viewer)
+        wren.agent.views().seen_by(viewer)
     };
     let shows = async |id, number| {
         let seen = under(id).memory(Number(number)).await.unwrap();
@@ -168,7 +175,11 @@ async fn spec_5_2_a_look_under_one_grant_shows_no_more_than_that_one() {
     assert!(shows(all.id, 1).await && shows(all.id, 5).await);
     assert_eq!(now(&wren, core.id).await.reads, 1);
     assert_eq!(now(&wren, all.id).await.reads, 2);
-    wren.agent.revoke_access(core.id, &me()).await.unwrap();
+    wren.agent
+        .grants()
+        .revoke_access(core.id, &me())
+        .await
+        .unwrap();
     assert!(!shows(core.id, 1).await && shows(all.id, 1).await);
 }
 
@@ -176,7 +187,7 @@ async fn spec_5_2_a_look_under_one_grant_shows_no_more_than_that_one() {
 async fn spec_5_2_what_is_left_of_an_access_is_told_by_the_clock_that_leaves_less() {
     let wren = TestAgent::new(&MEMORIES).await;
     let waiting = asked(&wren, &reading(AccessScope::Core, 30)).await;
-    let left = |request: &AccessRequestFacts| wren.agent.access_time_left(request);
+    let left = |request: &AccessRequestFacts| wren.agent.grants().access_time_left(request);
     assert_eq!(left(&waiting), Duration::ZERO);
     let request = answer(&wren, waiting.id, true).await.unwrap();
     assert_eq!(left(&request), 30 * MINUTE);
@@ -187,14 +198,27 @@ async fn spec_5_2_what_is_left_of_an_access_is_told_by_the_clock_that_leaves_les
     assert_eq!(left(&request), 15 * MINUTE);
     wren.clock.put_forward(10 * MINUTE);
     assert_eq!(left(&request), 10 * MINUTE);
-    let ended = wren.agent.revoke_access(request.id, &person()).await;
+    let ended = wren
+        .agent
+        .grants()
+        .revoke_access(request.id, &person())
+        .await;
     let ended = ended.unwrap();
     assert_eq!(left(&ended), Duration::ZERO);
-    let by = wren.agent.access_taken_back_by(&ended).await.unwrap();
+    let by = wren
+        .agent
+        .grants()
+        .access_taken_back_by(&ended)
+        .await
+        .unwrap();
     assert_eq!(by, Some(person()));
     let request = granted(&wren, &reading(AccessScope::Core, 1)).await;
     assert_eq!(
-        wren.agent.access_taken_back_by(&request).await.unwrap(),
+        wren.agent
+            .grants()
+            .access_taken_back_by(&request)
+            .await
+            .unwrap(),
         None
     );
 }
@@ -243,12 +267,15 @@ async fn spec_5_2_only_the_agent_answers_and_only_an_administrator_asks() {
     let request = asked(&wren, &reading(AccessScope::Core, 30)).await;
     for other in [person(), other_administrator(), Actor::system()] {
         let agent = &wren.agent;
-        let answer = agent.answer_access(request.id, true, None, &other).await;
+        let answer = agent
+            .grants()
+            .answer_access(request.id, true, None, &other)
+            .await;
         assert_eq!(refusal(answer), "forbidden");
     }
     assert_eq!(now(&wren, request.id).await.state, AccessState::Asked);
     let draft = reading(AccessScope::Core, 30);
-    let asking = wren.agent.request_access(&draft, &me()).await;
+    let asking = wren.agent.grants().request_access(&draft, &me()).await;
     assert_eq!(refusal(asking), "forbidden");
 }
 
@@ -311,13 +338,19 @@ async fn spec_5_2_access_is_revoked_by_the_agent_or_any_administrator_at_once_in
         assert!(sees(&wren, 1).await && sees(&elsewhere, 1).await);
         let revoked = elsewhere
             .agent
+            .grants()
             .revoke_access(request.id, &revoker)
             .await
             .unwrap();
         assert_eq!(revoked.state, AccessState::Revoked);
         assert!(!sees(&wren, 1).await && !sees(&elsewhere, 1).await);
         // An ended request stays as it is.
-        let again = wren.agent.revoke_access(request.id, &me()).await.unwrap();
+        let again = wren
+            .agent
+            .grants()
+            .revoke_access(request.id, &me())
+            .await
+            .unwrap();
         assert_eq!(again.ended_at, revoked.ended_at);
         let entry = wren.journal().await.pop().unwrap();
         assert!(entry.contains(told), "{entry}");
@@ -327,6 +360,7 @@ async fn spec_5_2_access_is_revoked_by_the_agent_or_any_administrator_at_once_in
     // A waiting request can be revoked, too, and is then decided no more.
     let request = asked(&wren, &reading(AccessScope::All, 60)).await;
     wren.agent
+        .grants()
         .revoke_access(request.id, &person())
         .await
         .unwrap();
@@ -344,6 +378,7 @@ async fn spec_5_2_only_who_asked_looks() {
     granted(&wren, &reading(AccessScope::All, 60)).await;
     let other = wren
         .agent
+        .views()
         .seen_by(Viewer::administrator(other_administrator()));
     let seen = other.memory(Number(1)).await.unwrap();
     assert!(seen.words.is_none());
@@ -357,11 +392,19 @@ async fn spec_5_2_only_who_asked_looks() {
 async fn varied() -> (TestAgent, SessionId) {
     let wren = TestAgent::new(&MEMORIES).await;
     let entry = [journal("The rain came early today.")];
-    wren.agent.save(&entry, &person()).await.unwrap();
+    wren.agent.memories().save(&entry, &person()).await.unwrap();
     let prompt = [(Field::ReflectionPrompt, Some("Keep what was promised."))];
-    wren.agent.configure(&prompt, &me()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&prompt, &me())
+        .await
+        .unwrap();
     let lax = [(Field::RefinementThreshold, Some("0.5"))];
-    wren.agent.configure(&lax, &person()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&lax, &person())
+        .await
+        .unwrap();
     wren.clock.advance(MINUTE);
     let (driven, _) = wren.refine([delete(4), complete()]).await;
     wren.clock.advance(MINUTE);
@@ -443,6 +486,7 @@ async fn spec_5_2_the_scope_of_a_session_shows_its_changes_only() {
     let (wren, session) = varied().await;
     wren.clock.advance(MINUTE);
     wren.agent
+        .memories()
         .handle(Number(4), Handling::Restore, &person())
         .await
         .unwrap();
@@ -628,7 +672,7 @@ async fn spec_5_2_clocks_that_differ_by_a_breath_end_nothing() {
 async fn spec_5_2_limits_are_named() {
     let wren = TestAgent::new(&MEMORIES).await;
     let code = async |draft: AccessDraft| {
-        let answer = wren.agent.request_access(&draft, &person()).await;
+        let answer = wren.agent.grants().request_access(&draft, &person()).await;
         refusal(answer)
     };
     assert_eq!(
@@ -657,6 +701,7 @@ async fn spec_5_2_limits_are_named() {
     };
     assert_eq!(code(shred(99)).await, "not_found");
     wren.agent
+        .memories()
         .shred(ShredWish::of(Number(4), "gone"), &me())
         .await
         .unwrap();
@@ -682,14 +727,21 @@ async fn spec_5_2_requests_of_others_do_not_exist() {
     let wren = TestAgent::new(&MEMORIES).await;
     let magpie = agent_of(&wren.memoir, "magpie").await;
     let draft = reading(AccessScope::All, 5);
-    let theirs = magpie.request_access(&draft, &person()).await.unwrap();
+    let theirs = magpie
+        .grants()
+        .request_access(&draft, &person())
+        .await
+        .unwrap();
     assert_eq!(refusal(answer(&wren, theirs.id, true).await), "not_found");
     assert_eq!(
-        refusal(wren.agent.revoke_access(theirs.id, &me()).await),
+        refusal(wren.agent.grants().revoke_access(theirs.id, &me()).await),
         "not_found"
     );
     let id = theirs.id.to_string();
-    assert_eq!(refusal(wren.agent.own_access_id(&id).await), "not_found");
+    assert_eq!(
+        refusal(wren.agent.grants().own_access_id(&id).await),
+        "not_found"
+    );
     let account = wren.memoir.account("default").await.unwrap();
     let (found, found_id) = account.access_agent(&id).await.unwrap();
     assert_eq!((found.name(), found_id), ("magpie", theirs.id));
@@ -715,14 +767,17 @@ async fn spec_5_2_the_answer_is_for_the_agent_and_for_the_requester() {
     let request = asked(&wren, &reading(AccessScope::All, 5)).await;
     let reason = Some("Not today.".into());
     let me = me();
-    let answered = wren.agent.answer_access(request.id, false, reason, &me);
+    let answered = wren
+        .agent
+        .grants()
+        .answer_access(request.id, false, reason, &me);
     assert!(answered.await.unwrap().words.reason.is_some());
     for (viewer, shown) in [
         (Viewer::Agent, true),
         (Viewer::administrator(person()), true),
         (Viewer::administrator(other_administrator()), false),
     ] {
-        let lens = wren.agent.seen_by(viewer);
+        let lens = wren.agent.views().seen_by(viewer);
         let list = lens.access_requests(None, 5).await.unwrap();
         assert_eq!(list[0].words.reason.is_some(), shown);
         let one = lens.access_request(request.id).await.unwrap();
@@ -735,6 +790,7 @@ async fn spec_5_5_a_later_token_is_asked_of_the_agent_and_made_once() {
     let wren = TestAgent::new(&MEMORIES).await;
     let make = async |actor: Actor, ends: Option<Timestamp>| {
         wren.agent
+            .grants()
             .create_token(Provision::First, ends, &actor)
             .await
     };
@@ -768,7 +824,7 @@ async fn spec_5_5_a_later_token_is_asked_of_the_agent_and_made_once() {
     assert_eq!(refusal(make(person(), None).await), "consent_required");
     assert_eq!(now(&wren, request.id).await.state, AccessState::Done);
     assert_eq!(
-        refusal(wren.agent.revoke_access(request.id, &me()).await),
+        refusal(wren.agent.grants().revoke_access(request.id, &me()).await),
         "access_over"
     );
     assert!(wren.journal().await[0].contains("one more token"));
@@ -803,6 +859,7 @@ async fn spec_4_4_an_administrators_shredding_is_done_with_the_agents_yes() {
     .await;
     assert!(
         wren.agent
+            .views()
             .memory(number)
             .await
             .unwrap()
@@ -831,6 +888,7 @@ async fn spec_4_4_an_administrators_shredding_is_done_with_the_agents_yes() {
     assert!(shredded.shredded_at.is_some() && shredded.content().is_empty());
     assert!(
         wren.agent
+            .views()
             .memory(Number(3))
             .await
             .unwrap()
@@ -984,7 +1042,12 @@ async fn model_calls(wren: &TestAgent) -> u64 {
         actions: vec![Action::AccessGranted],
         ..RecordFilter::default()
     };
-    let records = wren.agent.search_records(&filter, None, 1).await.unwrap();
+    let records = wren
+        .agent
+        .views()
+        .search_records(&filter, None, 1)
+        .await
+        .unwrap();
     records[0].counts.as_map()["calls"].as_u64().unwrap()
 }
 
@@ -1001,7 +1064,12 @@ async fn spec_5_2_simultaneous_requests_ask_the_agent_once() {
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let outcome = wren.agent.ask_for_access(request.id).await.unwrap();
+    let outcome = wren
+        .agent
+        .grants()
+        .ask_for_access(request.id)
+        .await
+        .unwrap();
     assert_eq!(outcome, AskOutcome::AskedAlready);
     assert_eq!(script.requests().len(), 1);
     asking.abort();
@@ -1060,11 +1128,20 @@ async fn spec_5_2_an_agent_that_no_model_speaks_for_answers_by_its_client() {
     for model in [None, Some("builtin:careful")] {
         let wren = TestAgent::new(&MEMORIES).await;
         let unset = [(Field::Model, model)];
-        wren.agent.configure(&unset, &person()).await.unwrap();
+        wren.agent
+            .settings()
+            .configure(&unset, &person())
+            .await
+            .unwrap();
         let request = asked(&wren, &reading(AccessScope::Core, 20)).await;
         let script = wren.script([Turn::text("YES")]);
         assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
-        let outcome = wren.agent.ask_for_access(request.id).await.unwrap();
+        let outcome = wren
+            .agent
+            .grants()
+            .ask_for_access(request.id)
+            .await
+            .unwrap();
         assert_eq!(outcome, AskOutcome::NotByModel);
         assert!(script.requests().is_empty());
         assert_eq!(now(&wren, request.id).await.state, AccessState::Asked);
@@ -1076,16 +1153,21 @@ async fn spec_5_4_an_erased_agent_gives_no_access() {
     let wren = TestAgent::new(&MEMORIES).await;
     let request = granted(&wren, &reading(AccessScope::All, 60)).await;
     let waiting = asked(&wren, &reading(AccessScope::All, 60)).await;
-    wren.agent.erase(&person()).await.unwrap();
+    wren.agent.log().erase(&person()).await.unwrap();
     assert_eq!(refusal(lens_of(&wren).memory(Number(1)).await), "erased");
     assert_eq!(refusal(answer(&wren, waiting.id, true).await), "erased");
     assert_eq!(
-        refusal(wren.agent.revoke_access(request.id, &person()).await),
+        refusal(
+            wren.agent
+                .grants()
+                .revoke_access(request.id, &person())
+                .await
+        ),
         "erased"
     );
     assert_eq!(wren.memoir.expire_access().await.unwrap(), 0);
     assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
 }
 
 #[tokio::test]
@@ -1095,11 +1177,15 @@ async fn spec_5_2_a_rewind_takes_no_access_back_and_gives_none() {
     let request = granted(&wren, &reading(AccessScope::Core, 10)).await;
     wren.clock.advance(MINUTE);
     assert!(sees(&wren, 1).await);
-    wren.agent.rewind(before, &person()).await.unwrap();
+    wren.agent.log().rewind(before, &person()).await.unwrap();
     assert!(sees(&wren, 1).await);
-    wren.agent.revoke_access(request.id, &me()).await.unwrap();
+    wren.agent
+        .grants()
+        .revoke_access(request.id, &me())
+        .await
+        .unwrap();
     wren.clock.advance(MINUTE);
-    wren.agent.rewind(before, &person()).await.unwrap();
+    wren.agent.log().rewind(before, &person()).await.unwrap();
     assert!(!sees(&wren, 1).await);
     is_valid(&wren).await;
 }
@@ -1119,22 +1205,24 @@ async fn spec_5_2_requests_stay_behind_where_an_agent_moves() {
         .await
         .unwrap();
     let robin = account.agent("robin").await.unwrap();
-    let lens = robin.seen_by(Viewer::Agent);
+    let lens = robin.views().seen_by(Viewer::Agent);
     let requests = lens.access_requests(None, 10);
     assert!(requests.await.unwrap().is_empty());
     let seen = robin
+        .views()
         .seen_by(Viewer::administrator(person()))
         .memory(Number(1))
         .await
         .unwrap();
     assert!(seen.words.is_none());
-    assert!(robin.verify().await.unwrap().valid);
+    assert!(robin.log().verify().await.unwrap().valid);
     // There, too, it can be asked.
     robin
+        .grants()
         .request_access(&reading(AccessScope::All, 5), &person())
         .await
         .unwrap();
-    assert!(robin.verify().await.unwrap().valid);
+    assert!(robin.log().verify().await.unwrap().valid);
 }
 
 #[tokio::test]
@@ -1142,6 +1230,7 @@ async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     wren.agent
+        .memories()
         .save(&[input(MEMORIES[0])], &person())
         .await
         .unwrap();
@@ -1154,7 +1243,11 @@ async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
     );
     let keep = "CREATE TABLE outside.kept AS SELECT * FROM access_requests";
     intruder.execute_batch(&format!("{attach} {keep}")).unwrap();
-    wren.agent.revoke_access(request.id, &me()).await.unwrap();
+    wren.agent
+        .grants()
+        .revoke_access(request.id, &me())
+        .await
+        .unwrap();
     drop(wren);
     crate::installation::intrude(&folder.database(), |connection| {
         connection
@@ -1166,7 +1259,7 @@ async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
     let wren = TestAgent::of(&folder.open()).await;
     let error = lens_of(&wren).memory(Number(1)).await.unwrap_err();
     assert!(error.to_string().contains("was put back"), "{error}");
-    let verified = wren.agent.verify().await.unwrap();
+    let verified = wren.agent.log().verify().await.unwrap();
     assert!(!verified.valid);
     assert!(
         verified
@@ -1193,9 +1286,13 @@ async fn spec_5_2_a_refusal_counts_behind_any_number_of_revoked_requests() {
         wren.clock.advance(Duration::from_millis(1));
         let request = asked(&wren, &other).await;
         let agent = &wren.agent;
-        agent.revoke_access(request.id, &person()).await.unwrap();
+        agent
+            .grants()
+            .revoke_access(request.id, &person())
+            .await
+            .unwrap();
     }
-    let again = wren.agent.request_access(&core, &person()).await;
+    let again = wren.agent.grants().request_access(&core, &person()).await;
     assert_eq!(refusal(again), "refused_before");
 }
 
@@ -1204,8 +1301,9 @@ async fn spec_5_2_after_a_no_the_same_or_more_waits_and_longer_with_each_no() {
     const DAY: Duration = Duration::from_secs(86_400);
     let wren = TestAgent::new(&MEMORIES).await;
     let read = |scope| draft(AccessKind::Read { scope, minutes: 10 });
-    let again =
-        async |kind: &AccessDraft, actor: &Actor| wren.agent.request_access(kind, actor).await;
+    let again = async |kind: &AccessDraft, actor: &Actor| {
+        wren.agent.grants().request_access(kind, actor).await
+    };
     let core = read(AccessScope::Core);
     let token = draft(AccessKind::Token { expires_at: None });
     for days in [1, 2, 4] {
@@ -1229,7 +1327,11 @@ async fn spec_5_2_after_a_no_the_same_or_more_waits_and_longer_with_each_no() {
     // Consent to as much ends the count, and a refusal does not count against a request for less.
     let request = asked(&wren, &core).await;
     answer(&wren, request.id, true).await.unwrap();
-    wren.agent.revoke_access(request.id, &me()).await.unwrap();
+    wren.agent
+        .grants()
+        .revoke_access(request.id, &me())
+        .await
+        .unwrap();
     let all = asked(&wren, &read(AccessScope::All)).await;
     answer(&wren, all.id, false).await.unwrap();
     asked(&wren, &core).await;
@@ -1249,7 +1351,11 @@ async fn spec_5_2_what_asking_a_model_uses_is_on_the_record() {
     let wren = TestAgent::new(&MEMORIES).await;
     let request = asked(&wren, &reading(AccessScope::Core, 10)).await;
     wren.script([Turn::text("NO, thank you")]);
-    wren.agent.ask_for_access(request.id).await.unwrap();
+    wren.agent
+        .grants()
+        .ask_for_access(request.id)
+        .await
+        .unwrap();
     let query = memoir_app::RecordFilter::default();
     let records = wren.seen().records(&query).await.unwrap();
     let last = serde_json::to_value(records.last().unwrap()).unwrap();

@@ -43,7 +43,11 @@ async fn spec_3_1_a_session_of_a_clock_far_ahead_silences_no_schedule() {
     let account = wren.memoir.account("default").await.unwrap();
     for own_slot in [None, Some("Thu 03:30")] {
         let schedule = [(Field::RefinementSchedule, own_slot)];
-        wren.agent.configure(&schedule, &person()).await.unwrap();
+        wren.agent
+            .settings()
+            .configure(&schedule, &person())
+            .await
+            .unwrap();
         wren.clock.put_forward(years(70));
         let (driven, _) = wren.refine([complete()]).await;
         assert_eq!(state(&driven), State::Completed);
@@ -66,7 +70,7 @@ async fn spec_3_2_a_session_of_a_clock_far_ahead_is_closed() {
     let (opened, _) = wren.agent.open_own(Mode::Full).await.unwrap();
     wren.clock.put_back(years(70));
     assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 1);
-    let closed = wren.agent.session(opened.id).await.unwrap();
+    let closed = wren.agent.views().session(opened.id).await.unwrap();
     assert_eq!(closed.end_reason, Some("idle"));
 }
 
@@ -75,10 +79,18 @@ async fn spec_2_5_a_reflection_of_a_clock_far_ahead_keeps_none_back() {
     let wren = TestAgent::new(&MEMORIES).await;
     wren.clock.put_forward(years(70));
     let entry = journal("The market was closed.", None);
-    wren.agent.save(&[entry], &person()).await.unwrap();
+    wren.agent
+        .memories()
+        .save(&[entry], &person())
+        .await
+        .unwrap();
     wren.clock.put_back(years(70));
     let entry = journal("The market is open.", None);
-    wren.agent.save(&[entry], &person()).await.unwrap();
+    wren.agent
+        .memories()
+        .save(&[entry], &person())
+        .await
+        .unwrap();
     wren.clock.advance(DAY);
     let account = wren.memoir.account("default").await.unwrap();
     assert_eq!(account.due_jobs().await.unwrap().len(), 1);
@@ -97,7 +109,7 @@ async fn spec_2_1_a_journal_entry_dated_ahead_is_refused_at_every_door() {
     let now = wren.memoir.now();
     for (ahead, is_taken) in [(1, true), (2, false)] {
         let entry = journal("Tomorrow the heron comes.", Some(now.plus_days(ahead)));
-        let saved = wren.agent.save(&[entry], &person()).await;
+        let saved = wren.agent.memories().save(&[entry], &person()).await;
         assert_eq!(saved.is_ok(), is_taken, "{ahead}");
         if let Err(error) = saved {
             let told = error.to_string();
@@ -117,7 +129,11 @@ async fn spec_2_1_a_journal_entry_dated_ahead_is_refused_at_every_door() {
         kind: Some(Kind::Core),
         ..journal("In 2040 Ann retires.", Some(now.plus_days(5_000)))
     };
-    wren.agent.save(&[plan], &person()).await.unwrap();
+    wren.agent
+        .memories()
+        .save(&[plan], &person())
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -127,7 +143,11 @@ async fn spec_4_1_times_ahead_are_set_right_on_the_record() {
     assert_eq!(account.correct_times(&person()).await.unwrap(), 0);
     wren.clock.put_forward(years(70));
     let entry = journal("The market was closed.", None);
-    wren.agent.save(&[entry], &person()).await.unwrap();
+    wren.agent
+        .memories()
+        .save(&[entry], &person())
+        .await
+        .unwrap();
     wren.refine([complete()]).await;
     wren.clock.put_back(years(70));
     let problem = async || {
@@ -141,7 +161,7 @@ async fn spec_4_1_times_ahead_are_set_right_on_the_record() {
     assert_eq!(account.correct_times(&person()).await.unwrap(), 0);
     assert_eq!(wren.actions().await.last().unwrap(), "times_corrected");
     let now = wren.memoir.now();
-    let shown = wren.agent.show().await.unwrap();
+    let shown = wren.agent.views().show().await.unwrap();
     assert_eq!(shown.last_refinement_at, Some(now));
     assert_eq!(sweep(&account).await, 0);
     let context = wren.agent.context(None).await.unwrap();

@@ -46,7 +46,7 @@ pub async fn archivist() -> TestAgent {
             memory.tags = vec!["craft".into()];
             memory.source = Some("a letter of May".into());
         }
-        wren.agent.save(&[memory], &me()).await.unwrap();
+        wren.agent.memories().save(&[memory], &me()).await.unwrap();
     }
     let settings = [
         (Field::LossGuard, None),
@@ -54,7 +54,11 @@ pub async fn archivist() -> TestAgent {
         (Field::RefinementThreshold, Some("0.5")),
     ];
     // By the agent itself, so that no journal entry reports it.
-    wren.agent.configure(&settings, &me()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&settings, &me())
+        .await
+        .unwrap();
     wren.clock.advance(Duration::from_secs(60));
     wren
 }
@@ -94,7 +98,7 @@ async fn originals(wren: &TestAgent) -> Vec<Value> {
 
 /// The kind of a memory, the memory above it, and whether it is active.
 async fn place(wren: &TestAgent, number: u64) -> (&'static str, Option<u64>, bool) {
-    let memory = wren.agent.memory(Number(number)).await.unwrap();
+    let memory = wren.agent.views().memory(Number(number)).await.unwrap();
     (
         memory.kind.as_str(),
         memory.under.map(|under| under.0),
@@ -110,7 +114,7 @@ fn archived(under: u64) -> (&'static str, Option<u64>, bool) {
 
 /// Checks that counts and records agree with the rows, and that every original is kept.
 async fn verify(wren: &TestAgent, in_prompt: u64, in_archive: u64) {
-    let verified = wren.agent.verify().await.unwrap();
+    let verified = wren.agent.log().verify().await.unwrap();
     assert_eq!(verified.misfits, []);
     let counted = verified.originals.unwrap();
     assert_eq!(
@@ -191,9 +195,10 @@ async fn spec_3_19_a_rollback_returns_every_byte_of_what_was_archived() {
     let before = originals(&wren).await;
     let session = open(&wren).await;
     every_edit(&wren, session).await;
-    let counts = wren.agent.show().await.unwrap().counts;
+    let counts = wren.agent.views().show().await.unwrap().counts;
     assert_eq!((counts.summary_count, counts.archival_count), (2, 6));
     wren.agent
+        .sessions()
         .roll_back(session, false, &person())
         .await
         .unwrap();
@@ -211,7 +216,11 @@ async fn spec_3_13_the_breaker_returns_every_byte_of_what_was_archived() {
     let session = open(&wren).await;
     every_edit(&wren, session).await;
     let strict = [(Field::RefinementThreshold, Some("1"))];
-    wren.agent.configure(&strict, &person()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&strict, &person())
+        .await
+        .unwrap();
     let report = json!({"summary": "Less to carry."});
     let tripped = call(&wren, session, "complete_refinement", report).await;
     assert_eq!(tripped["type"], "refinement_rolled_back");
@@ -223,11 +232,11 @@ async fn spec_3_13_the_breaker_returns_every_byte_of_what_was_archived() {
 async fn spec_4_3_an_undo_a_rewind_and_the_way_forward_again_return_every_byte() {
     let wren = archivist().await;
     let before = originals(&wren).await;
-    let start = wren.agent.look_back(None).await.unwrap().seq;
+    let start = wren.agent.log().look_back(None).await.unwrap().seq;
     let session = open(&wren).await;
     every_edit(&wren, session).await;
     complete(&wren, session).await;
-    let shown = wren.agent.session(session).await.unwrap();
+    let shown = wren.agent.views().session(session).await.unwrap();
     assert_eq!(
         (
             shown.archived,
@@ -246,10 +255,11 @@ async fn spec_4_3_an_undo_a_rewind_and_the_way_forward_again_return_every_byte()
     );
     let after = originals(&wren).await;
     verify(&wren, 8, 6).await;
-    let log = wren.agent.look_back(None).await.unwrap().seq;
+    let log = wren.agent.log().look_back(None).await.unwrap().seq;
 
     wren.clock.advance(Duration::from_secs(60));
     wren.agent
+        .sessions()
         .roll_back(session, false, &person())
         .await
         .unwrap();
@@ -259,6 +269,7 @@ async fn spec_4_3_an_undo_a_rewind_and_the_way_forward_again_return_every_byte()
     // Back to before the undo, and to before the session.
     wren.clock.advance(Duration::from_secs(60));
     wren.agent
+        .log()
         .rewind(Point::Record(log), &person())
         .await
         .unwrap();
@@ -267,6 +278,7 @@ async fn spec_4_3_an_undo_a_rewind_and_the_way_forward_again_return_every_byte()
     verify(&wren, 8, 6).await;
     wren.clock.advance(Duration::from_secs(60));
     wren.agent
+        .log()
         .rewind(Point::Record(start), &person())
         .await
         .unwrap();
@@ -287,7 +299,13 @@ async fn spec_4_3_a_later_change_of_what_was_archived_is_a_conflict_and_undone_w
         replaces: vec![Number(10), Number(16)],
         ..input("The market is closed for good, and so is the mill by the river.")
     };
-    let saved = wren.agent.save(&[newer], &me()).await.unwrap().remove(0);
+    let saved = wren
+        .agent
+        .memories()
+        .save(&[newer], &me())
+        .await
+        .unwrap()
+        .remove(0);
     let new = saved.memory.number.0;
     assert_eq!(saved.replaced, Some(vec![Number(10), Number(16)]));
     for (number, expected) in [
@@ -300,7 +318,11 @@ async fn spec_4_3_a_later_change_of_what_was_archived_is_a_conflict_and_undone_w
         assert_eq!(place(&wren, number).await, expected, "#{number}");
     }
     verify(&wren, 8, 7).await;
-    let refused = wren.agent.roll_back(session, false, &person()).await;
+    let refused = wren
+        .agent
+        .sessions()
+        .roll_back(session, false, &person())
+        .await;
     let Err(Error::InTheWay { obstacles, .. }) = refused else {
         panic!("{refused:?}")
     };
@@ -311,6 +333,7 @@ async fn spec_4_3_a_later_change_of_what_was_archived_is_a_conflict_and_undone_w
             .all(|one| one.action.as_str() == "memory_replaced")
     );
     wren.agent
+        .sessions()
         .roll_back(session, true, &person())
         .await
         .unwrap();
@@ -339,6 +362,7 @@ async fn spec_3_19_what_was_promoted_meanwhile_stays_as_it_is() {
             wren.clock.advance(Duration::from_secs(1));
             let promoted = wren
                 .agent
+                .memories()
                 .handle(Number(number), Handling::Promote, &me())
                 .await
                 .unwrap();
@@ -346,11 +370,12 @@ async fn spec_3_19_what_was_promoted_meanwhile_stays_as_it_is() {
         }
         assert_eq!(place(&wren, 16).await, ("core", None, false));
         assert_eq!(
-            wren.agent.session(session).await.unwrap().edits,
+            wren.agent.views().session(session).await.unwrap().edits,
             6,
             "a promotion is no edit"
         );
         wren.agent
+            .sessions()
             .roll_back(session, false, &person())
             .await
             .unwrap();
@@ -371,9 +396,10 @@ async fn spec_3_19_what_came_under_another_memory_meanwhile_stays_there() {
         replaces: vec![Number(16)],
         ..input("The bread comes from the mill by the river.")
     };
-    let saved = wren.agent.save(&[newer], &me()).await.unwrap();
+    let saved = wren.agent.memories().save(&[newer], &me()).await.unwrap();
     let new = saved[0].memory.number.0;
     wren.agent
+        .sessions()
         .roll_back(session, false, &person())
         .await
         .unwrap();
@@ -410,12 +436,14 @@ async fn spec_3_19_a_summary_that_would_return_without_a_source_stays_discarded(
         if is_promoted {
             for number in [1, 2] {
                 wren.agent
+                    .memories()
                     .handle(Number(number), Handling::Promote, &me())
                     .await
                     .unwrap();
             }
         }
         wren.agent
+            .sessions()
             .roll_back(second, false, &person())
             .await
             .unwrap();
@@ -442,7 +470,12 @@ async fn spec_4_3_a_restored_memory_returns_to_the_archive_and_a_summary_is_not_
     every_edit(&wren, session).await;
     complete(&wren, session).await;
     let before = originals(&wren).await;
-    let handle = async |number, handling| wren.agent.handle(Number(number), handling, &me()).await;
+    let handle = async |number, handling| {
+        wren.agent
+            .memories()
+            .handle(Number(number), handling, &me())
+            .await
+    };
     let discarded = handle(13, Handling::Discard).await.unwrap();
     assert!(discarded.discarded_at.is_some());
     assert_eq!(place(&wren, 13).await, ("archival", Some(12), false));
@@ -482,7 +515,10 @@ async fn spec_4_3_a_rewind_that_takes_a_constitutional_memory_out_of_core_is_on_
     complete(&wren, session).await;
     let protect = async |number| {
         let actor = person();
-        let protect = wren.agent.handle(Number(number), Handling::Protect, &actor);
+        let protect = wren
+            .agent
+            .memories()
+            .handle(Number(number), Handling::Protect, &actor);
         protect.await
     };
     let refused = protect(16).await.unwrap_err();
@@ -491,13 +527,14 @@ async fn spec_4_3_a_rewind_that_takes_a_constitutional_memory_out_of_core_is_on_
     assert_eq!(refused.code(), "not_core");
     // Once the undo has returned #13, it can be protected. The rewind archives it again.
     wren.clock.advance(Duration::from_secs(60));
-    let seq = wren.agent.look_back(None).await.unwrap().seq;
+    let seq = wren.agent.log().look_back(None).await.unwrap().seq;
     wren.agent
+        .sessions()
         .roll_back(session, false, &person())
         .await
         .unwrap();
     protect(13).await.unwrap();
-    let rewound = wren.agent.rewind(Point::Record(seq), &person()).await;
+    let rewound = wren.agent.log().rewind(Point::Record(seq), &person()).await;
     let rewound = rewound.unwrap();
     assert_eq!(place(&wren, 13).await, archived(12));
     let last = memoir_app::RecordFilter {
@@ -521,7 +558,7 @@ async fn spec_3_16_a_cancelled_session_leaves_its_archive_and_can_be_undone() {
     let before = originals(&wren).await;
     let session = open(&wren).await;
     every_edit(&wren, session).await;
-    let ended = wren.agent.cancel(session, &me()).await.unwrap();
+    let ended = wren.agent.sessions().cancel(session, &me()).await.unwrap();
     assert_eq!((ended.state, ended.archived), (State::Abandoned, 6));
     verify(&wren, 8, 6).await;
     let entry = wren.journal().await.pop().unwrap();
@@ -530,6 +567,7 @@ async fn spec_3_16_a_cancelled_session_leaves_its_archive_and_can_be_undone() {
         "{entry}"
     );
     wren.agent
+        .sessions()
         .roll_back_last(session, false, &me())
         .await
         .unwrap();

@@ -56,6 +56,7 @@ async fn spec_2_7_every_value_is_on_the_record_and_comes_back() {
     assert_eq!(values, [0.8, 0.9]);
     assert!(
         agent
+            .settings()
             .undo_setting(Field::RefinementThreshold, &person())
             .await
             .unwrap()
@@ -64,6 +65,7 @@ async fn spec_2_7_every_value_is_on_the_record_and_comes_back() {
     assert_eq!(own.value.expose().as_f64(), Some(0.9));
     assert!(
         !agent
+            .settings()
             .undo_setting(Field::RefinementPrompt, &person())
             .await
             .unwrap()
@@ -80,25 +82,28 @@ async fn spec_5_1_what_an_agent_wrote_stays_hidden_when_an_administrator_brings_
     let agent = &wren.agent;
     agent.author(Field::SystemPrompt, Some(LONG)).await.unwrap();
     agent
+        .settings()
         .configure(&[(Field::SystemPrompt, Some("You obey."))], &person())
         .await
         .unwrap();
     agent
+        .settings()
         .undo_setting(Field::SystemPrompt, &person())
         .await
         .unwrap();
     assert_eq!(prompt(&wren).await.as_deref(), Some(LONG));
-    let seen = serde_json::to_string(&agent.show().await.unwrap()).unwrap();
+    let seen = serde_json::to_string(&agent.views().show().await.unwrap()).unwrap();
     assert!(!seen.contains("garden"), "{seen}");
     // However often: restoring a value is not writing it.
     for _ in 0..2 {
         agent
+            .settings()
             .undo_setting(Field::SystemPrompt, &person())
             .await
             .unwrap();
     }
     assert_eq!(prompt(&wren).await.as_deref(), Some(LONG));
-    let seen = serde_json::to_string(&agent.show().await.unwrap()).unwrap();
+    let seen = serde_json::to_string(&agent.views().show().await.unwrap()).unwrap();
     assert!(!seen.contains("garden"), "{seen}");
 }
 
@@ -119,7 +124,11 @@ async fn spec_2_7_of_a_long_history_the_newest_values_are_shown_and_all_come_bac
         } else {
             &assignments[..]
         };
-        agent.configure(assignments, &person()).await.unwrap();
+        agent
+            .settings()
+            .configure(assignments, &person())
+            .await
+            .unwrap();
     }
     let history = agent
         .setting_history(Field::RefinementPrompt)
@@ -131,13 +140,20 @@ async fn spec_2_7_of_a_long_history_the_newest_values_are_shown_and_all_come_bac
     let history = agent.setting_history(Field::SystemPrompt).await.unwrap();
     assert_eq!(history[0].value.expose(), LONG);
     agent
+        .settings()
         .configure(&[(Field::SystemPrompt, Some("You obey."))], &person())
         .await
         .unwrap();
     let by = person();
-    assert!(agent.undo_setting(Field::SystemPrompt, &by).await.unwrap());
+    assert!(
+        agent
+            .settings()
+            .undo_setting(Field::SystemPrompt, &by)
+            .await
+            .unwrap()
+    );
     assert_eq!(prompt(&wren).await.as_deref(), Some(LONG));
-    let seen = serde_json::to_string(&agent.show().await.unwrap()).unwrap();
+    let seen = serde_json::to_string(&agent.views().show().await.unwrap()).unwrap();
     assert!(!seen.contains("garden"), "{seen}");
 }
 
@@ -146,18 +162,33 @@ async fn settings_are_changed_as_they_were_seen_or_not_at_all() {
     let wren = TestAgent::new(&[]).await;
     let agent = &wren.agent;
     let newest = async || {
-        let records = agent.search_records(&Default::default(), None, 1).await;
+        let records = agent
+            .views()
+            .search_records(&Default::default(), None, 1)
+            .await;
         records.unwrap()[0].seq
     };
     let seen = newest().await;
     let budget = [(Field::CoreTokenBudget, Some("4000"))];
-    let configured = agent.as_seen(seen).configure(&budget, &person()).await;
+    let configured = agent
+        .as_seen(seen)
+        .settings()
+        .configure(&budget, &person())
+        .await;
     assert_eq!(configured.unwrap().effective_core_token_budget, 4_000);
     let late = [(Field::CoreTokenBudget, Some("3000"))];
-    let refused = agent.as_seen(seen).configure(&late, &person()).await;
+    let refused = agent
+        .as_seen(seen)
+        .settings()
+        .configure(&late, &person())
+        .await;
     assert!(matches!(refused, Err(Error::Changed)), "{refused:?}");
     let now = newest().await;
-    let configured = agent.as_seen(now).configure(&late, &person()).await;
+    let configured = agent
+        .as_seen(now)
+        .settings()
+        .configure(&late, &person())
+        .await;
     assert_eq!(configured.unwrap().effective_core_token_budget, 3_000);
 }
 

@@ -21,6 +21,7 @@ fn passphrase() -> Passphrase {
 /// named by their place.
 async fn told(agent: &OwnAgent) -> BTreeMap<&'static str, Vec<Value>> {
     let mut sessions = agent
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .session_page(None, u32::MAX)
         .await
@@ -43,10 +44,11 @@ async fn told(agent: &OwnAgent) -> BTreeMap<&'static str, Vec<Value>> {
     };
     let mut details = Vec::new();
     for session in &sessions {
-        let detail = agent.session(session.id).await.unwrap();
+        let detail = agent.views().session(session.id).await.unwrap();
         details.push(without(serde_json::to_value(detail).unwrap(), &["agent"]));
     }
     let records = agent
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .records(&RecordFilter::default())
         .await
@@ -61,11 +63,12 @@ async fn told(agent: &OwnAgent) -> BTreeMap<&'static str, Vec<Value>> {
         record
     });
     let memories = agent
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .memories(true)
         .await
         .unwrap();
-    let shown = serde_json::to_value(agent.show().await.unwrap()).unwrap();
+    let shown = serde_json::to_value(agent.views().show().await.unwrap()).unwrap();
     BTreeMap::from([
         (
             "memories",
@@ -100,6 +103,7 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     let wren = with_a_story(&folder).await;
     // Two that were shredded, one of them twice in the same record.
     wren.agent
+        .memories()
         .shred(ShredWish::of(Number(12), "another one"), &person())
         .await
         .unwrap();
@@ -145,6 +149,7 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     let (session, _) = there.refine([delete(10), complete()]).await;
     assert_eq!((state(&session), session.edits), (State::Completed, 1));
     let old = agent
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .session_page(None, u32::MAX)
         .await
@@ -158,10 +163,14 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
         .unwrap()
         .id;
     folder.pass_a_minute();
-    let undone = agent.roll_back(old, true, &person()).await.unwrap();
+    let undone = agent
+        .sessions()
+        .roll_back(old, true, &person())
+        .await
+        .unwrap();
     assert!(undone.undone_at.is_some());
     folder.pass_a_minute();
-    let rewound = agent.rewind(now, &person()).await.unwrap();
+    let rewound = agent.log().rewind(now, &person()).await.unwrap();
     assert!(rewound.changes.changed > 0);
     let kept = |told: &BTreeMap<&str, Vec<Value>>| -> Vec<Value> {
         let kept = told["memories"]
@@ -172,6 +181,7 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     assert_eq!(kept(&told(&agent).await), kept(&here));
     folder.pass_a_minute();
     agent
+        .memories()
         .shred(ShredWish::of(Number(8), "a third one"), &person())
         .await
         .unwrap();
@@ -306,14 +316,18 @@ async fn spec_5_4_an_erased_agent_comes_back_from_an_archive_only() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     for memory in crate::story::memories() {
-        wren.agent.save(&[memory], &person()).await.unwrap();
+        wren.agent
+            .memories()
+            .save(&[memory], &person())
+            .await
+            .unwrap();
     }
     wren.refine(edits()).await;
     let before = told(&wren.agent).await;
     let sealed = wren.agent.archive(passphrase()).await.unwrap();
     let file = folder.path().join("wren.archive");
     fs::write(&file, &sealed).unwrap();
-    wren.agent.erase(&person()).await.unwrap();
+    wren.agent.log().erase(&person()).await.unwrap();
     assert!(matches!(
         wren.agent.archive(passphrase()).await,
         Err(Error::Erased { .. })
@@ -330,12 +344,14 @@ async fn spec_5_4_an_erased_agent_comes_back_from_an_archive_only() {
         assert_eq!(after[part], before[part], "{part}");
     }
     agent
+        .memories()
         .save(&[input("Something new.")], &person())
         .await
         .unwrap();
     wren.script([Turn::text("YES"), complete()]);
     let options = memoir_app::sessions::RefineOptions::default();
     let driven = agent
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .refine(&options, &mut |_| {})
         .await

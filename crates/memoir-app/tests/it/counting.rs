@@ -26,7 +26,11 @@ async fn counted(memoir: &Memoir) -> BTreeMap<String, f64> {
 #[tokio::test]
 async fn the_queue_and_a_workers_lease_are_told() {
     let wren = TestAgent::new(&["The kiln is fired on Thursdays."]).await;
-    wren.agent.enqueue(&RefineOptions::default()).await.unwrap();
+    wren.agent
+        .sessions()
+        .enqueue(&RefineOptions::default())
+        .await
+        .unwrap();
     wren.clock.advance(Duration::from_secs(90));
     let found = counted(&wren.memoir).await;
     assert_eq!(found["memoir_queue_sessions"], 1.0);

@@ -97,6 +97,7 @@ async fn a_session(wren: &TestAgent) {
 
 async fn a_tripped_session(wren: &TestAgent) {
     wren.agent
+        .settings()
         .configure(&[(Field::RefinementThreshold, Some("0.9"))], &person())
         .await
         .unwrap();
@@ -126,8 +127,13 @@ async fn undone_sessions(wren: &TestAgent) {
         .await
         .unwrap();
     wren.clock.advance(Duration::from_secs(60));
-    wren.agent.roll_back(first, true, &person()).await.unwrap();
     wren.agent
+        .sessions()
+        .roll_back(first, true, &person())
+        .await
+        .unwrap();
+    wren.agent
+        .memories()
         .handle(Number(7), Handling::Restore, &person())
         .await
         .unwrap();
@@ -137,7 +143,7 @@ async fn undone_sessions(wren: &TestAgent) {
 async fn an_archive(wren: &TestAgent) {
     let (agent, me) = (&wren.agent, Actor::agent("wren"));
     let guard = [(Field::LossGuard, None)];
-    agent.configure(&guard, &me).await.unwrap();
+    agent.settings().configure(&guard, &me).await.unwrap();
     let newer = MemoryInput {
         replaces: vec![Number(9)],
         ..input("The spring fair is in June, near the mill.")
@@ -146,7 +152,11 @@ async fn an_archive(wren: &TestAgent) {
         kind: Some(Kind::Archival),
         ..input("The first press was sold.")
     };
-    agent.save(&[newer, archival], &person()).await.unwrap();
+    agent
+        .memories()
+        .save(&[newer, archival], &person())
+        .await
+        .unwrap();
     wren.clock.advance(Duration::from_secs(60));
     let shorter =
         json!({"id": 2, "content": "The workshop opens at nine, and Joaquín is there first."});
@@ -160,17 +170,24 @@ async fn an_archive(wren: &TestAgent) {
     let driven = wren.seen().refine(&options, &mut |_| {}).await.unwrap();
     assert_eq!((driven.archived, driven.summaries), (2, 1));
     wren.clock.advance(Duration::from_secs(60));
-    let promoted = agent.handle(Number(9), Handling::Promote, &person()).await;
+    let promoted = agent
+        .memories()
+        .handle(Number(9), Handling::Promote, &person())
+        .await;
     promoted.unwrap();
     let wish = ShredWish {
         derived: true,
         ..ShredWish::of(Number(2), "a slip")
     };
-    let shredded = agent.shred(wish, &me).await.unwrap();
+    let shredded = agent.memories().shred(wish, &me).await.unwrap();
     // The summary, and the report of the session.
     assert_eq!(shredded.derived, [Number(15), Number(16)]);
-    agent.roll_back(driven.id, false, &person()).await.unwrap();
-    let verified = agent.verify().await.unwrap();
+    agent
+        .sessions()
+        .roll_back(driven.id, false, &person())
+        .await
+        .unwrap();
+    let verified = agent.log().verify().await.unwrap();
     assert_eq!(verified.originals.unwrap().archived, 1);
 }
 
@@ -190,16 +207,25 @@ async fn an_access(wren: &TestAgent) {
     for kind in [read, read, token, shred] {
         let purpose = "to see".into();
         let draft = AccessDraft { kind, purpose };
-        let request = agent.request_access(&draft, &person()).await.unwrap();
+        let request = agent
+            .grants()
+            .request_access(&draft, &person())
+            .await
+            .unwrap();
         let reason = Some("if it must be".into());
-        let answered = agent.answer_access(request.id, true, reason, &me).await;
+        let answered = agent
+            .grants()
+            .answer_access(request.id, true, reason, &me)
+            .await;
         ids.push(answered.unwrap().id);
         wren.clock.advance(Duration::from_secs(60));
     }
-    let mechanic = agent.seen_by(memoir_app::Viewer::administrator(person()));
+    let mechanic = agent
+        .views()
+        .seen_by(memoir_app::Viewer::administrator(person()));
     let seen = mechanic.memory(Number(1)).await.unwrap();
     assert!(seen.words.is_some());
-    let revoked = agent.revoke_access(ids[0], &me).await.unwrap();
+    let revoked = agent.grants().revoke_access(ids[0], &me).await.unwrap();
     assert_eq!(revoked.state, AccessState::Revoked);
     wren.clock.advance(Duration::from_secs(600));
     wren.memoir.expire_access().await.unwrap();
@@ -219,6 +245,7 @@ async fn hand_over(wren: &TestAgent) {
     });
     let handing = wren
         .agent
+        .life()
         .hand_over(messages.to_vec(), true, ActorKind::Agent);
     handing.await.unwrap();
 }
@@ -228,14 +255,14 @@ async fn an_absorption(wren: &TestAgent) {
     let notes = json!({"journal": ["Ann came by."], "core": [TOLD]});
     wren.script([Turn::text(&notes.to_string())]);
     let mut pass = |_: memoir_app::AbsorbProgress| {};
-    let reading = wren.agent.absorb(std::future::pending(), &mut pass);
+    let reading = wren.agent.life().absorb(std::future::pending(), &mut pass);
     reading.await.unwrap();
 }
 
 /// The conversation is handed over and read again: its notes exist once, whenever the process was killed.
 async fn absorbs_once(wren: &TestAgent) {
     an_absorption(wren).await;
-    let transcript = wren.agent.transcript().await.unwrap();
+    let transcript = wren.agent.life().transcript().await.unwrap();
     assert_eq!((transcript.pending, transcript.absorbed), (0, 2));
     let memories = wren.memories().await;
     let told = memories.iter().filter(|memory| memory["content"] == TOLD);

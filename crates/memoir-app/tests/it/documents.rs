@@ -34,8 +34,13 @@ async fn live(wren: &TestAgent) {
         },
         purpose: "To see what is wrong.".into(),
     };
-    wren.agent.request_access(&draft, &person()).await.unwrap();
     wren.agent
+        .grants()
+        .request_access(&draft, &person())
+        .await
+        .unwrap();
+    wren.agent
+        .grants()
         .create_token(Provision::Any, None, &person())
         .await
         .unwrap();
@@ -62,14 +67,14 @@ async fn look(folder: &InstallationFolder, path: &Path) -> Value {
             .unwrap()
             .is_some()
     );
-    let lens = agent.seen_by(Viewer::Agent);
+    let lens = agent.views().seen_by(Viewer::Agent);
     let requests = lens.access_requests(None, 9).await.unwrap();
     json!({
-        "agent": agent.show().await.unwrap(),
-        "memories": agent.seen_by(memoir_app::Viewer::Agent).memories(true).await.unwrap(),
-        "sessions": agent.seen_by(memoir_app::Viewer::Agent).session_page(None, 9).await.unwrap(),
+        "agent": agent.views().show().await.unwrap(),
+        "memories": agent.views().seen_by(memoir_app::Viewer::Agent).memories(true).await.unwrap(),
+        "sessions": agent.views().seen_by(memoir_app::Viewer::Agent).session_page(None, 9).await.unwrap(),
         "requests": requests,
-        "tokens": agent.tokens().await.unwrap(),
+        "tokens": agent.grants().tokens().await.unwrap(),
         "users": account.users().await.unwrap(),
         "listed": account.agents().await.unwrap(),
     })

@@ -262,7 +262,7 @@ async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
         .await;
     assert_eq!(driven.refused_calls, 4);
     let id = driven.id;
-    let read = wren.agent.session(id).await.unwrap();
+    let read = wren.agent.views().session(id).await.unwrap();
     assert_eq!(read.refused_calls, 4);
 
     // The agent that drives itself reads them immediately; the store gets them with the next write.
@@ -282,10 +282,11 @@ async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
             .call_tool(session.id, "delete_memory", Some(&json!({"id": 99})))
             .await
             .unwrap();
-        let seen = wren.agent.session(session.id).await.unwrap();
+        let seen = wren.agent.views().session(session.id).await.unwrap();
         assert_eq!((seen.refused_calls, stored().await), (count, 0));
     }
     wren.agent
+        .sessions()
         .cancel(session.id, &crate::installation::person())
         .await
         .unwrap();
@@ -343,6 +344,7 @@ async fn spec_3_16_every_call_of_a_flood_is_answered_and_few_are_carried_out() {
 async fn spec_3_13_the_breaker_undoes_the_whole_session() {
     let wren = TestAgent::new(&DUPLICATES).await;
     wren.agent
+        .settings()
         .configure(
             &[(
                 memoir_domain::agent::Field::RefinementThreshold,
@@ -560,6 +562,7 @@ async fn spec_3_1_without_core_memories_there_is_nothing_to_refine() {
 async fn spec_2_2_without_a_model_a_session_is_refused() {
     let wren = TestAgent::with(&DUPLICATES, settings()).await;
     wren.agent
+        .settings()
         .configure(
             &[(memoir_domain::agent::Field::Model, None)],
             &crate::installation::person(),
@@ -605,6 +608,7 @@ async fn spec_3_3_an_agent_is_asked_once_by_two_sweeps_at_once() {
         ..RefineOptions::default()
     };
     let second = agent
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .refine(&options, &mut |_| {})
         .await;
@@ -629,7 +633,7 @@ async fn outgrown(settings: InstallationSettings) -> TestAgent {
             ..MemoryInput::default()
         };
         let me = Actor::agent("wren");
-        wren.agent.save(&[input], &me).await.unwrap();
+        wren.agent.memories().save(&[input], &me).await.unwrap();
     }
     wren
 }
@@ -704,7 +708,11 @@ async fn spec_5_1_code_in_place_of_a_model_does_not_tell_whether_a_guess_is_righ
         ] {
             let wren = TestAgent::new(&[]).await;
             let guard = [(Field::LossGuard, Some("off"))];
-            wren.agent.configure(&guard, &person()).await.unwrap();
+            wren.agent
+                .settings()
+                .configure(&guard, &person())
+                .await
+                .unwrap();
             for (text, actor) in [
                 (SECRET, Actor::agent("wren")),
                 (DUPLICATES[2], Actor::agent("wren")),
@@ -715,7 +723,7 @@ async fn spec_5_1_code_in_place_of_a_model_does_not_tell_whether_a_guess_is_righ
                     content: text.into(),
                     ..MemoryInput::default()
                 };
-                wren.agent.save(&[input], &actor).await.unwrap();
+                wren.agent.memories().save(&[input], &actor).await.unwrap();
             }
             let providers = Providers::with_environment(BTreeMap::new(), |_| None).unwrap();
             let careful = providers.connect(&"builtin:careful".parse().unwrap());

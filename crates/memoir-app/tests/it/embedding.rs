@@ -157,7 +157,7 @@ async fn save(agent: &AgentHandle, text: &str) {
         content: text.into(),
         ..MemoryInput::default()
     };
-    agent.save(&[input], &me()).await.unwrap();
+    agent.memories().save(&[input], &me()).await.unwrap();
 }
 
 async fn asked(agent: &AgentHandle, text: &str) -> Result<RecallPage, Error> {
@@ -167,6 +167,7 @@ async fn asked(agent: &AgentHandle, text: &str) -> Result<RecallPage, Error> {
         ..RecallQuery::default()
     };
     agent
+        .views()
         .seen_by(Viewer::Agent)
         .recall_page(&query, None, false)
         .await
@@ -186,7 +187,7 @@ async fn spec_2_8_what_is_near_in_meaning_is_found_once_it_has_a_vector() {
     let server = ScriptedServer::always(model());
     let wren = Embedding::new(&server).await;
     assert_eq!(wren.ask("honey").await, (vec![], SOME));
-    let made = wren.agent.make_vectors().await.unwrap();
+    let made = wren.agent.memories().make_vectors().await.unwrap();
     assert_eq!((made.made, made.refused, made.problem), (2, 0, None));
     let batch = server.requests().pop().unwrap();
     assert_eq!(batch, json!({"model": "small", "input": MEMORIES}));
@@ -201,11 +202,11 @@ async fn spec_2_8_what_is_near_in_meaning_is_found_once_it_has_a_vector() {
     assert_eq!(wren.ask("_").await, (vec![], None));
     assert_eq!(server.requests().len(), before + 1);
     // Made once.
-    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 0);
+    assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 0);
     assert_eq!(server.requests().len(), before + 1);
     save(&wren.agent, "An oven of brick").await;
     assert_eq!(wren.ask("kilns").await.1, SOME);
-    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 1);
+    assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 1);
     assert_eq!(wren.ask("oven").await, (vec![3, 2, 1], ALL));
 }
 
@@ -215,7 +216,15 @@ async fn spec_2_8_without_a_model_of_embeddings_nothing_is_sent() {
     let off = InstallationSettings::default();
     let wren = Embedding::at(&server.base_url(), off).await;
     assert_eq!(wren.ask("kiln").await, (vec![2], None));
-    assert!(wren.agent.make_vectors().await.unwrap().problem.is_some());
+    assert!(
+        wren.agent
+            .memories()
+            .make_vectors()
+            .await
+            .unwrap()
+            .problem
+            .is_some()
+    );
     wren.memoir.keep_making_vectors().await;
     assert!(server.received().is_empty());
 }
@@ -234,10 +243,12 @@ async fn spec_2_8_what_is_saved_gets_its_vector_in_the_background() {
         save(&wren.agent, "Honey is sold in spring, says bees' friend").await;
         whole(&wren).await;
         wren.agent
+            .memories()
             .handle(Number(1), Handling::Discard, &me())
             .await
             .unwrap();
         wren.agent
+            .memories()
             .handle(Number(1), Handling::Restore, &me())
             .await
             .unwrap();
@@ -281,7 +292,7 @@ async fn spec_2_8_a_server_that_is_down_slow_or_wrong_leaves_recall_by_words() {
             _ => Duration::from_secs(600),
         };
         let wren = Embedding::at(&server.base_url(), settings).await;
-        assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
+        assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 2);
         server.push(step);
         assert_eq!(wren.ask("hot").await, (vec![2], DOWN), "{what}");
         // After a failure none is called for some time, so that no query waits for it.
@@ -315,7 +326,7 @@ async fn spec_2_8_a_server_that_never_answers_a_batch_leaves_recall_by_words() {
         Duration::from_secs(3_600),
         Box::new(model()),
     ));
-    let (made, ()) = tokio::join!(wren.agent.make_vectors(), async {
+    let (made, ()) = tokio::join!(wren.agent.memories().make_vectors(), async {
         while server.steps_left() > 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -327,7 +338,7 @@ async fn spec_2_8_a_server_that_never_answers_a_batch_leaves_recall_by_words() {
     assert!(made.problem.unwrap().contains("did not answer in time"));
     assert_eq!(wren.ask("kiln").await, (vec![2], SOME));
     // The rest is made once it responds.
-    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 3);
+    assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 3);
     assert_eq!(wren.ask("kiln").await, (vec![2, 3, 1], ALL));
 }
 
@@ -339,14 +350,14 @@ async fn spec_2_8_nothing_that_a_server_does_ends_the_making_of_vectors_for_good
         ServerStep::status(429),
     ]);
     let wren = Embedding::new(&server).await;
-    let made = wren.agent.make_vectors().await.unwrap();
+    let made = wren.agent.memories().make_vectors().await.unwrap();
     assert_eq!(made.made, 0);
     assert!(made.problem.unwrap().contains("rate of requests"));
     assert_eq!(server.steps_left(), 0, "as many attempts as are set");
     for step in [ServerStep::status(500), model()] {
         server.push(step);
     }
-    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 2);
 }
 
 #[tokio::test]
@@ -361,12 +372,12 @@ async fn spec_2_8_a_text_that_is_too_long_for_the_model_is_shortened() {
     }));
     let wren = Embedding::new(&server).await;
     save(&wren.agent, &format!("bees {}", "and so on ".repeat(900))).await;
-    let made = wren.agent.make_vectors().await.unwrap();
+    let made = wren.agent.memories().make_vectors().await.unwrap();
     assert_eq!((made.made, made.refused, made.problem), (3, 0, None));
     assert_eq!(wren.ask("honey").await.1, ALL);
     let none = ScriptedServer::always(ServerStep::status(400));
     let wren = Embedding::new(&none).await;
-    let made = wren.agent.make_vectors().await.unwrap();
+    let made = wren.agent.memories().make_vectors().await.unwrap();
     assert_eq!((made.made, made.refused, made.problem), (0, 2, None));
 }
 
@@ -380,19 +391,19 @@ async fn spec_2_8_a_model_that_changes_its_dimension_is_asked_anew() {
         vector
     }));
     let wren = Embedding::new(&server).await;
-    wren.agent.make_vectors().await.unwrap();
+    wren.agent.memories().make_vectors().await.unwrap();
     assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL));
     is_longer.store(2, Ordering::SeqCst);
     assert_eq!(wren.ask("honey").await, (vec![], SOME), "by words alone");
     assert_eq!(wren.vectors("lab:small").await, NONE);
-    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 2);
     assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL));
     // Half of them of another length: a process that made them meanwhile.
     save(&wren.agent, "An oven of brick").await;
     is_longer.store(5, Ordering::SeqCst);
-    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 1);
+    assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 1);
     assert_eq!(wren.ask("honey").await, (vec![], SOME));
-    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 3);
+    assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 3);
     assert_eq!(wren.ask("honey").await.1, ALL);
 }
 
@@ -412,11 +423,11 @@ async fn spec_2_8_a_model_that_changes_its_dimension_between_two_batches_is_aske
     for at in 0..38 {
         save(&wren.agent, &format!("Note {at}")).await;
     }
-    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 40);
+    assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 40);
     assert_eq!(batches.load(Ordering::SeqCst), 2);
     assert_eq!(wren.ask("kiln").await, (vec![2], SOME), "by words alone");
     assert_eq!(wren.vectors("lab:small").await, NONE);
-    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 40);
+    assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 40);
     let (found, meaning) = wren.ask("oven").await;
     assert_eq!((found[0], meaning), (2, ALL));
 }
@@ -426,12 +437,12 @@ async fn spec_2_8_the_old_models_vectors_serve_until_the_new_ones_are_there() {
     let server = ScriptedServer::always(model());
     let installation = TestInstallation::in_memory();
     let old = Embedding::on(&installation, &server.base_url(), settings("lab:small")).await;
-    old.agent.make_vectors().await.unwrap();
+    old.agent.memories().make_vectors().await.unwrap();
     let new = Embedding::on(&installation, &server.base_url(), settings("lab:large")).await;
     let last_model = || server.requests().pop().unwrap()["model"].clone();
     assert_eq!(new.ask("honey").await, (vec![1, 2], ALL));
     assert_eq!(last_model(), "small");
-    assert_eq!(new.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(new.agent.memories().make_vectors().await.unwrap().made, 2);
     assert_eq!(new.vectors("lab:small").await, NONE);
     assert_eq!(new.vectors("lab:large").await, [1, 2]);
     assert_eq!(new.ask("honey").await, (vec![1, 2], ALL));
@@ -451,7 +462,7 @@ async fn spec_2_8_a_model_is_told_which_texts_are_memories_and_which_a_question(
     };
     let named = settings("lab:nomic-embed-text");
     let wren = on(named.clone()).await;
-    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 2);
     assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL));
     let memories = MEMORIES.map(|text| format!("search_document: {text}"));
     assert_eq!(sent(), [json!(memories), json!(["search_query: honey"])]);
@@ -462,7 +473,7 @@ async fn spec_2_8_a_model_is_told_which_texts_are_memories_and_which_a_question(
     let other = on(other).await;
     assert_eq!(other.ask("honey").await, (vec![1, 2], ALL));
     assert_eq!(sent().pop().unwrap(), json!(["search_query: honey"]));
-    assert_eq!(other.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(other.agent.memories().make_vectors().await.unwrap().made, 2);
     let memories = MEMORIES.map(|text| format!("kept: {text}"));
     assert_eq!(sent().pop().unwrap(), json!(memories));
     assert_eq!(other.ask("honey").await, (vec![1, 2], ALL));
@@ -520,11 +531,12 @@ async fn spec_6_4_the_doctor_says_what_is_sent_where_and_behind_what() {
 async fn spec_5_3_vectors_go_with_the_words_that_they_are_of() {
     let server = ScriptedServer::always(model());
     let wren = Embedding::new(&server).await;
-    let made = async || wren.agent.make_vectors().await.unwrap().made;
+    let made = async || wren.agent.memories().make_vectors().await.unwrap().made;
     assert_eq!(made().await, 2);
     let before = wren.memoir.now();
     wren.clock.advance(Duration::from_secs(60));
     wren.agent
+        .memories()
         .handle(Number(1), Handling::Discard, &me())
         .await
         .unwrap();
@@ -532,18 +544,19 @@ async fn spec_5_3_vectors_go_with_the_words_that_they_are_of() {
     assert_eq!(wren.ask("honey").await, (vec![2], ALL));
     assert_eq!(made().await, 0);
     wren.clock.advance(Duration::from_secs(60));
-    wren.agent.rewind(before, &person()).await.unwrap();
+    wren.agent.log().rewind(before, &person()).await.unwrap();
     assert_eq!(wren.vectors("lab:small").await, [2]);
     assert_eq!(wren.ask("honey").await.1, SOME);
     assert_eq!(made().await, 1);
     assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL));
     wren.agent
+        .memories()
         .shred(ShredWish::of(Number(1), "a secret"), &me())
         .await
         .unwrap();
     assert_eq!(wren.vectors("lab:small").await, [2]);
     assert_eq!(wren.ask("honey").await, (vec![2], ALL));
-    wren.agent.erase(&person()).await.unwrap();
+    wren.agent.log().erase(&person()).await.unwrap();
     assert_eq!(wren.vectors("lab:small").await, NONE);
     let sent = server.received().len();
     assert_eq!(
@@ -565,9 +578,13 @@ async fn spec_5_6_no_agents_words_reach_anothers_vectors() {
         content: "Honey from theirs".into(),
         ..MemoryInput::default()
     };
-    robin.save(&[input], &Actor::agent("robin")).await.unwrap();
-    wren.agent.make_vectors().await.unwrap();
-    robin.make_vectors().await.unwrap();
+    robin
+        .memories()
+        .save(&[input], &Actor::agent("robin"))
+        .await
+        .unwrap();
+    wren.agent.memories().make_vectors().await.unwrap();
+    robin.memories().make_vectors().await.unwrap();
     for request in server.requests() {
         let sent = request["input"].to_string();
         let [own, theirs] = ["Rosa", "theirs"].map(|word| sent.contains(word));
@@ -606,7 +623,7 @@ async fn spec_5_3_no_vector_stands_unsealed_on_the_disk_and_none_opens_in_anothe
     let process =
         async || Embedding::on(&installation, &server.base_url(), settings("lab:small")).await;
     let first = process().await;
-    first.agent.make_vectors().await.unwrap();
+    first.agent.memories().make_vectors().await.unwrap();
     assert_eq!(first.ask("honey").await.1, ALL);
     let plain = memoir_domain::recall::Vector::of(&marked("bees")).unwrap();
     let plain = plain.to_bytes();
@@ -636,7 +653,7 @@ async fn spec_5_3_no_vector_stands_unsealed_on_the_disk_and_none_opens_in_anothe
     refused().await;
     change("DELETE FROM memory_vectors");
     let anew = process().await;
-    assert_eq!(anew.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(anew.agent.memories().make_vectors().await.unwrap().made, 2);
     change("UPDATE memory_vectors SET model = 'lab:large'");
     refused().await;
     // The vector of an earlier text is useless.
@@ -655,13 +672,17 @@ async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_
     let is_silent = async |wren: &Embedding| {
         let sent = server.received().len();
         assert_eq!(wren.ask("hot").await, (vec![2], forbidden));
-        let made = wren.agent.make_vectors().await.unwrap();
+        let made = wren.agent.memories().make_vectors().await.unwrap();
         assert!(made.made == 0 && made.problem.is_some());
         assert_eq!(server.received().len(), sent, "nothing is sent");
     };
     is_silent(&wren).await;
     let purpose = "so that more is found".into();
-    let request = wren.agent.request_embeddings(&purpose, &person()).await;
+    let request = wren
+        .agent
+        .grants()
+        .request_embeddings(&purpose, &person())
+        .await;
     let request = request.unwrap();
     assert_eq!(request.kind.as_str(), "embeddings");
     let told = request.purpose.expose();
@@ -672,11 +693,17 @@ async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_
     is_silent(&wren).await;
     // No other model answers in its place.
     let (them, me) = (person(), me());
-    let answer = wren.agent.answer_access(request.id, true, None, &them);
+    let answer = wren
+        .agent
+        .grants()
+        .answer_access(request.id, true, None, &them);
     assert_eq!(answer.await.unwrap_err().code(), "forbidden");
-    let yes = wren.agent.answer_access(request.id, true, None, &me);
+    let yes = wren
+        .agent
+        .grants()
+        .answer_access(request.id, true, None, &me);
     yes.await.unwrap();
-    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 2);
     assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL));
     // It stays valid, whatever the clock shows.
     wren.clock.put_back(Duration::from_secs(3_600));
@@ -689,16 +716,25 @@ async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_
     let other = Embedding::on(&installation, &other_path, settings("lab:small")).await;
     is_silent(&other).await;
     let other = Embedding::on(&installation, &elsewhere, settings("lab:large")).await;
-    let made = other.agent.make_vectors().await.unwrap();
+    let made = other.agent.memories().make_vectors().await.unwrap();
     assert_eq!(made.made, 0);
     // A revocation is effective immediately.
-    wren.agent.revoke_access(request.id, &me).await.unwrap();
+    wren.agent
+        .grants()
+        .revoke_access(request.id, &me)
+        .await
+        .unwrap();
     is_silent(&wren).await;
-    let memories = wren.agent.seen_by(Viewer::Agent).memories(false).await;
+    let memories = wren
+        .agent
+        .views()
+        .seen_by(Viewer::Agent)
+        .memories(false)
+        .await;
     let journal = memories.unwrap().pop().unwrap().words.unwrap();
     let told = journal.content.expose();
     assert!(told.contains("nothing is sent there any more"), "{told}");
-    let verified = wren.agent.verify().await.unwrap();
+    let verified = wren.agent.log().verify().await.unwrap();
     assert!(verified.valid, "{verified:?}");
 }
 
@@ -714,9 +750,9 @@ async fn spec_6_4_once_an_agent_has_agreed_its_vectors_are_made_and_others_wait_
     }
     let story = async {
         let (purpose, them, me) = ("please".into(), person(), me());
-        let request = wren.agent.request_embeddings(&purpose, &them);
+        let request = wren.agent.grants().request_embeddings(&purpose, &them);
         let id = request.await.unwrap().id;
-        let answer = wren.agent.answer_access(id, true, None, &me);
+        let answer = wren.agent.grants().answer_access(id, true, None, &me);
         answer.await.unwrap();
         while wren.ask("honey").await.1 != ALL {
             tokio::task::yield_now().await;
@@ -732,9 +768,9 @@ impl Embedding {
     /// The agent's yes to the server that is configured.
     async fn agree(&self) -> memoir_domain::AccessRequestId {
         let (purpose, them, me) = ("please".into(), person(), me());
-        let request = self.agent.request_embeddings(&purpose, &them);
+        let request = self.agent.grants().request_embeddings(&purpose, &them);
         let id = request.await.unwrap().id;
-        let answer = self.agent.answer_access(id, true, None, &me);
+        let answer = self.agent.grants().answer_access(id, true, None, &me);
         answer.await.unwrap();
         id
     }
@@ -753,13 +789,16 @@ async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
     // Each time a journal entry reports the end to the agent, and gets its vector the next time.
     for (memories, who) in [(2, me()), (3, person())] {
         let id = wren.agree().await;
-        assert_eq!(wren.agent.make_vectors().await.unwrap().made, memories);
+        assert_eq!(
+            wren.agent.memories().make_vectors().await.unwrap().made,
+            memories
+        );
         let (found, meaning) = wren.ask("honey").await;
         assert_eq!((found[0], meaning), (1, ALL));
-        wren.agent.revoke_access(id, &who).await.unwrap();
+        wren.agent.grants().revoke_access(id, &who).await.unwrap();
         assert_eq!(wren.vectors("lab:small").await, NONE);
         assert_eq!(wren.ask("honey").await, (vec![], forbidden));
-        assert_eq!(wren.agent.make_vectors().await.unwrap().made, 0);
+        assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 0);
     }
     // Revoked while the server responds: its vectors come too late.
     let id = wren.agree().await;
@@ -773,19 +812,19 @@ async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
     }));
     let revoked = async {
         asked.notified().await;
-        wren.agent.revoke_access(id, &me()).await.unwrap();
+        wren.agent.grants().revoke_access(id, &me()).await.unwrap();
         go_on.send(()).unwrap();
     };
-    let (made, ()) = tokio::join!(wren.agent.make_vectors(), revoked);
+    let (made, ()) = tokio::join!(wren.agent.memories().make_vectors(), revoked);
     assert!(made.unwrap().problem.is_some());
     assert_eq!(wren.vectors("lab:small").await, NONE);
     // Another address under the same name, without consent: the next run of a process deletes the vectors of the former
     // one.
     wren.agree().await;
-    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 5);
+    assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 5);
     let moved = at(&format!("{elsewhere}/elsewhere"), "lab:small").await;
     assert_eq!(moved.ask("honey").await, (vec![], forbidden));
-    assert_eq!(moved.agent.make_vectors().await.unwrap().made, 0);
+    assert_eq!(moved.agent.memories().make_vectors().await.unwrap().made, 0);
     assert_eq!(moved.vectors("lab:small").await, NONE);
 }
 
@@ -815,6 +854,7 @@ async fn spec_5_3_no_vector_is_kept_of_words_that_went_while_the_server_answered
         if what == "rewound" {
             // Its vector is requested; then the memory is discarded again.
             wren.agent
+                .memories()
                 .handle(Number(1), Handling::Discard, &me())
                 .await
                 .unwrap();
@@ -824,6 +864,7 @@ async fn spec_5_3_no_vector_is_kept_of_words_that_went_while_the_server_answered
         wren.clock.advance(Duration::from_secs(60));
         if what == "rewound" {
             wren.agent
+                .memories()
                 .handle(Number(1), Handling::Restore, &me())
                 .await
                 .unwrap();
@@ -836,22 +877,24 @@ async fn spec_5_3_no_vector_is_kept_of_words_that_went_while_the_server_answered
             match what {
                 "shredded" => drop(
                     wren.agent
+                        .memories()
                         .shred(ShredWish::of(Number(1), "a secret"), &me())
                         .await
                         .unwrap(),
                 ),
                 "discarded" => drop(
                     wren.agent
+                        .memories()
                         .handle(Number(1), Handling::Discard, &me())
                         .await
                         .unwrap(),
                 ),
-                "rewound" => drop(wren.agent.rewind(discarded, &person()).await.unwrap()),
-                _ => drop(wren.agent.erase(&person()).await.unwrap()),
+                "rewound" => drop(wren.agent.log().rewind(discarded, &person()).await.unwrap()),
+                _ => drop(wren.agent.log().erase(&person()).await.unwrap()),
             }
             go_on.send(()).unwrap();
         };
-        let (made, ()) = tokio::join!(wren.agent.make_vectors(), meanwhile);
+        let (made, ()) = tokio::join!(wren.agent.memories().make_vectors(), meanwhile);
         let kept = wren.vectors("lab:small").await;
         if what == "erased" {
             assert_eq!(kept, NONE);
@@ -878,11 +921,14 @@ async fn spec_4_4_what_was_shredded_between_two_attempts_is_not_sent_again() {
     let meanwhile = async {
         asked.notified().await;
         let me = me();
-        let shred = wren.agent.shred(ShredWish::of(Number(1), "a secret"), &me);
+        let shred = wren
+            .agent
+            .memories()
+            .shred(ShredWish::of(Number(1), "a secret"), &me);
         shred.await.unwrap();
         go_on.send(()).unwrap();
     };
-    let (made, ()) = tokio::join!(wren.agent.make_vectors(), meanwhile);
+    let (made, ()) = tokio::join!(wren.agent.memories().make_vectors(), meanwhile);
     assert_eq!(made.unwrap().made, 1);
     let sent: Vec<_> = server
         .requests()
@@ -904,10 +950,10 @@ async fn spec_6_4_after_a_revocation_no_further_request_of_a_batch_is_made() {
     server.push(model());
     let revoked = async {
         asked.notified().await;
-        wren.agent.revoke_access(id, &me()).await.unwrap();
+        wren.agent.grants().revoke_access(id, &me()).await.unwrap();
         go_on.send(()).unwrap();
     };
-    let (made, ()) = tokio::join!(wren.agent.make_vectors(), revoked);
+    let (made, ()) = tokio::join!(wren.agent.memories().make_vectors(), revoked);
     assert!(made.unwrap().problem.is_some());
     assert_eq!(server.steps_left(), 1, "the next text was not sent");
     assert_eq!(wren.vectors("lab:small").await, NONE);
@@ -928,9 +974,10 @@ async fn spec_2_8_a_text_that_makes_a_server_fail_keeps_no_other_from_its_vector
     save(&wren.agent, &format!("bees {}", "and so on ".repeat(900))).await;
     save(&wren.agent, &"never ".repeat(40)).await;
     save(&wren.agent, "An oven of brick").await;
-    let made = wren.agent.make_vectors().await.unwrap();
+    let made = wren.agent.memories().make_vectors().await.unwrap();
     assert_eq!((made.made, made.refused, made.problem), (4, 1, None));
     wren.agent
+        .memories()
         .handle(Number(4), Handling::Discard, &me())
         .await
         .unwrap();
@@ -948,7 +995,7 @@ async fn spec_2_8_a_text_that_makes_a_server_fail_keeps_no_other_from_its_vector
 async fn spec_2_8_an_answer_of_ten_megabytes_is_not_read_to_its_end() {
     let server = ScriptedServer::start([model()]);
     let wren = Embedding::new(&server).await;
-    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 2);
     let numbers = "0.125,".repeat(1_750_000);
     let large = || {
         ServerStep::status(200).with_body(format!("{{\"data\":[{{\"embedding\":[{numbers}1]}}]}}"))
@@ -957,7 +1004,7 @@ async fn spec_2_8_an_answer_of_ten_megabytes_is_not_read_to_its_end() {
     assert_eq!(wren.ask("hot").await, (vec![2], DOWN));
     save(&wren.agent, "An oven of brick").await;
     server.push(large());
-    let made = wren.agent.make_vectors().await.unwrap();
+    let made = wren.agent.memories().make_vectors().await.unwrap();
     assert!(made.made == 0 && made.problem.is_some(), "{made:?}");
 }
 
@@ -967,12 +1014,22 @@ async fn spec_5_3_vectors_open_after_the_master_key_was_rotated() {
     let installation = TestInstallation::in_memory();
     let process =
         async || Embedding::on(&installation, &server.base_url(), settings("lab:small")).await;
-    assert_eq!(process().await.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(
+        process()
+            .await
+            .agent
+            .memories()
+            .make_vectors()
+            .await
+            .unwrap()
+            .made,
+        2
+    );
     let new = memoir_vault::MasterKey::generate().unwrap();
     assert!(installation.keys.rotate(&new).unwrap() > 0);
     let after = process().await;
     assert_eq!(after.ask("honey").await, (vec![1, 2], ALL));
-    assert_eq!(after.agent.make_vectors().await.unwrap().made, 0);
+    assert_eq!(after.agent.memories().make_vectors().await.unwrap().made, 0);
 }
 
 #[tokio::test]
@@ -989,7 +1046,7 @@ async fn spec_6_4_local_vectors_stay_when_another_consent_is_revoked() {
     };
     let wren = on("far:small").await;
     let id = wren.agree().await;
-    assert_eq!(wren.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 2);
     // The local one has made none yet, and the other's vectors are used until then, and not after that.
     let local = on("near:small").await;
     assert_eq!(local.ask("honey").await, (vec![1, 2], ALL));
@@ -998,12 +1055,12 @@ async fn spec_6_4_local_vectors_stay_when_another_consent_is_revoked() {
         .vectors(wren.agent.scope(), "far:small", None)
         .await;
     let mut rows = rows.unwrap();
-    assert_eq!(local.agent.make_vectors().await.unwrap().made, 2);
+    assert_eq!(local.agent.memories().make_vectors().await.unwrap().made, 2);
     rows.truncate(1);
     let kept = installation.store.keep_vectors(wren.agent.scope(), rows);
     kept.await.unwrap();
     assert_eq!(wren.vectors("far:small").await.len(), 1);
-    local.agent.revoke_access(id, &me()).await.unwrap();
+    local.agent.grants().revoke_access(id, &me()).await.unwrap();
     assert_eq!(local.vectors("far:small").await, NONE);
     assert_eq!(local.vectors("near:small").await, [1, 2]);
     assert_eq!(local.ask("honey").await.0[..2], [1, 2]);
@@ -1013,19 +1070,32 @@ async fn spec_6_4_local_vectors_stay_when_another_consent_is_revoked() {
 async fn spec_6_4_a_no_is_not_worn_out_by_asking() {
     let wren = Embedding::at("http://0.0.0.0:9/v1", settings("lab:small")).await;
     let purpose = "please".into();
-    let request = wren.agent.request_embeddings(&purpose, &person()).await;
+    let request = wren
+        .agent
+        .grants()
+        .request_embeddings(&purpose, &person())
+        .await;
     let id = request.unwrap().id;
     wren.agent
+        .grants()
         .answer_access(id, false, None, &me())
         .await
         .unwrap();
-    let again = wren.agent.request_embeddings(&purpose, &person()).await;
+    let again = wren
+        .agent
+        .grants()
+        .request_embeddings(&purpose, &person())
+        .await;
     assert_eq!(again.unwrap_err().code(), "refused_before");
     assert_eq!(wren.ask("hot").await.1, Some(Meaning::NotAllowed));
     // On this machine no consent is needed.
     let server = ScriptedServer::always(model());
     let local = Embedding::new(&server).await;
-    let needless = local.agent.request_embeddings(&purpose, &person()).await;
+    let needless = local
+        .agent
+        .grants()
+        .request_embeddings(&purpose, &person())
+        .await;
     assert!(
         needless
             .unwrap_err()
@@ -1038,7 +1108,7 @@ async fn spec_6_4_a_no_is_not_worn_out_by_asking() {
 async fn spec_6_1_what_is_sent_for_vectors_is_counted() {
     let server = ScriptedServer::always(model());
     let wren = Embedding::new(&server).await;
-    wren.agent.make_vectors().await.unwrap();
+    wren.agent.memories().make_vectors().await.unwrap();
     wren.ask("honey").await;
     let families = wren.memoir.metrics().await;
     let tokens = families

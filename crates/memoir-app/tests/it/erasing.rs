@@ -81,11 +81,19 @@ async fn all_answers(wren: &TestAgent, session: SessionId) -> Vec<(&'static str,
     let options = RefineOptions::default();
     wren.script([Turn::text("YES"), complete()]);
     vec![
-        ("show", code(agent.show().await)),
-        ("configure", code(agent.configure(&name, &person()).await)),
+        ("show", code(agent.views().show().await)),
+        (
+            "configure",
+            code(agent.settings().configure(&name, &person()).await),
+        ),
         (
             "save",
-            code(agent.save(&[input("Something.")], &person()).await),
+            code(
+                agent
+                    .memories()
+                    .save(&[input("Something.")], &person())
+                    .await,
+            ),
         ),
         (
             "recall",
@@ -95,21 +103,28 @@ async fn all_answers(wren: &TestAgent, session: SessionId) -> Vec<(&'static str,
         ("context", code(agent.context(None).await)),
         (
             "restore",
-            code(agent.handle(Number(9), Handling::Restore, &person()).await),
+            code(
+                agent
+                    .memories()
+                    .handle(Number(9), Handling::Restore, &person())
+                    .await,
+            ),
         ),
         (
             "shred",
             code(
                 agent
+                    .memories()
                     .shred(ShredWish::of(Number(1), "a reason"), &person())
                     .await,
             ),
         ),
-        ("rewind", code(agent.rewind(now, &person()).await)),
+        ("rewind", code(agent.log().rewind(now, &person()).await)),
         (
             "preview",
             code(
                 agent
+                    .log()
                     .preview_rewind(memoir_app::Point::Time(now), &person())
                     .await,
             ),
@@ -119,15 +134,18 @@ async fn all_answers(wren: &TestAgent, session: SessionId) -> Vec<(&'static str,
             "refine",
             code(agent.lens().refine(&options, &mut |_| {}).await),
         ),
-        ("session", code(agent.session(session).await)),
-        ("cancel", code(agent.cancel(session, &person()).await)),
+        ("session", code(agent.views().session(session).await)),
+        (
+            "cancel",
+            code(agent.sessions().cancel(session, &person()).await),
+        ),
         (
             "roll back",
-            code(agent.roll_back(session, true, &person()).await),
+            code(agent.sessions().roll_back(session, true, &person()).await),
         ),
         (
             "apply",
-            code(agent.apply_rehearsal(session, &person()).await),
+            code(agent.sessions().apply_rehearsal(session, &person()).await),
         ),
         (
             "call",
@@ -138,7 +156,7 @@ async fn all_answers(wren: &TestAgent, session: SessionId) -> Vec<(&'static str,
             ),
         ),
         ("archive", code(agent.archive(passphrase()).await)),
-        ("erase", code(agent.erase(&person()).await)),
+        ("erase", code(agent.log().erase(&person()).await)),
     ]
 }
 
@@ -148,6 +166,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     let wren = TestAgent::of(&folder.open()).await;
     let magpie = agent_of(&wren.memoir, "magpie").await;
     magpie
+        .memories()
         .save(&[input("The river is high.")], &person())
         .await
         .unwrap();
@@ -170,7 +189,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     };
 
     let wren = TestAgent::of(&folder.open()).await;
-    let erased = wren.agent.erase(&person()).await.unwrap();
+    let erased = wren.agent.log().erase(&person()).await.unwrap();
     assert!(erased.memories.core_count > 5);
     for (name, answer) in all_answers(&wren, story.completed).await {
         assert_eq!(answer, "erased", "{name}");
@@ -234,6 +253,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     let second = own(&account.agent("wren").await.unwrap());
     assert_ne!(second.scope(), wren.agent.scope());
     second
+        .memories()
         .save(&[input("A new life.")], &person())
         .await
         .unwrap();
@@ -247,7 +267,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     let account = old.account("default").await.unwrap();
     let reached = own(&account.agent("wren").await.unwrap());
     assert_eq!(code(reached.lens().memories(true).await), "erased");
-    assert_eq!(code(reached.show().await), "erased");
+    assert_eq!(code(reached.views().show().await), "erased");
     let verified = old.verify_all().await.unwrap();
     let erased: Vec<_> = verified
         .iter()
@@ -283,7 +303,7 @@ async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
     let scope = wren.agent.scope();
     assert!(folder.keys.key(scope).unwrap().is_some());
     let held_up = hold_up(&folder);
-    let failed = wren.agent.erase(&person()).await.unwrap_err();
+    let failed = wren.agent.log().erase(&person()).await.unwrap_err();
     assert_eq!(failed.code(), "key_remains", "{failed}");
     assert!(
         !failed.to_string().contains("nothing was changed"),
@@ -291,8 +311,8 @@ async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
     );
     assert_eq!(wren.actions().await.last().unwrap(), "agent_erased");
     assert_eq!(code(wren.seen().memories(true).await), "erased");
-    assert_eq!(code(wren.agent.show().await), "erased");
-    let interrupted = wren.agent.verify().await.unwrap();
+    assert_eq!(code(wren.agent.views().show().await), "erased");
+    let interrupted = wren.agent.log().verify().await.unwrap();
     assert!(
         !interrupted.valid,
         "it is named as long as the key is there"
@@ -304,7 +324,7 @@ async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
     );
 
     folder.pass_a_minute();
-    let erased = wren.agent.erase(&person()).await.unwrap();
+    let erased = wren.agent.log().erase(&person()).await.unwrap();
     assert_eq!(erased.memories.core_count, 1);
     assert!(folder.keys.key(scope).unwrap().is_none());
     let actions = wren.actions().await;
@@ -315,9 +335,9 @@ async fn spec_5_4_an_erasing_that_was_interrupted_is_finished() {
             .count(),
         1
     );
-    let verified = wren.agent.verify().await.unwrap();
+    let verified = wren.agent.log().verify().await.unwrap();
     assert!(verified.valid, "{verified:?}");
-    assert_eq!(code(wren.agent.erase(&person()).await), "erased");
+    assert_eq!(code(wren.agent.log().erase(&person()).await), "erased");
 }
 
 /// Prevents the destruction of keys, but not their use: another program has given the key store a log, in which they
@@ -336,7 +356,7 @@ fn hold_up(folder: &InstallationFolder) -> Connection {
 /// The record is written, and the key exists: the state after a process that died in between.
 async fn half_erased(folder: &InstallationFolder, wren: &TestAgent) {
     let held_up = hold_up(folder);
-    assert_eq!(code(wren.agent.erase(&person()).await), "key_remains");
+    assert_eq!(code(wren.agent.log().erase(&person()).await), "key_remains");
     drop(held_up);
     assert!(folder.keys.key(wren.agent.scope()).unwrap().is_some());
 }
@@ -376,7 +396,7 @@ async fn spec_6_2_an_interrupted_erasing_is_found_and_finished_when_the_installa
     assert_eq!(unfinished().await, "nothing was left half-done");
     let again = wren.memoir.finish().await.unwrap();
     assert_eq!((again.erased, again.left.len()), (0, 0));
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
 }
 
 /// Stored responses are sealed under another key than the agent's.
@@ -407,7 +427,7 @@ async fn spec_4_4_what_was_answered_before_a_shredding_is_not_kept_after_it() {
     let (first, shredding) = (new(1).await, new(2).await);
     let wish = ShredWish::of(Number(1), "a password");
     let person = person();
-    let shredded = shredding.execute(wren.agent.shred(wish, &person));
+    let shredded = shredding.execute(wren.agent.memories().shred(wish, &person));
     shredded.await.unwrap();
     // One that was executed beside it, and its own.
     let beside = end(1, &first, false, "The password is on the door.").await;
@@ -496,14 +516,15 @@ async fn spec_5_4_an_agent_with_a_running_session_is_not_erased() {
             let refused = runtime.block_on(async {
                 let now = other.memoir.now();
                 [
-                    code(other.agent.erase(&person()).await),
+                    code(other.agent.log().erase(&person()).await),
                     code(
                         other
                             .agent
+                            .memories()
                             .shred(ShredWish::of(Number(1), "a reason"), &person())
                             .await,
                     ),
-                    code(other.agent.rewind(now, &person()).await),
+                    code(other.agent.log().rewind(now, &person()).await),
                     code(other.agent.archive(passphrase()).await),
                 ]
             });
@@ -515,7 +536,7 @@ async fn spec_5_4_an_agent_with_a_running_session_is_not_erased() {
     let (driven, _) = wren.refine([during]).await;
     assert_eq!(state(&driven), State::Completed);
     assert_eq!(answer.recv().unwrap(), ["session_open"; 4]);
-    assert!(wren.agent.erase(&person()).await.is_ok());
+    assert!(wren.agent.log().erase(&person()).await.is_ok());
 }
 
 /// All of the agent's data as plain text: its archive, opened.
@@ -535,7 +556,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         input("The Zilpzalp password of the house in Lisbon is 4711 and was set on 3 May 2024.");
     secret.tags = vec!["zilpzalp".into()];
     secret.source = Some("a note of Zilpzalp".into());
-    agent.save(&[secret], &person()).await.unwrap();
+    agent.memories().save(&[secret], &person()).await.unwrap();
     for number in 0..8 {
         let text = format!(
             "A long and quiet memory number {number} of a day at the sea, with nothing in it."
@@ -570,7 +591,11 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         ])
         .await;
     assert_eq!(session.edits, 1);
-    agent.roll_back(session.id, false, &person()).await.unwrap();
+    agent
+        .sessions()
+        .roll_back(session.id, false, &person())
+        .await
+        .unwrap();
     let before_all = folder.now();
     folder.pass_a_minute();
     wren.memoir.checkpoint().await.unwrap();
@@ -582,6 +607,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
     let wren = TestAgent::of(&folder.open()).await;
     let agent = &wren.agent;
     let shredded = agent
+        .memories()
         .shred(ShredWish::of(Number(1), "it is a password"), &person())
         .await
         .unwrap();
@@ -617,28 +643,39 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         "the search finds what is there"
     );
 
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
     wren.check().await;
 
     // Nothing restores it.
     assert_eq!(
         code(
             agent
+                .memories()
                 .shred(ShredWish::of(Number(1), "again"), &person())
                 .await
         ),
         "shredded"
     );
     assert_eq!(
-        code(agent.handle(Number(1), Handling::Restore, &person()).await),
+        code(
+            agent
+                .memories()
+                .handle(Number(1), Handling::Restore, &person())
+                .await
+        ),
         "shredded"
     );
     assert_eq!(
-        code(agent.apply_rehearsal(rehearsed.id, &person()).await),
+        code(
+            agent
+                .sessions()
+                .apply_rehearsal(rehearsed.id, &person())
+                .await
+        ),
         "not_applicable"
     );
     folder.pass_a_minute();
-    agent.rewind(before_all, &person()).await.unwrap();
+    agent.log().rewind(before_all, &person()).await.unwrap();
     let gone = agent.lens().memories(true).await.unwrap();
     let gone = gone
         .iter()
@@ -649,7 +686,7 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
         everything(&wren).await.to_lowercase().matches(WORD).count(),
         0
     );
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
     drop(wren);
     assert_eq!(left(folder.path()), 0);
 }
@@ -689,22 +726,23 @@ async fn spec_4_4_two_memories_and_what_they_were_merged_into_are_each_shredded(
     for number in [9, 1, 2] {
         folder.pass_a_minute();
         agent
+            .memories()
             .shred(ShredWish::of(Number(number), "a key"), &person())
             .await
             .unwrap();
         let now = words(&everything(&wren).await);
         assert!(now < left, "{number}: {now} of {left}");
         left = now;
-        let verified = agent.verify().await.unwrap();
+        let verified = agent.log().verify().await.unwrap();
         assert!(verified.valid, "{number}: {verified:?}");
     }
     assert_eq!(left, 0);
     // The undo finds what it can restore, and none of these.
     folder.pass_a_minute();
-    let undone = agent.roll_back(merged.id, true, &person()).await;
+    let undone = agent.sessions().roll_back(merged.id, true, &person()).await;
     assert!(undone.is_ok(), "{undone:?}");
     assert_eq!(wren.kept().await, [3, 4, 5, 6, 7, 8]);
-    assert!(agent.verify().await.unwrap().valid);
+    assert!(agent.log().verify().await.unwrap().valid);
     wren.check().await;
 }
 
@@ -715,7 +753,7 @@ async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
     let wren = TestAgent::of(&folder.open()).await;
     let agent = &wren.agent;
     for memory in story::memories() {
-        agent.save(&[memory], &person()).await.unwrap();
+        agent.memories().save(&[memory], &person()).await.unwrap();
     }
     let rehearsal = RefineOptions {
         rehearsal: true,
@@ -738,10 +776,12 @@ async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
     assert_eq!(rehearsed.edits, 2);
     assert_eq!(wren.remember("Something that is not to be kept.").await, 14);
     agent
+        .memories()
         .shred(ShredWish::of(Number(14), "a slip"), &person())
         .await
         .unwrap();
     let applied = agent
+        .sessions()
         .apply_rehearsal(rehearsed.id, &person())
         .await
         .unwrap();
@@ -773,6 +813,7 @@ async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_with_the_next_start() {
         .unwrap();
     assert_eq!(count, 1);
     wren.agent
+        .memories()
         .shred(ShredWish::of(Number(1), "a key"), &person())
         .await
         .unwrap();
@@ -791,7 +832,7 @@ async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_with_the_next_start() {
             .all(|text| !is_in_files(folder.path(), text))
     );
     let wren = TestAgent::of(&folder.open()).await;
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
 }
 
 /// A process that continues without writes removes them all the same.
@@ -808,6 +849,7 @@ async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_once_the_reader_has_gone()
         .unwrap();
     let shredded = wren
         .agent
+        .memories()
         .shred(ShredWish::of(Number(1), "a key"), &person())
         .await;
     shredded.unwrap();
@@ -863,9 +905,19 @@ async fn spec_6_2_nothing_is_acknowledged_once_the_key_store_was_taken_away() {
     };
     let password = || Password::from_text("correct horse battery").unwrap();
     let answers = [
-        code(agent.save(&[input("Something.")], &person()).await),
-        code(agent.erase(&person()).await),
-        code(agent.hand_over(vec![message], true, ActorKind::Agent).await),
+        code(
+            agent
+                .memories()
+                .save(&[input("Something.")], &person())
+                .await,
+        ),
+        code(agent.log().erase(&person()).await),
+        code(
+            agent
+                .life()
+                .hand_over(vec![message], true, ActorKind::Agent)
+                .await,
+        ),
         code(account.create_agent("robin", &[], &person()).await),
         code(
             account
@@ -885,11 +937,11 @@ async fn spec_6_2_nothing_is_acknowledged_once_the_key_store_was_taken_away() {
         "reading goes on"
     );
     fs::rename(&moved, &path).unwrap();
-    assert_eq!(agent.show().await.unwrap().name, "wren");
+    assert_eq!(agent.views().show().await.unwrap().name, "wren");
     assert_eq!(account.users().await.unwrap().len(), 0);
     assert_eq!(account.tokens().await.unwrap().len(), 0);
     wren.remember("And cotton.").await;
-    assert!(agent.verify().await.unwrap().valid);
+    assert!(agent.log().verify().await.unwrap().valid);
 }
 
 /// A summary #15 over #1 and #2 that was written anew as #16, in a completed session whose report is #17; and that
@@ -935,6 +987,7 @@ async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
     let me = archiving::me();
     let shredded = wren
         .agent
+        .memories()
         .shred(ShredWish::of(Number(1), "a slip"), &me)
         .await;
     let shredded = shredded.unwrap();
@@ -943,7 +996,7 @@ async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
     assert_eq!(shredded.derived, []);
     assert_eq!(text_of(&wren, 1).await, "");
     assert!(text_of(&wren, 15).await.contains("by the wall"));
-    let summary = wren.agent.memory(Number(16)).await.unwrap();
+    let summary = wren.agent.views().memory(Number(16)).await.unwrap();
     assert_eq!(
         (summary.discarded_at, summary.sources),
         (None, vec![Number(2)])
@@ -953,28 +1006,43 @@ async fn spec_4_4_summaries_over_a_shredded_text_are_named() {
             .await
             .contains("Bread and river are one.")
     );
-    assert_eq!(counted(&wren.agent.verify().await.unwrap()), (11, 2, 0));
+    assert_eq!(
+        counted(&wren.agent.log().verify().await.unwrap()),
+        (11, 2, 0)
+    );
     // A memory that no summary was ever written over.
     let shredded = wren
         .agent
+        .memories()
         .shred(ShredWish::of(Number(14), "a slip"), &me)
         .await;
     assert_eq!(shredded.unwrap().summaries, []);
     // With its last source the summary is discarded (SPEC 2.4); it is not shredded.
     let shredded = wren
         .agent
+        .memories()
         .shred(ShredWish::of(Number(2), "a slip"), &me)
         .await;
     assert_eq!(shredded.unwrap().summaries, [Number(15), Number(16)]);
-    let summary = wren.agent.memory(Number(16)).await.unwrap();
+    let summary = wren.agent.views().memory(Number(16)).await.unwrap();
     assert!(summary.discarded_at.is_some() && summary.shredded_at.is_none());
-    assert_eq!(counted(&wren.agent.verify().await.unwrap()), (11, 0, 0));
+    assert_eq!(
+        counted(&wren.agent.log().verify().await.unwrap()),
+        (11, 0, 0)
+    );
     // A shredded text does not return by an undo, and a summary without sources does not either.
-    wren.agent.roll_back(session, false, &me).await.unwrap();
+    wren.agent
+        .sessions()
+        .roll_back(session, false, &me)
+        .await
+        .unwrap();
     assert_eq!(text_of(&wren, 1).await, "");
-    let summary = wren.agent.memory(Number(16)).await.unwrap();
+    let summary = wren.agent.views().memory(Number(16)).await.unwrap();
     assert!(summary.discarded_at.is_some());
-    assert_eq!(counted(&wren.agent.verify().await.unwrap()), (11, 0, 0));
+    assert_eq!(
+        counted(&wren.agent.log().verify().await.unwrap()),
+        (11, 0, 0)
+    );
     wren.check().await;
 }
 
@@ -992,8 +1060,14 @@ async fn spec_4_4_what_is_derived_is_shredded_with_it_where_that_is_requested() 
                 },
                 purpose: "a key was pasted".into(),
             };
-            let request = wren.agent.request_access(&draft, &person()).await.unwrap();
+            let request = wren
+                .agent
+                .grants()
+                .request_access(&draft, &person())
+                .await
+                .unwrap();
             wren.agent
+                .grants()
                 .answer_access(request.id, true, None, &me)
                 .await
                 .unwrap();
@@ -1002,13 +1076,13 @@ async fn spec_4_4_what_is_derived_is_shredded_with_it_where_that_is_requested() 
                 derived: true,
                 ..ShredWish::of(Number(1), "a key was pasted")
             };
-            let shredded = wren.agent.shred(wish, &me).await.unwrap();
+            let shredded = wren.agent.memories().shred(wish, &me).await.unwrap();
             assert_eq!(shredded.derived, [Number(15), Number(16), Number(17)]);
             assert_eq!(shredded.summaries, []);
             assert!(shredded.memory.shredded_at.is_some());
         }
         for number in [1, 15, 16, 17] {
-            let memory = wren.agent.memory(Number(number)).await.unwrap();
+            let memory = wren.agent.views().memory(Number(number)).await.unwrap();
             assert!(memory.shredded_at.is_some(), "#{number}, {is_asked}");
             assert_eq!(text_of(&wren, number).await, "");
         }
@@ -1029,10 +1103,13 @@ async fn spec_4_4_what_is_derived_is_shredded_with_it_where_that_is_requested() 
         }
         assert!(records.contains("about the river and walked"));
         // The other sources stay.
-        let other = wren.agent.memory(Number(2)).await.unwrap();
+        let other = wren.agent.views().memory(Number(2)).await.unwrap();
         assert_eq!((other.kind.as_str(), other.under), ("archival", None));
         assert!(text_of(&wren, 2).await.contains("about the river"));
-        assert_eq!(counted(&wren.agent.verify().await.unwrap()), (11, 2, 0));
+        assert_eq!(
+            counted(&wren.agent.log().verify().await.unwrap()),
+            (11, 2, 0)
+        );
         wren.check().await;
     }
 }

@@ -34,12 +34,13 @@ impl Story {
             Self::Prompt => {
                 for (prompt, by) in [("I keep secrets.", me), ("Be brief.", person())] {
                     let prompt = [(Field::SystemPrompt, Some(prompt))];
-                    agent.configure(&prompt, &by).await.unwrap();
+                    agent.settings().configure(&prompt, &by).await.unwrap();
                 }
             }
             Self::Memory => {
-                agent.save(&[input("One.")], &me).await.unwrap();
+                agent.memories().save(&[input("One.")], &me).await.unwrap();
                 agent
+                    .memories()
                     .handle(Number(1), Handling::Discard, &person())
                     .await
                     .unwrap();
@@ -52,9 +53,13 @@ impl Story {
                     },
                     purpose: "To see.".into(),
                 };
-                let asked = agent.request_access(&draft, &person()).await.unwrap();
+                let asked = agent
+                    .grants()
+                    .request_access(&draft, &person())
+                    .await
+                    .unwrap();
                 let reason = Some("Not today.".into());
-                let answered = agent.answer_access(asked.id, false, reason, &me);
+                let answered = agent.grants().answer_access(asked.id, false, reason, &me);
                 answered.await.unwrap();
             }
             Self::Conversation(role) => {
@@ -64,10 +69,17 @@ impl Story {
                     speaker: "Ann".into(),
                     text: "My diagnosis is a secret.".into(),
                 };
-                agent.hand_over(vec![message], false, role).await.unwrap();
+                agent
+                    .life()
+                    .hand_over(vec![message], false, role)
+                    .await
+                    .unwrap();
             }
             Self::Token => {
-                let made = agent.create_token(Provision::First, None, &person()).await;
+                let made = agent
+                    .grants()
+                    .create_token(Provision::First, None, &person())
+                    .await;
                 let made = made.unwrap();
                 let entered = wren.memoir.authenticate(made.secret.expose()).await;
                 assert!(entered.unwrap().is_some());
@@ -99,9 +111,14 @@ fn stories(table: &Table) -> &'static [Story] {
 async fn first_token(wren: &TestAgent) -> Result<(), Error> {
     let made = wren
         .agent
+        .grants()
         .create_token(Provision::First, None, &person())
         .await?;
-    let revoked = wren.agent.revoke_token(made.view.id, &person()).await;
+    let revoked = wren
+        .agent
+        .grants()
+        .revoke_token(made.view.id, &person())
+        .await;
     revoked.map(drop)
 }
 
@@ -116,8 +133,12 @@ async fn spec_5_5_text_in_any_table_makes_an_agent_in_use() {
             let wren = TestAgent::new(&[]).await;
             first_token(&wren).await.unwrap();
             story.happens_to(&wren).await;
-            for token in wren.agent.tokens().await.unwrap() {
-                wren.agent.revoke_token(token.id, &person()).await.unwrap();
+            for token in wren.agent.grants().tokens().await.unwrap() {
+                wren.agent
+                    .grants()
+                    .revoke_token(token.id, &person())
+                    .await
+                    .unwrap();
             }
             let refused = first_token(&wren).await;
             assert!(
@@ -135,6 +156,7 @@ async fn spec_5_5_a_token_that_ran_out_leaves_a_conversation_closed() {
     let end = Some(wren.agent.now().plus_seconds(60));
     let made = wren
         .agent
+        .grants()
         .create_token(Provision::First, end, &person())
         .await;
     made.unwrap();

@@ -74,7 +74,12 @@ pub fn new_folder() -> InstallationFolder {
 
 /// The agent for itself.
 pub fn own(agent: &AgentHandle) -> OwnAgent {
-    agent.seen_by(Viewer::Agent).as_agent().unwrap()
+    agent
+        .views()
+        .views()
+        .seen_by(Viewer::Agent)
+        .as_agent()
+        .unwrap()
 }
 
 /// The agent of that name in the account `default`; made if missing.
@@ -155,7 +160,12 @@ impl TestAgent {
     }
 
     pub async fn remember(&self, content: &str) -> u64 {
-        let saved = self.agent.save(&[input(content)], &person()).await;
+        let saved = selmemories()
+            .f
+            .agent
+            .memories()
+            .save(&[input(content)], &person())
+            .await;
         saved.unwrap()[0].memory.number.0
     }
 
@@ -272,7 +282,9 @@ pub async fn sweep(account: &memoir_app::Account) -> usize {
             trigger: Some(trigger),
             ..RefineOptions::default()
         };
-        agent
+        views()
+            .agent
+            .views()
             .seen_by(memoir_app::Viewer::Agent)
             .refine(&options, &mut |_| {})
             .await

@@ -24,6 +24,7 @@ async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
     let second = process(&folder).await;
     first
         .agent
+        .memories()
         .save(&[input("Before.")], &person())
         .await
         .unwrap();
@@ -36,12 +37,14 @@ async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
         // Bounded, in case the test does not stop it.
         while saved < 5_000 && stopped.try_recv().is_err() {
             writer
+                .memories()
                 .save(&[input("Meanwhile.")], &person())
                 .await
                 .unwrap();
             saved += 1;
             assert_eq!(
                 writer
+                    .views()
                     .seen_by(memoir_app::Viewer::Agent)
                     .memories(true)
                     .await
@@ -70,7 +73,11 @@ async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
 
     // Actions that need the master key itself: a new agent, the key of the log, a restart.
     let magpie = agent_of(&first.memoir, "magpie").await;
-    magpie.save(&[input("After.")], &person()).await.unwrap();
+    magpie
+        .memories()
+        .save(&[input("After.")], &person())
+        .await
+        .unwrap();
     let checkpoint = first.memoir.checkpoint().await.unwrap();
     assert_eq!(first.keys.key_id(), ids[3], "it followed");
     drop(first);
@@ -103,12 +110,20 @@ async fn spec_5_4_a_process_with_the_old_master_key_says_so() {
     let second = open(&old);
     let other = process(&second);
     let magpie = agent_of(&other, "magpie").await;
-    magpie.save(&[input("Mine.")], &person()).await.unwrap();
+    magpie
+        .memories()
+        .save(&[input("Mine.")], &person())
+        .await
+        .unwrap();
     assert_eq!(second.rotate(&new).unwrap(), 2);
 
-    wren.save(&[input("I go on.")], &person()).await.unwrap();
+    wren.memories()
+        .save(&[input("I go on.")], &person())
+        .await
+        .unwrap();
     assert_eq!(
-        wren.seen_by(memoir_app::Viewer::Agent)
+        wren.views()
+            .seen_by(memoir_app::Viewer::Agent)
             .memories(true)
             .await
             .unwrap()
@@ -118,6 +133,7 @@ async fn spec_5_4_a_process_with_the_old_master_key_says_so() {
     let account = first.account("default").await.unwrap();
     let unknown = account.agent("magpie").await.unwrap();
     let refused = unknown
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .memories(true)
         .await
@@ -131,6 +147,7 @@ async fn spec_5_4_a_process_with_the_old_master_key_says_so() {
     assert!(account.agent("rook").await.is_err(), "nothing was written");
     assert_eq!(
         magpie
+            .views()
             .seen_by(memoir_app::Viewer::Agent)
             .memories(true)
             .await
@@ -148,7 +165,12 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
     let second = Arc::new(process(&folder).await);
     for number in 0..8 {
         let text = format!("A long and quiet memory number {number} of a day at the sea.");
-        first.agent.save(&[input(&text)], &person()).await.unwrap();
+        first
+            .agent
+            .memories()
+            .save(&[input(&text)], &person())
+            .await
+            .unwrap();
     }
     let session: Arc<Mutex<Option<SessionId>>> = Arc::default();
     let runtime = tokio::runtime::Handle::current();
@@ -162,17 +184,24 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
             runtime.block_on(async {
                 let running = other
                     .agent
+                    .views()
                     .seen_by(memoir_app::Viewer::Agent)
                     .session_page(None, 1)
                     .await
                     .unwrap()[0]
                     .id;
                 *noted.lock().unwrap() = Some(running);
-                other.agent.cancel(running, &person()).await.unwrap();
-                other.agent.erase(&person()).await.unwrap();
+                other
+                    .agent
+                    .sessions()
+                    .cancel(running, &person())
+                    .await
+                    .unwrap();
+                other.agent.log().erase(&person()).await.unwrap();
                 told.send(
                     other
                         .agent
+                        .views()
                         .seen_by(memoir_app::Viewer::Agent)
                         .records(&RecordFilter::default())
                         .await
@@ -189,6 +218,7 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
     let options = memoir_app::sessions::RefineOptions::default();
     let ended = first
         .agent
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .refine(&options, &mut |_| {})
         .await;
@@ -208,16 +238,22 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
         "erased"
     );
     assert_eq!(call("nonsense", json!({})).await, "erased");
-    let saved = first.agent.save(&[input("Once more.")], &person()).await;
+    let saved = first
+        .agent
+        .memories()
+        .save(&[input("Once more.")], &person())
+        .await;
     assert_eq!(saved.unwrap_err().code(), "erased");
     let restored = first
         .agent
+        .memories()
         .handle(Number(1), Handling::Restore, &person())
         .await;
     assert_eq!(restored.unwrap_err().code(), "erased");
 
     let records = second
         .agent
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .records(&RecordFilter::default())
         .await

@@ -79,7 +79,7 @@ async fn spec_3_2_a_session_left_behind_is_closed_by_the_next_start() {
     wren.clock.advance(Duration::from_secs(31));
     let (driven, _) = wren.refine([complete()]).await;
     assert_eq!(state(&driven), State::Completed);
-    let closed = wren.agent.session(orphan).await.unwrap();
+    let closed = wren.agent.views().session(orphan).await.unwrap();
     assert_eq!(
         (closed.state, closed.end_reason),
         (State::Abandoned, Some("lease_expired"))
@@ -98,10 +98,10 @@ async fn spec_3_2_a_session_left_behind_is_in_the_way_of_nothing() {
         let act = async || -> Result<(), Error> {
             let person = &person();
             match what {
-                "check" => agent.check_edit(Number(1)).await,
+                "check" => agent.memories().check_edit(Number(1)).await,
                 "edit" => {
                     let (seen, text) = (MEMORIES[0].into(), "It came from Porto.".into());
-                    let edited = agent.edit(Number(1), &seen, &text, person);
+                    let edited = agent.memories().edit(Number(1), &seen, &text, person);
                     edited.await.map(drop)
                 }
                 "replace" => {
@@ -110,20 +110,20 @@ async fn spec_3_2_a_session_left_behind_is_in_the_way_of_nothing() {
                         ..MemoryInput::default()
                     };
                     let edits = vec![(Some(Number(2)), other)];
-                    agent.take_edits(edits, person).await.map(drop)
+                    agent.memories().take_edits(edits, person).await.map(drop)
                 }
-                "undo" => match agent.undo_import(person, false).await {
+                "undo" => match agent.memories().undo_import(person, false).await {
                     Err(Error::NoImport) => Ok(()),
                     done => done.map(drop),
                 },
                 "preview" => {
                     let now = Point::Time(agent.now());
-                    agent.preview_rewind(now, person).await.map(drop)
+                    agent.log().preview_rewind(now, person).await.map(drop)
                 }
-                _ => agent.rewind(agent.now(), person).await.map(drop),
+                _ => agent.log().rewind(agent.now(), person).await.map(drop),
             }
         };
-        let state = async || agent.session(orphan).await.unwrap().state;
+        let state = async || agent.views().session(orphan).await.unwrap().state;
         let refused = act().await.unwrap_err();
         assert_eq!(refused.code(), "session_open", "{what}: {refused}");
         assert!(state().await.is_running(), "{what}");
@@ -147,12 +147,12 @@ async fn spec_3_2_of_several_that_meet_a_session_left_behind_none_is_refused() {
         wren.clock.advance(Duration::from_secs(31));
         let checking = (0..8).map(|_| {
             let agent = wren.agent.clone();
-            tokio::spawn(async move { agent.check_edit(Number(1)).await })
+            tokio::spawn(async move { agent.memories().check_edit(Number(1)).await })
         });
         for checked in checking.collect::<Vec<_>>() {
             checked.await.unwrap().unwrap();
         }
-        let session = wren.agent.session(orphan).await.unwrap();
+        let session = wren.agent.views().session(orphan).await.unwrap();
         assert_eq!(session.state, State::Abandoned);
     }
 }
@@ -161,7 +161,11 @@ async fn spec_3_2_of_several_that_meet_a_session_left_behind_none_is_refused() {
 async fn a_worker_that_lost_its_session_changes_nothing_any_more() {
     let wren = TestAgent::new(&MEMORIES).await;
     let orphan = orphan(&wren).await;
-    wren.agent.cancel(orphan, &person()).await.unwrap();
+    wren.agent
+        .sessions()
+        .cancel(orphan, &person())
+        .await
+        .unwrap();
     let before = wren.memories().await;
     for (tool, arguments) in [
         ("delete_memory", json!({"id": 1})),
@@ -219,7 +223,7 @@ async fn spec_3_2_a_lease_of_a_clock_that_was_put_back_does_not_lock_the_agent_u
     wren.clock.put_back(Duration::from_secs(86_400));
     let (driven, _) = wren.refine([complete()]).await;
     assert_eq!(state(&driven), State::Completed);
-    let closed = wren.agent.session(orphan).await.unwrap();
+    let closed = wren.agent.views().session(orphan).await.unwrap();
     assert_eq!(closed.end_reason, Some("lease_expired"));
     wren.check().await;
 }
@@ -278,7 +282,12 @@ async fn what_one_process_knows_never_outlives_what_another_wrote() {
         memoir_domain::agent::Field::RefinementThreshold,
         Some("0.99"),
     )];
-    other.agent.configure(&strict, &person()).await.unwrap();
+    other
+        .agent
+        .settings()
+        .configure(&strict, &person())
+        .await
+        .unwrap();
     assert_eq!(
         call("update_memory", rewrite.clone()).await["type"],
         "refinement_rolled_back"
@@ -290,7 +299,12 @@ async fn what_one_process_knows_never_outlives_what_another_wrote() {
     let (session, worker) = waiting(&wren).await;
     worker.abort();
     let other = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
-    other.agent.cancel(session, &person()).await.unwrap();
+    other
+        .agent
+        .sessions()
+        .cancel(session, &person())
+        .await
+        .unwrap();
     let arguments = json!({"id": 3});
     let answer = wren
         .agent

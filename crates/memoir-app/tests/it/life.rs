@@ -28,6 +28,7 @@ async fn note(wren: &TestAgent, content: &str) -> u64 {
     };
     let saved = wren
         .agent
+        .memories()
         .save(&[input], &Actor::agent("wren"))
         .await
         .unwrap();
@@ -36,7 +37,7 @@ async fn note(wren: &TestAgent, content: &str) -> u64 {
 
 async fn reflect(wren: &TestAgent, turns: impl IntoIterator<Item = Turn>) -> Reflected {
     let script = wren.script(turns);
-    let reflected = wren.agent.reflect().await.unwrap();
+    let reflected = wren.agent.life().reflect().await.unwrap();
     assert_eq!(script.turns_left(), 0);
     reflected
 }
@@ -54,6 +55,7 @@ async fn absorb(wren: &TestAgent, turns: impl IntoIterator<Item = Turn>) -> Abso
     let script = wren.script(turns);
     let absorbed = wren
         .agent
+        .life()
         .absorb(pending(), &mut |_: AbsorbProgress| {})
         .await
         .unwrap();
@@ -71,13 +73,14 @@ async fn spec_2_5_the_model_names_what_is_to_stay() {
     note(&wren, "It rained.").await;
     let kept = note(&wren, "Mira's daughter is called Ada.").await;
     let script = wren.script([Turn::text(&json!({"promote": [kept]}).to_string())]);
-    let reflected = wren.agent.reflect().await.unwrap();
+    let reflected = wren.agent.life().reflect().await.unwrap();
     assert_eq!(reflected.considered, 2);
     assert_eq!(reflected.promoted[0].0, kept);
     let request = &script.requests()[0];
     assert_eq!(request.answer_schema.as_ref().unwrap().name, "promotions");
     let memory = wren
         .agent
+        .views()
         .memory(memoir_domain::memory::Number(kept))
         .await
         .unwrap();
@@ -94,7 +97,7 @@ async fn spec_2_5_an_answer_that_cannot_be_read_is_asked_for_once_more() {
         Turn::text("The first one, I think."),
         Turn::text(&json!({"promote": [number]}).to_string()),
     ]);
-    let reflected = wren.agent.reflect().await.unwrap();
+    let reflected = wren.agent.life().reflect().await.unwrap();
     assert_eq!(reflected.promoted.len(), 1);
     let second = &script.requests()[1].messages;
     assert_eq!(second.len(), 3);
@@ -144,7 +147,7 @@ async fn spec_2_5_a_provider_without_schemas_is_asked_without_one() {
         Turn::Error(ModelError::RateLimited { retry_after: None }),
         Turn::text(r#"{"promote": []}"#),
     ]);
-    let reflected = wren.agent.reflect().await.unwrap();
+    let reflected = wren.agent.life().reflect().await.unwrap();
     assert_eq!((reflected.failure, reflected.promoted.len()), (None, 0));
     let asked: Vec<bool> = script
         .requests()
@@ -179,6 +182,7 @@ async fn spec_2_5_reflection_comes_once_a_day_while_there_is_something_new() {
     // A paused agent is not asked.
     note(&wren, "It snowed.").await;
     wren.agent
+        .settings()
         .configure(&[(Field::Paused, Some("true"))], &person())
         .await
         .unwrap();
@@ -195,6 +199,7 @@ async fn spec_2_6_a_conversation_is_read_once() {
     ];
     let handed = wren
         .agent
+        .life()
         .hand_over(messages.clone(), true, ActorKind::Agent)
         .await
         .unwrap();
@@ -210,6 +215,7 @@ async fn spec_2_6_a_conversation_is_read_once() {
     );
     let handed = wren
         .agent
+        .life()
         .hand_over(messages, true, ActorKind::Agent)
         .await
         .unwrap();
@@ -229,27 +235,30 @@ async fn spec_2_6_a_conversation_is_read_once() {
 async fn spec_2_6_an_absorbed_conversation_can_be_read_once_more_for_seven_days() {
     let wren = TestAgent::new(&["I like rain."]).await;
     let message = message("a", "My sister is called Mira.");
-    let handed = wren.agent.hand_over(vec![message], true, ActorKind::Agent);
+    let handed = wren
+        .agent
+        .life()
+        .hand_over(vec![message], true, ActorKind::Agent);
     handed.await.unwrap();
     assert_eq!(
         absorb(&wren, [notes(&[], &[])]).await.saved,
         0,
         "a bad reading"
     );
-    assert_eq!(wren.agent.absorb_again().await.unwrap(), 1);
+    assert_eq!(wren.agent.life().absorb_again().await.unwrap(), 1);
     let absorbed = absorb(&wren, [notes(&[], &["Ann's sister is called Mira."])]).await;
     assert_eq!((absorbed.messages, absorbed.saved), (1, 1));
     wren.clock.advance(6 * DAY);
     wren.memoir.forget_words().await.unwrap();
     let wish = ShredWish::of(Number(1), "a slip");
-    let shredded = wren.agent.shred(wish, &person()).await.unwrap();
+    let shredded = wren.agent.memories().shred(wish, &person()).await.unwrap();
     // A shredding names the conversation to the agent.
     let stored = shredded.transcript.unwrap();
     assert_eq!((stored.waiting, stored.absorbed), (0, 1));
     assert!(stored.absorbed_until.is_some());
     wren.clock.advance(DAY);
-    assert_eq!(wren.agent.absorb_again().await.unwrap(), 0);
-    assert_eq!(wren.agent.transcript().await.unwrap().absorbed, 1);
+    assert_eq!(wren.agent.life().absorb_again().await.unwrap(), 0);
+    assert_eq!(wren.agent.life().transcript().await.unwrap().absorbed, 1);
     wren.check().await;
 }
 
@@ -257,7 +266,10 @@ async fn spec_2_6_an_absorbed_conversation_can_be_read_once_more_for_seven_days(
 async fn spec_2_6_a_draft_beside_the_answer_saves_nothing_and_uses_nothing_up() {
     let wren = TestAgent::new(&["I like rain."]).await;
     let message = message("a", "My sister is called Mira.");
-    let handed = wren.agent.hand_over(vec![message], true, ActorKind::Agent);
+    let handed = wren
+        .agent
+        .life()
+        .hand_over(vec![message], true, ActorKind::Agent);
     handed.await.unwrap();
     let drafted = || {
         Turn::text(
@@ -281,13 +293,18 @@ async fn spec_2_6_a_draft_beside_the_answer_saves_nothing_and_uses_nothing_up() 
 async fn handed_over_by(kind: ActorKind, told: &str) -> TestAgent {
     let wren = TestAgent::new(&[]).await;
     let me = Actor::agent("wren");
-    wren.agent.save(&[input(told)], &me).await.unwrap();
+    wren.agent
+        .memories()
+        .save(&[input(told)], &me)
+        .await
+        .unwrap();
     let actor = Actor {
         kind,
         name: "somebody".to_owned(),
     };
     let handing = wren
         .agent
+        .life()
         .hand_over(vec![message("a", told)], true, actor.kind);
     handing.await.unwrap();
     wren
@@ -308,7 +325,7 @@ async fn spec_3_4_messages_from_an_administrator_are_merged_with_nothing_of_the_
         assert_eq!(noted.origin, Origin::Conversation);
         wren.refine([complete()]).await;
         assert_eq!(wren.kept().await.len(), copies, "{kind:?}");
-        assert!(wren.agent.verify().await.unwrap().valid);
+        assert!(wren.agent.log().verify().await.unwrap().valid);
     }
 }
 
@@ -316,6 +333,7 @@ async fn spec_3_4_messages_from_an_administrator_are_merged_with_nothing_of_the_
 async fn spec_2_6_what_cannot_be_read_is_retried_later_and_given_up_in_the_end() {
     let wren = TestAgent::new(&["I like rain."]).await;
     wren.agent
+        .life()
         .hand_over(vec![message("a", "Hello.")], false, ActorKind::Agent)
         .await
         .unwrap();
@@ -336,7 +354,7 @@ async fn spec_2_6_what_cannot_be_read_is_retried_later_and_given_up_in_the_end()
         }
     }
     assert_eq!(attempts, 5);
-    let transcript = wren.agent.transcript().await.unwrap();
+    let transcript = wren.agent.life().transcript().await.unwrap();
     assert_eq!(
         (transcript.pending, transcript.failed, transcript.absorbed),
         (0, 1, 0)
@@ -363,10 +381,12 @@ async fn spec_2_6_chunks_follow_each_other_and_a_later_run_goes_on() {
         message("c", "Bye."),
     ];
     wren.agent
+        .life()
         .hand_over(messages, true, ActorKind::Agent)
         .await
         .unwrap();
     wren.agent
+        .settings()
         .configure(&[(Field::Model, Some("lab:large"))], &person())
         .await
         .unwrap();
@@ -389,6 +409,7 @@ async fn spec_2_6_chunks_follow_each_other_and_a_later_run_goes_on() {
 async fn spec_2_6_of_two_readers_one_saves() {
     let wren = TestAgent::new(&["I like rain."]).await;
     wren.agent
+        .life()
         .hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
         .await
         .unwrap();
@@ -396,8 +417,8 @@ async fn spec_2_6_of_two_readers_one_saves() {
     wren.script([slow("One."), slow("Two.")]);
     let (mut first, mut second) = (|_: AbsorbProgress| {}, |_: AbsorbProgress| {});
     let (one, other) = tokio::join!(
-        wren.agent.absorb(pending(), &mut first),
-        wren.agent.absorb(pending(), &mut second)
+        wren.agent.life().absorb(pending(), &mut first),
+        wren.agent.life().absorb(pending(), &mut second)
     );
     assert_eq!(one.unwrap().saved + other.unwrap().saved, 1);
     assert_eq!(wren.journal().await.len(), 1);
@@ -408,11 +429,12 @@ async fn spec_2_6_of_two_readers_one_saves() {
 async fn spec_2_6_what_the_agent_read_itself_no_model_is_asked_about() {
     let wren = TestAgent::new(&["I like rain."]).await;
     wren.agent
+        .life()
         .hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
         .await
         .unwrap();
     assert_eq!(
-        wren.agent.unread().await.unwrap(),
+        wren.agent.life().unread().await.unwrap(),
         0,
         "its model reads them"
     );
@@ -431,7 +453,7 @@ async fn spec_2_6_what_the_agent_read_itself_no_model_is_asked_about() {
         }
     }
     assert!(script.requests().is_empty());
-    let due = wren.agent.transcript().await.unwrap();
+    let due = wren.agent.life().transcript().await.unwrap();
     assert_eq!((due.pending, due.absorbed, due.due_at), (0, 1, None));
     let due = wren.memoir.account("default").await.unwrap();
     let due = due.due_jobs().await.unwrap();
@@ -447,6 +469,7 @@ async fn spec_2_6_of_the_agent_and_its_model_one_saves() {
     let wren = TestAgent::new(&["I like rain."]).await;
     let messages = vec![message("a", "Hello."), message("b", "Bye.")];
     wren.agent
+        .life()
         .hand_over(messages, true, ActorKind::Agent)
         .await
         .unwrap();
@@ -477,6 +500,7 @@ async fn spec_2_6_messages_have_limits_and_a_bad_one_keeps_all_out() {
     let bad = |message: HandedMessage| async {
         let given = wren
             .agent
+            .life()
             .hand_over(
                 vec![self::message("a", "fine"), message],
                 true,
@@ -491,7 +515,7 @@ async fn spec_2_6_messages_have_limits_and_a_bad_one_keeps_all_out() {
     assert!(told.contains("text: of message 2 is empty"), "{told}");
     let told = bad(message(&"x".repeat(10_001), "Hello.")).await;
     assert!(told.contains("10001") && told.contains("10000"), "{told}");
-    assert_eq!(wren.agent.transcript().await.unwrap().pending, 0);
+    assert_eq!(wren.agent.life().transcript().await.unwrap().pending, 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -501,15 +525,17 @@ async fn spec_6_3_a_refiner_that_follows_rules_reads_no_conversation() {
     let script = memoir_testkit::ModelScript::new([]).with_name(named);
     wren.model.set(std::sync::Arc::new(script));
     wren.agent
+        .life()
         .hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
         .await
         .unwrap();
     let refused = wren
         .agent
+        .life()
         .absorb(pending(), &mut |_: AbsorbProgress| {})
         .await;
     assert!(matches!(refused, Err(Error::RulesOnly(_))));
-    assert_eq!(wren.agent.transcript().await.unwrap().pending, 1);
+    assert_eq!(wren.agent.life().transcript().await.unwrap().pending, 1);
 }
 
 /// Until the model has been asked something.
@@ -542,6 +568,7 @@ fn marks(request: &memoir_model::ModelRequest) -> Vec<String> {
 async fn spec_2_6_one_message_that_no_answer_fits_takes_few_others_with_it() {
     let wren = TestAgent::new(&["I like rain."]).await;
     wren.agent
+        .life()
         .hand_over(marked(40, 8_000), false, ActorKind::Agent)
         .await
         .unwrap();
@@ -560,7 +587,7 @@ async fn spec_2_6_one_message_that_no_answer_fits_takes_few_others_with_it() {
             wren.memoir.do_job(job, pending()).await.unwrap();
         }
     }
-    let transcript = wren.agent.transcript().await.unwrap();
+    let transcript = wren.agent.life().transcript().await.unwrap();
     assert_eq!((transcript.pending, transcript.failed), (0, 1));
     assert_eq!(transcript.absorbed, 39);
     wren.check().await;
@@ -572,6 +599,7 @@ async fn spec_2_6_a_message_larger_than_the_models_context_is_not_cut_but_given_
     let mut messages = marked(3, 2_000);
     messages[1].text = "word ".repeat(8_000).into();
     wren.agent
+        .life()
         .hand_over(messages, false, ActorKind::Agent)
         .await
         .unwrap();
@@ -582,16 +610,26 @@ async fn spec_2_6_a_message_larger_than_the_models_context_is_not_cut_but_given_
         script
     };
     let script = read(6_000, vec![notes(&["One."], &[]), notes(&["Three."], &[])]);
-    let absorbed = wren.agent.absorb(pending(), &mut |_| {}).await.unwrap();
+    let absorbed = wren
+        .agent
+        .life()
+        .absorb(pending(), &mut |_| {})
+        .await
+        .unwrap();
     let told = absorbed.failure.unwrap();
     assert!(told.contains("larger than the model's context"), "{told}");
     assert_eq!((absorbed.messages, absorbed.saved), (2, 2));
     let asked: Vec<Vec<String>> = script.requests().iter().map(marks).collect();
     assert_eq!(asked, [["mark000"], ["mark002"]]);
-    assert_eq!(wren.agent.transcript().await.unwrap().failed, 1);
+    assert_eq!(wren.agent.life().transcript().await.unwrap().failed, 1);
     // A larger model reads it.
     read(100_000, vec![notes(&["Two."], &[])]);
-    let absorbed = wren.agent.absorb(pending(), &mut |_| {}).await.unwrap();
+    let absorbed = wren
+        .agent
+        .life()
+        .absorb(pending(), &mut |_| {})
+        .await
+        .unwrap();
     assert_eq!((absorbed.messages, absorbed.failure), (1, None));
 }
 
@@ -599,6 +637,7 @@ async fn spec_2_6_a_message_larger_than_the_models_context_is_not_cut_but_given_
 async fn spec_2_6_what_is_stopped_goes_on_at_once() {
     let wren = TestAgent::new(&["I like rain."]).await;
     wren.agent
+        .life()
         .hand_over(marked(2, 100), true, ActorKind::Agent)
         .await
         .unwrap();
@@ -607,13 +646,13 @@ async fn spec_2_6_what_is_stopped_goes_on_at_once() {
     let script = wren.script([notes(&["One."], &[]).after(DAY)]);
     let stop = asked(&script);
     assert!(wren.memoir.do_job(jobs[0], stop).await.unwrap());
-    assert_eq!(wren.agent.transcript().await.unwrap().pending, 2);
+    assert_eq!(wren.agent.life().transcript().await.unwrap().pending, 2);
     // Another process finds it due, and asks.
     let jobs = LifeSchedule::default().due(&wren.memoir, 4).await.unwrap();
     assert_eq!(jobs.len(), 1);
     wren.script([notes(&["One."], &[])]);
     assert!(wren.memoir.do_job(jobs[0], pending()).await.unwrap());
-    assert_eq!(wren.agent.transcript().await.unwrap().absorbed, 2);
+    assert_eq!(wren.agent.life().transcript().await.unwrap().absorbed, 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -637,6 +676,7 @@ async fn spec_2_6_who_need_not_wait_takes_over_and_the_other_one_stops() {
     let wren = TestAgent::new(&["I like rain."]).await;
     // Each a chunk of its own.
     wren.agent
+        .life()
         .hand_over(marked(3, 100_000), true, ActorKind::Agent)
         .await
         .unwrap();
@@ -653,7 +693,11 @@ async fn spec_2_6_who_need_not_wait_takes_over_and_the_other_one_stops() {
     let scheduled = wren.memoir.do_job(job, pending());
     let by_hand = async {
         asked(&script).await;
-        wren.agent.absorb(pending(), &mut |_| {}).await.unwrap()
+        wren.agent
+            .life()
+            .absorb(pending(), &mut |_| {})
+            .await
+            .unwrap()
     };
     let (scheduled, by_hand) = tokio::join!(scheduled, by_hand);
     assert!(!scheduled.unwrap(), "it is passed over");
@@ -671,9 +715,14 @@ async fn spec_2_6_an_agent_that_is_paused_is_read_to_by_hand_only_and_one_out_of
     let wren = TestAgent::new(&["I like rain."]).await;
     let set = async |field, value| {
         let set = [(field, Some(value))];
-        wren.agent.configure(&set, &person()).await.unwrap();
+        wren.agent
+            .settings()
+            .configure(&set, &person())
+            .await
+            .unwrap();
     };
     wren.agent
+        .life()
         .hand_over(marked(1, 10), true, ActorKind::Agent)
         .await
         .unwrap();
@@ -682,7 +731,7 @@ async fn spec_2_6_an_agent_that_is_paused_is_read_to_by_hand_only_and_one_out_of
     wren.script([]);
     assert!(!wren.memoir.do_job(job, pending()).await.unwrap());
     set(Field::Active, "false").await;
-    let refused = wren.agent.absorb(pending(), &mut |_| {}).await;
+    let refused = wren.agent.life().absorb(pending(), &mut |_| {}).await;
     assert_eq!(refused.unwrap_err().code(), "inactive");
     set(Field::Active, "true").await;
     assert_eq!(absorb(&wren, [notes(&[], &[])]).await.messages, 1);
@@ -699,12 +748,14 @@ async fn spec_2_6_agents_that_cannot_be_read_to_delay_no_other() {
         other.unwrap();
         let other = account.agent(&name).await.unwrap();
         other
+            .life()
             .hand_over(marked(1, 10), true, ActorKind::Agent)
             .await
             .unwrap();
     }
     wren.clock.advance(Duration::from_secs(1));
     wren.agent
+        .life()
         .hand_over(marked(1, 10), true, ActorKind::Agent)
         .await
         .unwrap();
@@ -717,13 +768,14 @@ async fn spec_2_6_agents_that_cannot_be_read_to_delay_no_other() {
             }
         }
     }
-    assert_eq!(wren.agent.transcript().await.unwrap().absorbed, 1);
+    assert_eq!(wren.agent.life().transcript().await.unwrap().absorbed, 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_a_request_that_the_provider_refuses_is_tried_with_less() {
     let wren = TestAgent::new(&["I like rain."]).await;
     wren.agent
+        .life()
         .hand_over(marked(4, 2_000), false, ActorKind::Agent)
         .await
         .unwrap();
@@ -739,7 +791,11 @@ async fn spec_2_6_a_request_that_the_provider_refuses_is_tried_with_less() {
     assert!(absorbed.failure.unwrap().contains("400"));
     assert_eq!(wren.actions().await.last().unwrap(), "transcript_failed");
     let script = wren.script([notes(&[], &[])]);
-    wren.agent.absorb(pending(), &mut |_| {}).await.unwrap();
+    wren.agent
+        .life()
+        .absorb(pending(), &mut |_| {})
+        .await
+        .unwrap();
     assert_eq!(script.requests().len(), 1);
 }
 
@@ -749,11 +805,16 @@ async fn spec_2_6_a_conversation_of_the_future_leaves_no_memory_of_the_future() 
     let mut messages = marked(1, 10);
     messages[0].at = Some("9999-01-01T00:00:00Z".parse().unwrap());
     wren.agent
+        .life()
         .hand_over(messages, true, ActorKind::Agent)
         .await
         .unwrap();
     absorb(&wren, [notes(&["Odd."], &[])]).await;
-    let noted = wren.agent.memory(memoir_domain::memory::Number(2)).await;
+    let noted = wren
+        .agent
+        .views()
+        .memory(memoir_domain::memory::Number(2))
+        .await;
     assert_eq!(noted.unwrap().created_at, wren.memoir.now());
 }
 
@@ -761,6 +822,7 @@ async fn spec_2_6_a_conversation_of_the_future_leaves_no_memory_of_the_future() 
 async fn spec_5_4_what_waits_goes_with_the_agent() {
     let wren = TestAgent::new(&["I like rain."]).await;
     wren.agent
+        .life()
         .hand_over(marked(3, 10), true, ActorKind::Agent)
         .await
         .unwrap();
@@ -769,7 +831,7 @@ async fn spec_5_4_what_waits_goes_with_the_agent() {
     let reading = wren.memoir.do_job(job, pending());
     let erasing = async {
         asked(&script).await;
-        wren.agent.erase(&person()).await.unwrap();
+        wren.agent.log().erase(&person()).await.unwrap();
     };
     let (read, ()) = tokio::join!(reading, erasing);
     assert!(read.is_err(), "no agent is left to remember it");
@@ -778,6 +840,7 @@ async fn spec_5_4_what_waits_goes_with_the_agent() {
     assert_eq!(schedule.due(&wren.memoir, 4).await.unwrap(), []);
     let late = wren
         .agent
+        .life()
         .hand_over(marked(1, 10), true, ActorKind::Agent)
         .await;
     assert_eq!(late.unwrap_err().code(), "erased");
@@ -791,13 +854,17 @@ fn promote_replacing(number: u64, replaces: &[u64]) -> Turn {
 }
 
 async fn save_own(wren: &TestAgent, memory: MemoryInput) -> u64 {
-    let saved = wren.agent.save(&[memory], &Actor::agent("wren")).await;
+    let saved = wren
+        .agent
+        .memories()
+        .save(&[memory], &Actor::agent("wren"))
+        .await;
     saved.unwrap()[0].memory.number.0
 }
 
 /// The kind of a memory, and the memory above it.
 async fn place(wren: &TestAgent, number: u64) -> (Kind, Option<u64>) {
-    let memory = wren.agent.memory(Number(number)).await.unwrap();
+    let memory = wren.agent.views().memory(Number(number)).await.unwrap();
     (memory.kind, memory.under.map(|under| under.0))
 }
 
@@ -833,7 +900,7 @@ async fn spec_2_5_a_promoted_entry_replaces_what_it_names() {
         actions[actions.len() - 3..],
         ["memory_promoted", "memory_replaced", "reflection_completed"]
     );
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
     wren.check().await;
 }
 
@@ -862,9 +929,9 @@ async fn spec_2_5_a_promoted_entry_of_a_weaker_origin_replaces_no_stronger_one()
         last_data(&wren).await["not_replaced"],
         json!([{"number": own, "reason": "origin"}])
     );
-    let promoted = wren.agent.memory(Number(entry)).await.unwrap();
+    let promoted = wren.agent.views().memory(Number(entry)).await.unwrap();
     assert_eq!(promoted.origin, Origin::Conversation);
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
 }
 
 /// Two texts that a conversation may replace, and #1, the agent's own, which it may not.
@@ -883,6 +950,7 @@ async fn with_heard() -> TestAgent {
         "I left the mill. My sister is called Mirella.",
     )];
     wren.agent
+        .life()
         .hand_over(messages, true, ActorKind::Agent)
         .await
         .unwrap();
@@ -903,6 +971,7 @@ async fn spec_2_6_an_absorbed_entry_replaces_what_has_changed() {
     let script = wren.script([Turn::text(&answer.to_string())]);
     let absorbed = wren
         .agent
+        .life()
         .absorb(pending(), &mut |_: AbsorbProgress| {})
         .await
         .unwrap();
@@ -927,7 +996,7 @@ async fn spec_2_6_an_absorbed_entry_replaces_what_has_changed() {
         last_data(&wren).await["not_replaced"],
         json!([{"number": 1, "reason": "origin"}])
     );
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
     wren.check().await;
 }
 
@@ -950,5 +1019,5 @@ async fn spec_2_6_an_agent_that_reads_a_transcript_itself_replaces_by_the_same_r
         .collect();
     assert_eq!(not_replaced, [(1, "origin")]);
     assert_eq!(place(&wren, 2).await, (Kind::Archival, Some(4)));
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
 }

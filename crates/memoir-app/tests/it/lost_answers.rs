@@ -27,7 +27,11 @@ async fn save(wren: &TestAgent) -> Result<(), Error> {
         content: "Lena brings the paper on Fridays.".into(),
         ..MemoryInput::default()
     };
-    wren.agent.save(&[input], &person()).await.map(drop)
+    wren.agent
+        .memories()
+        .save(&[input], &person())
+        .await
+        .map(drop)
 }
 
 #[tokio::test]
@@ -43,14 +47,14 @@ async fn spec_6_2_a_change_whose_answer_is_lost_is_written_once() {
         vec![Busy, LostUnwritten, LostWritten],
     ] {
         let (store, wren) = wren().await;
-        let before = wren.agent.verify().await.unwrap().records;
+        let before = wren.agent.log().verify().await.unwrap().records;
         store.disturb_commits(&lost);
         save(&wren).await.unwrap();
-        let after = wren.agent.verify().await.unwrap();
+        let after = wren.agent.log().verify().await.unwrap();
         assert!(after.valid && after.records == before + 1, "{lost:?}");
         // The process's cache of the agent matches the written state.
         save(&wren).await.unwrap();
-        let again = wren.agent.verify().await.unwrap();
+        let again = wren.agent.log().verify().await.unwrap();
         assert!(again.valid && again.records == before + 2, "{lost:?}");
     }
 }

@@ -59,7 +59,7 @@ async fn spec_3_18_an_agent_opens_edits_and_completes_its_own_session() {
     assert_eq!(done["type"], "refinement_complete");
     assert_eq!(done["stats"]["deleted"], 1);
 
-    let ended = wren.agent.session(session.id).await.unwrap();
+    let ended = wren.agent.views().session(session.id).await.unwrap();
     assert_eq!((ended.state, ended.edits), (State::Completed, 1));
     let actions = wren.actions().await;
     let of_session: Vec<_> = actions
@@ -70,7 +70,7 @@ async fn spec_3_18_an_agent_opens_edits_and_completes_its_own_session() {
         of_session,
         ["memory_refinement_delete", "memory_refinement_complete"]
     );
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
     wren.check().await;
 }
 
@@ -87,7 +87,7 @@ async fn spec_3_14_a_delete_is_decided_on_what_the_store_has_whichever_process_w
     let refuse = [(Field::LossGuard, Some("refuse"))];
     let ballast = "Every order of the bindery is in the ledger. ".repeat(20);
     for agent in [&here.agent, &robin.agent] {
-        agent.configure(&refuse, &own).await.unwrap();
+        agent.settings().configure(&refuse, &own).await.unwrap();
         for text in [
             "Ann sings in the choir.",
             "ann sings in the choir",
@@ -95,7 +95,7 @@ async fn spec_3_14_a_delete_is_decided_on_what_the_store_has_whichever_process_w
             "CY ROWS ON THE LAKE!",
             ballast.trim(),
         ] {
-            agent.save(&[input(text)], &own).await.unwrap();
+            agent.memories().save(&[input(text)], &own).await.unwrap();
         }
     }
     // Under `refuse` only a memory with the text of an earlier one leaves, up to case.
@@ -110,18 +110,22 @@ async fn spec_3_14_a_delete_is_decided_on_what_the_store_has_whichever_process_w
     // All memories are read.
     assert_eq!(delete(&here.agent, session, 2).await, Ok(1));
     let discard = async |agent: &OwnAgent, number| {
-        let discarded = agent.handle(Number(number), Handling::Discard, &own);
+        let discarded = agent
+            .memories()
+            .handle(Number(number), Handling::Discard, &own);
         discarded.await.unwrap();
     };
     discard(&elsewhere, 3).await;
     let refused = delete(&here.agent, session, 4).await;
     assert_eq!(refused, Err("guard".to_owned()));
     elsewhere
+        .memories()
         .handle(Number(3), Handling::Restore, &own)
         .await
         .unwrap();
     assert_eq!(delete(&here.agent, session, 4).await, Ok(3));
     let saved = elsewhere
+        .memories()
         .save(&["Dee paints.", "DEE PAINTS."].map(input), &own)
         .await
         .unwrap();
@@ -133,7 +137,7 @@ async fn spec_3_14_a_delete_is_decided_on_what_the_store_has_whichever_process_w
     let refused = delete(&robin.agent, session, 2).await;
     assert_eq!(refused, Err("guard".to_owned()));
     for wren in [&here, &robin] {
-        assert!(wren.agent.verify().await.unwrap().valid);
+        assert!(wren.agent.log().verify().await.unwrap().valid);
     }
 }
 
@@ -145,7 +149,7 @@ async fn spec_3_16_an_agent_that_makes_no_call_for_half_an_hour_has_left_its_ses
     wren.clock.advance(minutes(31));
     let late = call(&wren.agent, session, "delete_memory", json!({"id": 5})).await;
     assert_eq!(late["code"], "session_over");
-    let ended = wren.agent.session(session).await.unwrap();
+    let ended = wren.agent.views().session(session).await.unwrap();
     assert_eq!(
         (ended.state, ended.end_reason),
         (State::Abandoned, Some("idle"))
@@ -159,7 +163,7 @@ async fn spec_3_16_an_agent_that_makes_no_call_for_half_an_hour_has_left_its_ses
         wren.actions().await.last().map(String::as_str),
         Some("memory_refinement_abandoned")
     );
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
     wren.check().await;
 }
 
@@ -194,7 +198,7 @@ async fn spec_3_16_a_session_that_was_left_is_closed_without_any_call() {
     assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 0);
     wren.clock.advance(minutes(2));
     assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 1);
-    let ended = wren.agent.session(session).await.unwrap();
+    let ended = wren.agent.views().session(session).await.unwrap();
     assert_eq!(ended.end_reason, Some("idle"));
     opened(&wren).await;
 }
@@ -236,7 +240,13 @@ async fn spec_3_2_a_second_start_names_the_session_that_the_agent_has_open() {
         );
     };
     refused(wren.agent.open_own(Mode::Full).await.err());
-    refused(wren.agent.enqueue(&RefineOptions::default()).await.err());
+    refused(
+        wren.agent
+            .sessions()
+            .enqueue(&RefineOptions::default())
+            .await
+            .err(),
+    );
     let driven = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})
@@ -272,7 +282,7 @@ async fn spec_3_2_an_agent_that_restarted_takes_its_session_up_again() {
     let wren = TestAgent::new(&MEMORIES).await;
     assert!(wren.agent.take_up_own().await.unwrap().is_none());
     let session = opened(&wren).await;
-    let before = wren.agent.session(session).await.unwrap();
+    let before = wren.agent.views().session(session).await.unwrap();
     call(&wren.agent, session, "delete_memory", json!({"id": 6})).await;
     wren.remember("A memory that came while the session was open.")
         .await;
@@ -300,14 +310,18 @@ async fn spec_3_2_taking_a_session_up_renews_it_and_one_that_lapsed_is_gone() {
     }
     wren.clock.advance(minutes(31));
     assert!(wren.agent.take_up_own().await.unwrap().is_none());
-    let ended = wren.agent.session(session).await.unwrap();
+    let ended = wren.agent.views().session(session).await.unwrap();
     assert_eq!(ended.end_reason, Some("idle"));
 }
 
 #[tokio::test]
 async fn spec_3_2_the_agent_takes_up_no_session_that_memoir_drives() {
     let wren = TestAgent::new(&MEMORIES).await;
-    wren.agent.enqueue(&RefineOptions::default()).await.unwrap();
+    wren.agent
+        .sessions()
+        .enqueue(&RefineOptions::default())
+        .await
+        .unwrap();
     assert!(wren.agent.take_up_own().await.unwrap().is_none());
 }
 
@@ -317,7 +331,7 @@ async fn spec_3_2_a_session_that_is_cancelled_is_abandoned_and_its_edits_stay() 
         let wren = TestAgent::new(&MEMORIES).await;
         let session = opened(&wren).await;
         call(&wren.agent, session, "delete_memory", json!({"id": 6})).await;
-        let ended = wren.agent.cancel(session, &actor).await.unwrap();
+        let ended = wren.agent.sessions().cancel(session, &actor).await.unwrap();
         assert_eq!(
             (ended.state, ended.end_reason),
             (State::Abandoned, Some("cancelled"))
@@ -326,7 +340,7 @@ async fn spec_3_2_a_session_that_is_cancelled_is_abandoned_and_its_edits_stay() 
         assert_eq!(late["code"], "session_over");
         assert_eq!(wren.kept().await, [1, 2, 3, 4, 5]);
         assert!(matches!(
-            wren.agent.cancel(session, &actor).await,
+            wren.agent.sessions().cancel(session, &actor).await,
             Err(Error::SessionLost(id)) if id == session
         ));
         wren.check().await;
@@ -355,10 +369,10 @@ async fn spec_3_18_the_breaker_takes_all_of_the_agents_own_session_back() {
     let kept: Vec<u64> = wren.kept().await;
     assert_eq!(kept, [1, 2, 3, 4, 5, 6]);
     assert_eq!(wren.memories().await.len(), before.len());
-    let ended = wren.agent.session(session).await.unwrap();
+    let ended = wren.agent.views().session(session).await.unwrap();
     assert_eq!(ended.state, State::RolledBack);
     assert_eq!(wren.journal().await.len(), 1, "the agent is notified");
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
 }
 
 #[tokio::test]
@@ -369,7 +383,11 @@ async fn spec_3_18_the_cap_is_that_of_every_session() {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let wren = TestAgent::new(&texts).await;
     let off = [(Field::LossGuard, Some("off"))];
-    wren.agent.configure(&off, &person()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&off, &person())
+        .await
+        .unwrap();
     let own = opened(&wren).await;
     let mut by_agent = Vec::new();
     for number in 1..=12 {
@@ -425,7 +443,7 @@ async fn spec_3_2_a_session_of_the_agent_goes_on_after_the_process_was_killed() 
     let again = TestAgent::again(open(), keys).await;
     let answer = call(&again.agent, session, "protect_memory", json!({"id": 5})).await;
     assert_eq!(answer["type"], "protected");
-    let ended = again.agent.session(session).await.unwrap();
+    let ended = again.agent.views().session(session).await.unwrap();
     assert_eq!(
         (ended.edits, ended.stats.protected, ended.state),
         (1, 1, State::Open)
@@ -452,6 +470,7 @@ async fn spec_3_8_a_memory_saved_during_a_session_is_edited_in_it() {
             ..MemoryInput::default()
         };
         wren.agent
+            .memories()
             .save(&[input], &Actor::agent("wren"))
             .await
             .unwrap();

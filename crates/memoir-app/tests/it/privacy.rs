@@ -67,9 +67,19 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
         Some(CANARY),
     )];
     let prompt = [(memoir_domain::agent::Field::SystemPrompt, Some(CANARY))];
-    let shown = wren.agent.configure(&prompt, &person()).await.unwrap();
+    let shown = wren
+        .agent
+        .settings()
+        .configure(&prompt, &person())
+        .await
+        .unwrap();
     printed += &format!("{shown:?}");
-    let error = wren.agent.configure(&set, &person()).await.unwrap_err();
+    let error = wren
+        .agent
+        .settings()
+        .configure(&set, &person())
+        .await
+        .unwrap_err();
     printed += &format!("{error:?} {error}");
     let bad = memoir_app::import::read(
         format!("{{\"content\": \"{CANARY}\", \"{CANARY}\": 1}}\n{CANARY}").as_bytes(),

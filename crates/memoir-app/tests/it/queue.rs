@@ -22,7 +22,12 @@ const MEMORIES: [&str; 6] = [
 ];
 
 async fn queued(wren: &TestAgent) -> SessionId {
-    let session = wren.agent.enqueue(&RefineOptions::default()).await.unwrap();
+    let session = wren
+        .agent
+        .sessions()
+        .enqueue(&RefineOptions::default())
+        .await
+        .unwrap();
     assert_eq!(session.state, State::Queued);
     session.id
 }
@@ -39,7 +44,7 @@ async fn drive(taken: &TakenUp) -> SessionFacts {
 }
 
 async fn state_of(wren: &TestAgent, id: SessionId) -> State {
-    wren.agent.session(id).await.unwrap().state
+    wren.agent.views().session(id).await.unwrap().state
 }
 
 /// A model that consents, makes those edits, and then does not respond.
@@ -86,7 +91,7 @@ async fn spec_3_18_a_queued_session_is_taken_up_asked_and_driven_to_its_end() {
     assert_eq!((driven.state, driven.edits), (State::Completed, 1));
     assert_eq!(script.turns_left(), 0);
     assert!(take(&wren).await.is_none());
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
     wren.check().await;
 }
 
@@ -95,7 +100,7 @@ async fn spec_3_2_a_queued_session_is_the_one_session_of_the_agent() {
     let wren = TestAgent::new(&MEMORIES).await;
     let id = queued(&wren).await;
     assert!(matches!(
-        wren.agent.enqueue(&RefineOptions::default()).await,
+        wren.agent.sessions().enqueue(&RefineOptions::default()).await,
         Err(Error::Start(StartRefusal::SessionOpen(open))) if open == id
     ));
 }
@@ -123,7 +128,7 @@ async fn spec_3_2_of_many_workers_at_once_one_takes_a_session_up() {
 async fn spec_3_16_a_queued_session_can_be_cancelled() {
     let wren = TestAgent::new(&MEMORIES).await;
     let id = queued(&wren).await;
-    let ended = wren.agent.cancel(id, &person()).await.unwrap();
+    let ended = wren.agent.sessions().cancel(id, &person()).await.unwrap();
     assert_eq!(
         (ended.state, ended.end_reason),
         (State::Abandoned, Some("cancelled"))
@@ -177,7 +182,7 @@ async fn spec_3_2_another_worker_goes_on_with_the_edits_and_the_measure_that_are
     stalling(&wren, 1..=4);
     let taken = take(&wren).await.unwrap();
     drive_until(&wren, &taken, 4).await;
-    let before = wren.agent.session(id).await.unwrap();
+    let before = wren.agent.views().session(id).await.unwrap();
     taken.hand_back().await.unwrap();
     assert_eq!(state_of(&wren, id).await, State::Open);
     wren.clock.advance(Duration::from_secs(86_400));
@@ -206,7 +211,7 @@ async fn spec_3_2_another_worker_goes_on_with_the_edits_and_the_measure_that_are
         driven.usage.calls > script.requests().len() as u64,
         "calls of both workers count"
     );
-    assert!(again.agent.verify().await.unwrap().valid);
+    assert!(again.agent.log().verify().await.unwrap().valid);
     again.check().await;
 }
 
@@ -217,7 +222,7 @@ async fn spec_3_17_another_worker_goes_on_with_a_rehearsal_on_its_copy() {
         rehearsal: true,
         ..RefineOptions::default()
     };
-    let id = wren.agent.enqueue(&options).await.unwrap().id;
+    let id = wren.agent.sessions().enqueue(&options).await.unwrap().id;
     stalling(&wren, [1]);
     let taken = take(&wren).await.unwrap();
     drive_until(&wren, &taken, 1).await;
@@ -229,7 +234,12 @@ async fn spec_3_17_another_worker_goes_on_with_a_rehearsal_on_its_copy() {
     assert_eq!(driven.edits, 1, "it is missing on the copy");
     assert_eq!(script.requests().len(), 2, "it is not asked again");
     assert_eq!(again.kept().await, [1, 2, 3, 4, 5, 6]);
-    again.agent.apply_rehearsal(id, &person()).await.unwrap();
+    again
+        .agent
+        .sessions()
+        .apply_rehearsal(id, &person())
+        .await
+        .unwrap();
     assert_eq!(again.kept().await, [2, 3, 4, 5, 6]);
     again.check().await;
 }
@@ -275,7 +285,7 @@ async fn spec_3_2_who_lost_a_session_hands_nothing_back() {
     let wren = TestAgent::new(&MEMORIES).await;
     let id = queued(&wren).await;
     let taken = take(&wren).await.unwrap();
-    wren.agent.cancel(id, &person()).await.unwrap();
+    wren.agent.sessions().cancel(id, &person()).await.unwrap();
     taken.hand_back().await.unwrap();
     assert_eq!(state_of(&wren, id).await, State::Abandoned);
 
@@ -303,7 +313,7 @@ async fn spec_3_2_the_session_of_a_dead_worker_is_abandoned_when_its_lease_lapse
     assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 0);
     wren.clock.advance(Duration::from_secs(31));
     assert_eq!(wren.memoir.close_lapsed_sessions().await.unwrap(), 1);
-    let ended = wren.agent.session(id).await.unwrap();
+    let ended = wren.agent.views().session(id).await.unwrap();
     assert_eq!(
         (ended.state, ended.end_reason),
         (State::Abandoned, Some("lease_expired"))
@@ -353,7 +363,7 @@ async fn spec_3_17_a_queued_rehearsal_changes_nothing_and_is_active() {
         rehearsal: true,
         ..RefineOptions::default()
     };
-    let id = wren.agent.enqueue(&options).await.unwrap().id;
+    let id = wren.agent.sessions().enqueue(&options).await.unwrap().id;
     wren.script([Turn::text("yes"), delete(6), complete()]);
     let driven = drive(&take(&wren).await.unwrap()).await;
     assert_eq!(driven.state, State::Completed);
@@ -377,7 +387,7 @@ async fn spec_3_16_a_model_that_cannot_be_used_ends_the_session_as_failed_on_the
     let other = wren.another_process().with_models(Arc::new(none)).memoir;
     let taken = other.take_up(wren.agent.scope(), id).await.unwrap();
     assert!(taken.is_none());
-    let ended = wren.agent.session(id).await.unwrap();
+    let ended = wren.agent.views().session(id).await.unwrap();
     assert_eq!(
         (ended.state, ended.end_reason),
         (State::Failed, Some("provider"))

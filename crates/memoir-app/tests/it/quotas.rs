@@ -46,19 +46,30 @@ async fn spec_6_1_memories_are_saved_up_to_the_quota_of_the_agent_and_of_the_acc
     let two = [input("Three."), input("Four.")];
     let own = &wren.agent;
     assert_eq!(
-        reached(own.save(&two, &person()).await),
+        reached(own.memories().save(&two, &person()).await),
         Quota::AgentMemories
     );
     // A batch is saved whole or not at all.
     assert_eq!(wren.kept().await, [1, 2]);
-    own.save(&two[..1], &own.as_actor()).await.unwrap();
+    own.memories()
+        .save(&two[..1], &own.as_actor())
+        .await
+        .unwrap();
     let robin = agent_of(&wren.memoir, "robin").await;
-    robin.save(&[input("Her own.")], &person()).await.unwrap();
-    let refused = robin.save(&[input("Five.")], &person()).await;
+    robin
+        .memories()
+        .save(&[input("Her own.")], &person())
+        .await
+        .unwrap();
+    let refused = robin.memories().save(&[input("Five.")], &person()).await;
     assert_eq!(reached(refused), Quota::AccountMemories);
     // By the stored state, and not by the cache of a process.
     let again = TestAgent::named("robin", &wren.another_process()).await;
-    let refused = again.agent.save(&[input("Five.")], &person()).await;
+    let refused = again
+        .agent
+        .memories()
+        .save(&[input("Five.")], &person())
+        .await;
     assert_eq!(reached(refused), Quota::AccountMemories);
 }
 
@@ -70,7 +81,10 @@ async fn spec_6_1_what_is_saved_in_a_day_counts_by_the_log_and_is_free_again_a_d
             content: text.repeat(9_000).into(),
             ..journal("")
         };
-        wren.agent.save(&[long], &wren.agent.as_actor()).await
+        wren.agent
+            .memories()
+            .save(&[long], &wren.agent.as_actor())
+            .await
     };
     for text in ["a", "b", "c"] {
         save(&wren, text).await.unwrap();
@@ -97,7 +111,10 @@ async fn spec_2_6_conversations_wait_up_to_a_quota() {
             speaker: "Ann".into(),
             text: "w".repeat(4_000).into(),
         };
-        let handed = wren.agent.hand_over(vec![message], false, ActorKind::Agent);
+        let handed = wren
+            .agent
+            .life()
+            .hand_over(vec![message], false, ActorKind::Agent);
         handed.await
     };
     hand_over("a").await.unwrap();
@@ -109,10 +126,18 @@ async fn spec_2_6_conversations_wait_up_to_a_quota() {
 async fn spec_5_5_an_agent_makes_so_many_tokens_a_day_whatever_becomes_of_them() {
     let wren = TestAgent::with(&[], with(&[(Quota::AgentTokens, 3)])).await;
     let actor = wren.agent.as_actor();
-    let create = || wren.agent.create_token(Provision::Any, None, &actor);
+    let create = || {
+        wren.agent
+            .grants()
+            .create_token(Provision::Any, None, &actor)
+    };
     for _ in 0..3 {
         let made = create().await.unwrap();
-        wren.agent.revoke_token(made.view.id, &actor).await.unwrap();
+        wren.agent
+            .grants()
+            .revoke_token(made.view.id, &actor)
+            .await
+            .unwrap();
     }
     assert_eq!(reached(create().await), Quota::AgentTokens);
     wren.clock.advance(DAY);
@@ -133,17 +158,25 @@ async fn spec_3_3_after_a_refusal_no_caller_lets_the_agent_be_asked_again_for_a_
                 started_by: Some(caller.clone()),
                 ..RefineOptions::default()
             };
-            let refused = wren.agent.enqueue(&options).await.unwrap_err();
+            let refused = wren.agent.sessions().enqueue(&options).await.unwrap_err();
             assert_eq!(refused.code(), "refused_before");
             assert!(refused.retry_after().unwrap() > 80_000);
         }
     }
     // By the log of sessions, also after a restart.
     let again = TestAgent::of(&wren.another_process()).await;
-    let refused = again.agent.enqueue(&RefineOptions::default()).await;
+    let refused = again
+        .agent
+        .sessions()
+        .enqueue(&RefineOptions::default())
+        .await;
     assert_eq!(refused.unwrap_err().code(), "refused_before");
     wren.clock.advance(DAY);
-    wren.agent.enqueue(&RefineOptions::default()).await.unwrap();
+    wren.agent
+        .sessions()
+        .enqueue(&RefineOptions::default())
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -156,13 +189,16 @@ async fn spec_3_18_so_many_sessions_and_calls_of_a_model_are_made_in_a_day() {
             wren.refine([crate::installation::complete()]).await;
         }
         let options = RefineOptions::default();
-        assert_eq!(reached(wren.agent.enqueue(&options).await), quota);
+        assert_eq!(
+            reached(wren.agent.sessions().enqueue(&options).await),
+            quota
+        );
         if quota == Quota::AgentCallsADay {
-            let reflected = wren.agent.reflect().await;
+            let reflected = wren.agent.life().reflect().await;
             assert_eq!(reached(reflected), quota);
         }
         wren.clock.advance(DAY);
-        wren.agent.enqueue(&options).await.unwrap();
+        wren.agent.sessions().enqueue(&options).await.unwrap();
     }
 }
 
@@ -196,7 +232,11 @@ async fn spec_2_3_a_large_context_opens_only_the_texts_that_it_shows() {
     let texts: Vec<MemoryInput> = (0..100)
         .map(|number| journal(&format!("{number} {}", "word ".repeat(1_500))))
         .collect();
-    agent.save(&texts, &agent.as_actor()).await.unwrap();
+    agent
+        .memories()
+        .save(&texts, &agent.as_actor())
+        .await
+        .unwrap();
     wren.remember("Marta rows.").await;
     let whole = agent.context(None).await.unwrap();
     assert!(whole.left_out.len() > 90);
@@ -216,5 +256,5 @@ async fn spec_2_3_a_large_context_opens_only_the_texts_that_it_shows() {
             assert_eq!(again, whole);
         }
     }
-    assert!(!agent.verify().await.unwrap().valid);
+    assert!(!agent.log().verify().await.unwrap().valid);
 }

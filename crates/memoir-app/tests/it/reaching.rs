@@ -64,7 +64,11 @@ async fn an_agent_answers_to_what_it_is_found_by_and_to_nothing_else() {
 
 async fn furnished(agent: &OwnAgent, texts: &[&str]) {
     for text in texts {
-        agent.save(&[input(text)], &person()).await.unwrap();
+        agent
+            .memories()
+            .save(&[input(text)], &person())
+            .await
+            .unwrap();
     }
 }
 
@@ -90,7 +94,7 @@ async fn spec_5_6_the_sessions_of_others_are_not_there() {
     }
     for (at, agent) in [&wren, &finch, &gull].into_iter().enumerate() {
         for (of, id) in ids.iter().enumerate() {
-            let found = agent.own_session_id(&format!(" {id} ")).await;
+            let found = agent.settings().own_session_id(&format!(" {id} ")).await;
             match found {
                 Ok(found) => assert_eq!((at, *id), (of, found)),
                 Err(error) => {
@@ -99,7 +103,10 @@ async fn spec_5_6_the_sessions_of_others_are_not_there() {
             }
         }
         for nothing in ["", "session", "01a02b3c-0000-7000-8000-000000000000"] {
-            assert_eq!(code(agent.own_session_id(nothing).await), "not_found");
+            assert_eq!(
+                code(agent.settings().own_session_id(nothing).await),
+                "not_found"
+            );
         }
     }
 }
@@ -113,7 +120,8 @@ async fn one_memory_is_read_by_its_number_discarded_or_not() {
         agent_of(&memoir, "finch").await,
     );
     furnished(&wren, &["One.", "Two."]).await;
-    wren.handle(Number(2), Handling::Discard, &person())
+    wren.memories()
+        .handle(Number(2), Handling::Discard, &person())
         .await
         .unwrap();
     let all = wren.lens().memories(true).await.unwrap();
@@ -122,9 +130,12 @@ async fn one_memory_is_read_by_its_number_discarded_or_not() {
     }
     assert!(all[1].discarded_at.is_some());
     for missing in [0, 3, u64::MAX] {
-        assert_eq!(code(wren.memory(Number(missing)).await), "not_found");
+        assert_eq!(
+            code(wren.views().memory(Number(missing)).await),
+            "not_found"
+        );
     }
-    assert_eq!(code(finch.memory(Number(1)).await), "not_found");
+    assert_eq!(code(finch.views().memory(Number(1)).await), "not_found");
 }
 
 #[tokio::test]
@@ -163,8 +174,12 @@ async fn spec_5_3_one_memory_that_was_changed_or_moved_is_not_shown() {
             .unwrap()
             .execute(how, [id.as_bytes()])
             .unwrap();
-        assert_eq!(code(wren.memory(Number(1)).await), expected, "{how}");
-        assert_eq!(code(wren.memory(Number(2)).await), "done", "{how}");
+        assert_eq!(
+            code(wren.views().memory(Number(1)).await),
+            expected,
+            "{how}"
+        );
+        assert_eq!(code(wren.views().memory(Number(2)).await), "done", "{how}");
     }
 }
 
@@ -174,14 +189,18 @@ async fn spec_5_4_of_an_erased_agent_no_memory_is_shown() {
     let memoir = folder.open().memoir;
     let wren = agent_of(&memoir, "wren").await;
     let provision = memoir_app::Provision::Any;
-    let made = wren.create_token(provision, None, &person()).await.unwrap();
+    let made = wren
+        .grants()
+        .create_token(provision, None, &person())
+        .await
+        .unwrap();
     furnished(&wren, &["One."]).await;
     let model = [(Field::Model, None)];
-    wren.configure(&model, &person()).await.unwrap();
-    wren.erase(&person()).await.unwrap();
+    wren.settings().configure(&model, &person()).await.unwrap();
+    wren.log().erase(&person()).await.unwrap();
     for number in [1, 99] {
-        assert_eq!(code(wren.memory(Number(number)).await), "erased");
-        assert_eq!(code(wren.memory(Number(number)).await), "erased");
+        assert_eq!(code(wren.views().memory(Number(number)).await), "erased");
+        assert_eq!(code(wren.views().memory(Number(number)).await), "erased");
     }
     assert_eq!(code(wren.lens().memories(true).await), "erased");
     assert_eq!(code(wren.lens().memories(false).await), "erased");

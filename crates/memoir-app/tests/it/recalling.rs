@@ -21,7 +21,11 @@ fn asked(text: &str) -> RecallQuery {
 }
 
 async fn recalled(agent: &memoir_app::AgentHandle, text: &str) -> Vec<u64> {
-    let found = agent.seen_by(Viewer::Agent).recall(&asked(text)).await;
+    let found = agent
+        .views()
+        .seen_by(Viewer::Agent)
+        .recall(&asked(text))
+        .await;
     let mut numbers: Vec<u64> = found
         .unwrap()
         .iter()
@@ -52,21 +56,24 @@ async fn spec_2_8_the_index_follows_what_this_process_writes() {
     let before = wren.memoir.now();
     wren.clock.advance(Duration::from_secs(60));
     wren.agent
+        .memories()
         .handle(Number(1), Handling::Discard, &person())
         .await
         .unwrap();
     assert_eq!(recalled(&wren.agent, "kiln").await, [3]);
     wren.agent
+        .memories()
         .handle(Number(1), Handling::Restore, &person())
         .await
         .unwrap();
     assert_eq!(recalled(&wren.agent, "kiln").await, [1, 3]);
     wren.clock.advance(Duration::from_secs(60));
     wren.agent
+        .memories()
         .handle(Number(3), Handling::Discard, &person())
         .await
         .unwrap();
-    wren.agent.rewind(before, &person()).await.unwrap();
+    wren.agent.log().rewind(before, &person()).await.unwrap();
     assert_eq!(recalled(&wren.agent, "kiln").await, [1, 3]);
     assert_eq!(
         measured(&wren.memoir, BUILT).await,
@@ -95,6 +102,7 @@ async fn spec_2_8_the_index_is_built_anew_where_another_process_wrote() {
     assert_eq!(recalled(&wren.agent, "kiln").await, [1, 2]);
     other
         .agent
+        .memories()
         .handle(Number(1), Handling::Discard, &person())
         .await
         .unwrap();
@@ -108,6 +116,7 @@ async fn spec_5_3_after_shredding_and_erasing_no_index_is_left() {
     assert_eq!(recalled(&wren.agent, "xylophone").await, [1]);
     let shredded = wren
         .agent
+        .memories()
         .shred(ShredWish::of(Number(1), "a password"), &owner())
         .await;
     shredded.unwrap();
@@ -116,7 +125,7 @@ async fn spec_5_3_after_shredding_and_erasing_no_index_is_left() {
     // One typing error: the word is no longer found.
     assert_eq!(recalled(&wren.agent, "xylophon").await, [0; 0]);
     assert_eq!(recalled(&wren.agent, "kiln").await, [2]);
-    let Erased { .. } = wren.agent.erase(&person()).await.unwrap();
+    let Erased { .. } = wren.agent.log().erase(&person()).await.unwrap();
     assert_eq!(measured(&wren.memoir, "memoir_recall_indexes").await, 0);
     let lens = wren.seen();
     assert_eq!(
@@ -149,7 +158,7 @@ async fn spec_5_6_the_index_never_tells_another_agents_word() {
             content: format!("Here is a {word} by the door").as_str().into(),
             ..MemoryInput::default()
         };
-        other.save(&[input], &person()).await.unwrap();
+        other.memories().save(&[input], &person()).await.unwrap();
     }
     for _ in 0..2 {
         assert_eq!(recalled(&wren.agent, "kiln").await, [1]);
@@ -174,7 +183,11 @@ async fn spec_5_6_the_index_never_tells_another_agents_word() {
             content: "hot kiln, hot kiln".into(),
             ..MemoryInput::default()
         };
-        others[0].save(&[input], &person()).await.unwrap();
+        others[0]
+            .memories()
+            .save(&[input], &person())
+            .await
+            .unwrap();
     }
     assert!(scores[0] == scores[1], "others' words move nothing");
 }
@@ -198,7 +211,7 @@ async fn spec_5_3_indexes_stay_under_their_limit_and_the_longest_unused_goes_fir
             content: format!("{name} keeps a kiln").as_str().into(),
             ..MemoryInput::default()
         };
-        agent.save(&[input], &person()).await.unwrap();
+        agent.memories().save(&[input], &person()).await.unwrap();
         agents.push(own(&agent));
     }
     for agent in &agents {
@@ -319,7 +332,7 @@ async fn spec_2_8_archival_memories_are_found_and_replaced_ones_follow_their_suc
     let wren = TestAgent::new(&[]).await;
     let me = Actor::agent("wren");
     let save = async |memory: MemoryInput| {
-        let saved = wren.agent.save(&[memory], &me).await.unwrap();
+        let saved = wren.agent.memories().save(&[memory], &me).await.unwrap();
         saved[0].memory.number.0
     };
     let dated = |content: &str, date: &str| MemoryInput {
@@ -401,12 +414,14 @@ async fn spec_2_8_archival_memories_are_found_and_replaced_ones_follow_their_suc
     }
     // Discarding the current memory removes the note; promoted, it is a core memory like others.
     wren.agent
+        .memories()
         .handle(Number(third), Handling::Discard, &me)
         .await
         .unwrap();
     let found = wren.seen().recall(&asked("kiln fired")).await.unwrap();
     assert!(found.iter().all(|memory| memory.replaced.is_none()));
     wren.agent
+        .memories()
         .handle(Number(second), Handling::Promote, &me)
         .await
         .unwrap();
@@ -433,7 +448,7 @@ async fn spec_2_8_what_is_under_a_summary_or_has_the_same_text_is_not_marked_as_
         replaces: vec![Number(5)],
         ..input_of(text.content())
     };
-    let saved = wren.agent.save(&[copy], &me).await.unwrap();
+    let saved = wren.agent.memories().save(&[copy], &me).await.unwrap();
     assert_eq!(saved[0].replaced, Some(vec![Number(5)]));
     let found = wren.seen().recall(&asked("bread river garden")).await;
     let found = found.unwrap();

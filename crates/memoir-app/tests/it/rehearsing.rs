@@ -76,6 +76,7 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
     );
     let applied = wren
         .agent
+        .sessions()
         .apply_rehearsal(driven.id, &person())
         .await
         .unwrap();
@@ -90,6 +91,7 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
     assert_eq!(wren.kept().await, [1, 2, 8, 6, 7]);
     let again = wren
         .agent
+        .sessions()
         .apply_rehearsal(driven.id, &person())
         .await
         .unwrap_err();
@@ -103,7 +105,14 @@ async fn spec_5_1_what_applying_would_do_is_told_without_words() {
     let (driven, _) = wren.refine_with(&rehearsal(), turns()).await;
     let id = driven.id;
     let agent = &wren.agent;
-    let look = async || agent.rehearsal_facts(id, &person()).await.unwrap().unwrap();
+    let look = async || {
+        agent
+            .sessions()
+            .rehearsal_facts(id, &person())
+            .await
+            .unwrap()
+            .unwrap()
+    };
     let seen = look().await;
     let told: Vec<_> = seen
         .changes
@@ -139,15 +148,17 @@ async fn spec_5_1_what_applying_would_do_is_told_without_words() {
         .await;
     let stale = agent
         .as_seen(seen.newest_seq)
+        .sessions()
         .apply_rehearsal(id, &person())
         .await;
     assert!(matches!(stale, Err(Error::Changed)), "{stale:?}");
     let seen = look().await;
     let size = *seen.outcome.as_ref().unwrap();
-    let now = async || agent.show().await.unwrap().counts.core_tokens;
+    let now = async || agent.views().show().await.unwrap().counts.core_tokens;
     assert_eq!(size.core_tokens_before, now().await);
     let applied = agent
         .as_seen(seen.newest_seq)
+        .sessions()
         .apply_rehearsal(id, &person())
         .await
         .unwrap();
@@ -157,6 +168,7 @@ async fn spec_5_1_what_applying_would_do_is_told_without_words() {
     assert!(seen.outcome.is_err());
     assert!(
         agent
+            .sessions()
             .rehearsal_facts(applied.session.id, &person())
             .await
             .unwrap()
@@ -169,23 +181,44 @@ async fn spec_5_1_what_stands_in_the_way_of_applying_is_told() {
     let wren = TestAgent::new(&MEMORIES).await;
     let (driven, _) = wren.refine_with(&rehearsal(), turns()).await;
     let look = async || {
-        let seen = wren.agent.rehearsal_facts(driven.id, &person()).await;
+        let seen = wren
+            .agent
+            .sessions()
+            .rehearsal_facts(driven.id, &person())
+            .await;
         seen.unwrap().unwrap()
     };
     let strict = [(Field::RefinementThreshold, Some("1"))];
-    wren.agent.configure(&strict, &person()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&strict, &person())
+        .await
+        .unwrap();
     let seen = look().await;
     assert!(
         matches!(seen.outcome, Err(Error::NotApplicable { .. })),
         "{seen:?}"
     );
     assert!(seen.changes.iter().all(|change| !change.changed_since));
-    let queued = wren.agent.enqueue(&RefineOptions::default()).await.unwrap();
+    let queued = wren
+        .agent
+        .sessions()
+        .enqueue(&RefineOptions::default())
+        .await
+        .unwrap();
     let running = look().await.outcome.unwrap_err();
     assert_eq!(running.code(), "session_open", "{running}");
-    wren.agent.cancel(queued.id, &person()).await.unwrap();
+    wren.agent
+        .sessions()
+        .cancel(queued.id, &person())
+        .await
+        .unwrap();
     let lax = [(Field::RefinementThreshold, None)];
-    wren.agent.configure(&lax, &person()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&lax, &person())
+        .await
+        .unwrap();
     wren.refine([delete(4), complete()]).await;
     let seen = look().await;
     let outdated = seen.changes.iter().filter(|change| change.changed_since);
@@ -209,6 +242,7 @@ async fn spec_3_17_a_rehearsal_is_not_applied_to_what_changed_since() {
     let before = wren.memories().await;
     let refused = wren
         .agent
+        .sessions()
         .apply_rehearsal(driven.id, &person())
         .await
         .unwrap_err();
@@ -225,12 +259,14 @@ async fn spec_3_17_applying_runs_the_breaker_again() {
     let wren = TestAgent::new(&MEMORIES).await;
     let (driven, _) = wren.refine_with(&rehearsal(), turns()).await;
     wren.agent
+        .settings()
         .configure(&[(Field::RefinementThreshold, Some("1"))], &person())
         .await
         .unwrap();
     let before = wren.memories().await;
     let refused = wren
         .agent
+        .sessions()
         .apply_rehearsal(driven.id, &person())
         .await
         .unwrap_err();
@@ -257,6 +293,7 @@ async fn a_rehearsal_that_the_breaker_stops_comes_to_nothing() {
     assert_eq!(changed, [5], "but for the duplicate that code joins");
     assert!(
         wren.agent
+            .sessions()
             .apply_rehearsal(driven.id, &person())
             .await
             .is_err()

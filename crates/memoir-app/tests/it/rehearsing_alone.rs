@@ -127,9 +127,14 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
     assert!(wren.journal().await.is_empty());
     let over = call(&wren.agent, id, "delete_memory", json!({"id": 1})).await;
     assert_eq!(over["code"], "session_over");
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
 
-    let applied = wren.agent.apply_rehearsal(id, &person()).await.unwrap();
+    let applied = wren
+        .agent
+        .sessions()
+        .apply_rehearsal(id, &person())
+        .await
+        .unwrap();
     assert_eq!(
         (
             applied.session.state,
@@ -140,7 +145,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
     );
     // The merged one, 8, has its text and the saved one its place.
     assert_eq!(wren.kept().await, [1, 2, 8, 6, 7]);
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
     wren.check().await;
 }
 
@@ -152,7 +157,11 @@ async fn furnished() -> TestAgent {
         tags: vec!["vow".into()],
         ..MemoryInput::default()
     };
-    wren.agent.save(&[tagged], &person()).await.unwrap();
+    wren.agent
+        .memories()
+        .save(&[tagged], &person())
+        .await
+        .unwrap();
     for text in [
         "Tomás paid 340 euros to the mill in Braga.",
         "The mill in Braga was paid 340 euros by Tomás, in cash.",
@@ -168,6 +177,7 @@ async fn furnished() -> TestAgent {
         wren.remember(&format!("Part {number} {text}")).await;
     }
     wren.agent
+        .memories()
         .handle(Number(1), Handling::Protect, &person())
         .await
         .unwrap();
@@ -178,7 +188,11 @@ async fn furnished() -> TestAgent {
         (Field::RefinementThreshold, Some("0.6")),
     ];
     // One journal entry reports it to the agent: #16.
-    wren.agent.configure(&settings, &person()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&settings, &person())
+        .await
+        .unwrap();
     wren
 }
 
@@ -278,8 +292,8 @@ async fn spec_3_17_a_rehearsal_answers_every_call_as_the_session_would() {
     }
     assert_eq!(rehearsed.memories().await, before);
     let (real_end, end) = (
-        real.agent.session(own.id).await.unwrap(),
-        rehearsed.agent.session(copy.id).await.unwrap(),
+        real.agent.views().session(own.id).await.unwrap(),
+        rehearsed.agent.views().session(copy.id).await.unwrap(),
     );
     assert_eq!(
         (end.state, end.edits, end.stats, end.post_session_tokens),
@@ -291,7 +305,11 @@ async fn spec_3_17_a_rehearsal_answers_every_call_as_the_session_would() {
         )
     );
     // Applied, it has the same result as the session.
-    let applied = rehearsed.agent.apply_rehearsal(copy.id, &person()).await;
+    let applied = rehearsed
+        .agent
+        .sessions()
+        .apply_rehearsal(copy.id, &person())
+        .await;
     applied.unwrap();
     let texts = |memories: Vec<Value>| -> Vec<String> {
         let kept = memories.into_iter();
@@ -303,7 +321,7 @@ async fn spec_3_17_a_rehearsal_answers_every_call_as_the_session_would() {
         texts(rehearsed.memories().await),
         texts(real.memories().await)
     );
-    assert!(rehearsed.agent.verify().await.unwrap().valid);
+    assert!(rehearsed.agent.log().verify().await.unwrap().valid);
     rehearsed.check().await;
 }
 
@@ -330,7 +348,7 @@ async fn spec_3_17_the_breaker_trips_in_the_rehearsal_only() {
         tripped |= answer["type"] == "refinement_rolled_back";
     }
     assert!(tripped);
-    let lens = rehearsed.agent.seen_by(memoir_app::Viewer::Agent);
+    let lens = rehearsed.agent.views().seen_by(memoir_app::Viewer::Agent);
     let detail = lens.session(copy).await.unwrap();
     assert_eq!(detail.state, State::RolledBack);
     assert_eq!(
@@ -340,9 +358,13 @@ async fn spec_3_17_the_breaker_trips_in_the_rehearsal_only() {
     );
     assert_eq!(rehearsed.memories().await, before);
     assert!(rehearsed.journal().await.is_empty());
-    let refused = rehearsed.agent.apply_rehearsal(copy, &person()).await;
+    let refused = rehearsed
+        .agent
+        .sessions()
+        .apply_rehearsal(copy, &person())
+        .await;
     assert!(matches!(refused, Err(Error::NotApplicable { .. })));
-    assert!(rehearsed.agent.verify().await.unwrap().valid);
+    assert!(rehearsed.agent.log().verify().await.unwrap().valid);
     // It does not block further sessions.
     rehearsed.agent.open_own(Mode::Full).await.unwrap();
 }
@@ -373,7 +395,7 @@ async fn spec_3_17_edits_that_do_not_hold_any_more_are_named_with_those_that_dep
         assert_ne!(result["type"], "error", "{result}");
     }
     let facts = async || {
-        let facts = wren.agent.rehearsal_facts(id, &person()).await;
+        let facts = wren.agent.sessions().rehearsal_facts(id, &person()).await;
         facts.unwrap().unwrap()
     };
     let before = facts().await;
@@ -382,6 +404,7 @@ async fn spec_3_17_edits_that_do_not_hold_any_more_are_named_with_those_that_dep
     let new = wren.remember("The cat has a cushion.").await;
     assert_eq!(new, 7);
     wren.agent
+        .memories()
         .handle(Number(4), Handling::Discard, &person())
         .await
         .unwrap();
@@ -403,7 +426,12 @@ async fn spec_3_17_edits_that_do_not_hold_any_more_are_named_with_those_that_dep
     assert_eq!(named(&now.not_applied), expected);
     assert_eq!(now.edits, 5);
     let size = now.outcome.unwrap();
-    let applied = wren.agent.apply_rehearsal(id, &person()).await.unwrap();
+    let applied = wren
+        .agent
+        .sessions()
+        .apply_rehearsal(id, &person())
+        .await
+        .unwrap();
     assert_eq!(named(&applied.not_applied), expected);
     let session = &applied.session;
     assert_eq!(
@@ -420,8 +448,15 @@ async fn spec_3_17_edits_that_do_not_hold_any_more_are_named_with_those_that_dep
     let untouched = wren.seen().memory(Number(7)).await.unwrap();
     assert_eq!(untouched.content(), "The cat has a cushion.");
     assert!(!untouched.constitutional);
-    assert!(wren.agent.memory(Number(1)).await.unwrap().constitutional);
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(
+        wren.agent
+            .views()
+            .memory(Number(1))
+            .await
+            .unwrap()
+            .constitutional
+    );
+    assert!(wren.agent.log().verify().await.unwrap().valid);
     wren.check().await;
 }
 
@@ -437,8 +472,17 @@ async fn spec_3_17_an_edit_that_would_trip_the_breaker_now_is_left_out() {
         call(&wren.agent, id, tool, arguments).await;
     }
     let strict = [(Field::RefinementThreshold, Some("1"))];
-    wren.agent.configure(&strict, &person()).await.unwrap();
-    let applied = wren.agent.apply_rehearsal(id, &person()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&strict, &person())
+        .await
+        .unwrap();
+    let applied = wren
+        .agent
+        .sessions()
+        .apply_rehearsal(id, &person())
+        .await
+        .unwrap();
     let codes: Vec<&str> = applied
         .not_applied
         .iter()
@@ -450,8 +494,15 @@ async fn spec_3_17_an_edit_that_would_trip_the_breaker_now_is_left_out() {
         (State::Completed, 0)
     );
     assert!(wren.kept().await.contains(&6));
-    assert!(wren.agent.memory(Number(1)).await.unwrap().constitutional);
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(
+        wren.agent
+            .views()
+            .memory(Number(1))
+            .await
+            .unwrap()
+            .constitutional
+    );
+    assert!(wren.agent.log().verify().await.unwrap().valid);
 }
 
 /// A rehearsal that archives: the diff shows what comes under which, and applying does the same.
@@ -481,7 +532,7 @@ async fn spec_3_17_a_rehearsal_that_archives_is_applied_as_it_was_shown() {
     });
     let places: Vec<_> = places.collect();
     assert!(places.contains(&(14, "archival", None)), "{places:?}");
-    let facts = wren.agent.rehearsal_facts(id, &person()).await;
+    let facts = wren.agent.sessions().rehearsal_facts(id, &person()).await;
     let facts = facts.unwrap().unwrap();
     let under = |number: u64| {
         let mut changes = facts.changes.iter();
@@ -497,16 +548,21 @@ async fn spec_3_17_a_rehearsal_that_archives_is_applied_as_it_was_shown() {
 
     // Another number than in the rehearsal.
     assert_eq!(wren.remember("It snows.").await, 17);
-    let applied = wren.agent.apply_rehearsal(id, &person()).await.unwrap();
+    let applied = wren
+        .agent
+        .sessions()
+        .apply_rehearsal(id, &person())
+        .await
+        .unwrap();
     assert_eq!(applied.not_applied, []);
     let session = &applied.session;
     assert_eq!((session.archived, session.summaries), (4, 1));
     for (number, under) in [(8, Some(9)), (10, Some(18)), (11, Some(18)), (14, None)] {
-        let memory = wren.agent.memory(Number(number)).await.unwrap();
+        let memory = wren.agent.views().memory(Number(number)).await.unwrap();
         assert_eq!(memory.kind.as_str(), "archival");
         assert_eq!(memory.under, under.map(Number), "#{number}");
     }
-    let verified = wren.agent.verify().await.unwrap();
+    let verified = wren.agent.log().verify().await.unwrap();
     assert_eq!(verified.misfits, []);
     let counted = verified.originals.unwrap();
     assert_eq!((counted.archived, counted.lost), (4, 0));
@@ -521,7 +577,11 @@ async fn spec_3_11_a_rehearsal_has_ten_edits() {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let wren = TestAgent::new(&texts).await;
     let off = [(Field::LossGuard, Some("off"))];
-    wren.agent.configure(&off, &person()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&off, &person())
+        .await
+        .unwrap();
     let id = rehearsing(&wren).await;
     let mut codes = Vec::new();
     for number in 1..=12 {
@@ -547,7 +607,7 @@ async fn spec_3_2_a_rehearsal_is_the_agents_one_session_until_it_is_left_or_canc
     wren.clock.advance(Duration::from_secs(31 * 60));
     let late = call(&wren.agent, id, "delete_memory", json!({"id": 1})).await;
     assert_eq!(late["code"], "session_over");
-    let left = wren.agent.session(id).await.unwrap();
+    let left = wren.agent.views().session(id).await.unwrap();
     assert_eq!(
         (left.state, left.end_reason),
         (State::Abandoned, Some("idle"))
@@ -555,12 +615,12 @@ async fn spec_3_2_a_rehearsal_is_the_agents_one_session_until_it_is_left_or_canc
 
     let id = rehearsing(&wren).await;
     call(&wren.agent, id, "delete_memory", json!({"id": 6})).await;
-    let cancelled = wren.agent.cancel(id, &person()).await.unwrap();
+    let cancelled = wren.agent.sessions().cancel(id, &person()).await.unwrap();
     assert_eq!(cancelled.state, State::Abandoned);
-    let refused = wren.agent.apply_rehearsal(id, &person()).await;
+    let refused = wren.agent.sessions().apply_rehearsal(id, &person()).await;
     assert!(matches!(refused, Err(Error::NotApplicable { .. })));
     assert_eq!(wren.memories().await, before);
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
 }
 
 #[tokio::test]
@@ -576,5 +636,14 @@ async fn spec_3_17_two_calls_at_once_both_count() {
         (&json!("protected"), &json!("protected"))
     );
     assert_eq!(numbers(&changes(&wren, id).await), [1, 2, 5]);
-    assert_eq!(wren.agent.session(id).await.unwrap().stats.protected, 2);
+    assert_eq!(
+        wren.agent
+            .views()
+            .session(id)
+            .await
+            .unwrap()
+            .stats
+            .protected,
+        2
+    );
 }

@@ -44,7 +44,7 @@ async fn save(wren: &TestAgent) -> Result<Number, Error> {
         content: "Lena brings the paper on Fridays.".into(),
         ..MemoryInput::default()
     };
-    let saved = wren.agent.save(&[input], &person()).await?;
+    let saved = wren.agent.memories().save(&[input], &person()).await?;
     Ok(saved[0].memory.number)
 }
 
@@ -79,7 +79,7 @@ async fn spec_6_2_of_two_attempts_that_meet_the_second_changes_nothing() {
     let late = held_up.execute(save(&wren)).await.unwrap_err();
     assert_eq!(late.code(), "idempotency_in_progress");
     assert_eq!(saved(&wren).await, (vec![number], 2));
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
     // The response of the late attempt is not that of the request.
     let memoir = &wren.memoir;
     let end = async |attempt, status| {
@@ -129,5 +129,5 @@ async fn spec_6_2_a_request_with_several_decisions_is_one() {
     let numbers = attempt.execute(async { [save(&wren).await, save(&wren).await] });
     let numbers = numbers.await.map(Result::unwrap);
     assert_eq!(saved(&wren).await, (numbers.to_vec(), 3));
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
 }

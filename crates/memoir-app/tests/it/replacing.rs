@@ -36,7 +36,7 @@ fn replacing(content: &str, replaced: &[u64]) -> MemoryInput {
 }
 
 async fn save(wren: &TestAgent, memory: MemoryInput, actor: &Actor) -> Saved {
-    let mut saved = wren.agent.save(&[memory], actor).await.unwrap();
+    let mut saved = wren.agent.memories().save(&[memory], actor).await.unwrap();
     saved.remove(0)
 }
 
@@ -49,13 +49,13 @@ fn kept_out(saved: &Saved) -> Vec<(u64, &'static str)> {
 
 /// The kind of a memory, the memory above it, and whether it is active.
 async fn place(wren: &TestAgent, number: u64) -> (Kind, Option<u64>, bool) {
-    let memory = wren.agent.memory(Number(number)).await.unwrap();
+    let memory = wren.agent.views().memory(Number(number)).await.unwrap();
     let under = memory.under.map(|under| under.0);
     (memory.kind, under, memory.discarded_at.is_none())
 }
 
 async fn is_valid(wren: &TestAgent) {
-    let verified = wren.agent.verify().await.unwrap();
+    let verified = wren.agent.log().verify().await.unwrap();
     assert_eq!(verified.misfits, []);
     assert_eq!(verified.originals.unwrap().lost, 0);
     wren.check().await;
@@ -66,7 +66,11 @@ async fn keeper(memories: &[&str]) -> TestAgent {
     let wren = TestAgent::new(&[]).await;
     let guard = [(Field::LossGuard, None)];
     // By the agent itself, so that no journal entry reports it.
-    wren.agent.configure(&guard, &me()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&guard, &me())
+        .await
+        .unwrap();
     for memory in memories {
         wren.clock.advance(Duration::from_secs(60));
         save(&wren, input(memory), &me()).await;
@@ -91,7 +95,7 @@ async fn spec_2_4_a_memory_replaces_outdated_ones_which_come_under_it() {
     assert_eq!(saved.memory.sources, numbers(&[1, 2]));
     let now = wren.memoir.now();
     for old in [1, 2] {
-        let memory = wren.agent.memory(Number(old)).await.unwrap();
+        let memory = wren.agent.views().memory(Number(old)).await.unwrap();
         assert_eq!(
             (memory.kind, memory.under, memory.archived_at),
             (Kind::Archival, Some(number), Some(now))
@@ -111,16 +115,33 @@ async fn spec_2_4_a_memory_replaces_outdated_ones_which_come_under_it() {
     let data = records.last().unwrap().words.data.expose();
     assert_eq!(data["replaced_by"], number.0);
     assert_eq!(wren.kept().await, [3, number.0]);
-    assert_eq!(wren.agent.show().await.unwrap().counts.replaced_count, 2);
+    assert_eq!(
+        wren.agent
+            .views()
+            .show()
+            .await
+            .unwrap()
+            .counts
+            .replaced_count,
+        2
+    );
     is_valid(&wren).await;
 
     // Discarding it restores none, and names those that stay archival.
-    let discarded = wren.agent.handle(number, Handling::Discard, &me()).await;
+    let discarded = wren
+        .agent
+        .memories()
+        .handle(number, Handling::Discard, &me())
+        .await;
     assert_eq!(discarded.unwrap().sources, numbers(&[1, 2]));
     for old in [1, 2] {
         assert_eq!(place(&wren, old).await, (Kind::Archival, None, true));
     }
-    let restored = wren.agent.handle(number, Handling::Restore, &me()).await;
+    let restored = wren
+        .agent
+        .memories()
+        .handle(number, Handling::Restore, &me())
+        .await;
     assert_eq!(restored.unwrap().sources, numbers(&[1, 2]));
     assert_eq!(
         place(&wren, 1).await,
@@ -134,7 +155,7 @@ async fn spec_2_4_a_memory_replaces_outdated_ones_which_come_under_it() {
         replacing("It rains in the north.", &[next - 1]),
         replacing("It rains in the south.", &[next, next + 5]),
     ];
-    let saved = wren.agent.save(&batch, &me()).await.unwrap();
+    let saved = wren.agent.memories().save(&batch, &me()).await.unwrap();
     assert_eq!(saved[0].replaced, Some(numbers(&[next - 1])));
     assert_eq!(saved[1].replaced, Some(numbers(&[next])));
     assert_eq!(kept_out(&saved[1]), [(next + 5, "not_found")]);
@@ -168,6 +189,7 @@ async fn spec_2_4_what_cannot_be_replaced_stays_and_the_save_goes_through() {
     for (number, handling) in [(2, Handling::Protect), (3, Handling::Discard)] {
         let actor = person();
         wren.agent
+            .memories()
             .handle(Number(number), handling, &actor)
             .await
             .unwrap();
@@ -252,12 +274,14 @@ async fn spec_2_4_ten_memories_are_replaced_in_seven_days_by_all_interfaces_toge
     // A restored memory still counts: it was replaced.
     for _ in 0..2 {
         wren.agent
+            .memories()
             .handle(Number(4), Handling::Promote, &me())
             .await
             .unwrap();
         save(&wren, replacing("Again.", &[4]), &me()).await;
     }
     wren.agent
+        .memories()
         .handle(Number(4), Handling::Promote, &me())
         .await
         .unwrap();
@@ -280,7 +304,11 @@ async fn spec_3_14_the_age_rule_holds_for_replacing() {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let wren = keeper(&texts).await;
     let budget = [(Field::CoreTokenBudget, Some("1000"))];
-    wren.agent.configure(&budget, &me()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&budget, &me())
+        .await
+        .unwrap();
     // A sixth of the first days' words stays: of #7, 10 of 70 tokens would, and of #12 only 60 of 120.
     let oldest = save(
         &wren,
@@ -292,6 +320,7 @@ async fn spec_3_14_the_age_rule_holds_for_replacing() {
     assert_eq!(kept_out(&oldest), [(7, "age_limit")]);
     // A restored memory does not count as gone.
     wren.agent
+        .memories()
         .handle(Number(1), Handling::Promote, &me())
         .await
         .unwrap();
@@ -326,7 +355,11 @@ async fn with_summary() -> TestAgent {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let wren = keeper(&texts).await;
     let budget = [(Field::CoreTokenBudget, Some("1000"))];
-    wren.agent.configure(&budget, &me()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&budget, &me())
+        .await
+        .unwrap();
     let (session, _) = wren.agent.open_own(Mode::Full).await.unwrap();
     for (tool, arguments) in [
         (
@@ -340,7 +373,14 @@ async fn with_summary() -> TestAgent {
         assert_ne!(result["type"], "error", "{result}");
     }
     wren.clock.advance(Duration::from_secs(60));
-    assert!(wren.agent.memory(Number(15)).await.unwrap().is_summary);
+    assert!(
+        wren.agent
+            .views()
+            .memory(Number(15))
+            .await
+            .unwrap()
+            .is_summary
+    );
     wren
 }
 
@@ -374,6 +414,7 @@ async fn spec_2_4_a_summary_without_a_source_is_discarded_in_the_same_step() {
         let log = wren.actions().await.len();
         for (number, is_left) in [(1, true), (2, false)] {
             wren.agent
+                .memories()
                 .handle(Number(number), handling, &me())
                 .await
                 .unwrap();
@@ -382,7 +423,7 @@ async fn spec_2_4_a_summary_without_a_source_is_discarded_in_the_same_step() {
         }
         // No record of its own: it is the same step.
         assert_eq!(wren.actions().await.len(), log + 2);
-        let counts = wren.agent.show().await.unwrap().counts;
+        let counts = wren.agent.views().show().await.unwrap().counts;
         assert_eq!((counts.summary_count, counts.archival_count), (0, 0));
         is_valid(&wren).await;
     }
@@ -409,6 +450,7 @@ async fn spec_2_4_any_archival_memory_is_promoted_at_any_time() {
     // An administrator promotes it too, without reading it.
     let promoted = wren
         .agent
+        .memories()
         .handle(number, Handling::Promote, &person())
         .await
         .unwrap();
@@ -431,10 +473,17 @@ async fn spec_2_4_any_archival_memory_is_promoted_at_any_time() {
             ..input(&format!("Box {text}."))
         };
         let number = save(&wren, archival, &me()).await.memory.number;
-        let promoted = wren.agent.handle(number, Handling::Promote, &me()).await;
+        let promoted = wren
+            .agent
+            .memories()
+            .handle(number, Handling::Promote, &me())
+            .await;
         assert_eq!(promoted.unwrap().kind, Kind::Core);
     }
-    assert_eq!(wren.agent.session(session.id).await.unwrap().edits, 0);
+    assert_eq!(
+        wren.agent.views().session(session.id).await.unwrap().edits,
+        0
+    );
     is_valid(&wren).await;
 }
 
@@ -443,6 +492,7 @@ async fn spec_2_4_what_is_not_archival_is_not_promoted() {
     let wren = with_summary().await;
     let entry = save(&wren, journal("It rained."), &me()).await;
     wren.agent
+        .memories()
         .handle(Number(2), Handling::Discard, &me())
         .await
         .unwrap();
@@ -457,6 +507,7 @@ async fn spec_2_4_what_is_not_archival_is_not_promoted() {
         for actor in [me(), person()] {
             let refused = wren
                 .agent
+                .memories()
                 .handle(Number(number), Handling::Promote, &actor)
                 .await
                 .unwrap_err();
@@ -496,6 +547,7 @@ async fn spec_2_4_the_agent_is_told_of_a_memory_with_the_same_text() {
     assert_eq!(same("The box is hers", &me()).await, Some(archival));
     assert_eq!(same("The kiln is hot", &me()).await, Some(entry));
     wren.agent
+        .memories()
         .handle(Number(2), Handling::Discard, &me())
         .await
         .unwrap();
@@ -507,7 +559,7 @@ async fn spec_2_4_the_agent_is_told_of_a_memory_with_the_same_text() {
     assert_eq!(same("Snow on the hill.", &me()).await, Some(far));
     // Within a batch, an earlier one.
     let batch = ["Tea.", "Coffee.", "Tea!"].map(input);
-    let saved = wren.agent.save(&batch, &me()).await.unwrap();
+    let saved = wren.agent.memories().save(&batch, &me()).await.unwrap();
     assert_eq!(saved[2].same_as, Some(saved[0].memory.number));
     assert_eq!((saved[0].same_as, saved[1].same_as), (None, None));
 }
@@ -547,7 +599,7 @@ async fn spec_2_4_a_batch_is_saved_and_replaces_whole_or_not_at_all() {
     let wren = keeper(&["One."]).await;
     let before: Vec<Value> = wren.memories().await;
     let batch = [replacing("Two.", &[1]), input("")];
-    let refused = wren.agent.save(&batch, &me()).await.unwrap_err();
+    let refused = wren.agent.memories().save(&batch, &me()).await.unwrap_err();
     assert_eq!(refused.code(), "invalid_argument");
     assert_eq!(wren.memories().await, before);
 }

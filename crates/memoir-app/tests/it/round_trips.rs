@@ -115,9 +115,14 @@ async fn spec_6_2_a_page_under_a_grant_takes_four_round_trips_and_an_edit_one() 
         },
         purpose: "to look".into(),
     };
-    let request = agent.request_access(&draft, &person()).await.unwrap();
+    let request = agent
+        .grants()
+        .request_access(&draft, &person())
+        .await
+        .unwrap();
     let own = Actor::agent("wren");
     agent
+        .grants()
         .answer_access(request.id, true, None, &own)
         .await
         .unwrap();
@@ -130,7 +135,11 @@ async fn spec_6_2_a_page_under_a_grant_takes_four_round_trips_and_an_edit_one() 
     // The second read finds the first one's record in the log.
     for _ in 0..2 {
         proxy.counted();
-        let seen = agent.seen_by(viewer.clone()).memory_page(&page).await;
+        let seen = agent
+            .views()
+            .seen_by(viewer.clone())
+            .memory_page(&page)
+            .await;
         let seen = seen.unwrap();
         assert!(seen.len() == 50 && seen.iter().all(|memory| memory.words.is_some()));
         assert_eq!(
@@ -141,7 +150,7 @@ async fn spec_6_2_a_page_under_a_grant_takes_four_round_trips_and_an_edit_one() 
     }
     // Under the default guard, chosen by the agent itself.
     let guard = [(Field::LossGuard, None)];
-    agent.configure(&guard, &own).await.unwrap();
+    agent.settings().configure(&guard, &own).await.unwrap();
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
     let shorter = memories[199].replace("by hand and slowly", "slowly by hand");
     // The first edit reads all memories, with the version of the agent; those after it read nothing.
@@ -167,6 +176,6 @@ async fn spec_6_2_a_page_under_a_grant_takes_four_round_trips_and_an_edit_one() 
         assert_eq!(result.refusal(), None, "{result:?}");
         assert_eq!(proxy.counted(), expected, "{tool}: {of}");
     }
-    let shown = agent.session(session.id).await.unwrap();
+    let shown = agent.views().session(session.id).await.unwrap();
     assert_eq!((shown.edits, shown.archived, shown.summaries), (3, 4, 1));
 }

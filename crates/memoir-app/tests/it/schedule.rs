@@ -124,7 +124,11 @@ impl Month {
     async fn set(&self, name: &str, field: Field, value: &str) {
         let agent = self.account.agent(name).await.unwrap();
         let assignments = [(field, Some(value))];
-        agent.configure(&assignments, &person()).await.unwrap();
+        agent
+            .settings()
+            .configure(&assignments, &person())
+            .await
+            .unwrap();
     }
 
     /// Saves core memories of so many tokens together, all different. There are ten of them, so that a session could
@@ -150,7 +154,7 @@ impl Month {
             ..MemoryInput::default()
         };
         let agent = self.account.agent(name).await.unwrap();
-        agent.save(&[input], &person()).await.unwrap();
+        agent.memories().save(&[input], &person()).await.unwrap();
     }
 
     /// Runs the schedule every half hour up to that time, and each queued session immediately.
@@ -199,6 +203,7 @@ impl Month {
     async fn of(&self, name: &str) -> Vec<String> {
         let agent = self.account.agent(name).await.unwrap();
         let mut sessions = agent
+            .views()
             .seen_by(memoir_app::Viewer::Agent)
             .session_page(None, 1_000)
             .await
@@ -258,7 +263,7 @@ async fn spec_3_1_each_agent_is_asked_as_often_as_it_should_be_over_a_month() {
         ..MemoryInput::default()
     };
     let empty = month.account.agent("empty").await.unwrap();
-    empty.save(&[journal], &person()).await.unwrap();
+    empty.memories().save(&[journal], &person()).await.unwrap();
 
     // `no-growing` is over its trigger from the start, and was never asked: immediately, at 12:30.
     month.until("2026-09-30T18:00:00Z").await;
@@ -290,6 +295,7 @@ async fn spec_3_1_each_agent_is_asked_as_often_as_it_should_be_over_a_month() {
     let by_hand = month.account.agent("by-hand").await.unwrap();
     let options = RefineOptions::default();
     by_hand
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .refine(&options, &mut |_| {})
         .await
@@ -446,7 +452,7 @@ async fn spec_3_1_an_agent_without_a_model_is_not_asked_and_delays_no_other() {
         month.agent(name, 50).await;
         let agent = month.account.agent(name).await.unwrap();
         let none = [(Field::Model, None)];
-        agent.configure(&none, &person()).await.unwrap();
+        agent.settings().configure(&none, &person()).await.unwrap();
     }
     month.agent("spoken", 50).await;
     month.clock.advance(Duration::from_secs(8 * 86_400));
@@ -454,6 +460,7 @@ async fn spec_3_1_an_agent_without_a_model_is_not_asked_and_delays_no_other() {
         let agent = month.account.agent(name).await.unwrap();
         let query = memoir_app::RecordFilter::default();
         agent
+            .views()
             .seen_by(memoir_app::Viewer::Agent)
             .records(&query)
             .await
@@ -505,6 +512,7 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
     let vowed = month.account.agent("vowed").await.unwrap();
     for number in 1..=10 {
         vowed
+            .memories()
             .handle(Number(number), Handling::Protect, &person())
             .await
             .unwrap();
@@ -515,12 +523,12 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
         tags: vec!["Audio".into()],
         ..MemoryInput::default()
     };
-    sung.save(&[tagged], &person()).await.unwrap();
+    sung.memories().save(&[tagged], &person()).await.unwrap();
     let silent = ["vowed", "sung", "strict"];
     let records = async |month: &Month, name: &str| {
         let agent = month.account.agent(name).await.unwrap();
         let query = memoir_app::RecordFilter::default();
-        let lens = agent.seen_by(memoir_app::Viewer::Agent);
+        let lens = agent.views().seen_by(memoir_app::Viewer::Agent);
         (
             lens.records(&query).await.unwrap().len(),
             lens.session_page(None, 10).await.unwrap().len(),
@@ -549,6 +557,7 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
             .agent(name)
             .await
             .unwrap()
+            .views()
             .show()
             .await
             .unwrap();
@@ -570,6 +579,7 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
     let strict = month.account.agent("strict").await.unwrap();
     let copy = MemoryInput {
         content: strict
+            .views()
             .seen_by(memoir_app::Viewer::Agent)
             .memory(Number(1))
             .await
@@ -578,13 +588,14 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
             .into(),
         ..MemoryInput::default()
     };
-    strict.save(&[copy], &person()).await.unwrap();
+    strict.memories().save(&[copy], &person()).await.unwrap();
     for name in silent {
         let shown = month
             .account
             .agent(name)
             .await
             .unwrap()
+            .views()
             .show()
             .await
             .unwrap();
@@ -642,12 +653,17 @@ async fn spec_3_5_a_start_with_nothing_to_refine_is_refused_with_the_reason() {
     for (guard, mode, is_protected, expected) in cases {
         let wren = TestAgent::new(&[]).await;
         let guard = [(Field::LossGuard, Some(guard.as_str()))];
-        wren.agent.configure(&guard, &person()).await.unwrap();
+        wren.agent
+            .settings()
+            .configure(&guard, &person())
+            .await
+            .unwrap();
         if expected != NothingToRefine::NoCoreMemories {
             for text in ["Tea in the morning.", "Rain in the evening."] {
                 let number = Number(wren.remember(text).await);
                 if is_protected {
                     wren.agent
+                        .memories()
                         .handle(number, Handling::Protect, &person())
                         .await
                         .unwrap();
@@ -663,7 +679,7 @@ async fn spec_3_5_a_start_with_nothing_to_refine_is_refused_with_the_reason() {
         for refused in [
             wren.agent.open_own(mode).await.err(),
             wren.agent.rehearse_own(mode).await.err(),
-            wren.agent.enqueue(&options).await.err(),
+            wren.agent.sessions().enqueue(&options).await.err(),
             wren.seen().refine(&options, &mut |_| {}).await.err(),
         ] {
             let refused = refused.unwrap();
@@ -692,7 +708,11 @@ async fn spec_3_1_one_whose_row_was_changed_is_skipped_and_delays_no_other() {
     let wren = TestAgent::of(&folder.open()).await;
     for name in &names {
         let agent = agent_of(&wren.memoir, name).await;
-        agent.save(&four_memories(), &person()).await.unwrap();
+        agent
+            .memories()
+            .save(&four_memories(), &person())
+            .await
+            .unwrap();
     }
     folder.clock.advance(Duration::from_secs(7 * 86_400));
     // Tampered to look due for longer; and one with an unreadable row.
@@ -717,7 +737,11 @@ async fn spec_3_1_one_whose_row_was_changed_is_skipped_and_delays_no_other() {
 async fn spec_3_2_of_many_schedulers_at_once_exactly_one_begins_a_session() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
-    wren.agent.save(&four_memories(), &person()).await.unwrap();
+    wren.agent
+        .memories()
+        .save(&four_memories(), &person())
+        .await
+        .unwrap();
     folder.clock.advance(Duration::from_secs(7 * 86_400));
     let schedulers: Vec<_> = (0..8)
         .map(|_| {
@@ -745,6 +769,7 @@ async fn spec_3_1_one_that_is_paused_while_it_waits_is_not_asked() {
     month.none_else_asked(&["agent-00"]);
     let agent = month.account.agent("agent-01").await.unwrap();
     let session = agent
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .session_page(None, 1)
         .await
@@ -755,7 +780,11 @@ async fn spec_3_1_one_that_is_paused_while_it_waits_is_not_asked() {
         (State::Abandoned, Some("cancelled"))
     );
     // An administrator's request is effective, paused or not.
-    agent.enqueue(&RefineOptions::default()).await.unwrap();
+    agent
+        .sessions()
+        .enqueue(&RefineOptions::default())
+        .await
+        .unwrap();
     month.work().await;
     month.none_else_asked(&["agent-00", "agent-01"]);
 }

@@ -199,7 +199,11 @@ fn text_with(what: &str, rest: &str) -> String {
 }
 
 async fn save(wren: &TestAgent, input: MemoryInput) -> Number {
-    wren.agent.save(&[input], &person()).await.unwrap()[0]
+    wren.agent
+        .memories()
+        .save(&[input], &person())
+        .await
+        .unwrap()[0]
         .memory
         .number
 }
@@ -228,10 +232,18 @@ async fn fill(wren: &TestAgent, said: &mut Said) {
         .iter()
         .map(|(field, text)| (*field, Some(text.as_str())))
         .collect();
-    agent.configure(&prompts, &person()).await.unwrap();
+    agent
+        .settings()
+        .configure(&prompts, &person())
+        .await
+        .unwrap();
     let system = text_with("the system prompt", "who this agent is");
     let system = [(Field::SystemPrompt, Some(system.as_str()))];
-    agent.configure(&system, &person()).await.unwrap();
+    agent
+        .settings()
+        .configure(&system, &person())
+        .await
+        .unwrap();
 
     let core = with(text_with(
         "a core memory",
@@ -383,6 +395,7 @@ async fn fill(wren: &TestAgent, said: &mut Said) {
     assert_eq!(state(&failed), State::Failed);
     said.value(&failed);
     agent
+        .memories()
         .shred(
             ShredWish::of(
                 shredded,
@@ -402,7 +415,7 @@ async fn archive(wren: &TestAgent, said: &mut Said) {
     let me = Actor::agent("wren");
     let agent = &wren.agent;
     let guard = |guard| [(Field::LossGuard, guard)];
-    agent.configure(&guard(None), &me).await.unwrap();
+    agent.settings().configure(&guard(None), &me).await.unwrap();
     // A summary may have no word with digits that its source lacks.
     let kept = format!(
         "the {} stands by the river, as it always did",
@@ -431,7 +444,7 @@ async fn archive(wren: &TestAgent, said: &mut Said) {
                 .to_owned(),
         )
     };
-    let saved = agent.save(&[newer], &person()).await.unwrap();
+    let saved = agent.memories().save(&[newer], &person()).await.unwrap();
     assert_eq!(saved[0].replaced, Some(vec![replaced]));
     said.value(&saved);
     let update = json!({"id": original.0, "content": kept});
@@ -448,6 +461,7 @@ async fn archive(wren: &TestAgent, said: &mut Said) {
     said.value(&session);
     // The rest is about a guard under which edits may write any text.
     agent
+        .settings()
         .configure(&guard(Some("off")), &person())
         .await
         .unwrap();
@@ -465,6 +479,7 @@ async fn talk(wren: &TestAgent, said: &mut Said) {
     said.value(&message("a"));
     said.value(
         &agent
+            .life()
             .hand_over(vec![message("a")], true, ActorKind::Agent)
             .await
             .unwrap(),
@@ -474,24 +489,26 @@ async fn talk(wren: &TestAgent, said: &mut Said) {
     let word = canary("an answer of the model");
     wren.script([Turn::text(word), Turn::text(&answer)]);
     let mut observer = |progress| said.value(&progress);
-    let absorbed = agent.absorb(pending(), &mut observer).await.unwrap();
+    let absorbed = agent.life().absorb(pending(), &mut observer).await.unwrap();
     assert_eq!(absorbed.saved, 1);
     said.value(&absorbed);
     agent
+        .life()
         .hand_over(vec![message("b")], true, ActorKind::Agent)
         .await
         .unwrap();
     for _ in 0..5 {
         wren.script([Turn::text(word), Turn::text(word)]);
-        let absorbed = agent.absorb(pending(), &mut |_| {}).await.unwrap();
+        let absorbed = agent.life().absorb(pending(), &mut |_| {}).await.unwrap();
         said.value(&absorbed);
         said.value(&serde_json::to_string(&absorbed).unwrap());
     }
     agent
+        .life()
         .hand_over(vec![message("c")], true, ActorKind::Agent)
         .await
         .unwrap();
-    let standing = agent.transcript().await.unwrap();
+    let standing = agent.life().transcript().await.unwrap();
     assert_eq!((standing.pending, standing.failed), (1, 1));
     said.value(&standing);
     for bad in [
@@ -508,10 +525,15 @@ async fn talk(wren: &TestAgent, said: &mut Said) {
             ..message("d")
         },
     ] {
-        said.error(agent.hand_over(vec![bad], true, ActorKind::Agent).await);
+        said.error(
+            agent
+                .life()
+                .hand_over(vec![bad], true, ActorKind::Agent)
+                .await,
+        );
     }
     wren.script([Turn::text(word), Turn::text(word)]);
-    said.value(&agent.reflect().await.unwrap());
+    said.value(&agent.life().reflect().await.unwrap());
     wren.script([]);
 }
 
@@ -525,13 +547,18 @@ async fn use_access(wren: &TestAgent, said: &mut Said) {
     let purpose = text_with("a purpose", "what is to be found out");
     let draft_of_all = draft(AccessScope::All, &purpose);
     said.value(&draft_of_all);
-    let request = agent.request_access(&draft_of_all, &person()).await;
+    let request = agent
+        .grants()
+        .request_access(&draft_of_all, &person())
+        .await;
     let request = request.unwrap();
     said.value(&request);
     let answer = format!("YES, {}", canary("a reason for an answer"));
     wren.script([Turn::text(&answer)]);
-    said.value(&agent.ask_for_access(request.id).await.unwrap());
-    let mechanic = agent.seen_by(memoir_app::Viewer::administrator(person()));
+    said.value(&agent.grants().ask_for_access(request.id).await.unwrap());
+    let mechanic = agent
+        .views()
+        .seen_by(memoir_app::Viewer::administrator(person()));
     said.value(&mechanic.memory(Number(1)).await.unwrap());
     said.value(&mechanic.show().await.unwrap());
     said.value(
@@ -540,17 +567,24 @@ async fn use_access(wren: &TestAgent, said: &mut Said) {
             .await
             .unwrap(),
     );
-    said.value(&agent.open_access().await.unwrap());
+    said.value(&agent.grants().open_access().await.unwrap());
     let me = Actor::agent("wren");
     let word = canary("a refused argument");
-    let no = agent.answer_access(request.id, false, Some(word.into()), &me);
+    let no = agent
+        .grants()
+        .answer_access(request.id, false, Some(word.into()), &me);
     said.error(no.await);
     let long = Some(word.repeat(1_000).into());
-    said.error(agent.answer_access(request.id, false, long, &me).await);
+    said.error(
+        agent
+            .grants()
+            .answer_access(request.id, false, long, &me)
+            .await,
+    );
     let too_long = draft(AccessScope::Core, &word.repeat(1_000));
-    said.error(agent.request_access(&too_long, &person()).await);
-    said.error(agent.own_access_id("17").await);
-    said.value(&agent.revoke_access(request.id, &me).await.unwrap());
+    said.error(agent.grants().request_access(&too_long, &person()).await);
+    said.error(agent.grants().own_access_id("17").await);
+    said.value(&agent.grants().revoke_access(request.id, &me).await.unwrap());
     wren.script([]);
 }
 
@@ -579,37 +613,54 @@ async fn provoke(
     };
     said.error(agent.lens().recall(&long).await);
     let too_long = with(word.repeat(1_000));
-    said.error(agent.save(&[too_long], &person()).await);
-    said.error(agent.save(&[with(format!("{word}\0"))], &person()).await);
+    said.error(agent.memories().save(&[too_long], &person()).await);
+    said.error(
+        agent
+            .memories()
+            .save(&[with(format!("{word}\0"))], &person())
+            .await,
+    );
     let tagged = MemoryInput {
         tags: vec![format!("{word}\n{word}").into()],
         ..with(word.to_owned())
     };
-    said.error(agent.save(&[tagged], &person()).await);
+    said.error(agent.memories().save(&[tagged], &person()).await);
     let sourced = MemoryInput {
         source: Some(word.repeat(1_000).into()),
         ..with(word.to_owned())
     };
-    said.error(agent.save(&[sourced], &person()).await);
+    said.error(agent.memories().save(&[sourced], &person()).await);
     let prompt = word.repeat(10_001);
     let prompt = [(Field::SystemPrompt, Some(prompt.as_str()))];
-    said.error(agent.configure(&prompt, &person()).await);
+    said.error(agent.settings().configure(&prompt, &person()).await);
     let threshold = [(Field::RefinementThreshold, Some(word))];
-    said.error(agent.configure(&threshold, &person()).await);
+    said.error(agent.settings().configure(&threshold, &person()).await);
     said.error(
         agent
+            .memories()
             .shred(ShredWish::of(Number(1), &word.repeat(1_000)), &person())
             .await,
     );
-    said.error(agent.shred(ShredWish::of(shredded, word), &person()).await);
-    said.error(agent.handle(Number(1), Handling::Promote, &person()).await);
     said.error(
         agent
+            .memories()
+            .shred(ShredWish::of(shredded, word), &person())
+            .await,
+    );
+    said.error(
+        agent
+            .memories()
+            .handle(Number(1), Handling::Promote, &person())
+            .await,
+    );
+    said.error(
+        agent
+            .memories()
             .handle(Number(999), Handling::Restore, &person())
             .await,
     );
     said.error(agent.history(Some(Number(999))).await);
-    said.error(agent.apply_rehearsal(session, &person()).await);
+    said.error(agent.sessions().apply_rehearsal(session, &person()).await);
     let bad = memoir_app::import::read(
         format!("{{\"content\": \"{word}\", \"{word}\": 1}}\n{word}").as_bytes(),
         wren.memoir.now(),
@@ -646,7 +697,7 @@ async fn plain(wren: &TestAgent) -> String {
             .await
             .unwrap(),
     ));
-    add(serde_json::to_value(agent.show().await.unwrap()));
+    add(serde_json::to_value(agent.views().show().await.unwrap()));
     add(serde_json::to_value(agent.history(None).await.unwrap()));
     for session in agent.lens().session_page(None, u32::MAX).await.unwrap() {
         add(serde_json::to_value(
@@ -818,9 +869,9 @@ async fn spec_5_1_no_error_about_a_broken_row_has_a_word_in_it() {
         note!(agent.lens().memories(true).await);
         note!(agent.lens().records(&RecordFilter::default()).await);
         note!(agent.lens().session_page(None, 9).await);
-        note!(agent.show().await);
+        note!(agent.views().show().await);
         note!(agent.context(None).await);
-        note!(agent.erase(&Actor::system()).await);
+        note!(agent.log().erase(&Actor::system()).await);
         assert!(failed > 0, "{table}.{column}");
         let findings = memoir.examine(&account).await;
         said.value(&findings);

@@ -33,11 +33,15 @@ async fn wren_on(server: &ScriptedServer) -> TestAgent {
         tags: vec!["fair".into()],
         ..memoir_app::MemoryInput::default()
     };
-    wren.agent.save(&[entry], &person()).await.unwrap();
+    wren.agent
+        .memories()
+        .save(&[entry], &person())
+        .await
+        .unwrap();
     // The default guard, chosen by the agent itself, so that no journal entry reports it.
     let guard = [(Field::LossGuard, None)];
     let me = Actor::agent("wren");
-    wren.agent.configure(&guard, &me).await.unwrap();
+    wren.agent.settings().configure(&guard, &me).await.unwrap();
     wren.model.set(connect(server));
     wren
 }

@@ -53,10 +53,12 @@ async fn live(wren: &TestAgent) -> Vec<Timestamp> {
     assert_eq!(refine(wren, turns).await.1, State::RolledBack);
     days.push(day(wren));
     wren.agent
+        .memories()
         .handle(Number(5), Handling::Discard, &person())
         .await
         .unwrap();
     wren.agent
+        .memories()
         .handle(Number(5), Handling::Restore, &person())
         .await
         .unwrap();
@@ -66,10 +68,11 @@ async fn live(wren: &TestAgent) -> Vec<Timestamp> {
         .await;
     wren.remember("ink dries slowly on thick yellow papers.")
         .await;
-    wren.agent.rewind(before, &person()).await.unwrap();
+    wren.agent.log().rewind(before, &person()).await.unwrap();
     days.push(day(wren));
     let (session, _) = refine(wren, [delete(6), complete()]).await;
     wren.agent
+        .sessions()
         .roll_back(session, false, &person())
         .await
         .unwrap();
@@ -79,6 +82,7 @@ async fn live(wren: &TestAgent) -> Vec<Timestamp> {
     wren.seen().refine(&options, &mut |_| {}).await.unwrap();
     days.push(day(wren));
     wren.agent
+        .memories()
         .shred(ShredWish::of(Number(7), "pasted"), &person())
         .await
         .unwrap();
@@ -91,7 +95,7 @@ async fn live(wren: &TestAgent) -> Vec<Timestamp> {
 async fn spec_5_1_the_figures_are_those_of_the_story() {
     let wren = TestAgent::new(&TEXTS).await;
     let days = live(&wren).await;
-    let stats = wren.agent.stats(None, None, 100).await.unwrap();
+    let stats = wren.agent.log().stats(None, None, 100).await.unwrap();
     let flow = |records, tokens_added, tokens_removed| Flow {
         records,
         tokens_added,
@@ -157,7 +161,12 @@ async fn spec_5_1_the_curve_tells_the_mass_of_each_day_from_any_day_on() {
     let wren = TestAgent::new(&TEXTS).await;
     let days = live(&wren).await;
     let end = day(&wren);
-    let history = wren.agent.mass_history(days[1], end, 7).await.unwrap();
+    let history = wren
+        .agent
+        .log()
+        .mass_history(days[1], end, 7)
+        .await
+        .unwrap();
     let told: Vec<(u64, u64, u64)> = history
         .points
         .iter()
@@ -187,11 +196,16 @@ async fn spec_5_1_the_curve_tells_the_mass_of_each_day_from_any_day_on() {
             .is_sorted_by_key(|session| session.started_at)
     );
     // The same days, whatever is cut off before and after them.
-    let part = wren.agent.mass_history(days[3], days[6], 3).await.unwrap();
+    let part = wren
+        .agent
+        .log()
+        .mass_history(days[3], days[6], 3)
+        .await
+        .unwrap();
     assert_eq!(part.points[1..], history.points[3..6]);
     assert_eq!(part.points[0].core_tokens, 90);
     assert_eq!((part.sessions.len(), part.returns.len()), (2, 2));
-    let after = wren.agent.mass_history(end, end, 3).await.unwrap();
+    let after = wren.agent.log().mass_history(end, end, 3).await.unwrap();
     assert!(after.points.iter().all(|point| point.core_tokens == 80));
     assert_eq!((after.sessions, after.returns), (vec![], vec![]));
 }
@@ -199,16 +213,23 @@ async fn spec_5_1_the_curve_tells_the_mass_of_each_day_from_any_day_on() {
 #[tokio::test]
 async fn spec_4_4_what_the_mass_was_stays_known_when_words_are_gone() {
     let wren = TestAgent::new(&TEXTS).await;
-    let before = wren.agent.stats(None, None, 50).await.unwrap().history;
+    let before = wren
+        .agent
+        .log()
+        .stats(None, None, 50)
+        .await
+        .unwrap()
+        .history;
     for number in 1..=10 {
         let (number, actor) = (Number(number), person());
         wren.agent
+            .memories()
             .shred(ShredWish::of(number, "all of it"), &actor)
             .await
             .unwrap();
     }
     let until = before.until;
-    let stats = wren.agent.stats(None, Some(until), 50).await.unwrap();
+    let stats = wren.agent.log().stats(None, Some(until), 50).await.unwrap();
     // Everything was shredded at its very end.
     let last = before.points.len() - 1;
     assert_eq!(stats.history.points[..last], before.points[..last]);
@@ -223,13 +244,13 @@ async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
         ..memoir_app::MemoryInput::default()
     };
     let many: Vec<_> = (0..1_000).map(|n| input(format!("{n:04}"))).collect();
-    wren.agent.save(&many, &person()).await.unwrap();
+    wren.agent.memories().save(&many, &person()).await.unwrap();
     let middle = day(&wren);
-    wren.agent.save(&many, &person()).await.unwrap();
+    wren.agent.memories().save(&many, &person()).await.unwrap();
     let everything = RecordFilter::default();
     let records = wren.store.records(wren.agent.scope(), &everything).await;
     assert!(records.unwrap().len() >= 2_000);
-    let stats = wren.agent.stats(None, None, 10).await.unwrap();
+    let stats = wren.agent.log().stats(None, None, 10).await.unwrap();
     assert_eq!(
         stats.causes[&Cause::Saved],
         Flow {
@@ -241,6 +262,7 @@ async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
     assert_eq!(stats.history.points[10].core_tokens, 2_000);
     let part = wren
         .agent
+        .log()
         .mass_history(middle, middle.plus_days(1), 4)
         .await
         .unwrap();
@@ -253,13 +275,18 @@ async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
             memoir_domain::agent::Field::CoreTokenBudget,
             Some(budget.as_str()),
         )];
-        wren.agent.configure(&set, &person()).await.unwrap();
+        wren.agent
+            .settings()
+            .configure(&set, &person())
+            .await
+            .unwrap();
     }
     day(&wren);
     wren.remember("late").await;
     let late = memoir_app::Clock::now(wren.clock.as_ref());
     let part = wren
         .agent
+        .log()
         .mass_history(late, late.plus_days(1), 4)
         .await
         .unwrap();
@@ -269,6 +296,7 @@ async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
     );
     let part = wren
         .agent
+        .log()
         .mass_history(quiet, late.plus_days(1), 1)
         .await
         .unwrap();

@@ -77,7 +77,11 @@ pub fn edits() -> Vec<Turn> {
 pub async fn first_part(folder: &InstallationFolder, wren: &TestAgent) -> SessionId {
     for memory in memories() {
         folder.pass_a_minute();
-        wren.agent.save(&[memory], &person()).await.unwrap();
+        wren.agent
+            .memories()
+            .save(&[memory], &person())
+            .await
+            .unwrap();
     }
     let prompts = [
         (
@@ -90,7 +94,11 @@ pub async fn first_part(folder: &InstallationFolder, wren: &TestAgent) -> Sessio
     ];
     let prompts = prompts.map(|(field, text)| (field, Some(text)));
     folder.pass_a_minute();
-    wren.agent.configure(&prompts, &person()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&prompts, &person())
+        .await
+        .unwrap();
     folder.pass_a_minute();
     let (driven, _) = wren.refine(edits()).await;
     assert_eq!(state(&driven), State::Completed);
@@ -107,30 +115,40 @@ pub async fn second_part(
     let agent = &wren.agent;
     folder.pass_a_minute();
     let strict = [(Field::RefinementThreshold, Some("0.95"))];
-    agent.configure(&strict, &person()).await.unwrap();
+    agent
+        .settings()
+        .configure(&strict, &person())
+        .await
+        .unwrap();
     folder.pass_a_minute();
     let (tripped, _) = wren.refine([delete(10), delete(11), complete()]).await;
     assert_eq!(state(&tripped), State::RolledBack);
     folder.pass_a_minute();
     let lax = [(Field::RefinementThreshold, Some("0.5"))];
-    agent.configure(&lax, &person()).await.unwrap();
+    agent.settings().configure(&lax, &person()).await.unwrap();
     folder.pass_a_minute();
     let (undone, _) = wren.refine([delete(10), complete()]).await;
     folder.pass_a_minute();
-    agent.roll_back(undone.id, false, &person()).await.unwrap();
+    agent
+        .sessions()
+        .roll_back(undone.id, false, &person())
+        .await
+        .unwrap();
     folder.pass_a_minute();
     agent
+        .memories()
         .handle(Number(9), Handling::Restore, &person())
         .await
         .unwrap();
     let before = folder.now();
     folder.pass_a_minute();
     agent
+        .memories()
         .save(&[input("A thing that will not have been.")], &person())
         .await
         .unwrap();
     folder.pass_a_minute();
-    let rewound = agent.rewind(before, &person()).await.unwrap();
+    let rewound = agent.log().rewind(before, &person()).await.unwrap();
     assert_eq!(rewound.changes.discarded, 1);
     folder.pass_a_minute();
     wren.script([Turn::text("No, I am in the middle of something.")]);
@@ -160,6 +178,7 @@ pub async fn second_part(
     archive(folder, wren).await;
     folder.pass_a_minute();
     agent
+        .memories()
         .shred(
             ShredWish::of(SHREDDED, "it tells where the key is"),
             &person(),
@@ -180,7 +199,7 @@ async fn archive(folder: &InstallationFolder, wren: &TestAgent) {
     folder.pass_a_minute();
     let guard = |guard| [(Field::LossGuard, guard)];
     let me = Actor::agent("wren");
-    agent.configure(&guard(None), &me).await.unwrap();
+    agent.settings().configure(&guard(None), &me).await.unwrap();
     let shorter =
         json!({"id": 12, "content": "The roof above the press leaks when the wind comes."});
     let (session, _) = wren
@@ -196,11 +215,16 @@ async fn archive(folder: &InstallationFolder, wren: &TestAgent) {
         replaces: vec![Number(9)],
         ..input("The spring fair is in the third week of May, near the river.")
     };
-    let saved = agent.save(&[archival, newer], &person()).await.unwrap();
+    let saved = agent
+        .memories()
+        .save(&[archival, newer], &person())
+        .await
+        .unwrap();
     assert_eq!(saved[1].replaced, Some(vec![Number(9)]));
     folder.pass_a_minute();
     // Under `off`, edits may write any text.
     agent
+        .settings()
         .configure(&guard(Some("off")), &person())
         .await
         .unwrap();
@@ -230,7 +254,11 @@ async fn use_access(folder: &InstallationFolder, wren: &TestAgent, completed: Se
         folder.pass_a_minute();
         let purpose = "to find out why the kettle sings".into();
         let draft = AccessDraft { kind, purpose };
-        let request = agent.request_access(&draft, &person()).await.unwrap();
+        let request = agent
+            .grants()
+            .request_access(&draft, &person())
+            .await
+            .unwrap();
         ids.push(request.id);
     }
     let me = Actor::agent("wren");
@@ -242,12 +270,18 @@ async fn use_access(folder: &InstallationFolder, wren: &TestAgent, completed: Se
     ] {
         folder.pass_a_minute();
         let reason = Some("because of the kettle".into());
-        agent.answer_access(id, yes, reason, &me).await.unwrap();
+        agent
+            .grants()
+            .answer_access(id, yes, reason, &me)
+            .await
+            .unwrap();
     }
     folder.pass_a_minute();
-    let mechanic = agent.seen_by(memoir_app::Viewer::administrator(person()));
+    let mechanic = agent
+        .views()
+        .seen_by(memoir_app::Viewer::administrator(person()));
     mechanic.memory(Number(1)).await.unwrap();
     mechanic.session(completed).await.unwrap();
-    agent.revoke_access(ids[0], &me).await.unwrap();
+    agent.grants().revoke_access(ids[0], &me).await.unwrap();
     folder.pass_a_minute();
 }

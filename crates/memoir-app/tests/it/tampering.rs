@@ -118,7 +118,7 @@ impl Evidence {
         let wren = TestAgent::of(&folder.open()).await;
         let magpie = agent_of(&wren.memoir, "magpie").await;
         let saved = ["The river is high.", "The cat is at the neighbours'."].map(input);
-        magpie.save(&saved, &person()).await.unwrap();
+        magpie.memories().save(&saved, &person()).await.unwrap();
         let completed = Box::pin(first_part(&folder, &wren)).await;
         wren.memoir.checkpoint().await.unwrap();
         let wren_id = *wren.agent.scope().agent.as_bytes();
@@ -128,7 +128,7 @@ impl Evidence {
         folder.copy_to(&yesterday);
         let wren = TestAgent::of(&folder.open()).await;
         let magpie = agent_of(&wren.memoir, "magpie").await;
-        magpie.save(&saved, &person()).await.unwrap();
+        magpie.memories().save(&saved, &person()).await.unwrap();
         let story = Box::pin(second_part(&folder, &wren, completed)).await;
         let checkpoint = wren.memoir.checkpoint().await.unwrap();
         drop((wren, magpie));
@@ -955,7 +955,11 @@ async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     let memories = crate::story::memories();
-    wren.agent.save(&memories, &person()).await.unwrap();
+    wren.agent
+        .memories()
+        .save(&memories, &person())
+        .await
+        .unwrap();
     let agent = *wren.agent.scope().agent.as_bytes();
     drop(wren);
     let copy = |name: &str| {
@@ -970,6 +974,7 @@ async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
     let ended = copy("ended");
     let wren = TestAgent::of(&folder.open()).await;
     wren.agent
+        .sessions()
         .roll_back(driven.id, false, &person())
         .await
         .unwrap();
@@ -1040,7 +1045,7 @@ async fn spec_5_4_a_change_in_the_log_of_an_erased_agent_is_found_and_named() {
     let wren = TestAgent::of(&folder.open()).await;
     let completed = Box::pin(first_part(&folder, &wren)).await;
     Box::pin(second_part(&folder, &wren, completed)).await;
-    wren.agent.erase(&person()).await.unwrap();
+    wren.agent.log().erase(&person()).await.unwrap();
     drop(wren);
     let today = folder.path().join("today");
     folder.copy_to(&today);
@@ -1233,6 +1238,7 @@ async fn spec_5_5_a_token_that_memoir_did_not_write_opens_nothing() {
         .unwrap();
     let own = wren
         .agent
+        .grants()
         .create_token(memoir_app::Provision::Any, None, &person())
         .await
         .unwrap();
@@ -1271,14 +1277,21 @@ async fn spec_5_3_a_message_that_was_changed_is_not_read() {
     };
     let read = message("read");
     wren.agent
+        .life()
         .hand_over(vec![read], true, ActorKind::Agent)
         .await
         .unwrap();
     wren.script([Turn::text(r#"{"journal": [], "core": []}"#)]);
-    let absorbed = wren.agent.absorb(pending(), &mut |_| {}).await.unwrap();
+    let absorbed = wren
+        .agent
+        .life()
+        .absorb(pending(), &mut |_| {})
+        .await
+        .unwrap();
     assert_eq!(absorbed.messages, 1);
     let waiting = vec![message("a"), message("b")];
     wren.agent
+        .life()
         .hand_over(waiting, true, ActorKind::Agent)
         .await
         .unwrap();
@@ -1301,12 +1314,12 @@ async fn spec_5_3_a_message_that_was_changed_is_not_read() {
         intrude(&copy, |connection| change(connection, &sql, []));
         let memoir = folder.open_at(&copy).memoir;
         let agent = agent_of(&memoir, "wren").await;
-        let refused = agent.absorb(pending(), &mut |_| {}).await;
+        let refused = agent.life().absorb(pending(), &mut |_| {}).await;
         let code = refused.map_err(|error| error.code()).unwrap_err();
         assert_eq!(code, "tampered", "{sql}");
         assert!(
             agent
-                .seen_by(memoir_app::Viewer::Agent)
+                .views().seen_by(memoir_app::Viewer::Agent)
                 .memories(true)
                 .await
                 .unwrap()
@@ -1314,7 +1327,7 @@ async fn spec_5_3_a_message_that_was_changed_is_not_read() {
         );
         // A repair of the row is not delayed by a lease.
         assert_eq!(
-            agent.transcript().await.unwrap().absorbed,
+            agent.life().transcript().await.unwrap().absorbed,
             u64::from(!sql.contains("'pending'"))
         );
     }
@@ -1369,12 +1382,12 @@ async fn spec_4_2_a_changed_form_of_the_database_is_named_by_verifying_and_by_th
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     wren.remember("Marta prefers linen thread.").await;
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
     let raw = Connection::open(folder.database()).unwrap();
     raw.execute_batch("DROP TRIGGER audit_records_undeleted")
         .unwrap();
     let problem = "trigger `audit_records_undeleted` is missing";
-    let one = wren.agent.verify().await.unwrap();
+    let one = wren.agent.log().verify().await.unwrap();
     for verified in wren.memoir.verify_all().await.unwrap().iter().chain([&one]) {
         let first = verified.first_bad.as_ref().unwrap();
         assert!(
@@ -1391,7 +1404,11 @@ async fn spec_4_2_a_changed_form_of_the_database_is_named_by_verifying_and_by_th
         "{found:?}"
     );
     // Later requests are refused, and without effect.
-    let refused = wren.agent.save(&[input("Another.")], &person()).await;
+    let refused = wren
+        .agent
+        .memories()
+        .save(&[input("Another.")], &person())
+        .await;
     assert_eq!(refused.unwrap_err().code(), "internal");
     assert_eq!(wren.seen().memories(true).await.unwrap().len(), 1);
 }
@@ -1403,7 +1420,7 @@ async fn spec_5_3_a_row_that_was_opened_before_and_changed_since_is_refused() {
     let wren = TestAgent::of(&folder.open()).await;
     let elsewhere = agent_of(&folder.open().memoir, "wren").await;
     let saved = ["The river is high.", "The cat is at the neighbours'."].map(input);
-    wren.agent.save(&saved, &person()).await.unwrap();
+    wren.agent.memories().save(&saved, &person()).await.unwrap();
     let text = async || {
         let context = wren.agent.context(None).await;
         context.map(|context| context.text.expose().to_owned())
@@ -1440,6 +1457,7 @@ async fn spec_5_3_a_row_that_was_opened_before_and_changed_since_is_refused() {
     }
     // And the changes of another process are shown.
     elsewhere
+        .memories()
         .shred(ShredWish::of(Number(1), "as asked"), &person())
         .await
         .unwrap();
@@ -1460,9 +1478,14 @@ async fn archived_evidence(folder: &InstallationFolder) -> PathBuf {
         "The mill is closed.",
         "A slip of the pen.",
     ] {
-        wren.agent.save(&[input(text)], &me).await.unwrap();
+        wren.agent
+            .memories()
+            .save(&[input(text)], &me)
+            .await
+            .unwrap();
     }
     wren.agent
+        .memories()
         .handle(Number(4), Handling::Discard, &me)
         .await
         .unwrap();
@@ -1474,9 +1497,9 @@ async fn archived_evidence(folder: &InstallationFolder) -> PathBuf {
         replaces: vec![Number(3)],
         ..input("The mill is open again.")
     };
-    let saved = wren.agent.save(&[newer], &me).await.unwrap();
+    let saved = wren.agent.memories().save(&[newer], &me).await.unwrap();
     assert_eq!(saved[0].replaced, Some(vec![Number(3)]));
-    let verified = wren.agent.verify().await.unwrap();
+    let verified = wren.agent.log().verify().await.unwrap();
     assert!(verified.valid);
     assert_eq!(
         verified.originals.unwrap().to_string(),
@@ -1505,7 +1528,7 @@ async fn every_read(
         let error = match read {
             "context" => agent.context(None).await.err(),
             "recall" => agent.lens().recall(&query).await.err(),
-            "remember" => agent.save(&[input("Another.")], &me).await.err(),
+            "remember" => agent.memories().save(&[input("Another.")], &me).await.err(),
             "refine" => agent.open_own(Mode::Full).await.err(),
             _ => agent.export().await.err(),
         };
@@ -1633,7 +1656,7 @@ async fn spec_3_12_a_row_that_was_removed_changed_or_swapped_is_named_at_every_r
             assert!(error.to_string().contains("`memories`"), "{read}: {error}");
         }
         let agent = agent_of(&folder.open_at(&copy).memoir, "wren").await;
-        let verified = agent.verify().await.unwrap();
+        let verified = agent.log().verify().await.unwrap();
         let problems: Vec<&str> = verified
             .misfits
             .iter()

@@ -125,11 +125,15 @@ async fn undo(wren: &TestAgent, dice: &mut Dice, done: &mut Done) {
     let Some(id) = dice.one_of(&ended) else {
         return;
     };
-    match wren.agent.roll_back(*id, false, &person()).await {
+    match wren.agent.sessions().roll_back(*id, false, &person()).await {
         Ok(_) => done.undone += 1,
         Err(Error::InTheWay { obstacles, .. }) => {
             assert!(!obstacles.is_empty());
-            wren.agent.roll_back(*id, true, &person()).await.unwrap();
+            wren.agent
+                .sessions()
+                .roll_back(*id, true, &person())
+                .await
+                .unwrap();
             done.cascades += 1;
         }
         Err(error) => panic!("{error}"),
@@ -152,6 +156,7 @@ async fn rewind(wren: &TestAgent, moment: &Moment, shredded: &[u64], stay: bool,
     wren.clock.advance(Duration::from_secs(1));
     let preview = wren
         .agent
+        .log()
         .preview_rewind(memoir_app::Point::Time(moment.at), &person())
         .await
         .unwrap();
@@ -161,7 +166,7 @@ async fn rewind(wren: &TestAgent, moment: &Moment, shredded: &[u64], stay: bool,
         "a preview changes nothing"
     );
     let point = Some(memoir_app::Point::Time(moment.at));
-    let seen = wren.agent.look_back(point).await.unwrap();
+    let seen = wren.agent.log().look_back(point).await.unwrap();
     // A memory shredded since has no replacement, at any time.
     assert_eq!(
         MemoryCounts::from(seen.then),
@@ -169,7 +174,7 @@ async fn rewind(wren: &TestAgent, moment: &Moment, shredded: &[u64], stay: bool,
         "what was counted then"
     );
     let undone = undone(wren).await;
-    let rewound = wren.agent.rewind(moment.at, &person()).await.unwrap();
+    let rewound = wren.agent.log().rewind(moment.at, &person()).await.unwrap();
     assert_eq!(rewound.changes, preview.changes);
     assert_eq!(seen.foresight.changes, rewound.changes);
     assert_eq!(seen.foresight.is_nothing(), rewound.seq.is_none());
@@ -190,7 +195,11 @@ async fn rewind(wren: &TestAgent, moment: &Moment, shredded: &[u64], stay: bool,
         return;
     }
     wren.clock.advance(Duration::from_secs(1));
-    wren.agent.rewind(just_before, &person()).await.unwrap();
+    wren.agent
+        .log()
+        .rewind(just_before, &person())
+        .await
+        .unwrap();
     assert_eq!(kept(wren, shredded).await, before, "forward again");
     done.redone += 1;
 }
@@ -210,7 +219,11 @@ async fn walk(seed: u64, steps: u32) -> Done {
         "0.6"
     };
     let threshold = [(Field::RefinementThreshold, Some(threshold))];
-    wren.agent.configure(&threshold, &person()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&threshold, &person())
+        .await
+        .unwrap();
     for _ in 0..6 {
         wren.remember(&text(&mut dice)).await;
     }
@@ -231,6 +244,7 @@ async fn walk(seed: u64, steps: u32) -> Done {
                     .collect();
                 if let Some(number) = dice.one_of(&discarded) {
                     wren.agent
+                        .memories()
                         .handle(Number(*number), Handling::Restore, &person())
                         .await
                         .unwrap();
@@ -241,6 +255,7 @@ async fn walk(seed: u64, steps: u32) -> Done {
                 let kept = wren.kept().await;
                 if let Some(&number) = dice.one_of(&kept).filter(|_| shredded.len() < 3) {
                     wren.agent
+                        .memories()
                         .shred(ShredWish::of(Number(number), "a slip"), &person())
                         .await
                         .unwrap();
@@ -259,11 +274,11 @@ async fn walk(seed: u64, steps: u32) -> Done {
             moments.push(Moment {
                 at: wren.memoir.now(),
                 kept: kept(&wren, &[]).await,
-                tally: wren.agent.show().await.unwrap().counts,
+                tally: wren.agent.views().show().await.unwrap().counts,
             });
         }
         if dice.roll(3) == 0 {
-            let verified = wren.agent.verify().await.unwrap();
+            let verified = wren.agent.log().verify().await.unwrap();
             assert!(verified.valid, "seed {seed}: {verified:?}");
         }
     }
@@ -271,7 +286,7 @@ async fn walk(seed: u64, steps: u32) -> Done {
         wren.clock.advance(Duration::from_secs(60));
         rewind(&wren, moment, &shredded, false, &mut done).await;
     }
-    let verified = wren.agent.verify().await.unwrap();
+    let verified = wren.agent.log().verify().await.unwrap();
     assert!(verified.valid, "seed {seed}: {verified:?}");
     wren.check().await;
     done
@@ -391,7 +406,11 @@ async fn archive_walk(seed: u64, steps: u32, all: &mut ArchiveDone) {
         (Field::CoreTokenBudget, Some("1000")),
         (Field::RefinementThreshold, Some("0.7")),
     ];
-    wren.agent.configure(&settings, &person()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&settings, &person())
+        .await
+        .unwrap();
     for _ in 0..9 {
         wren.remember(&long_text(&mut dice)).await;
     }
@@ -405,7 +424,11 @@ async fn archive_walk(seed: u64, steps: u32, all: &mut ArchiveDone) {
         };
         let handle = async |number: Number, handling| {
             let actor = person();
-            wren.agent.handle(number, handling, &actor).await.unwrap()
+            wren.agent
+                .memories()
+                .handle(number, handling, &actor)
+                .await
+                .unwrap()
         };
         match dice.roll(16) {
             0..2 => drop(wren.remember(&long_text(&mut dice)).await),
@@ -436,7 +459,12 @@ async fn archive_walk(seed: u64, steps: u32, all: &mut ArchiveDone) {
                     replaces,
                     ..input(&long_text(&mut dice))
                 };
-                let saved = wren.agent.save(&[newer], &person()).await.unwrap();
+                let saved = wren
+                    .agent
+                    .memories()
+                    .save(&[newer], &person())
+                    .await
+                    .unwrap();
                 let replaced = saved[0].replaced.as_ref().map_or(0, Vec::len);
                 all.replaced += replaced as u32;
             }
@@ -451,13 +479,13 @@ async fn archive_walk(seed: u64, steps: u32, all: &mut ArchiveDone) {
             moments.push(Moment {
                 at: wren.memoir.now(),
                 kept: kept(&wren, &[]).await,
-                tally: wren.agent.show().await.unwrap().counts,
+                tally: wren.agent.views().show().await.unwrap().counts,
             });
         }
-        let verified = wren.agent.verify().await.unwrap();
+        let verified = wren.agent.log().verify().await.unwrap();
         assert!(verified.valid, "seed {seed}: {verified:?}");
         let counted = verified.originals.unwrap();
-        let shown = wren.agent.show().await.unwrap().counts.originals;
+        let shown = wren.agent.views().show().await.unwrap().counts.originals;
         assert_eq!((counted.lost, counted.removed_off), (0, 0), "seed {seed}");
         assert_eq!(
             (counted.total, counted.in_prompt, counted.archived),
@@ -468,7 +496,7 @@ async fn archive_walk(seed: u64, steps: u32, all: &mut ArchiveDone) {
         wren.clock.advance(Duration::from_secs(60));
         rewind(&wren, moment, &[], false, &mut all.done).await;
     }
-    let verified = wren.agent.verify().await.unwrap();
+    let verified = wren.agent.log().verify().await.unwrap();
     assert!(verified.valid, "seed {seed}: {verified:?}");
     wren.check().await;
 }
@@ -500,9 +528,9 @@ async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
     let wren = TestAgent::of(&folder.open()).await;
     let agent = &wren.agent;
     for memory in story::memories() {
-        agent.save(&[memory], &person()).await.unwrap();
+        agent.memories().save(&[memory], &person()).await.unwrap();
     }
-    let undone = async |id: SessionId| agent.session(id).await.unwrap().undone_at;
+    let undone = async |id: SessionId| agent.views().session(id).await.unwrap().undone_at;
     let start = folder.now();
     folder.pass_a_minute();
     let (driven, _) = wren.refine(story::edits()).await;
@@ -514,33 +542,41 @@ async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
     let before_rewind = folder.now();
     folder.pass_a_minute();
     let at = folder.now();
-    agent.rewind(start, &person()).await.unwrap();
+    agent.log().rewind(start, &person()).await.unwrap();
     assert_eq!(undone(id).await, Some(at));
-    let again = agent.roll_back(id, true, &person()).await.unwrap_err();
+    let again = agent
+        .sessions()
+        .roll_back(id, true, &person())
+        .await
+        .unwrap_err();
     assert!(matches!(again, Error::NotUndoable { .. }), "{again}");
     folder.pass_a_minute();
-    agent.rewind(before_rewind, &person()).await.unwrap();
+    agent.log().rewind(before_rewind, &person()).await.unwrap();
     assert_eq!(undone(id).await, None, "it is effective again");
 
     folder.pass_a_minute();
     let at = folder.now();
-    agent.roll_back(id, false, &person()).await.unwrap();
+    agent
+        .sessions()
+        .roll_back(id, false, &person())
+        .await
+        .unwrap();
     assert_eq!(undone(id).await, Some(at));
     folder.pass_a_minute();
-    agent.rewind(done, &person()).await.unwrap();
+    agent.log().rewind(done, &person()).await.unwrap();
     assert_eq!(undone(id).await, None, "the undo was undone");
-    let shown = agent.session(id).await.unwrap();
+    let shown = agent.views().session(id).await.unwrap();
     assert_eq!(
         (shown.state, shown.ended_at),
         (State::Completed, end),
         "it keeps its end"
     );
-    assert!(agent.verify().await.unwrap().valid);
+    assert!(agent.log().verify().await.unwrap().valid);
 
     // To the current state: nothing is written.
     folder.pass_a_minute();
     let count = wren.actions().await.len();
-    let idle = agent.rewind(folder.now(), &person()).await.unwrap();
+    let idle = agent.log().rewind(folder.now(), &person()).await.unwrap();
     assert_eq!((idle.seq, idle.changes.changed), (None, 0));
     assert_eq!(wren.actions().await.len(), count);
 
@@ -550,14 +586,18 @@ async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
     let before = folder.now();
     folder.pass_a_minute();
     let long_ago: Timestamp = "1999-01-01T00:00:00Z".parse().unwrap();
-    let emptied = agent.rewind(long_ago, &person()).await.unwrap();
+    let emptied = agent.log().rewind(long_ago, &person()).await.unwrap();
     assert_eq!((emptied.to_seq, emptied.changes.core_tokens_after), (0, 0));
     assert_eq!(kept(&wren, &[]).await, [] as [Value; 0]);
-    assert_eq!(agent.show().await.unwrap().name, "wren", "settings stay");
+    assert_eq!(
+        agent.views().show().await.unwrap().name,
+        "wren",
+        "settings stay"
+    );
     folder.pass_a_minute();
-    agent.rewind(before, &person()).await.unwrap();
+    agent.log().rewind(before, &person()).await.unwrap();
     assert_eq!(kept(&wren, &[]).await, full);
-    assert!(agent.verify().await.unwrap().valid);
+    assert!(agent.log().verify().await.unwrap().valid);
     wren.check().await;
 }
 
@@ -565,21 +605,23 @@ async fn spec_4_3_whether_a_session_is_undone_follows_the_time() {
 async fn spec_4_3_only_what_was_shown_is_gone_back_to() {
     let wren = TestAgent::new(&["One thing.", "Another thing."]).await;
     let agent = &wren.agent;
-    let newest = agent.look_back(None).await.unwrap();
+    let newest = agent.log().look_back(None).await.unwrap();
     assert_eq!(newest.seq, newest.history.newest_seq);
     assert!(newest.foresight.is_nothing());
     wren.remember("A third thing.").await;
     let stale = agent
         .as_seen(newest.seq)
+        .log()
         .rewind(Point::Record(2), &person())
         .await;
     assert!(matches!(stale, Err(Error::Changed)), "{stale:?}");
     assert_eq!(wren.kept().await, [1, 2, 3]);
     let first = newest.seq - 1;
     let point = Some(memoir_app::Point::Record(first));
-    let seen = agent.look_back(point).await.unwrap();
+    let seen = agent.log().look_back(point).await.unwrap();
     let rewound = agent
         .as_seen(seen.history.newest_seq)
+        .log()
         .rewind(Point::Record(first), &person())
         .await
         .unwrap();
@@ -588,6 +630,7 @@ async fn spec_4_3_only_what_was_shown_is_gone_back_to() {
     let back = rewound.seq.unwrap();
     let back = agent
         .as_seen(back)
+        .log()
         .rewind(Point::Record(back - 1), &person())
         .await
         .unwrap();
@@ -606,14 +649,19 @@ async fn spec_5_1_the_whole_log_is_told_in_a_few_points() {
     for number in 0..300 {
         let number = Number(wren.remember(&format!("Thing {number} of many.")).await);
         let handling = Handling::Discard;
-        agent.handle(number, handling, &person()).await.unwrap();
         agent
+            .memories()
+            .handle(number, handling, &person())
+            .await
+            .unwrap();
+        agent
+            .memories()
             .handle(number, Handling::Restore, &person())
             .await
             .unwrap();
     }
     let (driven, _) = wren.refine([delete(2), complete()]).await;
-    let seen = agent.look_back(None).await.unwrap();
+    let seen = agent.log().look_back(None).await.unwrap();
     let history = &seen.history;
     assert!(history.newest_seq > 900, "{}", history.newest_seq);
     let points = &history.mass;
@@ -648,7 +696,7 @@ async fn spec_4_3_there_is_no_way_back_while_a_session_runs() {
     let during = Turn::respond(move |_| {
         let (agent, told, runtime) = (agent.clone(), told.clone(), runtime.clone());
         let thread = std::thread::spawn(move || {
-            let refused = runtime.block_on(agent.rewind(before, &person()));
+            let refused = runtime.block_on(agent.log().rewind(before, &person()));
             told.send(refused.map(drop)).unwrap();
         });
         thread.join().unwrap();
@@ -663,7 +711,7 @@ async fn spec_4_3_there_is_no_way_back_while_a_session_runs() {
         "{refused:?}"
     );
     assert_eq!(refused.code(), "session_open");
-    assert!(wren.agent.rewind(before, &person()).await.is_ok());
+    assert!(wren.agent.log().rewind(before, &person()).await.is_ok());
 }
 
 /// A memory that a rewind returns to the prompt does not count as removed (SPEC 3.12), until the rewind is undone.
@@ -678,16 +726,20 @@ async fn spec_3_12_what_was_removed_under_off_follows_the_time() {
     ];
     for number in 0..10 {
         let text = format!("A long and quiet memory number {number} of a day at the sea.");
-        agent.save(&[input(&text)], &person()).await.unwrap();
+        agent
+            .memories()
+            .save(&[input(&text)], &person())
+            .await
+            .unwrap();
     }
-    agent.configure(&lax, &person()).await.unwrap();
+    agent.settings().configure(&lax, &person()).await.unwrap();
     let start = folder.now();
     folder.pass_a_minute();
     let deletes = (1..=6).map(delete).chain([complete()]);
     let (first, _) = wren.refine(deletes).await;
     assert_eq!((state(&first), first.edits), (State::Completed, 6));
     let originals = async || {
-        let verified = agent.verify().await.unwrap();
+        let verified = agent.log().verify().await.unwrap();
         assert!(verified.valid, "{verified:?}");
         verified.originals.unwrap()
     };
@@ -701,7 +753,7 @@ async fn spec_3_12_what_was_removed_under_off_follows_the_time() {
     // Memories that a rewind discards again were removed by the rewind, and are not counted.
     for (to, in_prompt, removed_off) in [(start, 10, 0), (after, 4, 0)] {
         folder.pass_a_minute();
-        agent.rewind(to, &person()).await.unwrap();
+        agent.log().rewind(to, &person()).await.unwrap();
         let counted = originals().await;
         assert_eq!(
             (counted.in_prompt, counted.removed_off),

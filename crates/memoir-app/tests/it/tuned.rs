@@ -27,7 +27,11 @@ async fn spec_2_2_the_agents_effort_and_room_for_answers_reach_its_model() {
         (Field::ReasoningEffort, Some("low")),
         (Field::AnswerTokens, Some("900")),
     ];
-    wren.agent.configure(&set, &person()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&set, &person())
+        .await
+        .unwrap();
     let script = Arc::new(ModelScript::new([Turn::text("YES"), complete()]));
     wren.model.set(script.clone());
     let options = RefineOptions::default();
@@ -58,7 +62,11 @@ async fn spec_2_2_scheduled_sessions_have_the_agents_mode_and_others_their_own()
     ])
     .await;
     let set = [(Field::RefinementMode, Some("dedup_only"))];
-    wren.agent.configure(&set, &person()).await.unwrap();
+    wren.agent
+        .settings()
+        .configure(&set, &person())
+        .await
+        .unwrap();
     wren.clock
         .advance(std::time::Duration::from_secs(8 * 24 * 3_600));
     for (trigger, mode) in [(Some(Trigger::Weekly), Mode::DedupOnly), (None, Mode::Full)] {

@@ -30,9 +30,10 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
     let before = wren.memories().await;
     let (driven, _) = wren.refine([merge([4, 5]), complete()]).await;
     assert_eq!(wren.kept().await, [1, 2, 3, 7, 6]);
-    let size = async || wren.agent.show().await.unwrap().counts.core_tokens;
+    let size = async || wren.agent.views().show().await.unwrap().counts.core_tokens;
     let preview = wren
         .agent
+        .sessions()
         .preview_roll_back(driven.id, &person())
         .await
         .unwrap();
@@ -45,6 +46,7 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
     assert_eq!(changes.core_tokens_before, size().await);
     let undone = wren
         .agent
+        .sessions()
         .roll_back(driven.id, false, &person())
         .await
         .unwrap();
@@ -66,6 +68,7 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
     );
     let again = wren
         .agent
+        .sessions()
         .roll_back(driven.id, true, &person())
         .await
         .unwrap_err();
@@ -85,12 +88,13 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
 async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
     let wren = TestAgent::new(&MEMORIES).await;
     let before = wren.memories().await;
-    let size = async || wren.agent.show().await.unwrap().counts.core_tokens;
+    let size = async || wren.agent.views().show().await.unwrap().counts.core_tokens;
     let whole = size().await;
     let (first, _) = wren.refine([merge([4, 5]), complete()]).await;
     let (second, _) = wren.refine([delete(7), complete()]).await;
     let preview = wren
         .agent
+        .sessions()
         .preview_roll_back(first.id, &person())
         .await
         .unwrap();
@@ -105,6 +109,7 @@ async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
     );
     let refused = wren
         .agent
+        .sessions()
         .roll_back(first.id, false, &person())
         .await
         .unwrap_err();
@@ -115,6 +120,7 @@ async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
     assert_eq!(obstacles[0].session_id, Some(second.id));
     assert_eq!(obstacles[0].memories, [Number(7)]);
     wren.agent
+        .sessions()
         .roll_back(first.id, true, &person())
         .await
         .unwrap();
@@ -129,6 +135,7 @@ async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
     );
     assert!(
         wren.agent
+            .views()
             .session(second.id)
             .await
             .unwrap()
@@ -144,6 +151,7 @@ async fn spec_4_3_one_memory_is_restored() {
     wren.refine([delete(5), complete()]).await;
     let restored = wren
         .agent
+        .memories()
         .handle(Number(5), Handling::Restore, &person())
         .await
         .unwrap();
@@ -151,7 +159,11 @@ async fn spec_4_3_one_memory_is_restored() {
     assert!(wren.kept().await.contains(&5));
     let me = Actor::agent("wren");
     let records = wren.actions().await.len();
-    let again = wren.agent.handle(Number(5), Handling::Restore, &me).await;
+    let again = wren
+        .agent
+        .memories()
+        .handle(Number(5), Handling::Restore, &me)
+        .await;
     assert_eq!(again.unwrap().discarded_at, None);
     assert_eq!(
         wren.actions().await.len(),
@@ -160,6 +172,7 @@ async fn spec_4_3_one_memory_is_restored() {
     );
     assert!(matches!(
         wren.agent
+            .memories()
             .handle(Number(99), Handling::Restore, &person())
             .await,
         Err(Error::NoMemory(_))
@@ -176,12 +189,17 @@ async fn spec_4_3_a_discard_that_changes_nothing_is_recorded_and_outlasts_the_ag
     // The session has removed it already.
     let discarded = wren
         .agent
+        .memories()
         .handle(Number(4), Handling::Discard, &person())
         .await;
     assert!(discarded.unwrap().discarded_at.is_some());
     assert_eq!(wren.actions().await.len(), records + 1);
     for cascade in [false, true] {
-        let refused = wren.agent.roll_back(driven.id, cascade, &me).await;
+        let refused = wren
+            .agent
+            .sessions()
+            .roll_back(driven.id, cascade, &me)
+            .await;
         assert!(matches!(
             refused,
             Err(Error::InTheWay { .. } | Error::BeyondAgent { .. })
@@ -200,11 +218,13 @@ async fn spec_4_3_a_running_session_is_rolled_back_to_what_an_administrator_conf
     let merged = merged["number"].as_u64().unwrap();
     for (number, handling) in [(merged, Handling::Restore), (4, Handling::Discard)] {
         wren.agent
+            .memories()
             .handle(Number(number), handling, &person())
             .await
             .unwrap();
     }
     wren.agent
+        .sessions()
         .roll_back(session, false, &person())
         .await
         .unwrap();
@@ -224,11 +244,13 @@ async fn spec_4_3_an_agent_takes_nothing_back_that_an_administrator_did() {
         match change {
             "protect" => wren
                 .agent
+                .memories()
                 .handle(number, Handling::Protect, &person())
                 .await
                 .unwrap(),
             _ => wren
                 .agent
+                .memories()
                 .handle(number, Handling::Discard, &person())
                 .await
                 .unwrap(),
@@ -236,7 +258,7 @@ async fn spec_4_3_an_agent_takes_nothing_back_that_an_administrator_did() {
         let as_it_was = wren.memories().await;
         for cascade in [false, true] {
             let id = driven.id;
-            let refused = wren.agent.roll_back(id, cascade, &me).await;
+            let refused = wren.agent.sessions().roll_back(id, cascade, &me).await;
             let obstacles = match refused.unwrap_err() {
                 Error::InTheWay { obstacles, .. } if !cascade => obstacles,
                 Error::BeyondAgent { obstacles, .. } if cascade => obstacles,
@@ -247,8 +269,12 @@ async fn spec_4_3_an_agent_takes_nothing_back_that_an_administrator_did() {
         assert_eq!(wren.memories().await, as_it_was, "{change}");
         // An administrator can.
         let id = driven.id;
-        wren.agent.roll_back(id, true, &person()).await.unwrap();
-        let verified = wren.agent.verify().await.unwrap();
+        wren.agent
+            .sessions()
+            .roll_back(id, true, &person())
+            .await
+            .unwrap();
+        let verified = wren.agent.log().verify().await.unwrap();
         assert!(verified.valid);
     }
 }
@@ -261,13 +287,19 @@ async fn spec_4_3_an_administrators_word_stands_where_it_changes_nothing() {
     let (driven, _) = wren.refine([protect, complete()]).await;
     let protected = wren
         .agent
+        .memories()
         .handle(Number(1), Handling::Protect, &person())
         .await
         .unwrap();
     assert!(protected.constitutional);
     assert_eq!(wren.actions().await.last().unwrap(), "memory_protected");
     let id = driven.id;
-    let refused = wren.agent.roll_back(id, true, &me).await.unwrap_err();
+    let refused = wren
+        .agent
+        .sessions()
+        .roll_back(id, true, &me)
+        .await
+        .unwrap_err();
     assert!(matches!(refused, Error::BeyondAgent { .. }));
     assert!(
         wren.memories().await[0]["constitutional"]
@@ -284,14 +316,23 @@ async fn spec_4_3_an_agent_undoes_its_last_session_and_no_earlier_one() {
     wren.clock.advance(std::time::Duration::from_secs(60));
     // The second session has session tools, but has written no record yet.
     let (second, _) = wren.agent.open_own(Mode::Full).await.unwrap();
-    let refused = wren.agent.roll_back_last(first.id, false, &me).await;
+    let refused = wren
+        .agent
+        .sessions()
+        .roll_back_last(first.id, false, &me)
+        .await;
     assert!(matches!(refused, Err(Error::NotLastSession)), "{refused:?}");
     assert_eq!(wren.kept().await, [1, 2, 3, 7, 6]);
     // The first session stays refused after the second one has ended, since the second one had session tools.
-    wren.agent.cancel(second.id, &me).await.unwrap();
-    let refused = wren.agent.roll_back_last(first.id, false, &me).await;
+    wren.agent.sessions().cancel(second.id, &me).await.unwrap();
+    let refused = wren
+        .agent
+        .sessions()
+        .roll_back_last(first.id, false, &me)
+        .await;
     assert!(matches!(refused, Err(Error::NotLastSession)), "{refused:?}");
     wren.agent
+        .sessions()
         .roll_back(first.id, false, &person())
         .await
         .unwrap();

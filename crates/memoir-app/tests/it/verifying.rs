@@ -19,7 +19,7 @@ async fn wren() -> TestAgent {
     ])
     .await;
     for inputs in inputs().chunks(500) {
-        wren.agent.save(inputs, &person()).await.unwrap();
+        wren.agent.memories().save(inputs, &person()).await.unwrap();
     }
     wren
 }
@@ -46,10 +46,11 @@ async fn spec_4_2_a_log_of_many_pages_is_followed_to_its_end() {
     // It replaces texts of records that were followed long before.
     let gone = wren
         .agent
+        .memories()
         .shred(ShredWish::of(Number(3), "gone"), &person())
         .await;
     gone.unwrap();
-    let verified = wren.agent.verify().await.unwrap();
+    let verified = wren.agent.log().verify().await.unwrap();
     assert_eq!(verified.misfits, []);
     assert!(verified.records > MANY as u64);
     // The two that were merged under `off` are not lost, and the new text is an original. The shredded one is not
@@ -71,38 +72,53 @@ async fn spec_4_3_what_is_kept_of_a_log_is_what_its_records_tell() {
     wren.remember("The press came from Lisbon.").await;
     folder.pass_a_minute();
     for inputs in inputs().chunks(500) {
-        wren.agent.save(inputs, &person()).await.unwrap();
+        wren.agent.memories().save(inputs, &person()).await.unwrap();
     }
-    let first = wren.agent.look_back(None).await.unwrap();
+    let first = wren.agent.log().look_back(None).await.unwrap();
     let kept = async || {
         let rows = wren.store.summaries(wren.agent.scope(), 0, 10).await;
         rows.unwrap().len()
     };
     assert_eq!((first.seq / SUMMARY_RECORDS, kept().await), (2, 2));
-    assert_eq!(wren.agent.look_back(None).await.unwrap(), first);
+    assert_eq!(wren.agent.log().look_back(None).await.unwrap(), first);
     for seq in [0, 1, 511, 512, 513, 1_023, 1_024, 1_025, first.seq] {
         let point = Point::Record(seq);
-        let seen = wren.agent.look_back(Some(point)).await.unwrap();
-        let told = wren.agent.preview_rewind(point, &person()).await.unwrap();
+        let seen = wren.agent.log().look_back(Some(point)).await.unwrap();
+        let told = wren
+            .agent
+            .log()
+            .preview_rewind(point, &person())
+            .await
+            .unwrap();
         assert_eq!((seen.seq, seen.foresight.changes), (seq, told.changes));
         let at = seen.record.map(|record| record.recorded_at);
         if let Some(at) = at {
-            let seen = wren.agent.look_back(Some(Point::Time(at))).await.unwrap();
-            let told = wren.agent.preview_rewind(Point::Time(at), &person()).await;
+            let seen = wren
+                .agent
+                .log()
+                .look_back(Some(Point::Time(at)))
+                .await
+                .unwrap();
+            let told = wren
+                .agent
+                .log()
+                .preview_rewind(Point::Time(at), &person())
+                .await;
             assert_eq!(seen.seq, told.unwrap().to_seq);
         }
     }
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
     // Text that was removed from the log is in no summary either.
     let gone = wren
         .agent
+        .memories()
         .shred(ShredWish::of(Number(1), "gone"), &person())
         .await;
     gone.unwrap();
     assert_eq!(kept().await, 0);
-    wren.agent.look_back(None).await.unwrap();
+    wren.agent.log().look_back(None).await.unwrap();
     assert_eq!(kept().await, 2);
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
     drop(wren);
     for tamper in [
         "UPDATE log_summaries SET last_seq = 511 WHERE last_seq = 512",
@@ -137,6 +153,7 @@ async fn spec_4_2_what_is_written_meanwhile_is_no_misfit() {
                 .await;
             let gone = wren
                 .agent
+                .memories()
                 .shred(ShredWish::of(Number(number), "gone"), &person())
                 .await;
             gone.unwrap();
@@ -144,10 +161,10 @@ async fn spec_4_2_what_is_written_meanwhile_is_no_misfit() {
     };
     let verifying = async {
         for _ in 0..3 {
-            let verified = wren.agent.verify().await.unwrap();
+            let verified = wren.agent.log().verify().await.unwrap();
             assert_eq!(verified.misfits, []);
         }
     };
     tokio::join!(writing, verifying);
-    assert!(wren.agent.verify().await.unwrap().valid);
+    assert!(wren.agent.log().verify().await.unwrap().valid);
 }

@@ -10,7 +10,7 @@ use memoir_vault::archive::Passphrase;
 /// An account gives the handle of one agent, and the handle what is that agent's.
 pub(crate) async fn read_one(account: &Account) -> memoir_app::Result<()> {
     let agent = account.agent("wren").await?;
-    let lens = agent.seen_by(Viewer::Agent);
+    let lens = agent.views().seen_by(Viewer::Agent);
     lens.memories(true).await?;
     lens.records(&RecordFilter::default()).await?;
     let own = lens.as_agent()?;

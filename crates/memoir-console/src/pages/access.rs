@@ -160,9 +160,14 @@ impl<'a> AccessForm<'a> {
         };
         let actor = visitor.actor();
         let requested = match wish {
-            AccessWish::Embeddings => agent.request_embeddings(&draft.purpose, &actor).await,
+            AccessWish::Embeddings => {
+                agent
+                    .grants()
+                    .request_embeddings(&draft.purpose, &actor)
+                    .await
+            }
             AccessWish::Look | AccessWish::Token | AccessWish::Shredding(_) => {
-                agent.request_access(&draft, &actor).await
+                agent.grants().request_access(&draft, &actor).await
             }
         };
         match requested {
@@ -309,7 +314,7 @@ async fn tab(
     draft: &AccessForm<'_>,
 ) -> PageResult {
     let before = form::place(query.at, query.request.as_deref())?;
-    let lens = agent.seen_by(visitor.viewer());
+    let lens = agent.views().seen_by(visitor.viewer());
     // One request more than is shown says whether there is another page.
     let mut requests = lens.access_requests(before, AT_ONCE + 1).await?;
     let is_more = requests.len() > AT_ONCE as usize;
@@ -330,7 +335,7 @@ async fn tab(
                 (look_form(visitor, agent, draft).await?)
                 p { a href={ (path) "/token" } { "Ask for a token instead…" } }
             }
-            @if let Some(embedding) = agent.embedding().await? {
+            @if let Some(embedding) = agent.memories().embedding().await? {
                 section aria-labelledby="meaning" {
                     h2 #meaning { "Recall by meaning" }
                     p { (sent_to(&embedding)) }
@@ -369,7 +374,7 @@ fn title(draft: &AccessForm<'_>, title: &str) -> String {
 
 /// The live grants and the waiting requests; empty without any.
 pub(super) async fn open(agent: &AgentHandle) -> Result<Markup, PageFailure> {
-    let open = agent.open_access().await?;
+    let open = agent.grants().open_access().await?;
     let link = |request: &AccessRequestFacts| {
         html! { a href=(path_of(request.id)) { (what(request)) } }
     };
@@ -402,7 +407,7 @@ fn tab_path(agent: &AgentHandle) -> String {
 
 /// How the agent will answer.
 pub(super) async fn answering(agent: &AgentHandle) -> Result<Markup, PageFailure> {
-    let model = agent.answering_model().await?;
+    let model = agent.grants().answering_model().await?;
     Ok(html! {
         @match model {
             Some(model) => { "Its model, " code { (model) } ", is asked within seconds; its own client may \
@@ -420,7 +425,7 @@ async fn look_form(
     agent: &AgentHandle,
     draft: &AccessForm<'_>,
 ) -> Result<Markup, PageFailure> {
-    let sessions = agent.session_page(None, LATEST).await?;
+    let sessions = agent.views().session_page(None, LATEST).await?;
     let scopes = scopes(draft.scope, &sessions);
     Ok(html! {
         form.stack.asking method="post" action=(tab_path(agent)) {
@@ -494,7 +499,7 @@ async fn embeddings_page(
     draft: &AccessForm<'_>,
 ) -> PageResult {
     let path = tab_path(agent);
-    let embedding = agent.embedding().await?;
+    let embedding = agent.memories().embedding().await?;
     let content = html! {
         (agent_head(agent, Tab::Access))
         (draft.faults.summary())
@@ -589,7 +594,7 @@ fn left(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
         @match request.state {
             AccessState::Granted if request.is_standing() => "until it is revoked",
             // The clock with less time left counts, so that setting one back extends nothing (SPEC 5.2).
-            AccessState::Granted => (words::clock(agent.access_time_left(request))),
+            AccessState::Granted => (words::clock(agent.grants().access_time_left(request))),
             AccessState::Asked => { "until " (parts::time(request.expires_at)) }
             _ => span.none { "–" },
         }
@@ -640,7 +645,7 @@ async fn shred_page(
     number: Number,
     draft: &AccessForm<'_>,
 ) -> PageResult {
-    let memory = agent.memory(number).await?;
+    let memory = agent.views().memory(number).await?;
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let content = html! {
         (agent_head(agent, Tab::Memories))

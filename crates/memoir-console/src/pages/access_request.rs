@@ -48,7 +48,11 @@ impl ShownRequest {
     pub(super) async fn find(visitor: Visitor, request: &str) -> Result<Self, PageFailure> {
         let (agent, id) = visitor.account.access_agent(request).await?;
         // The request is read as this visitor, since the agent's reason is shown only to the requester.
-        let request = agent.seen_by(visitor.viewer()).access_request(id).await?;
+        let request = agent
+            .views()
+            .seen_by(visitor.viewer())
+            .access_request(id)
+            .await?;
         Ok(Self {
             visitor,
             agent,
@@ -58,7 +62,7 @@ impl ShownRequest {
 
     /// Reads its present state.
     pub(super) async fn look_again(&mut self) -> Result<(), PageFailure> {
-        let lens = self.agent.seen_by(self.visitor.viewer());
+        let lens = self.agent.views().seen_by(self.visitor.viewer());
         self.request = lens.access_request(self.request.id).await?;
         Ok(())
     }
@@ -74,7 +78,10 @@ impl ShownRequest {
 
     /// Whole seconds for which it can still be used.
     pub(super) fn seconds_left(&self) -> u64 {
-        self.agent.access_time_left(&self.request).as_secs()
+        self.agent
+            .grants()
+            .access_time_left(&self.request)
+            .as_secs()
     }
 
     pub(super) fn path(&self) -> String {
@@ -111,7 +118,11 @@ impl ShownRequest {
     }
 
     async fn taken_back_by(&self) -> Result<String, PageFailure> {
-        let by = self.agent.access_taken_back_by(&self.request).await?;
+        let by = self
+            .agent
+            .grants()
+            .access_taken_back_by(&self.request)
+            .await?;
         Ok(match by {
             Some(actor) if actor == self.visitor.actor() => "You".to_owned(),
             Some(actor) if actor.kind == ActorKind::Agent => self.agent.name().to_owned(),
@@ -283,6 +294,6 @@ pub(crate) async fn revoke(
     Path(request): Path<String>,
 ) -> PageResult {
     let (agent, id) = visitor.account.access_agent(&request).await?;
-    agent.revoke_access(id, &visitor.actor()).await?;
+    agent.grants().revoke_access(id, &visitor.actor()).await?;
     Ok(see_other(&format!("{}?done=taken-back", path_of(id))))
 }

@@ -52,10 +52,10 @@ pub(super) async fn page(
     done: Option<&str>,
     draft: &refine::RefineForm,
 ) -> PageResult {
-    let view = agent.show().await?;
-    let latest = agent.session_page(None, LATEST).await?;
+    let view = agent.views().show().await?;
+    let latest = agent.views().session_page(None, LATEST).await?;
     let open = access::open(agent).await?;
-    let archive = agent.originals().await?;
+    let archive = agent.log().originals().await?;
     let content = html! {
         (agent_head(agent, Tab::Overview))
         (draft.faults.summary())
@@ -229,7 +229,10 @@ async fn set_paused(visitor: &Visitor, agent: &str, paused: bool) -> PageResult 
         false => ("false", "resumed"),
     };
     let assignments = [(Field::Paused, Some(value))];
-    agent.configure(&assignments, &visitor.actor()).await?;
+    agent
+        .settings()
+        .configure(&assignments, &visitor.actor())
+        .await?;
     let path = agent_path(agent.scope().agent);
     Ok(see_other(&format!("{path}?done={done}")))
 }

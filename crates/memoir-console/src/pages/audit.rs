@@ -43,6 +43,7 @@ pub(crate) async fn show(
     let before = query.before()?;
     // Apart from the search, whose newest record need not be the log's.
     let newest = agent
+        .views()
         .search_records(&RecordFilter::default(), None, 1)
         .await?;
     // With faults in the form nothing is searched: the result would not match the form.
@@ -99,7 +100,10 @@ async fn found(
     before: Option<u64>,
 ) -> Result<Markup, Error> {
     // One more than is shown says whether there is another page, without counting all.
-    let mut records = agent.search_records(search, before, AT_ONCE + 1).await?;
+    let mut records = agent
+        .views()
+        .search_records(search, before, AT_ONCE + 1)
+        .await?;
     let is_more = records.len() > AT_ONCE as usize;
     records.truncate(AT_ONCE as usize);
     let next = records.last().filter(|_| is_more);
@@ -234,7 +238,7 @@ pub(crate) async fn verify(
 ) -> PageResult {
     // Verifying is a form and not a link, since it reads the whole log.
     let agent: AgentHandle = visitor.account.agent(&agent).await?;
-    let verified = agent.verify().await?;
+    let verified = agent.log().verify().await?;
     let content = html! {
         (agent_head(&agent, Tab::Audit))
         h2 { "The chain" }

@@ -145,7 +145,7 @@ pub(crate) async fn decide(
     // The identifier is passed on, since the agent's name may change between this page and the next one.
     let id = agent.scope().agent.to_string();
     match decision {
-        "connect" => match agent.connect(&question.wish, &visitor).await {
+        "connect" => match agent.grants().connect(&question.wish, &visitor).await {
             Ok(code) => Ok(see_other(&question.answer(&[("code", code.expose())]))),
             // The agent is in use and must be asked first, which the page then offers.
             Err(Error::ConsentNeeded(_)) => page(&visitor, &question, &id, &faults).await,
@@ -155,7 +155,7 @@ pub(crate) async fn decide(
             let purpose = PrivateText::from(form.field(PURPOSE.0));
             let client = question.wish.shown_client();
             let actor = visitor.actor();
-            let requested = agent.request_connection(&client, &purpose, &actor);
+            let requested = agent.grants().request_connection(&client, &purpose, &actor);
             match requested.await {
                 // The browser returns to this page, which reloads until the agent has answered.
                 Ok(_) => Ok(see_other(&question.path(&id))),
@@ -316,7 +316,7 @@ async fn page(
     if let Some(agent) = &chosen {
         let client = question.wish.shown_client();
         let actor = visitor.actor();
-        let request = agent.open_connection_request(&client, &actor);
+        let request = agent.grants().open_connection_request(&client, &actor);
         open_request = request.await?;
     }
     let client = &question.wish.client;

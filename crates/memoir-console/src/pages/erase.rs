@@ -36,9 +36,11 @@ pub(crate) async fn erase(
     // Compared within the decision, so that an agent that was renamed meanwhile is not erased by its old name.
     // Names are the same whatever the case (SPEC 2.2).
     let name = fold_name(typed.trim());
-    let named = agent.where_agent(move |now| name == fold_name(&now.name));
+    let named = agent
+        .views()
+        .where_agent(move |now| name == fold_name(&now.name));
     let mut faults = Faults::default();
-    match named.erase(&visitor.actor()).await {
+    match named.log().erase(&visitor.actor()).await {
         Ok(_) => return Ok(see_other("/?done=erased")),
         // A decision returns `Changed` where its condition, here the typed name, is not met.
         Err(Error::Changed) => {
@@ -57,7 +59,7 @@ pub(crate) async fn erase(
 }
 
 async fn page(visitor: &Visitor, agent: &AgentHandle, typed: &str, faults: &Faults) -> PageResult {
-    let view = agent.show().await?;
+    let view = agent.views().show().await?;
     let path = agent_path(view.id);
     let tally = &view.counts;
     let held = [

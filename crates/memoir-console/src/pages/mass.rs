@@ -68,7 +68,7 @@ async fn mass_changes(
     parts: usize,
     least_seconds: i64,
 ) -> Result<MassCurve, PageFailure> {
-    let view = agent.show().await?;
+    let view = agent.views().show().await?;
     // Not before its creation.
     let since = days.map(|days| now.plus_days(-i64::from(days)).max(view.created_at));
     let seconds = now.seconds_since(since.unwrap_or(view.created_at));
@@ -77,8 +77,8 @@ async fn mass_changes(
     // no parts.
     let parts = parts.min(usize::try_from(seconds / least_seconds).unwrap_or(0));
     let history = match since {
-        None => agent.stats(None, Some(now), parts).await?.history,
-        Some(since) => agent.mass_history(since, now, parts).await?,
+        None => agent.log().stats(None, Some(now), parts).await?.history,
+        Some(since) => agent.log().mass_history(since, now, parts).await?,
     };
     Ok(MassCurve {
         history,

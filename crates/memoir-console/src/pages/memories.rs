@@ -78,8 +78,8 @@ pub(crate) async fn show(
         with_discarded: query.with_discarded(),
         protected: (query.only.as_deref() == Some("protected")).then_some(true),
         faded: match query.only.as_deref() {
-            Some("faded") => Some(agent.faded(true)),
-            Some("shown") => Some(agent.faded(false)),
+            Some("faded") => Some(agent.views().faded(true)),
+            Some("shown") => Some(agent.views().faded(false)),
             _ => None,
         },
         under: query.under.map(Number),
@@ -87,7 +87,7 @@ pub(crate) async fn show(
     };
     let mut rows = match query.only.as_deref() {
         Some("shown") => in_prompt(&agent, page_query).await?,
-        _ => agent.memory_page(&page_query).await?,
+        _ => agent.views().memory_page(&page_query).await?,
     };
     // One memory more than is shown says whether there is another page.
     let is_more = rows.len() > AT_ONCE as usize;
@@ -290,7 +290,7 @@ impl NowByNumber {
                 let (kind, under) = match known.get(&number) {
                     Some(found) => *found,
                     None => {
-                        let (number, found) = place(&agent.memory(number).await?);
+                        let (number, found) = place(&agent.views().memory(number).await?);
                         known.insert(number, found);
                         found
                     }
@@ -325,7 +325,7 @@ async fn in_prompt(
     // Archival memories are never in the prompt, and there may be many in a row.
     page.limit = page.limit.max(500);
     loop {
-        let rows = agent.memory_page(&page).await?;
+        let rows = agent.views().memory_page(&page).await?;
         let is_last = rows.len() < page.limit as usize;
         page.after = rows.last().map_or(page.after, |last| last.number.0);
         found.extend(rows.into_iter().filter(|row| row.kind != Kind::Archival));
@@ -350,7 +350,7 @@ fn flags(agent: &AgentHandle, row: &MemoryFacts) -> Markup {
 
 /// Whether an active journal entry has expired from the prompt.
 fn is_faded(agent: &AgentHandle, row: &MemoryFacts) -> bool {
-    let is_old = row.created_at <= agent.faded(true).until;
+    let is_old = row.created_at <= agent.views().faded(true).until;
     row.kind == Kind::Journal && row.discarded_at.is_none() && is_old
 }
 
@@ -417,7 +417,10 @@ pub(crate) async fn handle(
         }
     };
     let actor = visitor.actor();
-    agent.handle(Number(number), handling, &actor).await?;
+    agent
+        .memories()
+        .handle(Number(number), handling, &actor)
+        .await?;
     let back = MemoryListQuery {
         after: 0,
         kind: Some(form.field("kind").to_owned()),

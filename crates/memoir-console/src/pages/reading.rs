@@ -98,7 +98,10 @@ impl GrantedLook {
 
     /// The agent, under that grant alone.
     fn lens(&self) -> AgentLens<'_> {
-        self.shown_request.agent.seen_by(self.viewer.clone())
+        self.shown_request
+            .agent
+            .views()
+            .seen_by(self.viewer.clone())
     }
 
     async fn at(
@@ -329,7 +332,7 @@ pub(crate) async fn sessions(
     let before = form::place(query.at, query.session.as_deref())?;
     // Without text, which is on the pages of the sessions.
     let agent = &look.shown_request.agent;
-    let mut sessions = agent.session_page(before, AT_ONCE + 1).await?;
+    let mut sessions = agent.views().session_page(before, AT_ONCE + 1).await?;
     let is_more = sessions.len() > AT_ONCE as usize;
     sessions.truncate(AT_ONCE as usize);
     let path = format!("{}/sessions", look.shown_request.path());
@@ -372,7 +375,12 @@ pub(crate) async fn session(
         Err(elsewhere) => return Ok(elsewhere),
     };
     // `own_session_id` fails where the session in the address is of another agent.
-    let id = look.shown_request.agent.own_session_id(&session).await?;
+    let id = look
+        .shown_request
+        .agent
+        .settings()
+        .own_session_id(&session)
+        .await?;
     let session = look.lens().session(id).await?;
     let filter = RecordFilter {
         session: Some(id),

@@ -167,7 +167,7 @@ pub(crate) async fn refine(
             started_by: Some(visitor.actor()),
             ..RefineOptions::default()
         };
-        match agent.enqueue(&options).await {
+        match agent.sessions().enqueue(&options).await {
             Ok(session) => {
                 // Without this call the session would wait until a worker checks by itself.
                 console.wake_workers();

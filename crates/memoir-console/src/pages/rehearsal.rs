@@ -30,7 +30,10 @@ pub(super) async fn section(
     if !session.rehearsal || session.state.is_running() {
         return Ok(html! {});
     }
-    let rehearsal = agent.rehearsal_facts(session.id, &visitor.actor()).await?;
+    let rehearsal = agent
+        .sessions()
+        .rehearsal_facts(session.id, &visitor.actor())
+        .await?;
     let rehearsal = rehearsal.filter(|rehearsal| {
         // One that was declined has nothing to apply.
         !rehearsal.changes.is_empty() || rehearsal.outcome.is_ok() || rehearsal.applied_by.is_some()
@@ -184,7 +187,11 @@ pub(crate) async fn apply(
     let newest =
         newest.ok_or_else(|| PageFailure::invalid("The form does not say what was shown."))?;
     let actor = visitor.actor();
-    let applied = agent.as_seen(newest).apply_rehearsal(id, &actor).await;
+    let applied = agent
+        .as_seen(newest)
+        .sessions()
+        .apply_rehearsal(id, &actor)
+        .await;
     if let Err(Error::Changed) = applied {
         return stale(&visitor, &agent, id).await;
     }
@@ -196,7 +203,7 @@ pub(crate) async fn apply(
 
 /// The present effect, where records were written since the page was shown.
 async fn stale(visitor: &Visitor, agent: &AgentHandle, id: SessionId) -> PageResult {
-    let session = agent.session(id).await?;
+    let session = agent.views().session(id).await?;
     let content = html! {
         (agent_head(agent, Tab::Sessions))
         p.problem role="alert" { "Nothing was changed: the agent changed since this page was shown. This is what \

@@ -44,7 +44,7 @@ pub(crate) async fn list(
     let query: SessionListQuery = form::query(raw_query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let before = form::place(query.at, query.session.as_deref())?;
-    let mut sessions = agent.session_page(before, AT_ONCE + 1).await?;
+    let mut sessions = agent.views().session_page(before, AT_ONCE + 1).await?;
     let is_more = sessions.len() > AT_ONCE as usize;
     sessions.truncate(AT_ONCE as usize);
     let path = format!("{}/sessions", agent_path(agent.scope().agent));
@@ -125,7 +125,7 @@ pub(crate) async fn show(
 ) -> PageResult {
     let query: SessionListQuery = form::query(raw_query.as_deref())?;
     let (agent, id) = visitor.account.session_agent(&session).await?;
-    let live = agent.live_session(id).await?;
+    let live = agent.sessions().live_session(id).await?;
     let records = timeline::TimelinePage::load(&agent, id, query.before).await?;
     let session = &live.session;
     // Only the page with the latest records is kept up to date, since new records do not appear on earlier ones.
@@ -312,7 +312,7 @@ pub(crate) async fn cancel(
     Path(session): Path<String>,
 ) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;
-    match agent.cancel(id, &visitor.actor()).await {
+    match agent.sessions().cancel(id, &visitor.actor()).await {
         // It ended between the page and the click: no fault of the service.
         Err(Error::SessionLost(_)) => Err(PageFailure::new(
             axum::http::StatusCode::CONFLICT,

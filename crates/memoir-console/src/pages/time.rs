@@ -88,7 +88,7 @@ pub(crate) async fn show(
         Ok(point) => (point, None),
         Err(problem) => wrong(problem),
     };
-    let view = agent.look_back(point).await?;
+    let view = agent.log().look_back(point).await?;
     if let Some(Point::Record(seq)) = point
         // Shown all the same, at the newest point, with why.
         && seq > view.history.newest_seq
@@ -114,7 +114,7 @@ pub(crate) async fn show(
 
 /// The point before a session.
 async fn before(agent: &AgentHandle, session: &str) -> Result<Point, PageFailure> {
-    let view = agent.look_back(None).await?;
+    let view = agent.log().look_back(None).await?;
     let mut sessions = view.history.sessions.iter();
     // Identifiers are compared as texts, since the address may hold any text.
     let found = sessions.find(|span| span.id.to_string() == session);
@@ -458,6 +458,7 @@ pub(crate) async fn go_back(
     let problem = match agent
         // The preview is binding: a record that was written since refuses it.
         .as_seen(newest)
+        .log()
         .rewind(Point::Record(point), &actor)
         .await
     {
@@ -477,7 +478,7 @@ pub(crate) async fn go_back(
         Err(Error::Change(_)) => "Nothing was done.",
         Err(error) => return Err(error.into()),
     };
-    let view = agent.look_back(Some(Point::Record(point))).await?;
+    let view = agent.log().look_back(Some(Point::Record(point))).await?;
     let shown = page(&visitor, &agent, &view, Some(problem), None);
     Ok(page_of(StatusCode::CONFLICT, shown))
 }

@@ -55,7 +55,10 @@ impl TimelinePage {
             session: Some(session),
             ..RecordFilter::default()
         };
-        let mut records = agent.search_records(&search, before, AT_ONCE + 1).await?;
+        let mut records = agent
+            .views()
+            .search_records(&search, before, AT_ONCE + 1)
+            .await?;
         let is_more = records.len() > AT_ONCE as usize;
         records.truncate(AT_ONCE as usize);
         // The log is read from its end, and shown from its beginning.

@@ -152,6 +152,7 @@ pub(crate) async fn make(
     let expires_at = days.map(|days| console.memoir().now().plus_days(days));
     let actor = visitor.actor();
     match agent
+        .grants()
         .create_token(Provision::First, expires_at, &actor)
         .await
     {
@@ -187,7 +188,7 @@ pub(crate) async fn revoke(
 ) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let id: TokenId = token.parse().map_err(|_| Error::NoToken(token))?;
-    agent.revoke_token(id, &visitor.actor()).await?;
+    agent.grants().revoke_token(id, &visitor.actor()).await?;
     let path = agent_path(agent.scope().agent);
     Ok(see_other(&format!("{path}/settings?done=revoked#tokens")))
 }

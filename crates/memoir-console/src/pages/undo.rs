@@ -28,8 +28,11 @@ async fn page(
     id: SessionId,
     problem: Option<&str>,
 ) -> PageResult {
-    let preview = agent.preview_roll_back(id, &visitor.actor()).await?;
-    let session = agent.session(id).await?;
+    let preview = agent
+        .sessions()
+        .preview_roll_back(id, &visitor.actor())
+        .await?;
+    let session = agent.views().session(id).await?;
     let content = html! {
         (agent_head(agent, Tab::Sessions))
         @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
@@ -111,8 +114,14 @@ pub(crate) async fn roll_back(
     let actor = visitor.actor();
     let done = match (form.is_ticked("cascade"), form.number("newest")) {
         // Bound to what was shown only with later changes too: without them, any conflict refuses it.
-        (false, _) => agent.roll_back(id, false, &actor).await,
-        (true, Some(newest)) => agent.as_seen(newest).roll_back(id, true, &actor).await,
+        (false, _) => agent.sessions().roll_back(id, false, &actor).await,
+        (true, Some(newest)) => {
+            agent
+                .as_seen(newest)
+                .sessions()
+                .roll_back(id, true, &actor)
+                .await
+        }
         (true, None) => {
             return Err(PageFailure::invalid(
                 "The form does not say what was shown.",

@@ -25,7 +25,7 @@ async fn agent_with(settings: &[(Field, Option<&str>)]) -> OwnAgent {
     let installation = TestInstallation::in_memory().with_clock(TestClock::ticking());
     let account = installation.account("default").await;
     let agent = memoir_testkit::agent(&account, "wren", settings).await;
-    agent.seen_by(Viewer::Agent).as_agent().unwrap()
+    agent.views().seen_by(Viewer::Agent).as_agent().unwrap()
 }
 
 /// A client at the other end of a connection that begins as it did before protocol 2026-07-28.

@@ -112,8 +112,13 @@ pub(crate) async fn ask(
     let reached = caller.reach_managed(&agent).await?;
     let (agent, actor) = (&reached.agent, &reached.actor);
     let request = match new.asks_to_embed() {
-        true => agent.request_embeddings(&new.purpose, actor).await?,
-        false => agent.request_access(&new.read()?, actor).await?,
+        true => {
+            agent
+                .grants()
+                .request_embeddings(&new.purpose, actor)
+                .await?
+        }
+        false => agent.grants().request_access(&new.read()?, actor).await?,
     };
     let shown = ShownAccessRequest::from(request);
     Ok((StatusCode::CREATED, axum::Json(shown)).into_response())
@@ -169,7 +174,10 @@ pub(crate) async fn answer(
     JsonBody(AccessAnswer { granted, reason }): JsonBody<AccessAnswer>,
 ) -> Result<Response, Problem> {
     let (Reached { agent, actor, .. }, id) = caller.reach_access(&id).await?;
-    let request = agent.answer_access(id, granted, reason, &actor).await?;
+    let request = agent
+        .grants()
+        .answer_access(id, granted, reason, &actor)
+        .await?;
     Ok(replies::wordless(axum::Json(request).into_response()))
 }
 
@@ -184,7 +192,7 @@ pub(crate) async fn revoke(
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_access(&id).await?;
     let Reached { agent, actor, .. } = &reached;
-    agent.revoke_access(id, actor).await?;
+    agent.grants().revoke_access(id, actor).await?;
     // The request is read again through the caller's lens: the agent's answer is shown by the caller's rights,
     // whichever caller revokes the request.
     Ok(axum::Json(reached.lens().access_request(id).await?).into_response())

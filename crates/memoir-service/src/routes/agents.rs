@@ -78,7 +78,13 @@ fn with_etag(agent: ShownAgent) -> Response {
 
 /// The response to a request that made or changed the agent before, without its prompts.
 pub(super) async fn shown_before(caller: &Caller, agent: &str) -> Result<Response, Problem> {
-    let facts = caller.reach_managed(agent).await?.agent.show().await?;
+    let facts = caller
+        .reach_managed(agent)
+        .await?
+        .agent
+        .views()
+        .show()
+        .await?;
     Ok(with_etag(ShownAgent::from(facts)))
 }
 
@@ -98,8 +104,12 @@ pub(crate) async fn change(
     let expected = IfMatch::of(&headers)?;
     let agent = reached
         .agent
+        .views()
         .where_agent(move |now| expected.admits(|| agent_etag(now)));
-    let changed = agent.configure(&borrowed(&values), &reached.actor).await?;
+    let changed = agent
+        .settings()
+        .configure(&borrowed(&values), &reached.actor)
+        .await?;
     Ok(with_etag(changed))
 }
 
@@ -226,8 +236,9 @@ pub(crate) async fn erase(
     let expected = IfMatch::of(&headers)?;
     let agent = reached
         .agent
+        .views()
         .where_agent(move |now| expected.admits(|| agent_etag(now)));
-    let erased = agent.erase(&reached.actor).await?;
+    let erased = agent.log().erase(&reached.actor).await?;
     let id = agent.scope().agent;
     let erased = axum::Json(ErasedAgent::new(id, erased));
     Ok(replies::wordless(erased.into_response()))
@@ -251,6 +262,6 @@ pub(crate) async fn rewind(
     JsonBody(RewindTo { to }): JsonBody<RewindTo>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach_managed(&agent).await?;
-    let rewound = reached.agent.rewind(to, &reached.actor).await?;
+    let rewound = reached.agent.log().rewind(to, &reached.actor).await?;
     Ok(axum::Json(rewound).into_response())
 }

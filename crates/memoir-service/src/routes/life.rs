@@ -136,6 +136,7 @@ pub(crate) async fn hand_over(
     });
     let handed = reached
         .agent
+        .life()
         .hand_over(messages.collect(), now, reached.actor.kind)
         .await?;
     // Also where these wait for hours: earlier messages may be due.
@@ -149,7 +150,7 @@ pub(crate) async fn hand_over(
     responses((status = 200, description = "Counts", body = ConversationStatus)))]
 pub(crate) async fn status(caller: Caller, Path(agent): Path<String>) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let status = ConversationStatus::from(reached.agent.transcript().await?);
+    let status = ConversationStatus::from(reached.agent.life().transcript().await?);
     Ok(axum::Json(status).into_response())
 }
 
@@ -163,6 +164,6 @@ pub(crate) async fn reflect(
     Path(agent): Path<String>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
-    let reflection = Reflection::from(reached.agent.reflect().await?);
+    let reflection = Reflection::from(reached.agent.life().reflect().await?);
     Ok(axum::Json(reflection).into_response())
 }

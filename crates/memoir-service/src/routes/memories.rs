@@ -94,7 +94,7 @@ pub(super) async fn saved_before(
     saved: &[Number],
 ) -> Result<Response, Problem> {
     let Reached { agent, actor, .. } = &caller.reach(agent).await?;
-    let saved = agent.saved_before(saved, actor).await?;
+    let saved = agent.memories().saved_before(saved, actor).await?;
     // One request saves one memory.
     Ok((StatusCode::CREATED, axum::Json(saved.first())).into_response())
 }
@@ -106,7 +106,7 @@ pub(super) async fn batch_saved_before(
     saved: &[Number],
 ) -> Result<Response, Problem> {
     let Reached { agent, actor, .. } = &caller.reach(agent).await?;
-    let memories = agent.saved_before(saved, actor).await?;
+    let memories = agent.memories().saved_before(saved, actor).await?;
     Ok((StatusCode::CREATED, axum::Json(SavedBatch { memories })).into_response())
 }
 
@@ -117,7 +117,7 @@ pub(super) async fn handled_before(
     number: Number,
 ) -> Result<Response, Problem> {
     let Reached { agent, actor, .. } = &caller.reach(agent).await?;
-    let shown = agent.answered(&[number], actor).await?.pop();
+    let shown = agent.memories().answered(&[number], actor).await?.pop();
     // Not reached: one memory is asked for.
     let shown = shown.ok_or_else(|| Problem::not_found(format!("there is no memory {number}")))?;
     Ok(with_etag(shown))
@@ -140,7 +140,11 @@ async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<Saved>, 
             reached.agent.now(),
         )?;
     }
-    Ok(reached.agent.save(&inputs, &reached.actor).await?)
+    Ok(reached
+        .agent
+        .memories()
+        .save(&inputs, &reached.actor)
+        .await?)
 }
 
 /// Names the faulty one among several.
@@ -332,7 +336,9 @@ async fn by_number(
         until: selected.until,
         with_discarded: selected.with_discarded,
         protected: selected.protected,
-        faded: selected.faded.map(|is_faded| reached.agent.faded(is_faded)),
+        faded: selected
+            .faded
+            .map(|is_faded| reached.agent.views().faded(is_faded)),
         under: selected.under,
     };
     let mut found: Vec<ShownMemory> = Vec::new();
@@ -419,8 +425,12 @@ async fn handle(
     let expected = IfMatch::of(headers)?;
     let agent = reached
         .agent
+        .views()
         .where_memory(number, move |now| is_expected(&expected, now));
-    let memory = agent.handle(number, handling, &reached.actor).await?;
+    let memory = agent
+        .memories()
+        .handle(number, handling, &reached.actor)
+        .await?;
     Ok(with_etag(memory))
 }
 
@@ -539,8 +549,9 @@ pub(crate) async fn shred(
     };
     let agent = reached
         .agent
+        .views()
         .where_memory(number, move |now| is_expected(&expected, now));
-    let shredded = agent.shred(wish, &reached.actor).await?;
+    let shredded = agent.memories().shred(wish, &reached.actor).await?;
     let etag = [(header::ETAG, memory_etag(&shredded.memory))];
     Ok(replies::wordless(
         (etag, axum::Json(shredded)).into_response(),
@@ -555,7 +566,7 @@ async fn ask_to_shred(
 ) -> Result<Response, Problem> {
     // Read before the decision and not within it: the request is written, and the agent decides about the memory's
     // state then.
-    let now = reached.agent.memory(number).await?;
+    let now = reached.agent.views().memory(number).await?;
     if !is_expected(expected, &now) {
         return Err(memoir_app::Error::Changed.into());
     }
@@ -565,7 +576,11 @@ async fn ask_to_shred(
         kind: AccessKind::Shred { number, derived },
         purpose: purpose.map_err(memoir_app::Error::from)?,
     };
-    let request = reached.agent.request_access(&draft, &reached.actor).await?;
+    let request = reached
+        .agent
+        .grants()
+        .request_access(&draft, &reached.actor)
+        .await?;
     let shown = ShownAccessRequest::from(request);
     Ok((StatusCode::ACCEPTED, axum::Json(shown)).into_response())
 }

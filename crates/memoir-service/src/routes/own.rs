@@ -172,6 +172,6 @@ pub(crate) async fn undo(
 ) -> Result<Response, Problem> {
     let own = caller.reach_own(&agent).await?;
     let field = field(&name)?;
-    own.undo_setting(field, &own.as_actor()).await?;
+    own.settings().undo_setting(field, &own.as_actor()).await?;
     shown(&own, field, Vec::new()).await
 }

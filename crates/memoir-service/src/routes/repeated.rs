@@ -82,7 +82,7 @@ impl RepeatedRequest {
             }
             ("POST", "/sessions/{id}/rollback" | "/sessions/{id}/cancel", Some(session)) => {
                 let session = caller.reach_session(&session.to_string()).await?;
-                let facts = session.0.agent.session(session.1).await?;
+                let facts = session.0.agent.views().session(session.1).await?;
                 Ok(axum::Json(facts).into_response())
             }
             _ => Err(Problem::of_done(done)),

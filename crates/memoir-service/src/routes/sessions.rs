@@ -125,7 +125,7 @@ async fn enqueue(
         trigger: None,
         started_by: Some(reached.actor.clone()),
     };
-    let session = ShownSession::from(reached.agent.enqueue(&options).await?);
+    let session = ShownSession::from(reached.agent.sessions().enqueue(&options).await?);
     // After it is written, so that a worker that wakes finds it.
     service.queued.notify_one();
     Ok((StatusCode::ACCEPTED, axum::Json(session)).into_response())
@@ -187,7 +187,11 @@ pub(crate) async fn apply(
     JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
-    let applied = reached.agent.apply_rehearsal(id, &reached.actor).await?;
+    let applied = reached
+        .agent
+        .sessions()
+        .apply_rehearsal(id, &reached.actor)
+        .await?;
     Ok(axum::Json(AppliedSession::from(applied)).into_response())
 }
 
@@ -214,8 +218,8 @@ pub(crate) async fn roll_back(
     let cascade = cascade.unwrap_or(false);
     let (agent, actor) = (&reached.agent, &reached.actor);
     let session = match reached.is_own() {
-        true => agent.roll_back_last(id, cascade, actor).await?,
-        false => agent.roll_back(id, cascade, actor).await?,
+        true => agent.sessions().roll_back_last(id, cascade, actor).await?,
+        false => agent.sessions().roll_back(id, cascade, actor).await?,
     };
     Ok(axum::Json(session).into_response())
 }
@@ -230,7 +234,7 @@ pub(crate) async fn cancel(
     JsonBody(Nothing {}): JsonBody<Nothing>,
 ) -> Result<Response, Problem> {
     let (reached, id) = caller.reach_session(&id).await?;
-    let session = match reached.agent.cancel(id, &reached.actor).await {
+    let session = match reached.agent.sessions().cancel(id, &reached.actor).await {
         // The same code as elsewhere, with a text for a caller that wanted it to end.
         Err(Error::SessionLost(id)) => {
             return Err(Problem::new(

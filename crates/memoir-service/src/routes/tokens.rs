@@ -55,6 +55,7 @@ pub(crate) async fn create(
     };
     let made = reached
         .agent
+        .grants()
         .create_token(provision, expires_at, &reached.actor)
         .await?;
     let body = MadeToken {

@@ -27,6 +27,7 @@ use self::machine::{Machine, SessionEffect, SessionEvent};
 use super::{RefineOptions, calls::Called};
 use crate::{
     core::{AgentHandle, Error, Result, spans},
+    sessions::Sessions,
     shown::SessionFacts,
 };
 
@@ -35,10 +36,10 @@ pub use progress::{Measure, Progress};
 /// Progress callback.
 pub type Observer<'a> = dyn FnMut(&Progress) + Send + 'a;
 
-impl AgentHandle {
+impl Sessions<'_> {
     /// Runs one whole session with the agent's model, now. `observer` gets all text.
     pub(crate) async fn refine(
-        &self,
+        self,
         options: &RefineOptions,
         observer: &mut Observer<'_>,
     ) -> Result<SessionFacts> {
@@ -51,13 +52,13 @@ impl AgentHandle {
             rehearsal: options.rehearsal,
         });
         let hold = Hold {
-            agent: self.clone(),
+            agent: self.0.clone(),
             id,
             holder,
             used: Mutex::default(),
         };
         // Boxed: a whole session is the largest of all futures, and lies on the stack of the polling task.
-        let session = Box::pin(Drive::new(self.clone(), &hold, model).run(observer)).await?;
+        let session = Box::pin(Drive::new(self.0.clone(), &hold, model).run(observer)).await?;
         observer(&Progress::Ended {
             session: Box::new(session.clone()),
         });
@@ -152,6 +153,7 @@ impl<'a> Drive<'a> {
     async fn begin(mut self, observer: &mut Observer<'_>) -> Result<SessionFacts> {
         let consent = self
             .agent
+            .sessions()
             .consent_prompt(self.hold.id, self.model.context_tokens())
             .await?;
         self.follow(SessionEvent::Begun { consent }, observer).await
@@ -177,7 +179,7 @@ impl<'a> Drive<'a> {
         observer: &mut Observer<'_>,
     ) -> Result<SessionFacts> {
         observer(&Progress::opened(&opened));
-        let session = self.agent.session(self.hold.id).await?;
+        let session = self.agent.views().session(self.hold.id).await?;
         let event = SessionEvent::Opened {
             prompt: opened.prompt,
             tools: super::tool_definitions(session.mode),
@@ -251,9 +253,12 @@ impl<'a> Drive<'a> {
                 });
             }
             SessionAction::Open => {
-                let opened = agent.open(id, self.model.context_tokens()).await?;
+                let opened = agent
+                    .sessions()
+                    .open(id, self.model.context_tokens())
+                    .await?;
                 observer(&Progress::opened(&opened));
-                let mode = agent.session(id).await?.mode;
+                let mode = agent.views().session(id).await?.mode;
                 return Ok(SessionEvent::Opened {
                     prompt: opened.prompt,
                     tools: super::tool_definitions(mode),
@@ -261,14 +266,15 @@ impl<'a> Drive<'a> {
                 .into());
             }
             SessionAction::RunTool(call) => return self.run_tool(&call, observer).await,
-            SessionAction::Decline(words) => agent.decline(id, &words, usage).await?,
+            SessionAction::Decline(words) => agent.sessions().decline(id, &words, usage).await?,
             SessionAction::Abandon(why) => {
                 agent
+                    .sessions()
                     .abandon(id, why, &Actor::system(), Some(usage))
                     .await?
             }
-            SessionAction::Fail(message) => agent.fail(id, &message, usage).await?,
-            SessionAction::Finish => agent.session(id).await?,
+            SessionAction::Fail(message) => agent.sessions().fail(id, &message, usage).await?,
+            SessionAction::Finish => agent.views().session(id).await?,
         };
         Ok(Next::Ended(Box::new(ended)))
     }
@@ -283,6 +289,7 @@ impl<'a> Drive<'a> {
             .agent
             // No lease check is needed here: closing the session increases the agent's version, which fences the
             // commit.
+            .sessions()
             .call(self.hold.id, &request, Some(self.machine.usage()))
             .await?;
         observer(&Progress::called(&request, &called));
@@ -299,7 +306,7 @@ impl<'a> Drive<'a> {
 
     /// Another process ended the session: its outcome is in the store.
     async fn lost(&self) -> Result<Next> {
-        let session = self.agent.session(self.hold.id).await?;
+        let session = self.agent.views().session(self.hold.id).await?;
         // Another worker drives the session now, and will report its end.
         if session.state.is_running() {
             return Err(Error::SessionLost(self.hold.id));

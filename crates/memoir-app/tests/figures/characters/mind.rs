@@ -336,7 +336,7 @@ impl Mind {
         }
         let agent = self.agent.clone();
         let saved = tokio::task::block_in_place(|| {
-            let saving = async { agent.save(&inputs, &Actor::agent("wren")).await };
+            let saving = async { agent.memories().save(&inputs, &Actor::agent("wren")).await };
             tokio::runtime::Handle::current().block_on(saving)
         });
         self.note_saved(&saved.unwrap());

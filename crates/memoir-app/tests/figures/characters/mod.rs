@@ -103,6 +103,7 @@ impl Run {
         self.figure
             .wren
             .agent
+            .log()
             .rewind(start, &person())
             .await
             .unwrap();
@@ -112,7 +113,7 @@ impl Run {
             "{}: every text is back",
             self.name()
         );
-        let verified = self.figure.wren.agent.verify().await.unwrap();
+        let verified = self.figure.wren.agent.log().verify().await.unwrap();
         assert!(verified.valid, "{}: {:?}", self.name(), verified.first_bad);
         let score = self.mind.lock().unwrap().score.clone();
         Outcome {
@@ -147,7 +148,14 @@ impl Run {
         };
         if !saves.is_empty() {
             let agent = Actor::agent("wren");
-            let saved = self.figure.wren.agent.save(&saves, &agent).await.unwrap();
+            let saved = self
+                .figure
+                .wren
+                .agent
+                .memories()
+                .save(&saves, &agent)
+                .await
+                .unwrap();
             self.mind.lock().unwrap().note_saved(&saved);
         }
     }
@@ -245,7 +253,7 @@ impl Run {
 
     /// All originals, those in the archive, and those that are lost.
     async fn check_originals(&self) -> (u64, u64, u64) {
-        let verified = self.figure.wren.agent.verify().await.unwrap();
+        let verified = self.figure.wren.agent.log().verify().await.unwrap();
         assert!(verified.valid, "{}: {:?}", self.name(), verified.first_bad);
         self.figure.wren.check().await;
         let originals = verified.originals.unwrap();
@@ -353,7 +361,7 @@ impl Run {
             .collect();
         for number in &archived {
             let (agent, actor) = (&self.figure.wren.agent, Actor::agent("wren"));
-            let promoting = agent.handle(*number, Handling::Promote, &actor);
+            let promoting = agent.memories().handle(*number, Handling::Promote, &actor);
             promoting.await.unwrap();
         }
         let all = self.figure.all().await;

@@ -62,7 +62,7 @@ impl SettingsView {
     /// Reads the changes first: one in between is then among the settings, and reported once more.
     async fn of(agent: &AgentHandle) -> Result<Self, Error> {
         let changes = changes(agent).await?;
-        let view = agent.show().await?;
+        let view = agent.views().show().await?;
         Ok(Self { view, changes })
     }
 
@@ -89,7 +89,7 @@ async fn changes(agent: &AgentHandle) -> Result<Vec<RecordFacts>, Error> {
         actions: vec![Action::AgentConfigured],
         ..RecordFilter::default()
     };
-    agent.search_records(&search, None, LATEST).await
+    agent.views().search_records(&search, None, LATEST).await
 }
 
 /// The settings of a record, by their wire names.
@@ -270,7 +270,7 @@ pub(crate) async fn change(
         if !draft.faults.is_empty() {
             return Ok(Err((settings_view, draft)));
         }
-        match agent.configure(settings, actor).await {
+        match agent.settings().configure(settings, actor).await {
             Err(Error::NameTaken(_)) => {
                 draft.faults.add("name", label(Field::Name), NAME_TAKEN);
                 Ok(Err((settings_view, draft)))
@@ -278,7 +278,7 @@ pub(crate) async fn change(
             configured => configured.map(Ok),
         }
     };
-    match agent.at_newest(attempt).await? {
+    match agent.log().at_newest(attempt).await? {
         Ok(view) => {
             // The address carries only a keyword, since the warnings may quote the prompts.
             let done = match view.words.warnings.is_empty() {
@@ -365,7 +365,7 @@ async fn page(
     settings_view: &SettingsView,
     notice: &SettingsNotice<'_>,
 ) -> PageResult {
-    let own_tokens = agent.tokens().await?;
+    let own_tokens = agent.grants().tokens().await?;
     let now = console.memoir().now();
     let draft = notice.draft;
     let content = html! {
