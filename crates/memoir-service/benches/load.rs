@@ -100,8 +100,15 @@ async fn prepare_long(path: &Path, memories: usize) -> Agent {
         .collect();
     let read = import::read(lines.as_bytes(), memoir_domain::Timestamp::MAX);
     let counted = Arc::new(AtomicU64::new(0));
-    handle.import(read, false, &owner, counted).await.unwrap();
-    let token = handle.create_token(Provision::Any, None, &owner).await;
+    handle
+        .memories()
+        .import(read, false, &owner, counted)
+        .await
+        .unwrap();
+    let token = handle
+        .grants()
+        .create_token(Provision::Any, None, &owner)
+        .await;
     Agent {
         id: handle.scope().agent.as_bytes().to_vec(),
         token: token.unwrap().secret.expose().to_owned(),
@@ -124,10 +131,14 @@ async fn prepare(path: &Path, copy: &Path) -> Vec<Agent> {
         let handle = account.agent(&name).await.unwrap();
         let read = import::read(lines.as_bytes(), memoir_domain::Timestamp::MAX);
         handle
+            .memories()
             .import(read, false, &owner, Arc::new(AtomicU64::new(0)))
             .await
             .unwrap();
-        let token = handle.create_token(Provision::Any, None, &owner).await;
+        let token = handle
+            .grants()
+            .create_token(Provision::Any, None, &owner)
+            .await;
         agents.push(Agent {
             id: handle.scope().agent.as_bytes().to_vec(),
             token: token.unwrap().secret.expose().to_owned(),
@@ -177,7 +188,7 @@ fn look_back(path: &Path) {
         let agent = account.agent("long").await.unwrap();
         let rest = memory_of("self", "VmHWM:");
         let began = Instant::now();
-        let seen = agent.look_back(None).await.unwrap();
+        let seen = agent.log().look_back(None).await.unwrap();
         let (first, newest) = (began.elapsed(), seen.seq);
         println!(
             "the first look back, {newest} records {first:>9.0?}; {:.1} MB at its highest, {rest:.1} at rest",
@@ -189,12 +200,12 @@ fn look_back(path: &Path) {
         let memoir = open(path);
         let account = memoir.account("default").await.unwrap();
         let agent = account.agent("long").await.unwrap();
-        let newest = agent.look_back(None).await.unwrap().seq;
+        let newest = agent.log().look_back(None).await.unwrap().seq;
         let (mut times, mut floors) = (Vec::new(), Vec::new());
         for number in 0..LOOKS as u64 {
             let point = memoir_app::Point::Record(newest * number / LOOKS as u64);
             let began = Instant::now();
-            agent.look_back(Some(point)).await.unwrap();
+            agent.log().look_back(Some(point)).await.unwrap();
             times.push(began.elapsed());
             let began = Instant::now();
             read_by_hand(path);

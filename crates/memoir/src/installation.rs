@@ -194,7 +194,7 @@ impl Installation {
     /// # Errors
     /// The installation is closed, and the agent's token was not given.
     pub(crate) async fn own(&self, agent: &AgentHandle) -> Result<OwnAgent, Failure> {
-        let lens = agent.seen_by(self.viewer(agent).await?);
+        let lens = agent.views().seen_by(self.viewer(agent).await?);
         lens.as_agent().or_else(|_| self.refuse(agent))
     }
 
@@ -242,7 +242,7 @@ impl Installation {
             ),
             false => (Provision::Any, administrator()),
         };
-        match agent.create_token(provision, None, &actor).await {
+        match agent.grants().create_token(provision, None, &actor).await {
             Ok(made) => {
                 let token = Zeroizing::new(made.secret.expose().to_owned());
                 tokens::store(&self.place, &id, &token)?;
@@ -294,7 +294,7 @@ impl Installation {
         let mut found = Vec::new();
         for agent in self.account.agents().await? {
             let agent = self.agent(&agent.name).await?;
-            let sessions = agent.session_page(None, latest).await?;
+            let sessions = agent.views().session_page(None, latest).await?;
             let wanted = sessions
                 .into_iter()
                 .filter(|session| is_last || is_beginning(id, session.id));

@@ -185,7 +185,7 @@ mod tests {
     use memoir_vault::{KeyStore, MasterKey};
 
     use super::*;
-    use crate::core::{Memoir, settings::InstallationSettings};
+    use crate::core::{AgentHandle, Memoir, settings::InstallationSettings};
 
     fn memoir() -> Memoir {
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
@@ -211,7 +211,7 @@ mod tests {
             unreachable!()
         };
         let waits = async |agent: &AgentHandle| {
-            let look = agent.look_back(None);
+            let look = agent.log().look_back(None);
             let waited = tokio::time::timeout(Duration::from_millis(50), look);
             waited.await.is_err()
         };

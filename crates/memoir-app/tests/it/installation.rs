@@ -160,8 +160,7 @@ impl TestAgent {
     }
 
     pub async fn remember(&self, content: &str) -> u64 {
-        let saved = selmemories()
-            .f
+        let saved = self
             .agent
             .memories()
             .save(&[input(content)], &person())
@@ -282,8 +281,7 @@ pub async fn sweep(account: &memoir_app::Account) -> usize {
             trigger: Some(trigger),
             ..RefineOptions::default()
         };
-        views()
-            .agent
+        agent
             .views()
             .seen_by(memoir_app::Viewer::Agent)
             .refine(&options, &mut |_| {})

@@ -69,6 +69,7 @@ impl Story {
         let reason = PrivateText::from(format!("for once, {CANARY}"));
         let agent = &self.agent;
         agent
+            .grants()
             .answer_access(id(path), yes, Some(reason), &wren())
             .await
             .unwrap();
@@ -83,7 +84,7 @@ impl Story {
 
     /// The session that the agent had.
     async fn session(&self) -> String {
-        let page = self.agent.session_page(None, 9).await;
+        let page = self.agent.views().session_page(None, 9).await;
         page.unwrap().last().unwrap().id.to_string()
     }
 
@@ -100,7 +101,7 @@ impl Story {
     }
 
     async fn reads(&self, path: &str) -> u64 {
-        let lens = self.agent.seen_by(Viewer::administrator(ada()));
+        let lens = self.agent.views().seen_by(Viewer::administrator(ada()));
         let request = lens.access_request(id(path)).await;
         request.unwrap().reads
     }
@@ -111,7 +112,7 @@ impl Story {
             actions: vec![Action::AccessUsed],
             ..Default::default()
         };
-        let found = self.agent.search_records(&search, None, 99).await;
+        let found = self.agent.views().search_records(&search, None, 99).await;
         found.unwrap().len()
     }
 
@@ -235,7 +236,7 @@ async fn spec_5_2_words_are_on_the_reading_pages_alone_and_each_look_is_on_the_r
     for text in ["&lt;b&gt;why", "you", "Stop looking", "Closes"] {
         assert!(request.contains(text), "{text}: {request}");
     }
-    assert!(story.agent.verify().await.unwrap().valid);
+    assert!(story.agent.log().verify().await.unwrap().valid);
 }
 
 /// What is true of every page with words.
@@ -353,7 +354,12 @@ async fn spec_5_2_the_agent_ends_it_or_whoever_looks_or_another_administrator() 
     assert!(has_words(
         &story.browser.get(&format!("{path}/memories")).await
     ));
-    story.agent.revoke_access(id(&path), &wren()).await.unwrap();
+    story
+        .agent
+        .grants()
+        .revoke_access(id(&path), &wren())
+        .await
+        .unwrap();
     story.is_closed(&path, "Wren took it back.").await;
 
     let path = story.let_in("core", "10").await;
@@ -375,6 +381,7 @@ async fn spec_5_2_the_agent_ends_it_or_whoever_looks_or_another_administrator() 
     story.browser.press(&path, &revoke, &[]).await.leads_to();
     let late = story
         .agent
+        .grants()
         .answer_access(id(&path), true, None, &wren())
         .await;
     assert_eq!(late.unwrap_err().code(), "access_over");
@@ -487,9 +494,14 @@ async fn spec_5_6_a_request_of_another_account_is_not_there() {
         purpose: "to see why".into(),
     };
     // Even where it was an administrator of the same name.
-    let request = theirs.request_access(&draft, &ada()).await.unwrap();
+    let request = theirs
+        .grants()
+        .request_access(&draft, &ada())
+        .await
+        .unwrap();
     let owl = Actor::agent("Owl");
     theirs
+        .grants()
         .answer_access(request.id, true, None, &owl)
         .await
         .unwrap();
@@ -541,7 +553,12 @@ async fn spec_5_2_each_scope_shows_what_it_says_and_no_more() {
         kind: Some(Kind::Journal),
         ..MemoryInput::default()
     };
-    story.agent.save(&[journal], &wren()).await.unwrap();
+    story
+        .agent
+        .memories()
+        .save(&[journal], &wren())
+        .await
+        .unwrap();
     let session = story.session().await;
 
     let core = story.let_in("core", "10").await;
@@ -610,7 +627,7 @@ async fn long_lists_are_read_page_by_page_and_each_page_is_a_look() {
             ..MemoryInput::default()
         })
         .collect();
-    story.agent.save(&inputs, &wren()).await.unwrap();
+    story.agent.memories().save(&inputs, &wren()).await.unwrap();
     let path = story.let_in("all", "10").await;
     for first in [format!("{path}/memories"), format!("{path}/records")] {
         let mut page = first.clone();
@@ -711,7 +728,7 @@ async fn what_was_typed_stays_in_a_form_that_was_not_taken() {
         answer.text
     );
     // No request came of any of it: there are those of the beginning.
-    let lens = story.agent.seen_by(Viewer::administrator(ada()));
+    let lens = story.agent.views().seen_by(Viewer::administrator(ada()));
     let requests = lens.access_requests(None, 99).await;
     assert_eq!(requests.unwrap().len(), 2);
     for _ in 0..19 {
@@ -828,7 +845,15 @@ async fn spec_4_4_a_memory_is_shredded_with_the_agents_yes_only() {
         .strip_suffix("?done=asked")
         .unwrap()
         .to_owned();
-    let shredded_at = async || story.agent.memory(number).await.unwrap().shredded_at;
+    let shredded_at = async || {
+        story
+            .agent
+            .views()
+            .memory(number)
+            .await
+            .unwrap()
+            .shredded_at
+    };
     assert_eq!(shredded_at().await, None);
     let request = story.browser.get(&path).await.text;
     assert!(request.contains("shredding memory #4"), "{request}");
@@ -883,6 +908,7 @@ async fn who_is_let_in_stands_where_administrators_look() {
     assert!(tab.contains("granted") && tab.contains("9:5"), "{tab}");
     story
         .agent
+        .grants()
         .request_access(
             &AccessDraft {
                 kind: AccessKind::Token { expires_at: None },

@@ -49,7 +49,7 @@ async fn an_agent_is_made_with_its_settings() {
         .await
         .unwrap();
     assert!(page.ends_with(&agent.scope().agent.to_string()), "{page}");
-    let view = agent.show().await.unwrap();
+    let view = agent.views().show().await.unwrap();
     let settings = view.settings.expose();
     assert_eq!(
         settings["system_prompt"],
@@ -66,6 +66,7 @@ async fn an_agent_is_made_with_its_settings() {
     assert_eq!(settings["active"], true);
     assert_eq!(settings["duplicate_match"], serde_json::Value::Null);
     let records = agent
+        .views()
         .search_records(&Default::default(), None, 9)
         .await
         .unwrap();
@@ -137,7 +138,7 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
     let secret = made.document().all("pre").next().unwrap().text.clone();
     let entered = installation.memoir.authenticate(&secret).await.unwrap();
     assert_eq!(entered.unwrap().agent, Some(agent.scope().agent));
-    let token = agent.tokens().await.unwrap().remove(0);
+    let token = agent.grants().tokens().await.unwrap().remove(0);
     let lasts = token.expires_at.unwrap().microseconds() - token.created_at.microseconds();
     let days = Duration::from_micros(lasts.unsigned_abs()).as_secs_f64() / 86_400.0;
     assert!((days - 30.0).abs() < 0.001, "{days}");
@@ -152,7 +153,11 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
         content: "One".into(),
         ..Default::default()
     };
-    agent.save(&[input], &Actor::agent("Wren")).await.unwrap();
+    agent
+        .memories()
+        .save(&[input], &Actor::agent("Wren"))
+        .await
+        .unwrap();
     let refused = browser.fill_in(&page, &path, &[]).await;
     assert_eq!(refused.status, 409);
     refused.document().check(&page);
@@ -160,15 +165,16 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
     assert!(refused.text.contains(told), "{}", refused.text);
     let ask = format!("/agents/{}/access", agent.scope().agent);
     assert!(refused.document().links().contains(&ask));
-    assert_eq!(agent.tokens().await.unwrap().len(), 1);
+    assert_eq!(agent.grants().tokens().await.unwrap().len(), 1);
     // With its consent, once.
     let draft = AccessDraft {
         kind: AccessKind::Token { expires_at: None },
         purpose: "its machine is new".into(),
     };
     let actor = Actor::administrator("user Ada");
-    let asked = agent.request_access(&draft, &actor).await.unwrap();
+    let asked = agent.grants().request_access(&draft, &actor).await.unwrap();
     agent
+        .grants()
         .answer_access(asked.id, true, None, &Actor::agent("Wren"))
         .await
         .unwrap();
@@ -190,6 +196,7 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
     assert!(!document.forms().contains(&revoke));
     document.check(&page);
     let records = agent
+        .views()
         .search_records(&Default::default(), None, 1)
         .await
         .unwrap();
@@ -203,6 +210,7 @@ async fn a_token_of_another_agent_is_not_there() {
     let wren = installation.agent(&installation.account, "Wren", &[]).await;
     let owl = installation.agent(&installation.account, "Owl", &[]).await;
     let made = owl
+        .grants()
         .create_token(memoir_app::Provision::First, None, &owner())
         .await
         .unwrap();
@@ -219,7 +227,7 @@ async fn a_token_of_another_agent_is_not_there() {
         let answer = browser.post(&path, &[("form_token", &token)]).await;
         assert_eq!(answer.status, 404, "{id}");
     }
-    assert!(owl.tokens().await.unwrap()[0].revoked_at.is_none());
+    assert!(owl.grants().tokens().await.unwrap()[0].revoked_at.is_none());
 }
 
 #[tokio::test]
@@ -249,7 +257,7 @@ async fn spec_5_4_an_agent_is_erased_by_whoever_types_its_name() {
         "{}",
         refused.text
     );
-    agent.cancel(session.id, &owner()).await.unwrap();
+    agent.sessions().cancel(session.id, &owner()).await.unwrap();
 
     let done = browser.fill_in(&page, &page, &[("name", " wren ")]).await;
     assert_eq!(done.leads_to(), "/?done=erased");
@@ -265,7 +273,7 @@ async fn spec_5_4_an_agent_is_erased_by_whoever_types_its_name() {
     gone.document().check(&page);
     let Verification {
         valid, erased_at, ..
-    } = agent.verify().await.unwrap();
+    } = agent.log().verify().await.unwrap();
     assert!(valid && erased_at.is_some());
 }
 
@@ -287,9 +295,14 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
         content: "One".into(),
         ..Default::default()
     };
-    agent.save(&[input], &Actor::agent("Wren")).await.unwrap();
+    agent
+        .memories()
+        .save(&[input], &Actor::agent("Wren"))
+        .await
+        .unwrap();
     let set = async |field, value| {
         agent
+            .settings()
             .configure(&[(field, Some(value))], &owner())
             .await
             .unwrap();
@@ -310,7 +323,7 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
         refused.text
     );
     refused.document().check(&refine);
-    agent.cancel(session.id, &owner()).await.unwrap();
+    agent.sessions().cancel(session.id, &owner()).await.unwrap();
     installation.clock.advance(Duration::from_secs(60));
 
     // A fault of a model for this session is shown beside it, and the rest stays as chosen.

@@ -103,7 +103,10 @@ async fn spec_3_12_archived_memories_are_shown_with_what_they_are_under_and_prom
         .press(&memories, &format!("{memories}/3/promote"), &[])
         .await;
     assert!(pressed.leads_to().contains("done=promote"));
-    assert_eq!(agent.originals().await.unwrap().originals.in_prompt, 6);
+    assert_eq!(
+        agent.log().originals().await.unwrap().originals.in_prompt,
+        6
+    );
     let summary = browser.page(&memories).await;
     assert!(row(&summary, 11).unwrap().contains("of 1 memory"));
     // The last source takes the summary away, and it cannot be restored by itself.

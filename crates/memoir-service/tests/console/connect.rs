@@ -378,7 +378,11 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
         made[0]["actor"],
         json!({"kind": "administrator", "name": "user Ada"})
     );
-    let wren = wren.seen_by(memoir_app::Viewer::Agent).as_agent().unwrap();
+    let wren = wren
+        .views()
+        .seen_by(memoir_app::Viewer::Agent)
+        .as_agent()
+        .unwrap();
     let context = wren.context(None).await.unwrap();
     let context = serde_json::to_value(context).unwrap().to_string();
     assert!(context.contains("connected a program"), "{context}");
@@ -428,12 +432,12 @@ async fn spec_5_5_a_hosted_client_is_connected_from_a_401_to_its_revocation() {
         over.header("www-authenticate")
     );
     assert_eq!(connector.refresh(&third.refresh).await.status, 400);
-    assert!(wren.verify().await.unwrap().valid);
+    assert!(wren.log().verify().await.unwrap().valid);
 }
 
 /// The agent's log.
 async fn told_of(agent: &AgentHandle) -> Vec<Value> {
-    let lens = agent.seen_by(memoir_app::Viewer::Agent);
+    let lens = agent.views().seen_by(memoir_app::Viewer::Agent);
     let records = lens.records(&Default::default()).await.unwrap();
     let told = records
         .iter()
@@ -470,7 +474,7 @@ async fn asked(connector: &Connector, browser: &Browser, agent: &AgentHandle) ->
         waiting.text
     );
     waiting.document().check(PATH);
-    let open = agent.open_access().await.unwrap();
+    let open = agent.grants().open_access().await.unwrap();
     let request = open
         .iter()
         .find(|request| request.kind.as_str() == "connection")
@@ -481,6 +485,7 @@ async fn asked(connector: &Connector, browser: &Browser, agent: &AgentHandle) ->
         "{purpose}"
     );
     agent
+        .grants()
         .answer_access(request.id, true, None, &Actor::agent(agent.name()))
         .await
         .unwrap();
@@ -510,14 +515,17 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
 
     // The agent's own client receives the request.
     let herself = Actor::agent("wren");
-    let own = wren.create_token(Provision::Any, None, &herself).await;
+    let own = wren
+        .grants()
+        .create_token(Provision::Any, None, &herself)
+        .await;
     let own = own.unwrap().secret.expose().to_owned();
     let shown = connector.agree(&ada, &wren, &[]).await;
     let fields = [("decision", "ask"), ("purpose", "Once more")];
     ada.send_filled_in(&shown.document(), PATH, &fields)
         .await
         .leads_to();
-    let open = wren.open_access().await.unwrap();
+    let open = wren.grants().open_access().await.unwrap();
     let form = connector
         .form_of_request(&own, &open[0].id.to_string())
         .await;
@@ -529,7 +537,8 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
         form.contains("connector.example") && form.contains("Once more"),
         "{form}"
     );
-    wren.revoke_access(open[0].id, &Actor::agent("wren"))
+    wren.grants()
+        .revoke_access(open[0].id, &Actor::agent("wren"))
         .await
         .unwrap();
 
@@ -540,10 +549,12 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
     };
     let ada_herself = Actor::administrator("user Ada");
     let request = wren
+        .grants()
         .request_connection(&client, &"x".into(), &ada_herself)
         .await
         .unwrap();
-    wren.answer_access(request.id, true, None, &Actor::agent("wren"))
+    wren.grants()
+        .answer_access(request.id, true, None, &Actor::agent("wren"))
         .await
         .unwrap();
     let elsewhere = "https://elsewhere.example/";
@@ -553,6 +564,7 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
         assert!(answer.text.contains("is in use"), "{name}");
     }
     let token = wren
+        .grants()
         .create_token(Provision::First, None, &ada_herself)
         .await;
     assert_eq!(token.unwrap_err().code(), "consent_required");
@@ -568,13 +580,18 @@ async fn spec_5_5_an_agent_in_use_is_connected_by_its_leave_for_that_program_alo
         kind: memoir_domain::access::AccessKind::Token { expires_at: None },
         purpose: "x".into(),
     };
-    let request = wren.request_access(&draft, &ada_herself).await.unwrap();
-    wren.answer_access(request.id, true, None, &Actor::agent("wren"))
+    let request = wren
+        .grants()
+        .request_access(&draft, &ada_herself)
+        .await
+        .unwrap();
+    wren.grants()
+        .answer_access(request.id, true, None, &Actor::agent("wren"))
         .await
         .unwrap();
     let answer = connector.agree(&ada, &wren, &[]).await;
     assert!(answer.text.contains("is in use"));
-    assert!(wren.verify().await.unwrap().valid);
+    assert!(wren.log().verify().await.unwrap().valid);
 }
 
 #[tokio::test]
@@ -708,13 +725,13 @@ async fn spec_5_5_no_other_site_agrees_in_somebodys_place_or_frames_the_page() {
     let mut grace = installation.browser();
     grace.sign_in("Grace", crate::installation::PASSWORD).await;
     assert_eq!(grace.post(PATH, &fields).await.status, 403);
-    assert_eq!(wren.tokens().await.unwrap().len(), 0);
+    assert_eq!(wren.grants().tokens().await.unwrap().len(), 0);
     // A read is no answer.
     let looked = ada
         .get(&format!("{question}&agent={id}&decision=connect"))
         .await;
     assert_eq!(looked.status, 200);
-    assert_eq!(wren.tokens().await.unwrap().len(), 0);
+    assert_eq!(wren.grants().tokens().await.unwrap().len(), 0);
 
     // Sent here by another site, a browser sends no cookie: it is redirected once, to this page only.
     let led = installation
@@ -757,7 +774,11 @@ async fn spec_5_5_a_code_counts_once_for_a_minute_and_for_its_own_client() {
             "{wrong:?}"
         );
         assert_eq!(connector.redeem(&code, &[]).await.status, 400, "{wrong:?}");
-        assert!(agent.tokens().await.unwrap()[0].revoked_at.is_some());
+        assert!(
+            agent.grants().tokens().await.unwrap()[0]
+                .revoked_at
+                .is_some()
+        );
     }
     let (_, code) = fresh().await;
     let told = connector
@@ -874,10 +895,10 @@ async fn spec_5_5_a_connection_ends_with_its_token_its_agent_and_its_administrat
     let [(wren, first), (crow, second), (jay, third)] = pairs.try_into().ok().unwrap();
     // Revoked in the console.
     let settings = format!("/agents/{}/settings", wren.scope().agent);
-    let token = wren.tokens().await.unwrap()[0].id;
+    let token = wren.grants().tokens().await.unwrap()[0].id;
     let path = format!("/agents/{}/tokens/{token}/revoke", wren.scope().agent);
     ada.press(&settings, &path, &[]).await;
-    crow.erase(&owner()).await.unwrap();
+    crow.log().erase(&owner()).await.unwrap();
     installation
         .account
         .remove_user("Grace", &owner())
@@ -888,8 +909,8 @@ async fn spec_5_5_a_connection_ends_with_its_token_its_agent_and_its_administrat
         assert_eq!(connector.enters(&pair.access).await, 401);
         assert_eq!(connector.refresh(&pair.refresh).await.status, 400);
     }
-    assert!(jay.tokens().await.unwrap()[0].revoked_at.is_some());
-    assert!(jay.verify().await.unwrap().valid);
+    assert!(jay.grants().tokens().await.unwrap()[0].revoked_at.is_some());
+    assert!(jay.log().verify().await.unwrap().valid);
 }
 
 #[tokio::test]
@@ -1062,6 +1083,6 @@ async fn spec_5_6_an_agent_of_another_account_is_not_there_to_be_connected() {
         let path = connector.question(&[]) + "&agent=" + &agent;
         assert_eq!(ada.get(&path).await.status, 404);
     }
-    assert_eq!(theirs.tokens().await.unwrap().len(), 0);
-    assert_eq!(theirs.open_access().await.unwrap().len(), 0);
+    assert_eq!(theirs.grants().tokens().await.unwrap().len(), 0);
+    assert_eq!(theirs.grants().open_access().await.unwrap().len(), 0);
 }

@@ -76,7 +76,7 @@ async fn a_form_is_taken_from_a_page_of_this_browser_only() {
     let stranger = installation.browser().send(&path, &right, &own).await;
     assert_eq!(stranger.leads_to(), "/sign-in");
     let is_paused = async || {
-        let view = agent.show().await.unwrap();
+        let view = agent.views().show().await.unwrap();
         view.settings.expose()["paused"] == true
     };
     assert!(!is_paused().await);
@@ -114,6 +114,7 @@ async fn memories_are_protected_discarded_and_given_back() {
     let page = format!("/agents/{}/memories", agent.scope().agent);
     let look = async |number: u64| {
         let memory = agent
+            .views()
             .memory(memoir_domain::memory::Number(number))
             .await
             .unwrap();
@@ -149,6 +150,7 @@ async fn memories_are_protected_discarded_and_given_back() {
         .leads_to();
     assert_eq!(look(2).await, (false, false));
     let record = agent
+        .views()
         .search_records(&Default::default(), None, 1)
         .await
         .unwrap();
@@ -203,9 +205,10 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
         with_discarded: true,
         ..MemoryPage::default()
     };
-    let rows = agent.memory_page(&all).await.unwrap();
+    let rows = agent.views().memory_page(&all).await.unwrap();
     let gone = rows.iter().find(|row| row.archived_at.is_some()).unwrap();
     agent
+        .memories()
         .handle(gone.number, Handling::Discard, &owner())
         .await
         .unwrap();
@@ -221,6 +224,7 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
     let cascade = ("cascade", "yes");
     let newest = preview.document().hidden("newest").unwrap().to_owned();
     agent
+        .memories()
         .handle(gone.number, Handling::Restore, &owner())
         .await
         .unwrap();
@@ -266,7 +270,7 @@ async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
         text.contains("rehearsal") && text.contains("duplicates only"),
         "{text}"
     );
-    let before = agent.show().await.unwrap().counts.core_count;
+    let before = agent.views().show().await.unwrap().counts.core_count;
     let shown = browser.page(&rehearsal).await;
     let newest = [("newest", shown.hidden("newest").unwrap())];
     let applied = browser
@@ -275,7 +279,7 @@ async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
     let applied = applied.leads_to().to_owned();
     assert!(applied.ends_with("?done=applied"), "{applied}");
     assert_eq!(browser.get(&applied).await.status, 200);
-    let after = agent.show().await.unwrap().counts.core_count;
+    let after = agent.views().show().await.unwrap().counts.core_count;
     assert_eq!(after, before - 1);
 
     let (own, _) = agent.open_own(Default::default()).await.unwrap();
@@ -338,7 +342,11 @@ async fn records_are_narrowed_by_every_field_of_the_filter() {
             content: "one more".into(),
             ..MemoryInput::default()
         };
-        agent.save(&[input], &Actor::agent("Wren")).await.unwrap();
+        agent
+            .memories()
+            .save(&[input], &Actor::agent("Wren"))
+            .await
+            .unwrap();
     }
     let browser = installation.ada().await;
     let rows = async |rest: &str| {
@@ -413,6 +421,7 @@ async fn a_filter_keeps_what_was_typed_and_tells_what_is_wrong_beside_it() {
     assert_eq!(document.by_id("session-fault").text, told);
     // The log's end is shown without reading the rest.
     let newest = agent
+        .views()
         .search_records(&Default::default(), None, 1)
         .await
         .unwrap();

@@ -110,7 +110,7 @@ impl Installation {
             (Field::SystemPrompt, Some(prompt.as_str())),
         ];
         let agent = memoir_testkit::agent(account, name, &settings).await;
-        let agent = agent.seen_by(Viewer::Agent).as_agent().unwrap();
+        let agent = agent.views().seen_by(Viewer::Agent).as_agent().unwrap();
         let inputs: Vec<MemoryInput> = memories
             .iter()
             .map(|text| MemoryInput {
@@ -120,7 +120,11 @@ impl Installation {
                 ..MemoryInput::default()
             })
             .collect();
-        agent.save(&inputs, &Actor::agent(name)).await.unwrap();
+        agent
+            .memories()
+            .save(&inputs, &Actor::agent(name))
+            .await
+            .unwrap();
         agent
     }
 
@@ -145,7 +149,11 @@ impl Installation {
             (Field::CoreTokenBudget, Some("1000")),
             (Field::RefinementThreshold, Some("0.4")),
         ];
-        agent.configure(&settings, &owner()).await.unwrap();
+        agent
+            .settings()
+            .configure(&settings, &owner())
+            .await
+            .unwrap();
         agent
     }
 }

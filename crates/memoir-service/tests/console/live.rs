@@ -276,7 +276,11 @@ async fn queued_sessions_are_followed_too() {
     let agent = installation
         .agent(&installation.account, "Wren", &MEMORIES)
         .await;
-    let session = agent.enqueue(&RefineOptions::default()).await.unwrap();
+    let session = agent
+        .sessions()
+        .enqueue(&RefineOptions::default())
+        .await
+        .unwrap();
     let browser = installation.ada().await;
     let mut events = Events::open(&browser, session.id).await;
     let last = events.rest().await.pop().unwrap();

@@ -81,7 +81,7 @@ pub async fn busy_agent(installation: &Installation) -> OwnAgent {
     let actor = Actor::agent("Wren");
     let authored = format!("{CANARY} once more, in words of my own");
     let own = [(Field::RefinementPrompt, Some(authored.as_str()))];
-    agent.configure(&own, &actor).await.unwrap();
+    agent.settings().configure(&own, &actor).await.unwrap();
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
     for (tool, arguments) in [
         (
@@ -106,15 +106,25 @@ pub async fn busy_agent(installation: &Installation) -> OwnAgent {
         number: memoir_domain::memory::Number(1),
         derived: false,
     });
-    let refused = agent.request_access(&shred, &owner()).await.unwrap();
+    let refused = agent
+        .grants()
+        .request_access(&shred, &owner())
+        .await
+        .unwrap();
     let reason = format!("No {CANARY} for you").into();
-    let answered = agent.answer_access(refused.id, false, Some(reason), &actor);
+    let answered = agent
+        .grants()
+        .answer_access(refused.id, false, Some(reason), &actor);
     answered.await.unwrap();
     let read = draft(AccessKind::Read {
         scope: AccessScope::All,
         minutes: 10,
     });
-    agent.request_access(&read, &owner()).await.unwrap();
+    agent
+        .grants()
+        .request_access(&read, &owner())
+        .await
+        .unwrap();
     agent
 }
 
@@ -255,7 +265,11 @@ async fn spec_2_4_an_origin_weaker_than_the_agents_own_word_is_shown() {
         origin: Some(Origin::External),
         ..MemoryInput::default()
     };
-    agent.save(&[quoted], &Actor::agent("Wren")).await.unwrap();
+    agent
+        .memories()
+        .save(&[quoted], &Actor::agent("Wren"))
+        .await
+        .unwrap();
     let browser = installation.ada().await;
     let path = format!("/agents/{}/memories", agent.scope().agent);
     let page = browser.get(&path).await;

@@ -34,7 +34,7 @@ async fn refined(installation: &Installation) -> OwnAgent {
     installation.clock.advance(Duration::from_secs(7 * 86_400));
     let strict = [(Field::RefinementThreshold, Some("0.99"))];
     let actor = Actor::agent("Wren");
-    agent.configure(&strict, &actor).await.unwrap();
+    agent.settings().configure(&strict, &actor).await.unwrap();
     let (session, _) = agent.open_own(Mode::Full).await.unwrap();
     let arguments = json!({"id": 20});
     let called = agent.call_tool(session.id, "delete_memory", Some(&arguments));
@@ -67,7 +67,7 @@ async fn spec_5_1_a_curve_is_numbers_and_dates_of_a_bounded_number() {
         assert!(at.len() <= 2_000 && at.is_sorted(), "{}", at.len());
         assert!([size.len(), low.len(), high.len()] == [at.len(); 3]);
         assert!((0..at.len()).all(|place| low[place] <= size[place] && size[place] <= high[place]));
-        let tally = agent.show().await.unwrap().counts;
+        let tally = agent.views().show().await.unwrap().counts;
         assert_eq!(size.last(), Some(&tally.core_tokens));
         let kinds: Vec<&str> = curve["marks"]
             .as_array()
@@ -138,7 +138,7 @@ async fn the_same_is_told_in_figures() {
 async fn a_sessions_curve_falls_towards_the_breaker_line() {
     let installation = Installation::open().await;
     let agent = refined(&installation).await;
-    let sessions = agent.session_page(None, 2).await.unwrap();
+    let sessions = agent.views().session_page(None, 2).await.unwrap();
     let browser = installation.ada().await;
     let mut curves = Vec::new();
     for session in sessions {

@@ -82,10 +82,11 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
         ..MemoryInput::default()
     };
     agent
+        .memories()
         .save(&[one_more], &Actor::agent("Wren"))
         .await
         .unwrap();
-    let before = agent.show().await.unwrap().counts;
+    let before = agent.views().show().await.unwrap().counts;
     let stale = browser.press(&path, &apply, &[("newest", newest)]).await;
     assert_eq!(stale.status, 409);
     assert!(
@@ -97,16 +98,21 @@ async fn spec_5_1_the_differences_are_shown_without_words_and_applied_as_shown()
     );
     let anew = stale.document();
     anew.check(&apply);
-    assert_eq!(agent.show().await.unwrap().counts, before);
+    assert_eq!(agent.views().show().await.unwrap().counts, before);
     assert_eq!(browser.press(&path, &apply, &[]).await.status, 400);
 
-    let seen = agent.rehearsal_facts(id, &owner()).await.unwrap().unwrap();
+    let seen = agent
+        .sessions()
+        .rehearsal_facts(id, &owner())
+        .await
+        .unwrap()
+        .unwrap();
     let size = seen.outcome.unwrap();
     let newest = anew.hidden("newest").unwrap();
     let applied = browser.press(&path, &apply, &[("newest", newest)]).await;
     let applied = applied.leads_to().to_owned();
     assert!(applied.ends_with("?done=applied"), "{applied}");
-    let after = agent.show().await.unwrap().counts;
+    let after = agent.views().show().await.unwrap().counts;
     assert_eq!(
         (before.core_tokens, after.core_tokens),
         (size.core_tokens_before, size.core_tokens_after)
@@ -128,7 +134,11 @@ async fn spec_3_17_how_many_edits_hold_now_is_shown_and_which_do_not() {
     let id = rehearse(&agent).await;
     let number = memoir_domain::memory::Number(7);
     let handling = Handling::Discard;
-    agent.handle(number, handling, &owner()).await.unwrap();
+    agent
+        .memories()
+        .handle(number, handling, &owner())
+        .await
+        .unwrap();
     let browser = installation.ada().await;
     let path = format!("/sessions/{id}");
     let answer = browser.get(&path).await;
@@ -172,6 +182,6 @@ async fn spec_3_17_how_many_edits_hold_now_is_shown_and_which_do_not() {
         let answer = browser.get(&path).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         assert!(!answer.document().forms().contains(&format!("{path}/apply")));
-        let _ = agent.cancel(running.id, &owner()).await;
+        let _ = agent.sessions().cancel(running.id, &owner()).await;
     }
 }

@@ -14,7 +14,7 @@ fn path(agent: &OwnAgent) -> String {
 }
 
 async fn value(agent: &OwnAgent, field: Field) -> Value {
-    let view = agent.show().await.unwrap();
+    let view = agent.views().show().await.unwrap();
     if field == Field::Name {
         return view.name.into();
     }
@@ -27,7 +27,11 @@ async fn last_change(agent: &OwnAgent) -> Value {
         actions: vec![memoir_domain::audit::Action::AgentConfigured],
         ..Default::default()
     };
-    let records = agent.search_records(&search, None, 1).await.unwrap();
+    let records = agent
+        .views()
+        .search_records(&search, None, 1)
+        .await
+        .unwrap();
     records[0].counts.as_map()["fields"].clone()
 }
 
@@ -105,7 +109,7 @@ async fn every_setting_is_changed_and_returned_to_its_default() {
         ("active", "yes"),
     ];
     browser.fill_in(&page, &page, &back).await.leads_to();
-    let view = agent.show().await.unwrap();
+    let view = agent.views().show().await.unwrap();
     let settings = view.settings.expose().as_object().unwrap();
     // The effective value is beside the set one.
     let set = settings
@@ -228,6 +232,7 @@ async fn spec_5_1_no_prompt_is_shown_whoever_wrote_it() {
     let page = path(&agent);
     let mine = format!("Refine gently, {CANARY}.");
     agent
+        .settings()
         .configure(
             &[(Field::RefinementPrompt, Some(mine.as_str()))],
             &Actor::agent("Wren"),
@@ -271,6 +276,7 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     let set = async |field, value: &str| {
         let bob = Actor::administrator("user Bob");
         agent
+            .settings()
             .configure(&[(field, Some(value))], &bob)
             .await
             .unwrap();
@@ -309,7 +315,11 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
     // Prompts too, without revealing their text.
     let before = browser.page(&page).await;
     let own = [(Field::SystemPrompt, Some("I am Wren, and I sing."))];
-    agent.configure(&own, &Actor::agent("Wren")).await.unwrap();
+    agent
+        .settings()
+        .configure(&own, &Actor::agent("Wren"))
+        .await
+        .unwrap();
     let mine = [("system_prompt", "You are Wren.")];
     let told = browser.send_filled_in(&before, &page, &mine).await;
     assert_eq!(told.status, 409);

@@ -106,7 +106,7 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     let page = browser.page(&before).await;
     page.check(&before);
     assert_eq!(by_session.hidden("point"), page.hidden("point"));
-    let size = agent.show().await.unwrap().counts.core_tokens;
+    let size = agent.views().show().await.unwrap().counts.core_tokens;
     assert_eq!(row(&page, "Core memories"), "87", "8 then, 7 now");
     assert_eq!(row(&page, "Archival memories"), "02", "0 then, 2 now");
     assert_eq!(row(&page, "Summaries"), "01", "0 then, 1 now");
@@ -124,11 +124,20 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     let done = go_back(&browser, &before, &path).await;
     let back = done.leads_to().to_owned();
     assert_eq!(back, format!("{path}?record={}&done=rewound", last + 1));
-    let tally = agent.show().await.unwrap().counts;
+    let tally = agent.views().show().await.unwrap().counts;
     assert_eq!((tally.core_tokens, tally.core_count), (to, 8));
     assert_eq!(kept(&agent).await, [1, 2, 3, 4, 5, 6, 7, 8]);
-    assert!(agent.session(session.id).await.unwrap().undone_at.is_some());
+    assert!(
+        agent
+            .views()
+            .session(session.id)
+            .await
+            .unwrap()
+            .undone_at
+            .is_some()
+    );
     let records = agent
+        .views()
         .search_records(&Default::default(), None, 1)
         .await
         .unwrap();
@@ -147,10 +156,18 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     let again = link.unwrap().attribute("href").unwrap().to_owned();
     assert_eq!(again, format!("{path}?record={last}"));
     go_back(&browser, &again, &path).await.leads_to();
-    let tally = agent.show().await.unwrap().counts;
+    let tally = agent.views().show().await.unwrap().counts;
     assert_eq!((tally.core_tokens, tally.core_count), (size, 7));
-    assert!(agent.session(session.id).await.unwrap().undone_at.is_none());
-    assert!(agent.verify().await.unwrap().valid);
+    assert!(
+        agent
+            .views()
+            .session(session.id)
+            .await
+            .unwrap()
+            .undone_at
+            .is_none()
+    );
+    assert!(agent.log().verify().await.unwrap().valid);
 }
 
 #[tokio::test]
@@ -172,6 +189,7 @@ async fn what_is_written_after_it_was_shown_is_shown_before_anything_is_done() {
         ..MemoryInput::default()
     };
     agent
+        .memories()
         .save(&[one_more], &Actor::agent("Wren"))
         .await
         .unwrap();
@@ -237,7 +255,7 @@ async fn spec_4_3_a_session_that_runs_stands_in_the_way() {
         "3 memories",
         "and its effect is shown all the same"
     );
-    let newest = agent.look_back(None).await.unwrap().seq.to_string();
+    let newest = agent.log().look_back(None).await.unwrap().seq.to_string();
     let fields = [
         ("form_token", token),
         ("point", "2"),
@@ -267,6 +285,7 @@ async fn a_point_is_found_by_slider_number_and_time_and_a_wrong_one_told() {
         ..MemoryInput::default()
     };
     agent
+        .memories()
         .save(&[one_more], &Actor::agent("Wren"))
         .await
         .unwrap();

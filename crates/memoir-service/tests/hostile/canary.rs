@@ -78,15 +78,20 @@ async fn save_texts(tenant: &Tenant, word: &str) {
         .map(|at| memory(format!("Note {at} of {word} about the garden."), Kind::Core))
         .collect();
     inputs.push(memory(format!("Today {word} sang."), Kind::Journal));
-    tenant.agent.save(&inputs, &own).await.unwrap();
+    tenant.agent.memories().save(&inputs, &own).await.unwrap();
     let prompt = format!("I am {word}.");
     let settings = [
         (Field::SystemPrompt, Some(prompt.as_str())),
         (Field::RefinementPrompt, Some(prompt.as_str())),
     ];
-    tenant.agent.configure(&settings, &own).await.unwrap();
+    tenant
+        .agent
+        .settings()
+        .configure(&settings, &own)
+        .await
+        .unwrap();
     let viewer = memoir_app::Viewer::Agent;
-    let own = tenant.agent.seen_by(viewer).as_agent().unwrap();
+    let own = tenant.agent.views().seen_by(viewer).as_agent().unwrap();
     let (session, _) = own.open_own(Default::default()).await.unwrap();
     let summary = json!({"summary": format!("{word} did nothing.")});
     let tool = "complete_refinement";
@@ -115,6 +120,7 @@ async fn everyone(installation: &Installation) -> (Everyone, Vec<Tenant>) {
         agents.push(tenant.agent.scope().account.to_string());
         let ended = tenant
             .agent
+            .views()
             .seen_by(memoir_app::Viewer::Agent)
             .session_page(None, 10)
             .await
@@ -477,7 +483,7 @@ async fn spec_5_6_ten_thousand_requests_carry_no_word_across() {
         );
     }
     for tenant in &tenants {
-        assert!(tenant.agent.verify().await.unwrap().valid);
+        assert!(tenant.agent.log().verify().await.unwrap().valid);
     }
 }
 

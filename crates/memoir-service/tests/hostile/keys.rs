@@ -29,6 +29,7 @@ async fn keyed(
 async fn memories(tenant: &Tenant) -> usize {
     tenant
         .agent
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .memories(true)
         .await

@@ -22,8 +22,12 @@ async fn a_session_that_cannot_be_taken_up_keeps_no_other_waiting() {
             content: "One.".into(),
             ..MemoryInput::default()
         };
-        agent.save(&[input], &owner()).await.unwrap();
-        agent.enqueue(&RefineOptions::default()).await.unwrap();
+        agent.memories().save(&[input], &owner()).await.unwrap();
+        agent
+            .sessions()
+            .enqueue(&RefineOptions::default())
+            .await
+            .unwrap();
     }
     let broken = account.agent("broken").await.unwrap().scope().agent;
     drop((account, opened));
@@ -50,6 +54,7 @@ async fn a_session_that_cannot_be_taken_up_keeps_no_other_waiting() {
         .unwrap();
     for _ in 0..400 {
         let state = wren
+            .views()
             .seen_by(memoir_app::Viewer::Agent)
             .session_page(None, 1)
             .await

@@ -44,6 +44,7 @@ async fn is_well(installation: &Installation, tenant: &Tenant, memories: usize) 
     assert_eq!(
         tenant
             .agent
+            .views()
             .seen_by(memoir_app::Viewer::Agent)
             .memories(true)
             .await
@@ -51,7 +52,7 @@ async fn is_well(installation: &Installation, tenant: &Tenant, memories: usize) 
             .len(),
         memories
     );
-    assert!(tenant.agent.verify().await.unwrap().valid);
+    assert!(tenant.agent.log().verify().await.unwrap().valid);
 }
 
 fn head(token: &str, length: &str) -> Vec<u8> {
@@ -354,7 +355,11 @@ async fn a_client_that_takes_no_answers_is_given_up() {
         ..memoir_app::MemoryInput::default()
     };
     let own = crate::installation::owner();
-    wren.agent.save(&vec![input; 200], &own).await.unwrap();
+    wren.agent
+        .memories()
+        .save(&vec![input; 200], &own)
+        .await
+        .unwrap();
     let mut stalled = connect(installation.socket).await;
     let get = format!(
         "GET {PATH}?limit=200 HTTP/1.1\r\nhost: m\r\nauthorization: Bearer {}\r\n\r\n",

@@ -38,7 +38,7 @@ impl Scene {
         let prompt = format!("I am Wren and my secret is {CANARY}.");
         let me = memoir_domain::audit::Actor::agent("wren");
         let prompts = [(Field::SystemPrompt, Some(prompt.as_str()))];
-        agent.configure(&prompts, &me).await.unwrap();
+        agent.settings().configure(&prompts, &me).await.unwrap();
         for ending in ["dawn, every day of the year that it can", "noon", "dusk"] {
             let body = json!({
                 "content": format!("The {CANARY} sings at {ending}"),
@@ -546,7 +546,7 @@ async fn spec_5_2_the_service_asks_the_agents_model() {
     let installation = Installation::with(Arc::new(model), InstallationSettings::default()).await;
     let (agent, wren) = installation.agent_with("wren", &["Ada keeps bees."]).await;
     let model = [(Field::Model, Some("lab:wren"))];
-    agent.configure(&model, &owner()).await.unwrap();
+    agent.settings().configure(&model, &owner()).await.unwrap();
     let ada = installation.administrator().await;
     let body = json!({"purpose": PURPOSE, "scope": "core", "minutes": 5});
     let request = installation.post(REQUESTS, &ada, body).await.expect(201);

@@ -386,11 +386,13 @@ async fn setup(before: Before) -> Setup {
     let (_, foreign) = agent_of(&installation.other, "gull").await;
     let soon: Timestamp = installation.memoir.now().plus_seconds(60);
     let expired = wren
+        .grants()
         .create_token(Provision::Any, Some(soon), &owner())
         .await
         .unwrap();
     installation.clock.advance(Duration::from_secs(120));
     let revoked = wren
+        .grants()
         .create_token(Provision::Any, None, &owner())
         .await
         .unwrap();
@@ -418,7 +420,8 @@ async fn setup(before: Before) -> Setup {
         (Field::SystemPrompt, Some(prompt.as_str())),
         (Field::RefinementPrompt, Some(prompt.as_str())),
     ];
-    wren.configure(&prompts, &Actor::agent("wren"))
+    wren.settings()
+        .configure(&prompts, &Actor::agent("wren"))
         .await
         .unwrap();
     let foreign_session = furnish(&installation, "gull", &foreign, &tokens[5]).await;
@@ -446,6 +449,7 @@ async fn setup(before: Before) -> Setup {
                 ..RefineOptions::default()
             };
             let driven = wren
+                .views()
                 .seen_by(memoir_app::Viewer::Agent)
                 .refine(&options, &mut |_| {})
                 .await

@@ -88,7 +88,11 @@ async fn busy() -> Busy {
             .agent_with(&name, &[&format!("{CANARY} sings.")])
             .await;
         let scripted = [(Field::Model, Some("scripted:model"))];
-        agent.configure(&scripted, &owner()).await.unwrap();
+        agent
+            .settings()
+            .configure(&scripted, &owner())
+            .await
+            .unwrap();
         assert_eq!(
             driven(&installation, &name, &token, false).await["state"],
             end

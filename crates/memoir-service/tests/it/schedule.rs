@@ -127,7 +127,11 @@ impl GatedInstallation {
     async fn queue(&self, account: &Account, provider: &str, name: &str) {
         self.advance(Duration::from_secs(1));
         let agent = agent(account, provider, name).await;
-        agent.enqueue(&RefineOptions::default()).await.unwrap();
+        agent
+            .sessions()
+            .enqueue(&RefineOptions::default())
+            .await
+            .unwrap();
     }
 
     fn answer(&self, provider: &str, answers: usize) {
@@ -157,7 +161,7 @@ async fn agent(account: &Account, provider: &str, name: &str) -> memoir_app::Age
         content: format!("The kiln is fired on {day}.").into(),
         ..MemoryInput::default()
     });
-    agent.save(&inputs, &owner()).await.unwrap();
+    agent.memories().save(&inputs, &owner()).await.unwrap();
     agent
 }
 
@@ -257,6 +261,7 @@ async fn spec_3_1_a_service_asks_who_becomes_due_while_it_runs() {
     installation.advance(Duration::from_secs((4 * 24 + 17) * 3_600));
     assert_eq!(installation.asked(1).await, ["wren"]);
     let session = wren
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .session_page(None, 1)
         .await

@@ -112,7 +112,7 @@ async fn spec_2_3_what_is_left_out_of_a_context_is_listed_by_number() {
         ..MemoryInput::default()
     };
     let entries = [entry("Fired the kiln."), entry("Glazed six bowls.")];
-    agent.save(&entries, &owner()).await.unwrap();
+    agent.memories().save(&entries, &owner()).await.unwrap();
     let path = "/v1/agents/wren/context";
     assert_eq!(
         installation.get(path, &own).await.expect(200)["left_out"],
@@ -150,9 +150,13 @@ async fn spec_2_8_lists_are_narrowed_to_what_is_protected_or_faded() {
         created_at: Some("2020-01-01".parse().unwrap()),
         ..MemoryInput::default()
     };
-    agent.save(&[old], &owner()).await.unwrap();
+    agent.memories().save(&[old], &owner()).await.unwrap();
     let protect = Handling::Protect;
-    agent.handle(Number(2), protect, &owner()).await.unwrap();
+    agent
+        .memories()
+        .handle(Number(2), protect, &owner())
+        .await
+        .unwrap();
     let path = "/v1/agents/wren/memories";
     for token in [&own, &token] {
         for (query, expected) in [
@@ -201,10 +205,12 @@ async fn spec_4_1_the_audit_is_narrowed_by_actions_actor_memory_and_time() {
     let installation = Installation::open().await;
     let (agent, own) = installation.agent_with("wren", &["The kiln is hot."]).await;
     agent
+        .memories()
         .handle(Number(1), Handling::Protect, &owner())
         .await
         .unwrap();
     agent
+        .memories()
         .handle(Number(1), Handling::Unprotect, &Actor::owner())
         .await
         .unwrap();

@@ -63,7 +63,12 @@ impl Installation {
                 ..MemoryInput::default()
             })
             .collect();
-        tenant.agent.save(&inputs, &owner()).await.unwrap();
+        tenant
+            .agent
+            .memories()
+            .save(&inputs, &owner())
+            .await
+            .unwrap();
         tenant
     }
 
@@ -73,9 +78,9 @@ impl Installation {
         let principal = memoir.authenticate(&tenant.token).await.unwrap().unwrap();
         let account = memoir.account_of(&principal);
         let agent = account.agent(tenant.agent.name()).await.unwrap();
-        let own = agent.seen_by(Viewer::Agent).as_agent().unwrap();
+        let own = agent.views().seen_by(Viewer::Agent).as_agent().unwrap();
         let (session, _) = own.open_own(Mode::Full).await.unwrap();
-        agent.cancel(session.id, &owner()).await.unwrap();
+        agent.sessions().cancel(session.id, &owner()).await.unwrap();
         session.id.to_string()
     }
 

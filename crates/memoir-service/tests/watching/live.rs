@@ -229,6 +229,7 @@ async fn what_another_process_does_is_seen_too() {
     stream.until(|event| event.kind == "session").await;
     // Not through the service.
     wren.agent
+        .sessions()
         .cancel(id.parse().unwrap(), &owner())
         .await
         .unwrap();
@@ -292,12 +293,14 @@ async fn a_token_that_counts_no_longer_ends_its_streams() {
     let id = service.open_session("wren", &wren.token).await;
     let revoked = wren
         .agent
+        .grants()
         .create_token(Provision::Any, None, &owner())
         .await
         .unwrap();
     let soon = installation.memoir.now().plus_seconds(3_600);
     let expiring = wren
         .agent
+        .grants()
         .create_token(Provision::Any, Some(soon), &owner())
         .await
         .unwrap();
@@ -326,6 +329,7 @@ async fn a_token_that_counts_no_longer_ends_its_streams() {
     );
     // The other goes on.
     wren.agent
+        .sessions()
         .cancel(id.parse().unwrap(), &owner())
         .await
         .unwrap();
@@ -340,7 +344,10 @@ async fn a_stream_tells_nothing_that_happens_after_its_token_was_revoked() {
     let service = installation.serve(options()).await;
     let id = service.open_session("wren", &wren.token).await;
     let person = owner();
-    let made = wren.agent.create_token(Provision::Any, None, &person);
+    let made = wren
+        .agent
+        .grants()
+        .create_token(Provision::Any, None, &person);
     let revoked = made.await.unwrap();
     let at = (id.as_str(), revoked.secret.expose());
     let mut stream = events_of(&service, at, None).await;
@@ -377,7 +384,7 @@ async fn spec_4_2_a_rehearsal_ends_when_its_record_says() {
     let id = driven["id"].as_str().unwrap().to_owned();
     let mut stream = events_of(&service, (&id, &wren.token), None).await;
     stream.until(|event| event.kind == "ended").await;
-    let verified = wren.agent.verify().await.unwrap();
+    let verified = wren.agent.log().verify().await.unwrap();
     assert_eq!(verified.first_bad, None);
     service.stop().await;
 }
@@ -449,6 +456,7 @@ async fn a_rehearsal_and_a_refusal_are_watched_to_their_ends() {
         .script([Turn::text(&format!("No, {CANARY}."))]);
     let driven = wren
         .agent
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .refine(&RefineOptions::default(), &mut |_| {})
         .await
@@ -483,6 +491,7 @@ async fn a_rehearsal_and_a_refusal_are_watched_to_their_ends() {
     };
     let driven = wren
         .agent
+        .views()
         .seen_by(memoir_app::Viewer::Agent)
         .refine(&rehearsed, &mut |_| {})
         .await

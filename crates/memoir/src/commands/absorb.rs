@@ -69,7 +69,11 @@ struct LocalAgent<'a>(&'a AgentHandle, &'a Actor);
 impl MessageReceiver for LocalAgent<'_> {
     async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure> {
         // They are read once all of them are saved; otherwise a concurrent service would begin in the middle.
-        Ok(self.0.hand_over(messages, false, self.1.kind).await?)
+        Ok(self
+            .0
+            .life()
+            .hand_over(messages, false, self.1.kind)
+            .await?)
     }
 }
 
@@ -87,7 +91,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if let Some(taken) = taken.as_ref().filter(|_| !global.json) {
         report_taken(taken);
     }
-    if arguments.again && agent.absorb_again().await? == 0 {
+    if arguments.again && agent.life().absorb_again().await? == 0 {
         return Err(Failure::new("there is no conversation to read once more")
             .hint("messages are stored for seven days after they were read"));
     }
@@ -278,7 +282,7 @@ fn report_taken(taken: &HandedFile) {
 
 /// Reads all pending messages, and updates a bar.
 async fn read(agent: &AgentHandle) -> Result<Absorbed, Failure> {
-    let waiting = agent.transcript().await?;
+    let waiting = agent.life().transcript().await?;
     let template = "{bar:32} {human_pos} of {human_len} messages, {msg} saved, {elapsed}";
     let progress = ProgressLine::start(Some(waiting.pending + waiting.failed), template);
     let bar = &progress.bar;
@@ -290,7 +294,7 @@ async fn read(agent: &AgentHandle) -> Result<Absorbed, Failure> {
         bar.set_message(counted(progress.saved, "memory", "memories"));
     };
     let stop = interrupt::listening().await;
-    Ok(agent.absorb(stop, &mut observer).await?)
+    Ok(agent.life().absorb(stop, &mut observer).await?)
 }
 
 fn report_absorbed(absorbed: &Absorbed) -> Result<(), Failure> {

@@ -134,11 +134,16 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
     };
     // A request for embeddings has only one form, so the kind in `draft` is not used for it.
     let request = match arguments.embeddings {
-        true => agent.request_embeddings(&draft.purpose, &actor).await?,
-        false => agent.request_access(&draft, &actor).await?,
+        true => {
+            agent
+                .grants()
+                .request_embeddings(&draft.purpose, &actor)
+                .await?
+        }
+        false => agent.grants().request_access(&draft, &actor).await?,
     };
     let id = request.id;
-    match agent.ask_for_access(id).await? {
+    match agent.grants().ask_for_access(id).await? {
         AskOutcome::Answered | AskOutcome::NotByModel => {}
         AskOutcome::AskedAlready => {
             terminal::note("the service is asking the agent's model already");
@@ -149,7 +154,7 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
         }
     }
     // The request is read as its requester, since the agent's reason is for that administrator alone.
-    let lens = agent.seen_by(Viewer::administrator(actor));
+    let lens = agent.views().seen_by(Viewer::administrator(actor));
     let request = lens.access_request(id).await?;
     print(global, &request)
 }
@@ -157,7 +162,7 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
 async fn list(global: &Global, agent: &str, limit: u32) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(agent).await?;
-    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let requests = lens.access_requests(None, limit).await?;
     if global.json {
         terminal::json(&List::whole(requests))?;
@@ -182,6 +187,7 @@ async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {
     let me = Actor::agent(agent.name());
     let is_granted = arguments.answer == YesOrNo::Yes;
     let request = agent
+        .grants()
         .answer_access(id, is_granted, arguments.reason, &me)
         .await?;
     print(global, &request)
@@ -191,8 +197,8 @@ async fn revoke(global: &Global, request: &str) -> Outcome {
     let installation = Installation::open(global).await?;
     let (agent, id) = installation.account.access_agent(request).await?;
     let actor = installation.actor(&agent).await?;
-    agent.revoke_access(id, &actor).await?;
-    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    agent.grants().revoke_access(id, &actor).await?;
+    let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     print(global, &lens.access_request(id).await?)
 }
 

@@ -18,8 +18,11 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
-    let lens = agent.seen_by(installation.viewer(&agent).await?);
-    let mut applied = agent.apply_rehearsal(id, &administrator()).await?;
+    let lens = agent.views().seen_by(installation.viewer(&agent).await?);
+    let mut applied = agent
+        .sessions()
+        .apply_rehearsal(id, &administrator())
+        .await?;
     // The response is an administrator's; the viewer may be the owner.
     applied.session = lens.session(applied.session.id).await?;
     if global.json {

@@ -38,7 +38,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let agent = installation
         .agent_or_only(arguments.agent.as_deref())
         .await?;
-    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let archived = archived(lens.memories(false).await?);
     if global.json {
         terminal::json(&List::whole(archived))?;

@@ -126,7 +126,7 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
     };
     let installation = Installation::open(global).await?;
     let agents = match &arguments.agent {
-        Some(name) => vec![installation.agent(name).await?.verify().await?],
+        Some(name) => vec![installation.agent(name).await?.log().verify().await?],
         None => installation.memoir.verify_all().await?,
     };
     let checkpoint = match note {
@@ -190,7 +190,7 @@ async fn list(global: &Global, arguments: ListArguments) -> Outcome {
             let (_, id) = installation.session(text).await?;
             // A session of another agent has no records here, and an error is clearer than an empty list.
             if let Some(agent) = &agent {
-                agent.session(id).await?;
+                agent.views().session(id).await?;
             }
             Some(id)
         }
@@ -208,7 +208,7 @@ async fn list(global: &Global, arguments: ListArguments) -> Outcome {
     };
     let records = match &agent {
         Some(agent) => {
-            let lens = agent.seen_by(installation.viewer(agent).await?);
+            let lens = agent.views().seen_by(installation.viewer(agent).await?);
             lens.records(&query).await?
         }
         None => installation.account.own_records(&query).await?,

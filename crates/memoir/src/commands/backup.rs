@@ -274,7 +274,7 @@ async fn open_one_of_each(memoir: &Memoir, findings: &mut Vec<String>) -> Result
         for agent in agents {
             let looked = match account.agent(&agent.id.to_string()).await {
                 // The facts are read from sealed rows, so this fails where one of them cannot be opened.
-                Ok(handle) => handle.memory_page(&one).await,
+                Ok(handle) => handle.views().memory_page(&one).await,
                 Err(error) => Err(error),
             };
             match looked {

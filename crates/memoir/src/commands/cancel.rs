@@ -19,9 +19,9 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
-    let session = match agent.cancel(id, &administrator()).await {
+    let session = match agent.sessions().cancel(id, &administrator()).await {
         // The session had ended before, so the message names its end.
-        Err(Error::SessionLost(_)) => return Err(ended(&agent.session(id).await?)),
+        Err(Error::SessionLost(_)) => return Err(ended(&agent.views().session(id).await?)),
         cancelled => ShownSession::from(cancelled?),
     };
     terminal::show(global.json, &session, || show::session::outcome(&session))?;

@@ -131,7 +131,7 @@ async fn installation(folder: &Path) -> Result<(memoir_app::Memoir, Account), Fa
 async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>, Failure> {
     let (memoir, account) = installation(folder).await?;
     let agent = sample::make(&memoir, &account).await?;
-    let lens = agent.seen_by(Viewer::Agent);
+    let lens = agent.views().seen_by(Viewer::Agent);
     let before = lens.memories(false).await?;
     if !global.json {
         terminal::print(&report::before(agent.name(), &before))?;
@@ -152,7 +152,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
         agent: agent.name().to_owned(),
         journal: journal(&after, &records),
         sums: sums(&memoir, &account, &agent, &after, &session).await?,
-        verification: agent.verify().await?,
+        verification: agent.log().verify().await?,
         before,
         after,
         session,
@@ -186,7 +186,7 @@ async fn sums(
     let findings = memoir.examine(account).await?;
     Ok(FourSums {
         ledger_tokens: core.map(|memory| memory.tokens).sum(),
-        agent_tokens: agent.show().await?.counts.core_tokens,
+        agent_tokens: agent.views().show().await?.counts.core_tokens,
         session_tokens: session.post_session_tokens,
         database_is_sound: findings
             .iter()

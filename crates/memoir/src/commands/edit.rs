@@ -45,12 +45,12 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let number = arguments.number;
     let memory = agent.lens().memory(number).await?;
     // Before the user types in vain.
-    agent.check_edit(number).await?;
+    agent.memories().check_edit(number).await?;
     let seen = PrivateText::from(memory.content());
     let edited = edited(&seen).await?;
     let memory = match edited {
         // `seen` is sent along, so that a concurrent change of the text is not overwritten.
-        Some(text) => agent.edit(number, &seen, &text, &owner).await?,
+        Some(text) => agent.memories().edit(number, &seen, &text, &owner).await?,
         None => None,
     };
     if global.json {

@@ -76,7 +76,7 @@ async fn one(
     handling: Handling,
 ) -> Result<ShownMemory, Failure> {
     let author = installation.author();
-    Ok(agent.handle(number, handling, &author).await?)
+    Ok(agent.memories().handle(number, handling, &author).await?)
 }
 
 fn report(global: &Global, done: &[ShownMemory], handling: Handling) -> Result<(), Failure> {

@@ -186,7 +186,10 @@ async fn undo(global: &Global, arguments: &Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let author = installation.author();
-    let undone = agent.undo_import(&author, arguments.dry_run).await?;
+    let undone = agent
+        .memories()
+        .undo_import(&author, arguments.dry_run)
+        .await?;
     let memories = counted(undone.discarded, "memory", "memories");
     if global.json {
         // This cannot fail: the structure consists of numbers.
@@ -244,7 +247,7 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
     let read = import::read_to(bytes, arguments.to, agent.now());
     let skipped = read.bad.len();
     if arguments.dry_run {
-        let preview = agent.preview_import(&read).await?;
+        let preview = agent.memories().preview_import(&read).await?;
         let (memories, bad) = (read.len() as u64, skipped as u64);
         terminal::show(
             global.json,
@@ -337,7 +340,9 @@ async fn watched(
 ) -> Result<Imported, Failure> {
     let written = Arc::new(AtomicU64::new(0));
     let bar = bar(read.len() as u64);
-    let work = agent.import(read, skip_bad, &actor, written.clone());
+    let work = agent
+        .memories()
+        .import(read, skip_bad, &actor, written.clone());
     tokio::pin!(work);
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let outcome = loop {

@@ -21,7 +21,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let agent = installation
         .agent_or_only(arguments.agent.as_deref())
         .await?;
-    let originals = agent.originals().await?;
+    let originals = agent.log().originals().await?;
     terminal::show(global.json, &originals, || {
         show::originals::table(&originals)
     })?;

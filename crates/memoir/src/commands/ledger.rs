@@ -35,7 +35,9 @@ impl Arguments {
             kind: (!self.all && self.expired.is_none()).then_some(Kind::Core),
             with_discarded: self.all,
             protected: self.protected,
-            faded: self.expired.map(|has_expired| agent.faded(has_expired)),
+            faded: self
+                .expired
+                .map(|has_expired| agent.views().faded(has_expired)),
             ..MemoryPage::default()
         }
     }
@@ -46,7 +48,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let agent = installation
         .agent_or_only(arguments.agent.as_deref())
         .await?;
-    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let mut memories = lens.memory_page(&arguments.page(&agent)).await?;
     memories.sort_by_key(|memory| (memory.created_at, memory.number));
     if global.json {
@@ -57,7 +59,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         let now = installation.memoir.now();
         terminal::print(&show::memories::list(&memories, now))?;
     }
-    let view = agent.show().await?;
+    let view = agent.views().show().await?;
     terminal::note(&format!(
         "{}, {} of {} tokens; {}, {} tokens; {} archival, {} tokens; {} discarded",
         counted(view.counts.core_count, "core memory", "core memories"),

@@ -82,7 +82,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if arguments.index {
         return index(global, &agent).await;
     }
-    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     if let Some(file) = &arguments.eval {
         return evaluate(global, &installation, &lens, query, file).await;
     }
@@ -170,7 +170,7 @@ fn in_words(meaning: Meaning) -> Option<&'static str> {
 
 /// Creates the missing vectors, and prints their number.
 async fn index(global: &Global, agent: &AgentHandle) -> Outcome {
-    let made = agent.make_vectors().await?;
+    let made = agent.memories().make_vectors().await?;
     if global.json {
         terminal::json(&made)?;
     } else {

@@ -68,7 +68,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         trigger: None,
         started_by: Some(installation.owner_or_actor(&agent).await?),
     };
-    let lens = agent.seen_by(installation.viewer(&agent).await?);
+    let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let mut watcher = ProgressPrinter::new(global.json);
     match drive(&lens, &options, &mut watcher).await? {
         Ran::Driven(session) | Ran::Cancelled(session) => {
@@ -120,7 +120,7 @@ pub(crate) async fn drive(
     };
     terminal::note("cancelling the session; its edits stay");
     let cancelling = async {
-        match agent.handle().cancel(id, &administrator()).await {
+        match agent.handle().sessions().cancel(id, &administrator()).await {
             // It had just ended by itself.
             Ok(_) | Err(memoir_app::Error::SessionLost(_)) => agent.session(id).await,
             Err(error) => Err(error),
@@ -151,7 +151,7 @@ async fn report(
     terminal::print(&show::session::outcome(session))?;
     match changes {
         Some(changes) if !changes.is_empty() && session.state == State::Completed => {
-            let held = match agent.rehearsal_facts(session.id, actor).await? {
+            let held = match agent.sessions().rehearsal_facts(session.id, actor).await? {
                 Some(facts) => show::session::held(&facts),
                 None => String::new(),
             };

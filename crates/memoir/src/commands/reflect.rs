@@ -25,7 +25,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let reflected = {
         let _progress =
             ProgressLine::start(None, "{spinner} the model reads the journal, {elapsed}");
-        agent.reflect().await?
+        agent.life().reflect().await?
     };
     let ending = match reflected.failure {
         Some(_) => Ending::Refused,

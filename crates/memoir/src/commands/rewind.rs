@@ -41,9 +41,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         (None, record) => Point::Record(record.unwrap_or_default()),
     };
     let rewound = if arguments.dry_run {
-        agent.preview_rewind(to, &actor).await?
+        agent.log().preview_rewind(to, &actor).await?
     } else {
-        agent.rewind(to, &actor).await?
+        agent.log().rewind(to, &actor).await?
     };
     if global.json {
         terminal::json(&rewound)?;

@@ -23,16 +23,17 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
-    let lens = agent.seen_by(installation.viewer(&agent).await?);
-    let before = agent.show().await?.counts.core_tokens;
+    let lens = agent.views().seen_by(installation.viewer(&agent).await?);
+    let before = agent.views().show().await?.counts.core_tokens;
     let session = agent
+        .sessions()
         .roll_back(id, arguments.cascade, &administrator())
         .await?;
     if global.json {
         terminal::json(&lens.session(id).await?)?;
         return Ok(Ending::Done);
     }
-    let after = agent.show().await?.counts.core_tokens;
+    let after = agent.views().show().await?.counts.core_tokens;
     let last = RecordFilter {
         last: Some(1),
         ..RecordFilter::default()

@@ -51,7 +51,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let actor = installation.owner_or_actor(&agent).await?;
     if !arguments.yes {
         // The check comes before the user types a number for confirmation.
-        agent.check_shred(arguments.number, &actor).await?;
+        agent
+            .memories()
+            .check_shred(arguments.number, &actor)
+            .await?;
         confirm(arguments.number)?;
     }
     let wish = ShredWish {
@@ -59,7 +62,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         reason: arguments.reason.expose(),
         derived: arguments.derived,
     };
-    let shredded = agent.shred(wish, &actor).await?;
+    let shredded = agent.memories().shred(wish, &actor).await?;
     if global.json {
         terminal::json(&shredded)?;
     } else {

@@ -62,6 +62,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .agent_or_only(arguments.agent.as_deref())
         .await?;
     let stats = agent
+        .log()
         .stats(arguments.since, arguments.until, POINTS)
         .await?;
     let plot = show::stats::plot(&stats);

@@ -45,7 +45,7 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
             ..RefineOptions::default()
         };
         // A failed session of one agent does not stop those of the others.
-        let lens = agent.seen_by(installation.viewer(&agent).await?);
+        let lens = agent.views().seen_by(installation.viewer(&agent).await?);
         match drive(&lens, &options, &mut ProgressPrinter::new(global.json)).await {
             Ok(Ran::Driven(session)) => {
                 report(global, &session, trigger)?;
@@ -86,7 +86,7 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
 /// Runs one due job, and prints its outcome.
 async fn live(global: &Global, agent: &AgentHandle, job: Job) -> Outcome {
     let name = safe(agent.name());
-    let lived = agent.do_due(job, interrupt::listening().await).await;
+    let lived = agent.life().do_due(job, interrupt::listening().await).await;
     let (event, summary, failure, is_interrupted) = match lived {
         Ok(None) => return Ok(Ending::Done),
         Ok(Some(JobOutcome::Reflected(reflected))) => {

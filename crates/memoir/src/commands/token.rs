@@ -89,7 +89,10 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
                 Viewer::Agent => (Provision::Any, administrator()),
                 Viewer::Administrator(_) => (Provision::First, installation.actor(&agent).await?),
             };
-            agent.create_token(provision, expires_at, &actor).await?
+            agent
+                .grants()
+                .create_token(provision, expires_at, &actor)
+                .await?
         }
     };
     let secret = made.secret.expose();

@@ -33,7 +33,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if !arguments.yes {
         confirm(agent.name())?;
     }
-    let erased = agent.erase(&administrator()).await?;
+    let erased = agent.log().erase(&administrator()).await?;
     if global.json {
         terminal::json(&erased)?;
         return Ok(Ending::Done);

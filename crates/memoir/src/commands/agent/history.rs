@@ -74,7 +74,7 @@ pub(crate) async fn undo(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let actor = installation.actor(&agent).await?;
-    let is_undone = agent.undo_setting(field, &actor).await?;
+    let is_undone = agent.settings().undo_setting(field, &actor).await?;
     if global.json {
         let done: Value = json!({"field": field.as_str(), "undone": is_undone});
         terminal::json(&done)?;

@@ -101,5 +101,8 @@ async fn assign(
     let installation = Installation::open(global).await?;
     let agent = installation.agent(agent).await?;
     let author = installation.author();
-    Ok(agent.configure(&[(field, value)], &author).await?)
+    Ok(agent
+        .settings()
+        .configure(&[(field, value)], &author)
+        .await?)
 }

@@ -51,7 +51,10 @@ pub(super) async fn make(memoir: &Memoir, account: &Account) -> Result<AgentHand
         .create_agent(NAME, &settings, &administrator())
         .await?;
     let agent = account.agent(NAME).await?;
-    agent.save(&inputs(memoir.now())?, &Actor::owner()).await?;
+    agent
+        .memories()
+        .save(&inputs(memoir.now())?, &Actor::owner())
+        .await?;
     Ok(agent)
 }
 

@@ -34,7 +34,7 @@ const CORRECTED: &str = "Marta prefers silk thread now.";
 /// Runs it. Returns whether every step had the expected result.
 pub(super) async fn run(account: &Account) -> Result<Ending, Failure> {
     let agent = created(account).await?;
-    let tokens = agent.show().await?.counts.core_tokens;
+    let tokens = agent.views().show().await?.counts.core_tokens;
     say(&format!(
         "{BOLD}An agent, `{NAME}`, with {}, in a database that is thrown away.{BOLD:#}",
         counted(MEMORIES.len() as u64, "memory", "memories")
@@ -42,7 +42,7 @@ pub(super) async fn run(account: &Account) -> Result<Ending, Failure> {
     let is_undone = careless(&agent, tokens).await?;
     let is_merged = good(&agent).await?;
     let is_corrected = correction(&agent).await?;
-    let verification = agent.verify().await?;
+    let verification = agent.log().verify().await?;
     show_verified(&verification)?;
     let is_right = is_undone && is_merged && is_corrected && verification.valid;
     say(&format!(
@@ -69,13 +69,13 @@ async fn created(account: &Account) -> Result<OwnAgent, Failure> {
         .create_agent(NAME, &settings, &administrator())
         .await?;
     let agent = account.agent(NAME).await?;
-    let agent = agent.seen_by(Viewer::Agent).as_agent()?;
+    let agent = agent.views().seen_by(Viewer::Agent).as_agent()?;
     for text in MEMORIES {
         let input = MemoryInput {
             content: text.into(),
             ..MemoryInput::default()
         };
-        agent.save(&[input], &Actor::owner()).await?;
+        agent.memories().save(&[input], &Actor::owner()).await?;
     }
     Ok(agent)
 }
@@ -105,7 +105,7 @@ async fn careless(agent: &OwnAgent, tokens: u64) -> Result<bool, Failure> {
     }
     // The rest of the demonstration uses the default loss guard.
     let guard = [(Field::LossGuard, None)];
-    agent.configure(&guard, &administrator()).await?;
+    agent.settings().configure(&guard, &administrator()).await?;
     Ok(is_undone)
 }
 
@@ -139,7 +139,7 @@ async fn correction(agent: &OwnAgent) -> Result<bool, Failure> {
         replaces: vec![OLD],
         ..MemoryInput::default()
     };
-    let saved = agent.save(&[input], &Actor::owner()).await?;
+    let saved = agent.memories().save(&[input], &Actor::owner()).await?;
     let Some(new) = saved.first().map(|saved| saved.memory.number) else {
         return Ok(false);
     };

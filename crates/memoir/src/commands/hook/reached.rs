@@ -187,9 +187,9 @@ impl ReachedMemory {
         let (requests, sessions, messages): (Vec<HookAccessRequest>, Vec<HookSession>, u64);
         match self {
             Self::Here { agent, .. } => {
-                requests = reshaped(&agent.open_access().await?)?;
-                sessions = reshaped(&agent.session_page(None, 1).await?)?;
-                messages = agent.unread().await?;
+                requests = reshaped(&agent.grants().open_access().await?)?;
+                sessions = reshaped(&agent.views().session_page(None, 1).await?)?;
+                messages = agent.life().unread().await?;
             }
             Self::Away(remote) => {
                 let one = [("limit", "1")];
@@ -281,7 +281,7 @@ impl MessageReceiver for ReachedMemory {
             } => {
                 let actor = installation.owner_or_actor(agent).await?;
                 // The messages are not read immediately, since the conversation may go on.
-                Ok(agent.hand_over(messages, false, actor.kind).await?)
+                Ok(agent.life().hand_over(messages, false, actor.kind).await?)
             }
             Self::Away(remote) => {
                 let messages: Vec<Value> = messages

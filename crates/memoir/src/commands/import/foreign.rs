@@ -345,7 +345,7 @@ async fn watched(
     if let Ok(style) = ProgressStyle::with_template("{spinner} {human_pos} memories, {per_sec}") {
         bar.set_style(style);
     }
-    let work = agent.take_over(parts, how);
+    let work = agent.memories().take_over(parts, how);
     tokio::pin!(work);
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let outcome = loop {
@@ -370,7 +370,10 @@ async fn set_system_prompt(
         return Ok(());
     };
     let assignment = [(Field::SystemPrompt, Some(prompt.expose()))];
-    agent.configure(&assignment, &installation.author()).await?;
+    agent
+        .settings()
+        .configure(&assignment, &installation.author())
+        .await?;
     terminal::note("set the agent's system prompt");
     Ok(())
 }

@@ -128,7 +128,10 @@ pub(super) async fn run(
     let record = if is_applied {
         let inputs = edits.iter().map(|edit| (edit.number(), edit.input()));
         let author = installation.author();
-        agent.take_edits(inputs.collect(), &author).await?
+        agent
+            .memories()
+            .take_edits(inputs.collect(), &author)
+            .await?
     } else {
         None
     };
