@@ -45,6 +45,9 @@ pub struct AgentHandle {
     pub(crate) condition: Option<Condition>,
 }
 
+/// Whether an agent is as a caller expects it, in its installation.
+pub(crate) type AgentCondition = dyn Fn(&Memoir, &Agent) -> bool + Send + Sync;
+
 /// Whether a memory is as a caller expects it, given what the archive links it with.
 pub(crate) type MemoryCondition = dyn Fn(&Memory, Vec<ArchiveLink>) -> bool + Send + Sync;
 
@@ -54,7 +57,7 @@ pub(crate) enum Condition {
     /// No record is newer than the one of this place.
     NewestRecord(u64),
     /// On the agent.
-    Agent(Arc<dyn Fn(&Memoir, &Agent) -> bool + Send + Sync>),
+    Agent(Arc<AgentCondition>),
     /// On the memory of that number.
     Memory(Number, Arc<MemoryCondition>),
 }
