@@ -9,8 +9,7 @@ use std::borrow::Cow;
 use crate::{
     access::{AccessKindName, AccessScopeName, AccessState, RequestOver},
     agent::{DuplicateMatch, LossGuard, ReasoningEffort},
-    audit::Action,
-    mass::Cause,
+    log::{audit::Action, mass::Cause},
     session::{EndReason, Mode, State, Trigger},
 };
 

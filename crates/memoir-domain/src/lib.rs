@@ -3,57 +3,41 @@
 //! Without input or output, clock, randomness or created identifiers: the caller passes the time and the identifiers,
 //! and receives a decision to carry out. Every rule of a refinement session is implemented here once, for all
 //! interfaces.
+//!
+//! The modules are grouped, from low to high: `text`, `memory`, `agent`, `log`, `change`, `access`, `recall`,
+//! `session`, `history`, `life`. A group uses lower ones only, except that a [`Decision`](draft::Decision) holds a
+//! session and access requests. `ids` and `time` are below all groups, `labels` is above them.
+//!
+//! Other crates use the modules by their short paths at the root; within this crate the paths are the full ones.
 
 #[macro_use]
 mod wire_names;
 
-pub mod absorption;
-pub mod access;
-pub mod account;
-pub mod adopt;
-pub mod age_rule;
-pub mod agent;
-pub mod answer;
-pub mod audit;
-pub mod authoring;
-pub mod breaker;
-pub mod context;
-pub mod draft;
-pub mod duplicates;
-pub mod history;
 pub mod ids;
-pub mod import;
-pub mod in_force;
-pub mod labels;
-pub mod ledger;
-pub mod lifecycle;
-pub mod manage;
-pub mod mark;
-pub mod mass;
-pub mod memories;
-pub mod memory;
-pub mod mend;
-pub mod near_duplicates;
-pub mod origin;
-pub mod private;
-pub mod prompt;
-pub mod quote;
-pub mod recall;
-pub mod reflection;
-pub mod replace;
-pub mod replay;
-pub mod rewind;
-pub mod rollback;
-
-pub mod schedule;
-pub mod session;
-pub mod session_entry;
-pub mod shred;
-pub mod summary;
-pub mod text;
 pub mod time;
-pub mod tools;
+
+pub mod access;
+pub mod agent;
+mod change;
+pub mod history;
+pub mod labels;
+mod life;
+mod log;
+pub mod memory;
+pub mod recall;
+pub mod session;
+pub mod text;
+
+pub use access::account;
+pub use agent::{context, schedule};
+pub use change::{age_rule, draft, import, manage, memories, replace};
+pub use history::{replay, rewind, shred, summary};
+pub use life::{absorption, adopt, authoring, reflection};
+pub use log::{audit, in_force, mass};
+pub use memory::{duplicates, mark, near_duplicates, origin};
+pub use session::{breaker, ledger, lifecycle, prompt, rollback, session_entry, tools};
+pub use text::{answer, mend, private, quote};
 
 pub use ids::{AccessRequestId, AccountId, AgentId, AgentScope, SessionId, TokenId, UserId};
-pub use private::{PrivateJson, PrivateText};
+pub use text::private::{PrivateJson, PrivateText};
 pub use time::Timestamp;

@@ -207,8 +207,8 @@ mod tests {
         );
         for file in [
             "crates/memoir-app/src/error.rs",
-            "crates/memoir-domain/src/access.rs",
-            "crates/memoir-domain/src/manage.rs",
+            "crates/memoir-domain/src/access/mod.rs",
+            "crates/memoir-domain/src/change/manage.rs",
         ] {
             let found = codes_of(file);
             assert!(found.len() > 3, "{file}: {found:?}");

@@ -30,11 +30,10 @@ use super::{
     wiped::{Wiped, WipedTable},
 };
 use crate::{
-    Timestamp,
-    audit::Change,
-    memory::{Kind, Memory, Number},
-    origin::Origin,
+    log::audit::Change,
+    memory::{Kind, Memory, Number, origin::Origin},
     text::fold,
+    time::Timestamp,
 };
 
 /// How fast further repetitions of a word stop to count, of BM25.

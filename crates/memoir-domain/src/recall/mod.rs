@@ -1,4 +1,5 @@
 //! Recall: the agent's memories for a question, best match first (SPEC 2.8).
+//! The search that a session's tool makes is not here, but in `session::tools`.
 //!
 //! Ranked by BM25 over the stems of folded words ([`RecallIndex`]). `query` parses a question, `index` holds the terms
 //! of all memories, `vectors` their vectors where a model made some, `rank` orders the matches, `replaced` places
@@ -20,10 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use self::replaced::FoundHistories;
 use crate::{
-    PrivateText, Timestamp,
-    memory::{Kind, Memory, Number, by_number},
-    origin::Origin,
-    text::fold,
+    memory::{Kind, Memory, Number, by_number, origin::Origin},
+    text::{fold, private::PrivateText},
+    time::Timestamp,
 };
 
 pub use index::RecallIndex;

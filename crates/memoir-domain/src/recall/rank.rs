@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::HashSet};
 
 use super::RecallPlace;
-use crate::{Timestamp, memory::Number};
+use crate::{memory::Number, time::Timestamp};
 
 /// Matches within this share of a score count as equally good.
 // At 1 the date would only order equal scores, which are rare; much lower, a newer memory would precede a better match.

@@ -14,8 +14,8 @@ use memoir_text::same_text_key;
 use zeroize::Zeroize;
 
 use crate::{
-    Timestamp,
     memory::{Memory, Number},
+    time::Timestamp,
 };
 
 /// The note beside a replaced memory: "until 2026-03-01, now #9".

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    audit::Change,
+    log::audit::Change,
     memory::{ArchivedBy, Place, Tags, test_memory},
 };
 

@@ -1,0 +1,988 @@
+//! An agent: its settings, with their limits and defaults, its counts, its schedule and its context (SPEC 2.2, 2.3,
+//! 3.1). Changes of an agent are not here, but in `change`.
+
+pub mod context;
+pub mod schedule;
+
+use std::{collections::BTreeSet, fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agent::schedule::RefinementSchedule,
+    ids::AgentId,
+    memory::{Invalid, Memory, Number, Tally, is_single_line, parse_text},
+    session::Mode,
+    text::{fold, private::PrivateText, quote::is_invisible},
+    time::Timestamp,
+};
+
+/// Most characters of an agent's or an account's name.
+pub const NAME_LIMIT: usize = 100;
+/// Most characters of a system prompt.
+pub const SYSTEM_PROMPT_LIMIT: usize = 100_000;
+/// Most characters of each of the other prompts.
+pub const PROMPT_LIMIT: usize = 10_000;
+/// Most characters of a model's name.
+pub const MODEL_LIMIT: usize = 200;
+/// The budget for core memories where the agent sets none.
+pub const DEFAULT_CORE_TOKEN_BUDGET: u64 = 5_000;
+/// The smallest budget for core memories (SPEC 2.2).
+pub const LEAST_CORE_TOKEN_BUDGET: u64 = 1_000;
+/// The most tokens that the journal takes of a context where the agent sets nothing else (SPEC 2.2).
+pub const DEFAULT_CONTEXT_JOURNAL_TOKENS: u64 = 8_000;
+/// The range of tokens of one response of an agent's model, as for the same setting of an installation.
+pub const ANSWER_TOKENS: std::ops::RangeInclusive<u32> = 16..=1_000_000;
+/// The tags that exclude a memory from merging, deleting and rewriting where the agent sets none.
+// SPEC 2.2.
+pub const DEFAULT_IMMUTABLE_TAGS: [&str; 3] = ["audio", "somatic", "voice"];
+
+/// The share of the core size at a session's start that must be left: over 0, up to 1.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Threshold(f64);
+
+impl Threshold {
+    /// Where the agent sets none (SPEC 2.2).
+    pub const DEFAULT: Self = Self(0.75);
+
+    /// # Errors
+    /// Not over 0 or not up to 1.
+    pub fn new(share: f64) -> Result<Self, Invalid> {
+        // NaN is neither.
+        if share > 0.0 && share <= 1.0 {
+            Ok(Self(share))
+        } else {
+            Err(Invalid::new(
+                "refinement_threshold",
+                "must be a number over 0 and up to 1, such as 0.75",
+            ))
+        }
+    }
+
+    /// The share, over 0 and up to 1.
+    pub fn share(self) -> f64 {
+        self.0
+    }
+
+    /// The fewest tokens that are this share of `all` tokens: at one fewer, the quotient is below the share
+    /// (SPEC 3.13).
+    pub fn least_of(self, all: u64) -> u64 {
+        // Sizes are far below 2^53, so that both are exact. Rounding of the product may be one off; the comparison
+        // of the quotient decides.
+        let is_below = |tokens: u64| all > 0 && tokens as f64 / (all as f64) < self.0;
+        let estimate = (self.0 * all as f64).ceil() as u64;
+        let from = estimate.saturating_sub(1);
+        (from..=estimate)
+            .find(|&tokens| !is_below(tokens))
+            .unwrap_or(estimate.saturating_add(1))
+    }
+
+    /// The stricter of two: the one that leaves more.
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        // Neither is NaN, which no threshold is.
+        Self(self.0.max(other.0))
+    }
+}
+
+impl TryFrom<f64> for Threshold {
+    type Error = Invalid;
+
+    fn try_from(share: f64) -> Result<Self, Invalid> {
+        Self::new(share)
+    }
+}
+
+impl From<Threshold> for f64 {
+    fn from(threshold: Threshold) -> Self {
+        threshold.0
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, formatter)
+    }
+}
+
+impl fmt::Debug for Threshold {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, formatter)
+    }
+}
+
+wire_names! {
+    /// When two core memories are the same text (SPEC 3.4).
+    #[derive(Default)]
+    pub enum DuplicateMatch {
+        /// Equal once trimmed and NFC-normalised.
+        #[default]
+        Exact = "exact",
+        /// The same, ignoring case.
+        IgnoreCase = "ignore_case",
+    }
+}
+
+wire_names! {
+    /// What may leave the prompt by an edit of a session (SPEC 3.14). Ordered by strictness.
+    #[derive(PartialOrd, Ord, Default)]
+    pub enum LossGuard {
+        /// The core size alone decides: deleted and merged memories are discarded, and texts are rewritten in place.
+        Off = "off",
+        /// What leaves the prompt goes to the archive.
+        #[default]
+        Archive = "archive",
+        /// Nothing leaves but a duplicate up to case.
+        Refuse = "refuse",
+    }
+}
+
+wire_names! {
+    /// How much a model is to think before it answers, as providers call it.
+    #[expect(missing_docs, reason = "the providers' own words, from least to most")]
+    pub enum ReasoningEffort {
+        None = "none",
+        Minimal = "minimal",
+        Low = "low",
+        Medium = "medium",
+        High = "high",
+        Xhigh = "xhigh",
+    }
+}
+
+/// The settings of an agent as set; `None` means the default.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+// A row that was written before a setting was added lacks its field.
+#[serde(default)]
+pub struct Settings {
+    /// `provider:name`; `None`: the installation's default.
+    pub model: Option<String>,
+    /// Who the agent is.
+    pub system_prompt: Option<PrivateText>,
+    /// What to extract from conversations.
+    pub reflection_prompt: Option<PrivateText>,
+    /// What to promote to core.
+    pub memory_reflection_prompt: Option<PrivateText>,
+    /// The agent's own style of refining.
+    pub refinement_prompt: Option<PrivateText>,
+    /// The breaker's threshold.
+    pub refinement_threshold: Option<Threshold>,
+    /// The room for core memories in the agent's runtime, in tokens.
+    pub core_token_budget: Option<u64>,
+    /// Core size in tokens at which a session is due; `None`: the budget.
+    pub refinement_trigger_tokens: Option<u64>,
+    /// Tags that exclude a memory from merging, deleting and rewriting.
+    pub immutable_tags: Option<Vec<String>>,
+    /// When two core memories are the same text.
+    pub duplicate_match: Option<DuplicateMatch>,
+    /// What may leave the prompt by an edit of a session.
+    pub loss_guard: Option<LossGuard>,
+    /// When the schedule begins its sessions.
+    pub refinement_schedule: Option<RefinementSchedule>,
+    /// Which tools a scheduled session has.
+    pub refinement_mode: Option<Mode>,
+    /// The most tokens that the journal takes of a context.
+    pub context_journal_tokens: Option<u64>,
+    /// The most tokens that core memories take of a context; `None` for all of them.
+    pub context_core_tokens: Option<u64>,
+    /// Whether a session's prompt lists near duplicates; `None`: yes.
+    pub near_duplicates: Option<bool>,
+    /// How much its model is to think; `None` for the provider's default.
+    pub reasoning_effort: Option<ReasoningEffort>,
+    /// The most tokens of one response of its model; `None` for the installation's limit.
+    pub answer_tokens: Option<u32>,
+    /// Whether the schedule skips it; an administrator can still start a session.
+    pub paused: bool,
+    /// Whether it is out of service.
+    pub inactive: bool,
+    /// The prompts that the agent itself set to their present value, by wire name. No administrator reads them (SPEC
+    /// 5.1).
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub authored: BTreeSet<String>,
+}
+
+impl Settings {
+    /// The effective threshold of the breaker.
+    pub fn effective_refinement_threshold(&self) -> Threshold {
+        self.refinement_threshold.unwrap_or(Threshold::DEFAULT)
+    }
+
+    /// The effective budget, in tokens.
+    pub fn effective_core_token_budget(&self) -> u64 {
+        self.core_token_budget.unwrap_or(DEFAULT_CORE_TOKEN_BUDGET)
+    }
+
+    /// The core size over which a session is due, in tokens.
+    pub fn effective_refinement_trigger_tokens(&self) -> u64 {
+        self.refinement_trigger_tokens
+            .unwrap_or_else(|| self.effective_core_token_budget())
+    }
+
+    /// The effective immutable tags, as set.
+    pub fn effective_immutable_tags(&self) -> Vec<String> {
+        self.immutable_tags.clone().unwrap_or_else(|| {
+            DEFAULT_IMMUTABLE_TAGS
+                .iter()
+                .map(|&tag| tag.to_owned())
+                .collect()
+        })
+    }
+
+    /// The effective immutable tags, folded, for comparing.
+    pub fn immutable_tag_set(&self) -> BTreeSet<String> {
+        self.effective_immutable_tags()
+            .iter()
+            .map(|tag| fold(tag))
+            .collect()
+    }
+
+    /// The effective duplicate match.
+    pub fn effective_duplicate_match(&self) -> DuplicateMatch {
+        self.duplicate_match.unwrap_or_default()
+    }
+
+    /// The effective loss guard.
+    pub fn effective_loss_guard(&self) -> LossGuard {
+        self.loss_guard.unwrap_or_default()
+    }
+
+    /// When the schedule begins sessions.
+    pub fn effective_refinement_schedule(&self) -> RefinementSchedule {
+        self.refinement_schedule.unwrap_or_default()
+    }
+
+    /// Which tools a scheduled session has.
+    pub fn effective_refinement_mode(&self) -> Mode {
+        self.refinement_mode.unwrap_or_default()
+    }
+
+    /// Whether a session's prompt lists near duplicates.
+    pub fn effective_near_duplicates(&self) -> bool {
+        self.near_duplicates.unwrap_or(true)
+    }
+
+    /// The most tokens that the journal takes of a context.
+    pub fn effective_context_journal_tokens(&self) -> u64 {
+        self.context_journal_tokens
+            .unwrap_or(DEFAULT_CONTEXT_JOURNAL_TOKENS)
+    }
+}
+
+/// A mark in the ledger's order: the row after which the next session's ledger begins (SPEC 3.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LedgerPosition {
+    /// Origin date of the last row listed.
+    pub created_at: Timestamp,
+    /// Its number.
+    pub number: Number,
+}
+
+/// The last attempt to begin a session for the agent, whatever its outcome (SPEC 3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// When it was begun.
+    pub at: Timestamp,
+    /// The core size when it ended, or when it was begun while it runs.
+    pub core_tokens: u64,
+    /// The number of consecutive scheduled sessions that failed without an edit, this one included: each but the first
+    /// retried the previous one.
+    #[serde(default)]
+    pub failures: u32,
+    /// When the schedule retries; `None` where it waits for its next reason.
+    #[serde(default)]
+    pub retry_at: Option<Timestamp>,
+}
+
+/// An agent in full.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Agent {
+    /// Its identifier.
+    pub id: AgentId,
+    /// Its name, unique in its account whatever the case.
+    pub name: String,
+    /// Its settings as set.
+    pub settings: Settings,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// The counts of its memories.
+    pub tally: Tally,
+    /// The next record's place when the agent was last found to have nothing to refine (SPEC 3.5). It is valid while no
+    /// record has been added; `None` where it was never found so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nothing_to_refine_seq: Option<u64>,
+    /// The number that the next memory gets.
+    pub next_number: Number,
+    /// The sequence number that the next audit record gets.
+    pub next_seq: u64,
+    /// When a session last completed or was rolled back.
+    pub last_refinement_at: Option<Timestamp>,
+    /// The last attempt to begin a session.
+    pub last_attempt: Option<Attempt>,
+    /// When a reflection was last begun.
+    pub last_reflection_at: Option<Timestamp>,
+    /// When the first unreflected journal entry was saved; `None` where there is none. Entries by Memoir itself do not
+    /// count.
+    pub unreflected_since: Option<Timestamp>,
+    /// Where the next session's ledger begins; `None` at the oldest row.
+    pub ledger_position: Option<LedgerPosition>,
+    /// When it was erased. Since then nothing of it can be read or changed (SPEC 5.4).
+    pub erased_at: Option<Timestamp>,
+}
+
+impl Agent {
+    /// The names of the stored counts that differ from a recount over all its memories.
+    pub fn miscounted<'a>(
+        &self,
+        memories: impl IntoIterator<Item = &'a Memory>,
+    ) -> Vec<&'static str> {
+        let mut tally = Tally::default();
+        for memory in memories {
+            tally.add(memory);
+        }
+        self.differing_counts(&tally)
+    }
+
+    /// The names of the stored counts that differ from these.
+    pub(crate) fn differing_counts(&self, tally: &Tally) -> Vec<&'static str> {
+        let stored = self.tally.counts().into_iter().zip(tally.counts());
+        let differing = stored.filter(|(stored, counted)| stored != counted);
+        differing.map(|((name, _), _)| name).collect()
+    }
+
+    /// Whether the core size is over the trigger.
+    pub fn needs_refinement(&self) -> bool {
+        self.tally.core_tokens > self.settings.effective_refinement_trigger_tokens()
+    }
+
+    /// Records the core size at a session's end, from which growth is counted (SPEC 3.1).
+    pub(crate) fn note_attempt_end(&mut self) {
+        if let Some(attempt) = &mut self.last_attempt {
+            attempt.core_tokens = self.tally.core_tokens;
+        }
+    }
+
+    /// Records that a scheduled session failed without an edit, and when it is retried (SPEC 3.16).
+    pub(crate) fn note_failure(&mut self, now: Timestamp) {
+        if let Some(attempt) = &mut self.last_attempt {
+            attempt.failures = attempt.failures.saturating_add(1);
+            attempt.retry_at =
+                schedule::retry_seconds(attempt.failures).map(|seconds| now.plus_seconds(seconds));
+        }
+    }
+}
+
+/// Checks the name of an agent, an account or a user.
+///
+/// # Errors
+/// Empty, over [`NAME_LIMIT`] characters, more than a single line, or with invisible characters: people must be able to
+/// distinguish names.
+pub fn parse_name(raw: &str) -> Result<String, Invalid> {
+    let name = parse_text("name", raw, NAME_LIMIT)?.into_exposed();
+    if !is_single_line(&name) {
+        return Err(Invalid::new("name", "must be a single line"));
+    }
+    let is_blank = |character| {
+        matches!(
+            character,
+            '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}'
+            // Variation selectors and vowels without a shape, which make two names look the same. The joiners of
+            // Persian and Hindi are allowed.
+            | '\u{34f}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}'
+        )
+    };
+    if name
+        .chars()
+        .any(|character| is_invisible(character) || is_blank(character))
+    {
+        return Err(Invalid::new(
+            "name",
+            "must have no invisible characters, or such as turn the direction of writing; leave them out",
+        ));
+    }
+    // An identifier is accepted in place of a name, so a name must not read as another agent's identifier (SPEC 2.2).
+    // Separators between the digits are ignored.
+    let digits = name.chars().filter(char::is_ascii_alphanumeric);
+    let digits: String = digits.collect::<String>().to_ascii_lowercase();
+    if digits
+        .trim_start_matches("urnuuid")
+        .parse::<AgentId>()
+        .is_ok()
+    {
+        return Err(Invalid::new(
+            "name",
+            "must not read as an identifier (32 hexadecimal digits); give another",
+        ));
+    }
+    Ok(name)
+}
+
+/// A name in the form for comparison.
+pub fn fold_name(name: &str) -> String {
+    fold(name)
+}
+
+wire_names! {
+    /// One setting, by its wire name.
+    pub enum Field {
+        /// `name`
+        Name = "name",
+        /// `model`
+        Model = "model",
+        /// `system_prompt`
+        SystemPrompt = "system_prompt",
+        /// `reflection_prompt`
+        ReflectionPrompt = "reflection_prompt",
+        /// `memory_reflection_prompt`
+        MemoryReflectionPrompt = "memory_reflection_prompt",
+        /// `refinement_prompt`
+        RefinementPrompt = "refinement_prompt",
+        /// `refinement_threshold`
+        RefinementThreshold = "refinement_threshold",
+        /// `core_token_budget`
+        CoreTokenBudget = "core_token_budget",
+        /// `refinement_trigger_tokens`
+        RefinementTriggerTokens = "refinement_trigger_tokens",
+        /// `immutable_tags`
+        ImmutableTags = "immutable_tags",
+        /// `duplicate_match`
+        DuplicateMatch = "duplicate_match",
+        /// `loss_guard`
+        LossGuard = "loss_guard",
+        /// `refinement_schedule`
+        RefinementSchedule = "refinement_schedule",
+        /// `refinement_mode`
+        RefinementMode = "refinement_mode",
+        /// `context_journal_tokens`
+        ContextJournalTokens = "context_journal_tokens",
+        /// `context_core_tokens`
+        ContextCoreTokens = "context_core_tokens",
+        /// `near_duplicates`
+        NearDuplicates = "near_duplicates",
+        /// `reasoning_effort`
+        ReasoningEffort = "reasoning_effort",
+        /// `answer_tokens`
+        AnswerTokens = "answer_tokens",
+        /// `paused`
+        Paused = "paused",
+        /// `active`
+        Active = "active",
+    }
+}
+
+impl Field {
+    /// Whether an agent can set it for itself (SPEC 2.7); its loss guard to a stricter one only (SPEC 3.14).
+    pub fn is_own(self) -> bool {
+        self.is_text()
+            || matches!(
+                self,
+                Self::Name | Self::RefinementThreshold | Self::LossGuard
+            )
+    }
+
+    /// Whether its value is an agent's text (SPEC 5.1).
+    pub fn is_text(self) -> bool {
+        matches!(
+            self,
+            Self::SystemPrompt
+                | Self::ReflectionPrompt
+                | Self::MemoryReflectionPrompt
+                | Self::RefinementPrompt
+        )
+    }
+}
+
+impl FromStr for Field {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        Self::from_name(text).ok_or_else(|| {
+            let known = Self::ALL.map(Self::as_str).join(", ");
+            let problem = format!("is no setting of an agent; the settings are {known}");
+            Invalid::new("field", problem)
+        })
+    }
+}
+
+/// The value of a setting, as JSON; `null` means the default.
+pub fn field_value(name: &str, settings: &Settings, field: Field) -> serde_json::Value {
+    use serde_json::json;
+    match field {
+        Field::Name => json!(name),
+        Field::Model => json!(settings.model),
+        Field::SystemPrompt => json!(settings.system_prompt),
+        Field::ReflectionPrompt => json!(settings.reflection_prompt),
+        Field::MemoryReflectionPrompt => json!(settings.memory_reflection_prompt),
+        Field::RefinementPrompt => json!(settings.refinement_prompt),
+        Field::RefinementThreshold => json!(settings.refinement_threshold),
+        Field::CoreTokenBudget => json!(settings.core_token_budget),
+        Field::RefinementTriggerTokens => json!(settings.refinement_trigger_tokens),
+        Field::ImmutableTags => json!(settings.immutable_tags),
+        Field::DuplicateMatch => json!(settings.duplicate_match),
+        Field::LossGuard => json!(settings.loss_guard),
+        Field::RefinementSchedule => json!(settings.refinement_schedule),
+        Field::RefinementMode => json!(settings.refinement_mode),
+        Field::ContextJournalTokens => json!(settings.context_journal_tokens),
+        Field::ContextCoreTokens => json!(settings.context_core_tokens),
+        Field::NearDuplicates => json!(settings.near_duplicates),
+        Field::ReasoningEffort => json!(settings.reasoning_effort),
+        Field::AnswerTokens => json!(settings.answer_tokens),
+        Field::Paused => json!(settings.paused),
+        // Inverted against the stored field: a row without it is an agent in service.
+        Field::Active => json!(!settings.inactive),
+    }
+}
+
+/// Sets one setting to a value from [`field_value`]: the exact inverse.
+///
+/// # Errors
+/// A value that [`field_value`] does not produce for the setting. The message omits the value.
+pub fn set_field_value(
+    name: &mut String,
+    settings: &mut Settings,
+    field: Field,
+    value: &serde_json::Value,
+) -> Result<(), Invalid> {
+    match field {
+        Field::Name => *name = read_value(field, value)?,
+        Field::Model => settings.model = read_value(field, value)?,
+        Field::SystemPrompt => settings.system_prompt = read_value(field, value)?,
+        Field::ReflectionPrompt => settings.reflection_prompt = read_value(field, value)?,
+        Field::MemoryReflectionPrompt => {
+            settings.memory_reflection_prompt = read_value(field, value)?
+        }
+        Field::RefinementPrompt => settings.refinement_prompt = read_value(field, value)?,
+        Field::RefinementThreshold => settings.refinement_threshold = read_value(field, value)?,
+        Field::CoreTokenBudget => settings.core_token_budget = read_value(field, value)?,
+        Field::RefinementTriggerTokens => {
+            settings.refinement_trigger_tokens = read_value(field, value)?
+        }
+        Field::ImmutableTags => settings.immutable_tags = read_value(field, value)?,
+        Field::DuplicateMatch => settings.duplicate_match = read_value(field, value)?,
+        Field::LossGuard => settings.loss_guard = read_value(field, value)?,
+        Field::RefinementSchedule => settings.refinement_schedule = read_value(field, value)?,
+        Field::RefinementMode => settings.refinement_mode = read_value(field, value)?,
+        Field::ContextJournalTokens => settings.context_journal_tokens = read_value(field, value)?,
+        Field::ContextCoreTokens => settings.context_core_tokens = read_value(field, value)?,
+        Field::NearDuplicates => settings.near_duplicates = read_value(field, value)?,
+        Field::ReasoningEffort => settings.reasoning_effort = read_value(field, value)?,
+        Field::AnswerTokens => settings.answer_tokens = read_value(field, value)?,
+        Field::Paused => settings.paused = read_value(field, value)?,
+        Field::Active => settings.inactive = !read_value::<bool>(field, value)?,
+    }
+    Ok(())
+}
+
+fn read_value<T: serde::de::DeserializeOwned>(
+    field: Field,
+    value: &serde_json::Value,
+) -> Result<T, Invalid> {
+    // The error of serde can contain parts of the value.
+    T::deserialize(value)
+        .map_err(|_| Invalid::new(field.as_str(), "has a value that this setting cannot have"))
+}
+
+/// Sets one setting from text, as by the command line and agents; `None` returns to the default.
+///
+/// # Errors
+/// A value that does not have the setting's form or is over its limit; a blank one counts as such (SPEC 2.7).
+pub fn set_field(
+    name: &mut String,
+    settings: &mut Settings,
+    field: Field,
+    value: Option<&str>,
+) -> Result<(), Invalid> {
+    let prompt = |limit| {
+        value
+            .map(|raw| parse_text(field.as_str(), raw, limit))
+            .transpose()
+    };
+    match field {
+        Field::Name => {
+            let raw = value.ok_or_else(|| Invalid::new("name", "has no default; give a name"))?;
+            *name = parse_name(raw)?;
+        }
+        Field::Model => {
+            settings.model = value
+                .map(|raw| parse_text("model", raw, MODEL_LIMIT).map(PrivateText::into_exposed))
+                .transpose()?;
+        }
+        Field::SystemPrompt => settings.system_prompt = prompt(SYSTEM_PROMPT_LIMIT)?,
+        Field::ReflectionPrompt => settings.reflection_prompt = prompt(PROMPT_LIMIT)?,
+        Field::MemoryReflectionPrompt => settings.memory_reflection_prompt = prompt(PROMPT_LIMIT)?,
+        Field::RefinementPrompt => settings.refinement_prompt = prompt(PROMPT_LIMIT)?,
+        Field::RefinementThreshold => {
+            settings.refinement_threshold = value.map(parse_threshold).transpose()?
+        }
+        Field::CoreTokenBudget => settings.core_token_budget = parse_budget(value)?,
+        Field::RefinementTriggerTokens => {
+            settings.refinement_trigger_tokens = parse_tokens(field, value)?
+        }
+        Field::ImmutableTags => {
+            settings.immutable_tags = value.map(parse_immutable_tags).transpose()?
+        }
+        Field::DuplicateMatch => {
+            settings.duplicate_match = parse_choice(field, value, "`exact` or `ignore_case`")?
+        }
+        Field::LossGuard => {
+            settings.loss_guard = parse_choice(field, value, "`archive`, `refuse` or `off`")?
+        }
+        Field::RefinementSchedule => {
+            settings.refinement_schedule = value.map(str::parse).transpose()?
+        }
+        Field::RefinementMode => {
+            settings.refinement_mode = parse_choice(field, value, "`full` or `dedup_only`")?
+        }
+        Field::ContextJournalTokens => {
+            settings.context_journal_tokens = parse_tokens(field, value)?
+        }
+        Field::ContextCoreTokens => settings.context_core_tokens = parse_tokens(field, value)?,
+        Field::NearDuplicates => settings.near_duplicates = parse_flag(field, value)?,
+        Field::ReasoningEffort => {
+            let choices = "`none`, `minimal`, `low`, `medium`, `high` or `xhigh`";
+            settings.reasoning_effort = parse_choice(field, value, choices)?
+        }
+        Field::AnswerTokens => {
+            settings.answer_tokens = value.map(parse_answer_tokens).transpose()?
+        }
+        Field::Paused => settings.paused = parse_flag(field, value)?.unwrap_or(false),
+        Field::Active => settings.inactive = !parse_flag(field, value)?.unwrap_or(true),
+    }
+    Ok(())
+}
+
+fn parse_threshold(raw: &str) -> Result<Threshold, Invalid> {
+    // A non-number becomes NaN, which is no threshold; 0 would turn the breaker off (SPEC 2.7).
+    Threshold::new(raw.trim().parse().unwrap_or(f64::NAN))
+}
+
+fn parse_tokens(field: Field, value: Option<&str>) -> Result<Option<u64>, Invalid> {
+    let Some(raw) = value else { return Ok(None) };
+    let tokens = raw
+        .trim()
+        .parse()
+        .ok()
+        .filter(|tokens| (1..=1_000_000_000).contains(tokens));
+    tokens.map(Some).ok_or_else(|| {
+        Invalid::new(
+            field.as_str(),
+            "must be a whole number of tokens from 1 to 1000000000",
+        )
+    })
+}
+
+/// A budget of tokens for core memories: at least [`LEAST_CORE_TOKEN_BUDGET`].
+fn parse_budget(value: Option<&str>) -> Result<Option<u64>, Invalid> {
+    let budget = parse_tokens(Field::CoreTokenBudget, value)?;
+    if budget.is_some_and(|budget| budget < LEAST_CORE_TOKEN_BUDGET) {
+        return Err(Invalid::new(
+            Field::CoreTokenBudget.as_str(),
+            format!("must be at least {LEAST_CORE_TOKEN_BUDGET} tokens"),
+        ));
+    }
+    Ok(budget)
+}
+
+fn parse_answer_tokens(raw: &str) -> Result<u32, Invalid> {
+    let tokens = raw.trim().parse().ok();
+    tokens
+        .filter(|tokens| ANSWER_TOKENS.contains(tokens))
+        .ok_or_else(|| {
+            let (least, most) = (ANSWER_TOKENS.start(), ANSWER_TOKENS.end());
+            let problem = format!("must be a whole number of tokens from {least} to {most}");
+            Invalid::new(Field::AnswerTokens.as_str(), problem)
+        })
+}
+
+/// The placeholders that Memoir fills in an agent's own prompts: its system prompt, its core memories as a list, its
+/// journal of the last week as a list, and the conversation to absorb.
+pub const PLACEHOLDERS: [&str; 4] = ["system_prompt", "core_memories", "journal", "conversation"];
+
+/// Where a placeholder of a prompt is, such as `%{name}`, and its name.
+fn placeholders(prompt: &str) -> impl Iterator<Item = (std::ops::Range<usize>, &str)> {
+    /// Longer ones are no names, but text that happens to have the signs.
+    const LONGEST: usize = 100;
+    prompt.match_indices("%{").filter_map(|(start, _)| {
+        let inside = &prompt[start + 2..];
+        let mut bytes = inside.bytes().take(LONGEST + 1);
+        let end = bytes.position(|byte| byte == b'}')?;
+        // A placeholder contains no other: this one was not closed.
+        let name = Some(&inside[..end]).filter(|name| !name.contains("%{"))?;
+        Some((start..start + 2 + end + 1, name.trim()))
+    })
+}
+
+/// The unknown placeholders of a prompt, such as `%{name}`, each once. The model receives them unchanged.
+pub fn unfilled_placeholders(prompt: &str) -> BTreeSet<&str> {
+    let unknown = placeholders(prompt).filter(|(_, name)| !PLACEHOLDERS.contains(name));
+    unknown.map(|(range, _)| &prompt[range]).collect()
+}
+
+/// A prompt with the first occurrence of each of these placeholders filled: repeated filling could grow without a
+/// bound. Filled text is not searched for placeholders; others stay.
+pub fn fill_placeholders(prompt: &str, values: &[(&str, &str)]) -> String {
+    let mut filled = String::with_capacity(prompt.len());
+    let mut end = 0;
+    let mut seen = BTreeSet::new();
+    for (range, name) in placeholders(prompt) {
+        let value = values.iter().find(|(known, _)| *known == name);
+        let value = value.filter(|_| range.start >= end && seen.insert(name));
+        if let Some((_, value)) = value {
+            filled.push_str(&prompt[end..range.start]);
+            filled.push_str(value.trim());
+            end = range.end;
+        }
+    }
+    filled.push_str(&prompt[end..]);
+    filled
+}
+
+/// Whether a prompt contains that placeholder.
+pub(crate) fn has_placeholder(prompt: &str, name: &str) -> bool {
+    placeholders(prompt).any(|(_, found)| found == name)
+}
+
+fn parse_immutable_tags(raw: &str) -> Result<Vec<String>, Invalid> {
+    // A list in JSON may hold a comma in a tag, which the short form cannot.
+    let list: Vec<String> = if raw.trim_start().starts_with('[') {
+        serde_json::from_str(raw).map_err(|_| {
+            Invalid::new(
+                "immutable_tags",
+                "must be a list of tags, such as `voice, audio`",
+            )
+        })?
+    } else {
+        raw.split(',').map(str::to_owned).collect()
+    };
+    let tags = crate::memory::Tags::parse(
+        list.iter()
+            .map(String::as_str)
+            // A comma at the end leaves an empty text, which is no tag.
+            .filter(|tag| !tag.trim().is_empty()),
+    )
+    .map_err(|error| Invalid {
+        field: "immutable_tags",
+        ..error
+    })?;
+    Ok(tags.iter().map(str::to_owned).collect())
+}
+
+fn parse_flag(field: Field, value: Option<&str>) -> Result<Option<bool>, Invalid> {
+    value
+        .map(|raw| match raw.trim() {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(Invalid::new(field.as_str(), "must be `true` or `false`")),
+        })
+        .transpose()
+}
+
+fn parse_choice<T: serde::de::DeserializeOwned>(
+    field: Field,
+    value: Option<&str>,
+    choices: &str,
+) -> Result<Option<T>, Invalid> {
+    value
+        .map(|raw| {
+            // The type's own serialised names, so that there is only one list of them.
+            serde_json::from_value(serde_json::Value::String(raw.trim().to_owned()))
+                .map_err(|_| Invalid::new(field.as_str(), format!("must be {choices}")))
+        })
+        .transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(field: &str, value: Option<&str>) -> Result<Settings, Invalid> {
+        let mut settings = Settings::default();
+        let mut name = "wren".to_owned();
+        set_field(&mut name, &mut settings, field.parse()?, value)?;
+        Ok(settings)
+    }
+
+    #[test]
+    fn spec_2_7_values_arrive_as_text_and_a_blank_is_an_error() {
+        assert_eq!(
+            set("refinement_threshold", Some("0.85"))
+                .unwrap()
+                .effective_refinement_threshold()
+                .share(),
+            0.85
+        );
+        for wrong in ["high", "", " ", "0", "1.01", "-1", "NaN", "inf"] {
+            let error = set("refinement_threshold", Some(wrong)).unwrap_err();
+            assert!(
+                error
+                    .to_string()
+                    .starts_with("refinement_threshold: must be"),
+                "{error}"
+            );
+        }
+        assert!(set("system_prompt", Some("  ")).is_err());
+        assert!(set("core_token_budget", Some("0")).is_err());
+        assert!(set("loss_guard", Some("loud")).is_err());
+        assert!(
+            set("colour", Some("blue"))
+                .unwrap_err()
+                .to_string()
+                .contains("refinement_prompt")
+        );
+    }
+
+    #[test]
+    fn spec_4_2_every_setting_is_read_back_from_its_value() {
+        let texts = [
+            "wren",
+            "openai:gpt",
+            "system words",
+            "reflection words",
+            "promotion words",
+            "refinement words",
+            "0.85",
+            "4000",
+            "9000",
+            "voice, vow",
+            "ignore_case",
+            "refuse",
+            "Thu 03:30",
+            "dedup_only",
+            "2000",
+            "3000",
+            "false",
+            "high",
+            "9000",
+            "true",
+            "false",
+        ];
+        let (mut name, mut settings) = ("blank".to_owned(), Settings::default());
+        let (mut read_name, mut read) = (name.clone(), settings.clone());
+        for (field, text) in Field::ALL.into_iter().zip(texts) {
+            let before = field_value(&name, &settings, field);
+            set_field(&mut name, &mut settings, field, Some(text)).unwrap();
+            let after = field_value(&name, &settings, field);
+            assert_ne!(before, after, "{}", field.as_str());
+            set_field_value(&mut read_name, &mut read, field, &after).unwrap();
+            assert_eq!((&read_name, &read), (&name, &settings));
+            let wrong = serde_json::json!({"secret": 1});
+            let error = set_field_value(&mut read_name, &mut read, field, &wrong).unwrap_err();
+            assert!(!error.to_string().contains("secret"), "{error}");
+            set_field_value(&mut read_name, &mut read, field, &before).unwrap();
+            assert_eq!(field_value(&read_name, &read, field), before);
+            set_field_value(&mut read_name, &mut read, field, &after).unwrap();
+        }
+    }
+
+    #[test]
+    fn spec_2_2_unset_settings_have_the_documented_defaults() {
+        let settings = set("refinement_threshold", None).unwrap();
+        assert_eq!(settings, Settings::default());
+        assert_eq!(settings.effective_refinement_threshold().share(), 0.75);
+        assert_eq!(settings.effective_core_token_budget(), 5_000);
+        assert_eq!(settings.effective_refinement_trigger_tokens(), 5_000);
+        assert_eq!(
+            settings.effective_immutable_tags(),
+            ["audio", "somatic", "voice"]
+        );
+        assert_eq!(settings.effective_duplicate_match(), DuplicateMatch::Exact);
+        assert_eq!(settings.effective_loss_guard(), LossGuard::Archive);
+    }
+
+    #[test]
+    fn spec_2_2_the_newer_settings_have_defaults_and_clear_errors() {
+        let settings = Settings::default();
+        assert_eq!(
+            settings.effective_refinement_schedule().to_string(),
+            "weekly"
+        );
+        assert_eq!(settings.effective_refinement_mode(), Mode::Full);
+        assert_eq!(settings.effective_context_journal_tokens(), 8_000);
+        assert_eq!(settings.context_core_tokens, None);
+        for (field, wrong, expected) in [
+            ("refinement_schedule", "never", "`Thu 03:30`"),
+            ("refinement_schedule", "Thu 25:00", "`Thu 03:30`"),
+            ("refinement_mode", "gentle", "`dedup_only`"),
+            ("context_journal_tokens", "0", "1 to 1000000000"),
+            ("context_core_tokens", "many", "1 to 1000000000"),
+            ("reasoning_effort", "hard", "`minimal`"),
+            ("answer_tokens", "15", "16 to 1000000"),
+            ("answer_tokens", "", "16 to 1000000"),
+        ] {
+            let error = set(field, Some(wrong)).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("{field}: must be")) && error.contains(expected),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn spec_2_2_placeholders_that_nothing_fills_are_found() {
+        let found = |text| unfilled_placeholders(text).into_iter().collect::<Vec<_>>();
+        assert_eq!(
+            found("You are %{name}, %{name}, of %{house}. 100%{ is no name"),
+            ["%{house}", "%{name}"]
+        );
+        assert_eq!(found("é%{ä}%{ %{b}"), ["%{b}", "%{ä}"]);
+        assert!(found("50% {of} it").is_empty());
+    }
+
+    #[test]
+    fn spec_2_2_a_placeholder_is_filled_once() {
+        let filled = fill_placeholders(
+            "%{journal}, %{name}, %{journal}",
+            &[("journal", "tea %{name}")],
+        );
+        assert_eq!(filled, "tea %{name}, %{name}, %{journal}");
+    }
+
+    #[test]
+    fn spec_2_2_limits_are_named_with_the_size_given() {
+        let long = "x".repeat(100_001);
+        let error = set("system_prompt", Some(&long)).unwrap_err().to_string();
+        assert!(
+            error.contains("100001") && error.contains("100000"),
+            "{error}"
+        );
+        let error = set("refinement_prompt", Some(&long[..10_001]))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("10001") && error.contains("10000"),
+            "{error}"
+        );
+        assert!(parse_name(&"n".repeat(101)).unwrap_err().too_long);
+        assert_eq!(fold_name("WREN"), fold_name("wren"));
+        let id = "019a6f2e-4c1b-7d10-9b7a-2f4f3c5d6e7f";
+        for name in [
+            id,
+            &id.to_uppercase(),
+            &id.replace('-', ""),
+            &format!("{{{id}}}"),
+            &format!("urn:uuid:{id}"),
+            &id.replace('-', " "),
+            &id.replace('-', "\u{2011}"),
+            "wren\u{34f}",
+            "wren\u{fe0f}",
+            "wren\u{e0041}",
+        ] {
+            assert!(parse_name(name).is_err(), "{name:?}");
+        }
+        assert!(parse_name("019a6f2e-4c1b").is_ok());
+        assert_eq!(
+            set("immutable_tags", Some("voice, vow"))
+                .unwrap()
+                .effective_immutable_tags(),
+            ["voice", "vow"]
+        );
+        assert_eq!(
+            set("immutable_tags", Some("[]"))
+                .unwrap()
+                .immutable_tag_set()
+                .len(),
+            0
+        );
+    }
+}

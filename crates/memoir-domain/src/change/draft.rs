@@ -1,0 +1,233 @@
+//! How a decision is built: every change of a memory passes through [`Draft`], which keeps the counts, the numbers and
+//! the log consistent.
+//!
+//! A [`Decision`] holds the intended state of the agent, its sessions, the memories' changes and the log's records.
+//! Only [`Draft`] makes one that changes a memory. The core size is stored in the agent's row, not summed on demand;
+//! `memoir doctor` compares it with the sum.
+
+use crate::{
+    access::AccessRequest,
+    agent::Agent,
+    log::audit::{Action, Actor, CORE_TOKENS, Change, Facts, Record, RecordBody, STARTED_BY},
+    memory::{Memory, NewMemory, Number},
+    session::Session,
+    time::Timestamp,
+};
+
+/// The writes of a use case, in one transaction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// The agent's new state, counts included.
+    pub agent: Agent,
+    /// The new states of the sessions concerned.
+    pub sessions: Vec<Session>,
+    /// The memories' changes, in order; a memory can be changed more than once.
+    pub changes: Vec<Change>,
+    /// The log's new records, in order.
+    pub records: Vec<Record>,
+    /// Records of the log whose text is removed (SPEC 4.4). A `memory_shredded` record among `records` names each of
+    /// them.
+    pub redactions: Vec<Redaction>,
+    /// The new states of the access requests concerned.
+    pub access: Vec<AccessRequest>,
+}
+
+/// A record of the log after its text was removed. Its open facts stay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redaction {
+    /// The record's place in the log.
+    pub seq: u64,
+    /// Its new body.
+    pub body: RecordBody,
+}
+
+/// A decision under construction.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// The agent with everything drafted so far.
+    pub agent: Agent,
+    /// The session with everything drafted so far; records are written in its name.
+    pub session: Option<Session>,
+    /// Further sessions that change.
+    pub other_sessions: Vec<Session>,
+    /// Earlier records whose text is removed.
+    pub redactions: Vec<Redaction>,
+    /// Access requests that change.
+    pub access: Vec<AccessRequest>,
+    now: Timestamp,
+    changes: Vec<Change>,
+    records: Vec<Record>,
+}
+
+impl Draft {
+    /// Begins with the state at `now`.
+    pub fn new(agent: Agent, session: Option<Session>, now: Timestamp) -> Self {
+        Self {
+            agent,
+            session,
+            other_sessions: Vec::new(),
+            redactions: Vec::new(),
+            access: Vec::new(),
+            now,
+            changes: Vec::new(),
+            records: Vec::new(),
+        }
+    }
+
+    /// The time of the decision.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Adds a memory under the next number. The next record must name it.
+    pub fn create(&mut self, memory: NewMemory) -> (Number, Change) {
+        self.add(memory, None)
+    }
+
+    /// As [`Draft::create`], for a memory that is discarded from the beginning, since a time of its own.
+    pub fn create_discarded(&mut self, memory: NewMemory, at: Timestamp) -> (Number, Change) {
+        self.add(memory, Some(at))
+    }
+
+    fn add(&mut self, memory: NewMemory, discarded_at: Option<Timestamp>) -> (Number, Change) {
+        let number = self.agent.next_number;
+        self.agent.next_number = Number(number.0 + 1);
+        let memory = Memory {
+            discarded_at,
+            // `next_seq` is the number of the record that is drafted next, which holds the text.
+            ..memory.into_memory(number, self.agent.next_seq, self.now)
+        };
+        self.agent.tally.add(&memory);
+        // The first one since the last reflection: later ones do not make it wait longer.
+        if memory.is_active() && memory.is_to_be_reflected_on() {
+            self.agent.unreflected_since.get_or_insert(self.now);
+        }
+        let change = Change::Created(memory);
+        self.changes.push(change.clone());
+        (number, change)
+    }
+
+    /// Changes `before` into `after`; `None` where they are the same.
+    pub fn alter(&mut self, before: Memory, after: &Memory) -> Option<Change> {
+        // Subtracted and added even where only the text changes: the tally depends on it, and must equal a recount.
+        self.agent.tally.remove(&before);
+        self.agent.tally.add(after);
+        let change = Change::between(before, after)?;
+        self.changes.push(change.clone());
+        Some(change)
+    }
+
+    /// Writes one record under the next sequence number.
+    pub fn record(
+        &mut self,
+        actor: Actor,
+        action: Action,
+        memory: Option<Number>,
+        facts: Facts,
+        body: RecordBody,
+    ) {
+        // A model named for one session instead of the agent's own is audited (SPEC 3.1).
+        let facts = match &self.session {
+            Some(session) if action.is_session_end() => facts.model(session),
+            _ => facts,
+        };
+        // Readers without access need the core size long after, also when the text was shredded.
+        let facts = if body.changes.is_empty() {
+            facts
+        } else {
+            // So every change of a record is drafted before the record.
+            facts.count(CORE_TOKENS, self.agent.tally.core_tokens)
+        };
+        let seq = self.agent.next_seq;
+        self.agent.next_seq += 1;
+        let facts = self.tell_beginning(action, seq, facts);
+        self.records.push(Record {
+            seq,
+            recorded_at: self.now,
+            actor,
+            action,
+            session: self.session.as_ref().map(|session| session.id),
+            memory,
+            facts,
+            body,
+        });
+    }
+
+    /// The facts of the record at that place, with who began the session where it is the session's first one. A
+    /// rehearsal has the record of its end only: what is drafted on its copy is not written.
+    fn tell_beginning(&mut self, action: Action, seq: u64, facts: Facts) -> Facts {
+        let Some(session) = &mut self.session else {
+            return facts;
+        };
+        let is_first = match session.rehearsal {
+            true => action.is_session_end(),
+            false => session.first_seq.is_none(),
+        };
+        let Some(actor) = session.started_by.as_ref().filter(|_| is_first) else {
+            return facts;
+        };
+        if !session.rehearsal {
+            session.first_seq = Some(seq);
+        }
+        facts.actor(STARTED_BY, actor)
+    }
+
+    /// The records drafted so far.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// The memories' changes drafted so far.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Returns the writes.
+    pub fn finish(self) -> Decision {
+        Decision {
+            agent: self.agent,
+            sessions: self
+                .session
+                .into_iter()
+                .chain(self.other_sessions)
+                .collect(),
+            changes: self.changes,
+            records: self.records,
+            redactions: self.redactions,
+            access: self.access,
+        }
+    }
+}
+
+impl Decision {
+    /// A decision that writes the agent and its sessions, and adds no record.
+    pub fn of_sessions(agent: Agent, sessions: Vec<Session>) -> Self {
+        Self {
+            agent,
+            sessions,
+            changes: Vec::new(),
+            records: Vec::new(),
+            redactions: Vec::new(),
+            access: Vec::new(),
+        }
+    }
+
+    /// This decision and then `next`, which builds on it, as one.
+    #[must_use]
+    pub fn then(mut self, next: Self) -> Self {
+        // A row is written once a decision: the later state of a session or request counts.
+        // Changes and records are a history, and stay in full.
+        let renewed = |session: &Session| next.sessions.iter().any(|other| other.id == session.id);
+        self.sessions.retain(|session| !renewed(session));
+        self.sessions.extend(next.sessions);
+        self.changes.extend(next.changes);
+        self.records.extend(next.records);
+        self.redactions.extend(next.redactions);
+        let renewed =
+            |request: &AccessRequest| next.access.iter().any(|other| other.id == request.id);
+        self.access.retain(|request| !renewed(request));
+        self.access.extend(next.access);
+        self.agent = next.agent;
+        self
+    }
+}

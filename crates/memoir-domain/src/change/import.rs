@@ -1,0 +1,506 @@
+//! Memories imported from elsewhere as one act, and undoing that act (SPEC 2.4).
+//!
+//! Each memory is a record of its own, so that its text has a place in the log; one record more reports the import as
+//! a whole: which numbers it gave, and which records. An import may come in several decisions, each on top of the one
+//! before, which are written together.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::{
+    agent::Agent,
+    change::{
+        draft::{Decision, Draft},
+        manage::{self, ChangeRefusal},
+    },
+    ids::SessionId,
+    log::audit::{Action, Actor, Facts, Record, RecordBody},
+    memory::{ArchivedBy, Kind, Memory, NewMemory, Number},
+    time::Timestamp,
+};
+
+/// A memory to import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incoming {
+    /// The memory.
+    pub memory: NewMemory,
+    /// That it comes for its history only; `None`: it is active.
+    pub gone: Option<ForeignGone>,
+}
+
+/// The state of a memory that was invalid in the other system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForeignGone {
+    /// Why, as a code: `deleted`, `expired`, `invalidated`, `superseded`.
+    pub why: &'static str,
+    /// Since when; `None` where that is unknown, which means now.
+    pub at: Option<Timestamp>,
+}
+
+/// The result of an import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extent {
+    /// The record that reports it.
+    pub seq: u64,
+    /// When it ended.
+    pub at: Timestamp,
+    /// The number of its first memory.
+    pub first: Number,
+    /// That of its last one.
+    pub last: Number,
+    /// The memories in whose place it put others.
+    pub replaced: Vec<Number>,
+}
+
+const FIRST: &str = "first_number";
+const LAST: &str = "last_number";
+const IMPORT: &str = "import_seq";
+const REPLACED: &str = "in_place_of";
+
+/// Imports memories, in their order.
+pub fn take(agent: Agent, memories: Vec<Incoming>, actor: &Actor, now: Timestamp) -> Decision {
+    let mut draft = Draft::new(agent, None, now);
+    for Incoming { memory, gone } in memories {
+        let Some(gone) = gone else {
+            manage::save_one(&mut draft, memory, actor);
+            continue;
+        };
+        // A file may say any time, and nothing was discarded in the future.
+        let at = gone.at.unwrap_or(now).min(now);
+        let memory = NewMemory {
+            // Without a date of its own the memory gets the time at which it was discarded: with the default, which is
+            // now, it would begin after its end.
+            created_at: Some(memory.created_at.unwrap_or(at)),
+            constitutional: false,
+            ..memory
+        };
+        let (number, created) = draft.create_discarded(memory, at);
+        let body = RecordBody {
+            changes: vec![created],
+            ..RecordBody::default()
+        };
+        let facts = Facts::default().code("gone", gone.why);
+        draft.record(
+            actor.clone(),
+            Action::MemorySaved,
+            Some(number),
+            facts,
+            body,
+        );
+    }
+    draft.finish()
+}
+
+/// The content of an import's record.
+#[derive(Debug, Clone, Copy)]
+pub struct Taken<'a> {
+    /// The format of what was imported.
+    pub format: &'static str,
+    /// The number that its first memory got; the last one is that before the agent's next number.
+    pub first: Number,
+    /// Memories that are active.
+    pub memories: u64,
+    /// Memories that came for their history only.
+    pub discarded: u64,
+    /// The memories in whose place some of them were put.
+    pub replaced: &'a [Number],
+}
+
+/// Reports an import that is over.
+pub fn taken(agent: Agent, taken: &Taken<'_>, actor: &Actor, now: Timestamp) -> Decision {
+    let facts = Facts::default()
+        .code("format", taken.format)
+        .count("memories", taken.memories)
+        .count("discarded", taken.discarded)
+        .count(FIRST, taken.first.0)
+        .count(LAST, agent.next_number.0.saturating_sub(1));
+    let facts = match taken.replaced {
+        [] => facts,
+        replaced => facts.numbers(REPLACED, replaced.iter().copied()),
+    };
+    let mut draft = Draft::new(agent, None, now);
+    draft.record(
+        actor.clone(),
+        Action::MemoriesImported,
+        None,
+        facts,
+        RecordBody::default(),
+    );
+    draft.finish()
+}
+
+/// The imports that were not undone, and those that were, the oldest first. `records` are those that report imports
+/// and their undoing.
+pub fn kept_and_undone(records: &[Record]) -> (Vec<Extent>, Vec<Extent>) {
+    let undone = records
+        .iter()
+        .filter(|record| record.action == Action::ImportUndone);
+    let undone: BTreeSet<u64> = undone
+        .filter_map(|record| record.facts.count_of(IMPORT))
+        .collect();
+    let imports = records
+        .iter()
+        .filter(|record| record.action == Action::MemoriesImported);
+    let extents = imports.filter_map(|record| {
+        let count = |name| record.facts.count_of(name);
+        Some(Extent {
+            seq: record.seq,
+            at: record.recorded_at,
+            first: Number(count(FIRST)?),
+            last: Number(count(LAST)?),
+            replaced: record.facts.places_of(REPLACED).map(Number).collect(),
+        })
+    });
+    extents.partition(|extent| !undone.contains(&extent.seq))
+}
+
+impl Extent {
+    /// Whether it gave that memory.
+    pub fn holds(&self, number: Number) -> bool {
+        (self.first..=self.last).contains(&number)
+    }
+}
+
+/// The result of undoing an import.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UndoPlan {
+    /// Memories that conflict with it, by number. Of the import: those that are constitutional since, that were
+    /// replaced by a memory of elsewhere, or are under a summary with other sources too. Of elsewhere: those that are
+    /// under a memory of the import.
+    pub conflicts: BTreeSet<Number>,
+    /// Summaries of elsewhere that lose their last source, and are discarded with it.
+    pub summaries: BTreeSet<Number>,
+    /// Active memories that the import gave.
+    pub given: u64,
+}
+
+/// Works out an [`UndoPlan`] from all memories of the agent, which come one by one.
+#[derive(Debug)]
+pub struct UndoSurvey<'a> {
+    extent: &'a Extent,
+    given: u64,
+    conflicts: BTreeSet<Number>,
+    /// The active memories, and which of them are summaries.
+    active: HashMap<Number, bool>,
+    /// The active archival memories under each.
+    under: BTreeMap<Number, Vec<Number>>,
+}
+
+impl<'a> UndoSurvey<'a> {
+    /// For the undoing of that import.
+    pub fn new(extent: &'a Extent) -> Self {
+        Self {
+            extent,
+            given: 0,
+            conflicts: BTreeSet::new(),
+            active: HashMap::new(),
+            under: BTreeMap::new(),
+        }
+    }
+
+    /// Adds one memory of the agent.
+    pub fn add(&mut self, memory: &Memory) {
+        if !memory.is_active() {
+            return;
+        }
+        let number = memory.number;
+        self.active.insert(number, memory.is_summary);
+        if let Some(under) = memory.under() {
+            self.under.entry(under).or_default().push(number);
+        }
+        if self.extent.holds(number) {
+            self.given += 1;
+            if memory
+                .protected_seq
+                .is_some_and(|seq| seq > self.extent.seq)
+            {
+                self.conflicts.insert(number);
+            }
+        }
+    }
+
+    /// The plan, once all memories were added.
+    pub fn finish(self) -> UndoPlan {
+        let mut plan = UndoPlan {
+            conflicts: self.conflicts,
+            summaries: BTreeSet::new(),
+            given: self.given,
+        };
+        let extent = self.extent;
+        for (under, sources) in self.under {
+            // One that is discarded reads as none.
+            let Some(is_summary) = self.active.get(&under) else {
+                continue;
+            };
+            let (own, others): (Vec<Number>, Vec<Number>) = sources
+                .into_iter()
+                .partition(|number| extent.holds(*number));
+            match (extent.holds(under), own.is_empty()) {
+                (true, _) => {
+                    let is_put_back = |number: &Number| extent.replaced.contains(number);
+                    let others = others.into_iter().filter(|number| !is_put_back(number));
+                    plan.conflicts.extend(others);
+                }
+                (false, true) => {}
+                (false, false) if *is_summary && others.is_empty() => {
+                    plan.summaries.insert(under);
+                }
+                (false, false) => plan.conflicts.extend(own),
+            }
+        }
+        plan
+    }
+}
+
+/// Whether the agent's imports can be undone now.
+///
+/// # Errors
+/// A session is running, or the agent was erased.
+pub fn check_undo(agent: &Agent, running: Option<SessionId>) -> Result<(), ChangeRefusal> {
+    manage::check_idle(agent, running)
+}
+
+/// Whether an import may put a text of that kind in a memory's place. The memory is active, not constitutional and no
+/// summary. No original is lost by it (SPEC 3.12): a core memory makes place for a core one only, and an archival one
+/// for none.
+pub fn can_replace(memory: &Memory, kind: Kind) -> bool {
+    let fits = match memory.kind() {
+        Kind::Core => kind == Kind::Core,
+        Kind::Journal => kind != Kind::Archival,
+        Kind::Archival => false,
+    };
+    fits && memory.is_active() && !memory.is_constitutional() && !memory.is_summary
+}
+
+/// Imports texts in the place of memories, each pair as one record: the text is a new original (SPEC 3.12). A core
+/// memory becomes archival under it, and a journal entry is discarded. Each pair is one that [`can_replace`] permits.
+pub fn take_edits(
+    agent: Agent,
+    edits: Vec<(NewMemory, Memory)>,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    let mut draft = Draft::new(agent, None, now);
+    for (memory, old) in edits {
+        let (number, created) = draft.create(memory);
+        let after = match old.kind() {
+            Kind::Journal => old.discarded(now),
+            Kind::Core | Kind::Archival => old.archived(Some(number), ArchivedBy::Replaced, now),
+        };
+        let facts = Facts::default().count("edited", old.number.0);
+        let mut changes = vec![created];
+        changes.extend(draft.alter(old, &after));
+        let body = RecordBody {
+            changes,
+            ..RecordBody::default()
+        };
+        draft.record(
+            actor.clone(),
+            Action::MemoryEdited,
+            Some(number),
+            facts,
+            body,
+        );
+    }
+    draft.finish()
+}
+
+/// Of `memories`, discards those that the import gave and the summaries of the plan, and brings those back in whose
+/// place it put others, each with a record of its own. What it gave as constitutional goes too: that was given by the
+/// import alone.
+pub fn undo(
+    agent: Agent,
+    extent: &Extent,
+    plan: &UndoPlan,
+    memories: Vec<Memory>,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    let mut draft = Draft::new(agent, None, now);
+    for memory in memories {
+        let number = memory.number;
+        let goes = extent.holds(number) || plan.summaries.contains(&number);
+        let (after, action) = if memory.is_active() && goes {
+            (memory.discarded(now), Action::MemoryDiscarded)
+        } else if let Some(before) = put_back(extent, &memory, draft.agent.next_seq) {
+            (before, Action::MemoryRestored)
+        } else {
+            continue;
+        };
+        let facts = Facts::default().count(IMPORT, extent.seq);
+        let body = RecordBody {
+            changes: draft.alter(memory, &after).into_iter().collect(),
+            ..RecordBody::default()
+        };
+        draft.record(actor.clone(), action, Some(number), facts, body);
+    }
+    draft.finish()
+}
+
+/// A memory in whose place the import put another one, as it was before; `None` of others, and where it was brought
+/// back, shredded or discarded since: an administrator's discard outlasts the undo (SPEC 4.3).
+fn put_back(extent: &Extent, memory: &Memory, seq: u64) -> Option<Memory> {
+    if !extent.replaced.contains(&memory.number) || memory.shredded_at.is_some() {
+        return None;
+    }
+    if let Some(discarded_at) = memory.discarded_at {
+        // The import discarded journal entries only, and did so before its report: others were discarded since.
+        let is_by_import = memory.kind() == Kind::Journal && discarded_at <= extent.at;
+        return is_by_import.then(|| Memory {
+            discarded_at: None,
+            ..memory.clone()
+        });
+    }
+    let under = memory.under().filter(|under| extent.holds(*under));
+    under.map(|_| memory.promoted(seq))
+}
+
+/// Reports an import that was undone, and how many memories were discarded for it.
+pub fn undone(
+    agent: Agent,
+    extent: &Extent,
+    discarded: u64,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    let facts = Facts::default()
+        .count(IMPORT, extent.seq)
+        .count("memories", discarded);
+    let mut draft = Draft::new(agent, None, now);
+    draft.record(
+        actor.clone(),
+        Action::ImportUndone,
+        None,
+        facts,
+        RecordBody::default(),
+    );
+    draft.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Place, test_memory};
+
+    /// An import of the numbers 3 to 5.
+    fn extent(replaced: &[u64]) -> Extent {
+        Extent {
+            seq: 10,
+            at: test_memory(1, "tea").created_at.plus_days(2),
+            first: Number(3),
+            last: Number(5),
+            replaced: replaced.iter().copied().map(Number).collect(),
+        }
+    }
+
+    fn under(number: u64, under: u64) -> Memory {
+        let memory = test_memory(number, "tea");
+        let at = memory.created_at;
+        memory.archived(Some(Number(under)), ArchivedBy::Session, at)
+    }
+
+    fn summary(number: u64) -> Memory {
+        Memory {
+            is_summary: true,
+            core_seq: None,
+            ..test_memory(number, "tea and more")
+        }
+    }
+
+    fn plan(extent: &Extent, memories: &[Memory]) -> (Vec<u64>, Vec<u64>) {
+        let mut survey = UndoSurvey::new(extent);
+        memories.iter().for_each(|memory| survey.add(memory));
+        let plan = survey.finish();
+        let numbers = |set: &BTreeSet<Number>| set.iter().map(|number| number.0).collect();
+        (numbers(&plan.conflicts), numbers(&plan.summaries))
+    }
+
+    #[test]
+    fn spec_2_4_a_summary_that_rests_on_the_import_alone_goes_with_it() {
+        let extent = extent(&[]);
+        let memories = [under(3, 6), under(4, 6), summary(6)];
+        assert_eq!(plan(&extent, &memories), (vec![], vec![6]));
+        let mixed = [under(2, 6), under(3, 6), summary(6)];
+        assert_eq!(plan(&extent, &mixed), (vec![3], vec![]));
+        let own = [under(3, 5), summary(5)];
+        assert_eq!(plan(&extent, &own), (vec![], vec![]));
+        let gone = [
+            under(2, 6),
+            under(3, 6),
+            summary(6).discarded(under(3, 6).created_at),
+        ];
+        assert_eq!(plan(&extent, &gone), (vec![], vec![]), "it reads as none");
+    }
+
+    #[test]
+    fn spec_2_4_what_others_put_under_the_import_or_protected_conflicts() {
+        let mut protected = test_memory(4, "tea");
+        protected.protected_seq = Some(11);
+        let memories = [
+            under(2, 3),
+            test_memory(3, "tea"),
+            protected,
+            under(5, 7),
+            test_memory(7, "x"),
+        ];
+        assert_eq!(plan(&extent(&[]), &memories), (vec![2, 4, 5], vec![]));
+        assert_eq!(
+            plan(&extent(&[2]), &memories).0,
+            [4, 5],
+            "the import itself put that one there"
+        );
+    }
+
+    #[test]
+    fn spec_2_4_an_undone_import_brings_back_what_it_stood_in_the_place_of() {
+        let agent = manage::blank(crate::ids::AgentId::from_bytes([1; 16]), Timestamp::MIN);
+        let owner = Actor::owner();
+        let old = test_memory(1, "Tea at four");
+        let new = NewMemory::new(Kind::Core, "Tea at five".into(), old.saved_by);
+        let agent = Agent {
+            next_number: Number(3),
+            ..agent
+        };
+        let now = old.created_at.plus_days(1);
+        let decision = take_edits(agent, vec![(new, old.clone())], &owner, now);
+        let after: Vec<Memory> = decision
+            .changes
+            .iter()
+            .map(|change| change.after())
+            .collect();
+        assert_eq!(
+            (after[0].number, after[1].under()),
+            (Number(3), Some(Number(3)))
+        );
+        let extent = extent(&[1]);
+        let plan = UndoPlan::default();
+        let undone = undo(decision.agent, &extent, &plan, after, &owner, now);
+        let after: Vec<Memory> = undone.changes.iter().map(|change| change.after()).collect();
+        assert!(!after[0].is_active());
+        assert_eq!(after[1], old);
+    }
+
+    #[test]
+    fn spec_4_3_what_was_discarded_after_an_import_stays_discarded_when_it_is_undone() {
+        let agent = manage::blank(crate::ids::AgentId::from_bytes([1; 16]), Timestamp::MIN);
+        let extent = extent(&[1]);
+        let put_back_if_discarded = |at: Timestamp| {
+            let entry = Memory {
+                place: Place::Journal,
+                ..test_memory(1, "tea")
+            };
+            let memories = vec![entry.discarded(at)];
+            let (plan, now) = (UndoPlan::default(), extent.at.plus_days(9));
+            let undone = undo(
+                agent.clone(),
+                &extent,
+                &plan,
+                memories,
+                &Actor::owner(),
+                now,
+            );
+            !undone.changes.is_empty()
+        };
+        assert!(put_back_if_discarded(extent.at), "by the import itself");
+        assert!(!put_back_if_discarded(extent.at.plus_seconds(1)));
+    }
+}

@@ -1,0 +1,405 @@
+//! All memories of an agent, for decisions that remove text from the prompt: by number, by the memory above, and the
+//! originals by age (SPEC 3.9 to 3.14, 2.4).
+//!
+//! It is built once and follows the written changes. Free copies (SPEC 3.14) are found by comparing texts; a hash of
+//! each text, in memory only, selects the texts to compare.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    hash::{BuildHasher, RandomState},
+    sync::LazyLock,
+};
+
+use memoir_text::same_text_key_ignoring_case;
+
+use crate::{
+    change::{
+        age_rule::{AgeRow, AgeState},
+        draft::Draft,
+    },
+    log::audit::Change,
+    memory::{Memory, Number, SharedMemory},
+};
+
+/// Distinguishes texts; equal for the same text up to case.
+type TextHash = u64;
+
+/// Identifies an original in the order of ages: the record that first made it core, then its number.
+type Age = (u64, Number);
+
+/// All memories of an agent.
+#[derive(Debug, Clone, Default)]
+pub struct AllMemories {
+    by_number: BTreeMap<Number, SharedMemory>,
+    /// The active archival memories under each.
+    under: BTreeMap<Number, BTreeSet<Number>>,
+    /// The originals that the age rule counts: in the prompt, or gone.
+    ages: BTreeMap<Age, TextHash>,
+    /// The ages of those in the prompt, by their texts. What is gone covers nothing.
+    alike: HashMap<TextHash, BTreeSet<Age>>,
+    bytes: usize,
+}
+
+/// The originals that the age rule counts at an edit, in the order of their ages, and which they are.
+#[derive(Debug, Clone, Default)]
+pub struct AgeRows {
+    /// As the rule counts them.
+    pub rows: Vec<AgeRow>,
+    /// Their numbers, at the same places.
+    pub numbers: Vec<Number>,
+}
+
+impl AllMemories {
+    /// Of an agent's memories, each once.
+    pub fn new(memories: impl IntoIterator<Item = SharedMemory>) -> Self {
+        let mut all = Self::default();
+        for memory in memories {
+            all.insert(memory);
+        }
+        all
+    }
+
+    /// Of copies.
+    pub fn of<'a>(memories: impl IntoIterator<Item = &'a Memory>) -> Self {
+        Self::new(
+            memories
+                .into_iter()
+                .map(|memory| memory.clone().into_shared()),
+        )
+    }
+
+    /// Follows changes that are drafted or written.
+    pub fn follow(&mut self, changes: &[Change]) {
+        for change in changes {
+            self.remove(change.number());
+            self.insert(change.after().into_shared());
+        }
+    }
+
+    /// Makes `before` into `after` in a draft, and follows that.
+    pub(crate) fn alter(
+        &mut self,
+        draft: &mut Draft,
+        before: &Memory,
+        after: &Memory,
+    ) -> Option<Change> {
+        let change = draft.alter(before.clone(), after)?;
+        self.follow(std::slice::from_ref(&change));
+        Some(change)
+    }
+
+    /// About how many bytes they take.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn insert(&mut self, memory: SharedMemory) {
+        let number = memory.number;
+        self.bytes += bytes_of(&memory);
+        if memory.is_active_archival()
+            && let Some(under) = memory.under()
+        {
+            self.under.entry(under).or_default().insert(number);
+        }
+        if let Some(age) = counted_age(&memory) {
+            let hash = text_hash(memory.content.expose());
+            self.ages.insert(age, hash);
+            if memory.is_active_core() {
+                self.alike.entry(hash).or_default().insert(age);
+            }
+        }
+        self.by_number.insert(number, memory);
+    }
+
+    fn remove(&mut self, number: Number) {
+        let Some(memory) = self.by_number.remove(&number) else {
+            return;
+        };
+        self.bytes -= bytes_of(&memory);
+        if let Some(under) = memory.under()
+            && let Some(sources) = self.under.get_mut(&under)
+        {
+            sources.remove(&number);
+        }
+        if let Some(age) = counted_age(&memory)
+            && let Some(hash) = self.ages.remove(&age)
+            && let Some(alike) = self.alike.get_mut(&hash)
+        {
+            alike.remove(&age);
+        }
+    }
+
+    /// All of them, by number.
+    pub fn iter(&self) -> impl Iterator<Item = &Memory> {
+        self.by_number.values().map(|memory| -> &Memory { memory })
+    }
+
+    /// The memory of that number, active or not.
+    pub fn get(&self, number: Number) -> Option<&Memory> {
+        self.by_number
+            .get(&number)
+            .map(|memory| -> &Memory { memory })
+    }
+
+    /// The active memory of that number.
+    pub fn active(&self, number: Number) -> Option<&Memory> {
+        self.get(number).filter(|memory| memory.is_active())
+    }
+
+    /// The active core memories, by number.
+    pub fn core(&self) -> impl Iterator<Item = &Memory> {
+        self.iter().filter(|memory| memory.is_active_core())
+    }
+
+    /// The active core and archival memories, by number.
+    pub fn searchable(&self) -> impl Iterator<Item = &Memory> {
+        let is_searchable =
+            |memory: &&Memory| memory.is_active_core() || memory.is_active_archival();
+        self.iter().filter(is_searchable)
+    }
+
+    /// The memory that took a memory's place, as it reads: none where that one is discarded (SPEC 1).
+    pub fn read_under(&self, memory: &Memory) -> Option<Number> {
+        let under = memory.under()?;
+        self.active(under).map(|memory| memory.number)
+    }
+
+    /// The active archival memories directly under that one, by number (SPEC 1).
+    pub fn sources(&self, number: Number) -> impl Iterator<Item = &Memory> {
+        let numbers = self.under.get(&number).into_iter().flatten();
+        numbers.filter_map(|number| self.get(*number))
+    }
+
+    /// The summary that loses its last source where `memory` leaves the place under it; `None` where it is under no
+    /// active summary, or others are (SPEC 2.4).
+    pub fn summary_left_bare(&self, memory: &Memory) -> Option<&Memory> {
+        let summary = self.active(memory.under()?)?;
+        let is_bare = self
+            .sources(summary.number)
+            .all(|source| source.number == memory.number);
+        (summary.is_summary && is_bare).then_some(summary)
+    }
+
+    /// The core memory at the end of the chain of memories that took a memory's place; `None` where there is none.
+    pub fn now_at(&self, memory: &Memory) -> Option<&Memory> {
+        let mut under = memory.under();
+        // A chain has no more links than there are memories, also where stored links are wrong and form a circle.
+        for _ in 0..self.by_number.len() {
+            let next = self.active(under?)?;
+            if next.is_active_core() {
+                return Some(next);
+            }
+            under = next.under();
+        }
+        None
+    }
+
+    /// The earliest memory that makes it free to take the original out: another active core original of its side,
+    /// with the same text up to case, recorded before it, of no weaker origin, and not among `leaving` (SPEC 3.14).
+    pub fn cover(&self, memory: &Memory, leaving: &BTreeSet<Number>) -> Option<&Memory> {
+        let own = counted_age(memory)?;
+        let hash = self.ages.get(&own)?;
+        let earlier = self.alike.get(hash)?.range(..own);
+        let mut text = None;
+        earlier
+            .filter(|(_, number)| !leaving.contains(number))
+            .filter_map(|(_, number)| self.get(*number))
+            .find(|other| {
+                let text = text
+                    .get_or_insert_with(|| same_text_key_ignoring_case(memory.content.expose()));
+                other.side() == memory.side()
+                    && other.origin().weakness() <= memory.origin().weakness()
+                    && same_text_key_ignoring_case(other.content.expose()) == *text
+            })
+    }
+
+    /// The originals that the age rule counts where those of `leaving` leave; without those that are free to leave,
+    /// and without those gone whose text an earlier one in the prompt still has.
+    pub fn age_rows(&self, leaving: &BTreeSet<Number>) -> AgeRows {
+        let mut rows = AgeRows::default();
+        rows.rows.reserve(self.ages.len());
+        rows.numbers.reserve(self.ages.len());
+        for (age, hash) in &self.ages {
+            let number = &age.1;
+            let Some(memory) = self.get(*number) else {
+                continue;
+            };
+            let state = match (memory.is_active_core(), leaving.contains(number)) {
+                (true, false) => AgeState::Stays,
+                (true, true) => AgeState::Leaves,
+                (false, _) => AgeState::Gone,
+            };
+            let may_be_covered = state != AgeState::Stays
+                && self
+                    .alike
+                    .get(hash)
+                    .and_then(BTreeSet::first)
+                    .is_some_and(|first| first < age);
+            if may_be_covered && self.cover(memory, leaving).is_some() {
+                continue;
+            }
+            rows.rows.push(AgeRow {
+                tokens: memory.tokens(),
+                weakness: memory.origin().weakness(),
+                state,
+            });
+            rows.numbers.push(*number);
+        }
+        rows
+    }
+
+    /// Moves what is under a memory under another one.
+    pub(crate) fn move_sources(
+        &mut self,
+        draft: &mut Draft,
+        from: Number,
+        to: Option<Number>,
+    ) -> Vec<Change> {
+        let sources: Vec<Memory> = self.sources(from).cloned().collect();
+        sources
+            .iter()
+            .filter_map(|source| self.alter(draft, source, &source.moved_under(to)))
+            .collect()
+    }
+}
+
+fn bytes_of(memory: &Memory) -> usize {
+    /// What the entries of the maps take, with their nodes.
+    const ENTRIES: usize = 200;
+    size_of::<Memory>() + ENTRIES + memory.content.expose().len()
+}
+
+/// The age of an original that the age rule counts; `None` of others.
+fn counted_age(memory: &Memory) -> Option<Age> {
+    let is_counted = memory.shredded_at.is_none()
+        && !memory.is_summary
+        && (memory.is_active_core() || memory.has_left_prompt());
+    memory
+        .core_seq
+        .filter(|_| is_counted)
+        .map(|seq| (seq, memory.number))
+}
+
+/// The hash of a text's form that is equal where two texts are the same up to case.
+fn text_hash(text: &str) -> TextHash {
+    /// Chosen anew in each process, so that no text can be made to collide with others.
+    static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    HASHER.hash_one(same_text_key_ignoring_case(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        log::audit::ActorKind,
+        memory::{
+            ArchivedBy,
+            origin::{Origin, SavedBy},
+            test_memory,
+        },
+    };
+
+    fn none() -> BTreeSet<Number> {
+        BTreeSet::new()
+    }
+
+    #[test]
+    fn spec_3_14_a_copy_is_free_beside_an_earlier_one_of_its_side_that_stays() {
+        let first = test_memory(1, "The gulls fly LOW.");
+        let copy = test_memory(2, "the gulls  fly low");
+        let mut guess = test_memory(3, "The gulls fly low.");
+        guess.saved_by = SavedBy::of(ActorKind::Administrator);
+        let mut page = test_memory(4, "The gulls fly “high”.");
+        page.saved_by.origin = Origin::External;
+        let said = test_memory(5, "the gulls fly \"high\"!");
+        let all = AllMemories::of([&first, &copy, &guess, &page, &said]);
+        let cover = |memory: &Memory, leaving: &BTreeSet<Number>| {
+            all.cover(memory, leaving).map(|memory| memory.number.0)
+        };
+        assert_eq!(cover(&copy, &none()), Some(1));
+        assert_eq!(cover(&copy, &BTreeSet::from([Number(1), Number(2)])), None);
+        assert_eq!(cover(&first, &none()), None, "the later one does not count");
+        assert_eq!(cover(&guess, &none()), None, "of another side");
+        assert_eq!(cover(&said, &none()), None, "of a weaker origin");
+        let rows = all.age_rows(&BTreeSet::from([Number(2)]));
+        assert_eq!(
+            rows.numbers.iter().map(|one| one.0).collect::<Vec<_>>(),
+            [1, 3, 4, 5]
+        );
+    }
+
+    #[test]
+    fn spec_3_14_a_free_one_counts_as_gone_once_the_other_leaves() {
+        let first = test_memory(1, "Tea.");
+        let at = first.created_at;
+        let copy = test_memory(2, "TEA.").archived(Some(Number(1)), ArchivedBy::Session, at);
+        let mut all = AllMemories::of([&first, &copy]);
+        assert_eq!(all.age_rows(&none()).numbers, [Number(1)]);
+        let leaving = BTreeSet::from([Number(1)]);
+        assert_eq!(all.age_rows(&leaving).numbers, [Number(1), Number(2)]);
+        let gone = first.archived(None, ArchivedBy::Session, at);
+        all.follow(
+            &Change::between(first.clone(), &gone)
+                .into_iter()
+                .collect::<Vec<_>>(),
+        );
+        let states: Vec<AgeState> = all
+            .age_rows(&none())
+            .rows
+            .iter()
+            .map(|row| row.state)
+            .collect();
+        assert_eq!(states, [AgeState::Gone, AgeState::Gone]);
+        // What was brought back does not count as gone, and what a cleanup archived does not either.
+        all.follow(
+            &Change::between(gone, &first)
+                .into_iter()
+                .collect::<Vec<_>>(),
+        );
+        let joined = test_memory(2, "TEA.").archived(Some(Number(1)), ArchivedBy::Duplicate, at);
+        all.follow(
+            &Change::between(copy, &joined)
+                .into_iter()
+                .collect::<Vec<_>>(),
+        );
+        assert_eq!(all.age_rows(&leaving).numbers, [Number(1)]);
+    }
+
+    #[test]
+    fn spec_1_what_is_shown_is_the_core_memory_at_the_end_of_the_chain() {
+        let at = test_memory(1, "x").created_at;
+        let archived = |number: u64, under: Option<u64>| {
+            test_memory(number, "x").archived(under.map(Number), ArchivedBy::Replaced, at)
+        };
+        let (old, older) = (archived(2, Some(3)), archived(1, Some(2)));
+        let lost = archived(4, Some(5)).discarded(at);
+        let all = AllMemories::of([
+            &older,
+            &old,
+            &test_memory(3, "now"),
+            &lost,
+            &archived(6, Some(4)),
+        ]);
+        let now = |memory: &Memory| all.now_at(memory).map(|memory| memory.number.0);
+        assert_eq!((now(&older), now(&old)), (Some(3), Some(3)));
+        assert_eq!(
+            now(&archived(6, Some(4))),
+            None,
+            "what took its place is discarded"
+        );
+        let circle = AllMemories::of([&archived(1, Some(2)), &archived(2, Some(1))]);
+        assert!(circle.now_at(&archived(1, Some(2))).is_none());
+    }
+
+    #[test]
+    fn texts_that_are_the_same_up_to_case_have_one_hash() {
+        for (one, other) in [
+            ("It’s LATE!", "it's late"),
+            ("Ünïcode — yes", "u\u{308}nïcode  - YES."),
+            ("日本語です", "日本語です。".trim_end_matches('。')),
+        ] {
+            assert_eq!(text_hash(one), text_hash(other), "{one} {other}");
+        }
+        assert_ne!(text_hash("tea"), text_hash("coffee"));
+    }
+}

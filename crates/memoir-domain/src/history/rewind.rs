@@ -1,0 +1,383 @@
+//! Returning an agent's memories to a point in time (SPEC 4.3).
+//!
+//! Records hold memories before the change and the difference, so that any state can be built again. A rewind returns
+//! every memory to its earlier state, discards newer ones, and adds nothing: the active memories are exactly those of
+//! that moment. Settings stay. Shredded memories stay shredded, whatever is undone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    agent::Agent,
+    change::{
+        draft::{Decision, Draft},
+        manage::{self, ChangeRefusal},
+    },
+    history::summary::{LogPast, MemoryGlance},
+    ids::SessionId,
+    log::{
+        audit::{Action, Actor, CORE_TOKENS, Change, Facts, Record, RecordBody, TO_SEQ},
+        in_force::{InForceEvent, InForceKind, RecordsInForce},
+    },
+    memory::{Kind, Memory, Number, Tally},
+    session::{Session, rollback},
+    time::Timestamp,
+};
+
+/// The target of a rewind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RewindPlan {
+    /// The requested time.
+    pub to: Timestamp,
+    /// The last record that stays effective; 0 where there was none yet.
+    pub to_seq: u64,
+    /// The memories as they were then.
+    memories: BTreeMap<Number, Memory>,
+}
+
+/// The core size after a record; `None` where it changed no memory.
+pub fn core_tokens_after(record: &Record) -> Option<u64> {
+    match record.action {
+        // What an erased agent had is on its last record; that changes no memory.
+        Action::AgentErased => None,
+        _ => record.facts.count_of(CORE_TOKENS),
+    }
+}
+
+/// The result of a rewind or an undo, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct RewindPreview {
+    /// Memories that become different in any way.
+    pub changed: u64,
+    /// Discarded memories that become active.
+    pub returning: u64,
+    /// Active memories that are discarded.
+    pub discarded: u64,
+    /// Active memories that get another text.
+    pub reworded: u64,
+    /// Active core memories that become archival, with the same text.
+    pub archived: u64,
+    /// Active archival memories that become core, with the same text.
+    pub promoted: u64,
+    /// The core size before, in tokens.
+    pub core_tokens_before: u64,
+    /// The core size afterwards, in tokens.
+    pub core_tokens_after: u64,
+}
+
+impl RewindPreview {
+    /// Counts `changes`, at most one of each memory; new memories are left out. `before` and `after` are the tallies
+    /// before and after all of them.
+    pub fn of(before: &Tally, after: &Tally, changes: &[Change]) -> Self {
+        let mut preview = Self {
+            core_tokens_before: before.core_tokens,
+            core_tokens_after: after.core_tokens,
+            ..Self::default()
+        };
+        for change in changes {
+            let after = change.after();
+            let Some(before) = change.before() else {
+                continue;
+            };
+            preview.changed += 1;
+            match (before.is_active(), after.is_active()) {
+                (false, true) => preview.returning += 1,
+                (true, false) => preview.discarded += 1,
+                (true, true) if before.content != after.content => preview.reworded += 1,
+                (true, true) => preview.count_move(before.kind(), after.kind()),
+                (false, false) => {}
+            }
+        }
+        preview
+    }
+
+    fn count_move(&mut self, before: Kind, after: Kind) {
+        match (before, after) {
+            (Kind::Core, Kind::Archival) => self.archived += 1,
+            (Kind::Archival, Kind::Core) => self.promoted += 1,
+            _ => {}
+        }
+    }
+}
+
+/// The expected result of a rewind, for memories and sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RewindForecast {
+    /// The result for the memories.
+    pub changes: RewindPreview,
+    /// Sessions that would be undone.
+    pub sessions_undone: u64,
+    /// Undone sessions whose edits would be effective again.
+    pub sessions_reinstated: u64,
+}
+
+impl RewindForecast {
+    /// Whether nothing would change.
+    pub fn is_nothing(&self) -> bool {
+        self.changes.changed + self.sessions_undone + self.sessions_reinstated == 0
+    }
+}
+
+/// Finds the point to return to in `log`, the agent's whole log, oldest first: that after the last record
+/// written at `to` or earlier.
+pub fn plan_rewind(log: &[Record], to: Timestamp) -> RewindPlan {
+    let to_seq = log
+        .iter()
+        // From the end: where a clock was set back, an earlier record may be dated later.
+        .rfind(|record| record.recorded_at <= to)
+        .map_or(0, |record| record.seq);
+    RewindPlan {
+        to,
+        to_seq,
+        memories: memories_after(log, to_seq),
+    }
+}
+
+/// As [`plan_rewind`], to the point after the record at `seq`: times can run backwards where a clock was set back,
+/// places in the log cannot.
+pub fn plan_rewind_to_record(log: &[Record], seq: u64) -> RewindPlan {
+    let last = log.iter().rfind(|record| record.seq <= seq);
+    let to_seq = last.map_or(0, |record| record.seq);
+    RewindPlan {
+        to: last.map_or(Timestamp::MIN, |record| record.recorded_at),
+        to_seq,
+        memories: memories_after(log, to_seq),
+    }
+}
+
+/// The memories after the record at `to_seq`.
+fn memories_after(log: &[Record], to_seq: u64) -> BTreeMap<Number, Memory> {
+    let mut last: BTreeMap<Number, &Change> = BTreeMap::new();
+    for record in log.iter().take_while(|record| record.seq <= to_seq) {
+        last.extend(
+            record
+                .body
+                .changes
+                .iter()
+                .map(|change| (change.number(), change)),
+        );
+    }
+    last.into_iter()
+        .map(|(number, change)| (number, change.after()))
+        .collect()
+}
+
+/// The expected result of the rewind. `memories` holds all memories of the agent.
+pub fn preview(
+    agent: &Agent,
+    memories: &BTreeMap<Number, Memory>,
+    plan: &RewindPlan,
+    now: Timestamp,
+) -> RewindPreview {
+    let mut draft = Draft::new(agent.clone(), None, now);
+    let changes = rollback::restore(&mut draft, memories, &targets(memories, plan, now));
+    RewindPreview::of(&agent.tally, &draft.agent.tally, &changes)
+}
+
+/// All memories in their target state: as they were then, and discarded where they did not exist. A summary whose
+/// sources were all shredded since is discarded (SPEC 2.4).
+fn targets(
+    memories: &BTreeMap<Number, Memory>,
+    plan: &RewindPlan,
+    now: Timestamp,
+) -> BTreeMap<Number, Memory> {
+    let target = |memory: &Memory| match plan.memories.get(&memory.number) {
+        // Also for a memory that was shredded since: `restore` skips it.
+        Some(then) => then.clone(),
+        None => Memory {
+            // Discarded, not removed: its number stays assigned, and a rewind forward finds it.
+            discarded_at: memory.discarded_at.or(Some(now)),
+            ..memory.clone()
+        },
+    };
+    let mut targets: BTreeMap<Number, Memory> = memories
+        .iter()
+        .map(|(number, memory)| (*number, target(memory)))
+        .collect();
+    for number in rollback::bare_summaries(memories, &targets) {
+        if let Some(memory) = memories.get(&number) {
+            let at = memory.discarded_at.unwrap_or(now);
+            targets.insert(number, memory.discarded(at));
+        }
+    }
+    targets
+}
+
+/// Returns every memory to exactly its state at the planned point; `None` where nothing would change. Memories that did
+/// not exist then are discarded; shredded ones stay so (SPEC 4.4). No journal entry is added, so that the active
+/// memories are exactly those of that time. The record counts the constitutional memories that were discarded or lost
+/// their protection. Settings and prompts stay: the agent or an administrator sets them, and each can be reverted by
+/// itself.
+///
+/// A session that ended since is undone where none of its edits is effective; one whose undo is reversed is not. A
+/// rewind to before a rewind undoes it.
+///
+/// `sessions` holds all sessions of the agent, `log` its whole log, oldest first, and `memories` all its
+/// memories.
+///
+/// # Errors
+/// A session is running, or the agent was erased.
+pub fn rewind(
+    agent: Agent,
+    sessions: Vec<Session>,
+    log: &[Record],
+    memories: &BTreeMap<Number, Memory>,
+    plan: &RewindPlan,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<Option<Decision>, ChangeRefusal> {
+    // A running session is rolled back first: its ledger and counts would name memories that changed.
+    let running = sessions.iter().find(|session| session.state.is_running());
+    manage::check_idle(&agent, running.map(|session| session.id))?;
+    let (draft, _) = draft(agent, sessions, log, memories, plan, actor, now);
+    let is_idle = draft.changes().is_empty() && draft.other_sessions.is_empty();
+    Ok((!is_idle).then(|| draft.finish()))
+}
+
+/// The expected result of [`rewind`] to the end of `then`, if no session is running. `now` is the whole log, `then` a
+/// part from its beginning, and `sessions` holds no rehearsals.
+pub fn foresee(
+    agent: &Agent,
+    sessions: impl IntoIterator<Item = SessionId>,
+    now: &LogPast,
+    then: &LogPast,
+    at: Timestamp,
+) -> RewindForecast {
+    let mut changes = RewindPreview {
+        core_tokens_before: agent.tally.core_tokens,
+        core_tokens_after: agent.tally.core_tokens,
+        ..RewindPreview::default()
+    };
+    let is_shredded = |index: usize| {
+        let present = now.memories().get(index).copied().flatten();
+        present.is_some_and(|present| present.is_shredded())
+    };
+    let sources = then.memories().iter().enumerate();
+    let summaries: BTreeSet<Number> = sources
+        .filter(|(index, _)| !is_shredded(*index))
+        .filter_map(|(_, then)| then.as_ref()?.source_of())
+        .collect();
+    for (index, present) in now.memories().iter().enumerate() {
+        let Some(present) = present.filter(|present| !present.is_shredded()) else {
+            continue;
+        };
+        // `None` of a memory that did not exist then: it is discarded, and was not active anyway where nothing changes.
+        let target = then.memories().get(index).copied().flatten();
+        // A summary whose sources were all shredded since is discarded.
+        let is_bare = |then: &MemoryGlance| {
+            then.is_active_summary() && !summaries.contains(&Number(index as u64 + 1))
+        };
+        let target = target.filter(|then| !is_bare(then));
+        let size = target.map_or(0, |then| then.core_tokens());
+        let is_same = target.map_or(!present.is_active(), |then| then.is_same(&present));
+        if is_same {
+            continue;
+        }
+        changes.changed += 1;
+        match (present.kind(), target.and_then(|then| then.kind())) {
+            (None, Some(_)) => changes.returning += 1,
+            (Some(_), None) => changes.discarded += 1,
+            (Some(_), Some(_)) if target.is_some_and(|then| !then.says_the_same(&present)) => {
+                changes.reworded += 1;
+            }
+            (Some(before), Some(after)) => changes.count_move(before, after),
+            (None, None) => {}
+        }
+        let without = changes
+            .core_tokens_after
+            .saturating_sub(present.core_tokens());
+        changes.core_tokens_after = without + size;
+    }
+    let before = now.in_force().undone();
+    let mut in_force = now.in_force().clone();
+    in_force.apply_event(&InForceEvent {
+        // The place of the rewind's record: preview and rewind share one reading of the log.
+        seq: now.last_seq() + 1,
+        session: None,
+        kind: InForceKind::Rewound(at, then.last_seq()),
+    });
+    let after = in_force.undone();
+    let changed: Vec<SessionId> = sessions
+        .into_iter()
+        .filter(|session| before.get(session) != after.get(session))
+        .collect();
+    let undone = changed.iter().filter(|session| after.contains_key(session));
+    let undone = undone.count() as u64;
+    RewindForecast {
+        changes,
+        sessions_undone: undone,
+        sessions_reinstated: changed.len() as u64 - undone,
+    }
+}
+
+fn draft(
+    agent: Agent,
+    sessions: Vec<Session>,
+    log: &[Record],
+    memories: &BTreeMap<Number, Memory>,
+    plan: &RewindPlan,
+    actor: &Actor,
+    now: Timestamp,
+) -> (Draft, RewindPreview) {
+    let before = agent.tally;
+    let mut draft = Draft::new(agent, None, now);
+    let changes = rollback::restore(&mut draft, memories, &targets(memories, plan, now));
+    let measured = RewindPreview::of(&before, &draft.agent.tally, &changes);
+    let mut facts = facts(plan, &measured);
+    let unprotected = unprotected(memories, &changes);
+    if unprotected > 0 {
+        facts = facts.count("unprotected", unprotected);
+    }
+    draft.record(
+        actor.clone(),
+        Action::AgentRewound,
+        None,
+        facts,
+        RecordBody {
+            changes,
+            ..RecordBody::default()
+        },
+    );
+    draft.other_sessions = sessions_changed(sessions, log, draft.records());
+    (draft, measured)
+}
+
+/// The number of active constitutional memories that the changes discard or unprotect.
+fn unprotected(memories: &BTreeMap<Number, Memory>, changes: &[Change]) -> u64 {
+    let is_held = |memory: &Memory| memory.is_active() && memory.is_constitutional();
+    let lifted = changes.iter().filter(|change| {
+        let was_held = memories.get(&change.number()).is_some_and(is_held);
+        was_held && !is_held(&change.after())
+    });
+    lifted.count() as u64
+}
+
+fn facts(plan: &RewindPlan, measured: &RewindPreview) -> Facts {
+    Facts::default()
+        .count(TO_SEQ, plan.to_seq)
+        .time("to", plan.to)
+        .count("memories", measured.changed)
+        .count("returning", measured.returning)
+        .count("discarded", measured.discarded)
+        .count("reworded", measured.reworded)
+        .count("archived", measured.archived)
+        .count("promoted", measured.promoted)
+        .count("core_tokens_before", measured.core_tokens_before)
+        .count("core_tokens_after", measured.core_tokens_after)
+}
+
+/// The sessions whose undone state changes once `drafted` ends `log`.
+fn sessions_changed(sessions: Vec<Session>, log: &[Record], drafted: &[Record]) -> Vec<Session> {
+    // From the whole log: which sessions are undone depends on all that came before.
+    let mut in_force = RecordsInForce::of(log);
+    let before = in_force.undone().clone();
+    drafted.iter().for_each(|record| in_force.apply(record));
+    sessions
+        .into_iter()
+        .filter(|session| !session.rehearsal)
+        .filter(|session| before.get(&session.id) != in_force.undone().get(&session.id))
+        .map(|session| Session {
+            undone_at: in_force.undone().get(&session.id).copied(),
+            ..session
+        })
+        .collect()
+}

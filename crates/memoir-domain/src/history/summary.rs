@@ -1,0 +1,467 @@
+//! Summaries of stretches of a log. With them, a read of a past state needs no old records (SPEC 4.3).
+//!
+//! A summary is a cache derived from the records alone. Verifying the log derives it again, and shredding discards it.
+//! It holds marks of texts, so that it is only stored sealed (SPEC 5.3).
+
+use std::collections::BTreeMap;
+
+use crate::{
+    history::rewind::core_tokens_after,
+    ids::SessionId,
+    log::{
+        audit::Record,
+        in_force::{InForceEvent, InForceKind, RecordsInForce},
+    },
+    memory::{
+        Kind, Memory, Number, Tally,
+        mark::{MemoryMark, TextMark},
+    },
+    time::Timestamp,
+};
+
+/// The number of records in a summary.
+// A read of a past state takes one stretch of records and all summaries: at a hundred thousand records, five hundred
+// records and two hundred summaries.
+pub const SUMMARY_RECORDS: u64 = 512;
+
+/// The data of a stretch of a log that a read of a past state needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogSummary {
+    first_seq: u64,
+    last_seq: u64,
+    /// The earliest time of a record; times can run backwards.
+    earliest: Timestamp,
+    /// The core size after each record that changed memories, by place.
+    masses: Vec<(u64, u64)>,
+    /// The first and the last record of each session.
+    sessions: BTreeMap<SessionId, (u64, u64)>,
+    in_force_events: Vec<InForceEvent>,
+    /// The changed memories, in their state after the last record.
+    memories: BTreeMap<Number, MemoryGlance>,
+    /// The counts of all memories after the last record.
+    tally: Tally,
+}
+
+/// The data of one state of a memory that a read of a past state needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryGlance {
+    /// Equal for equal states.
+    state: TextMark,
+    /// Equal for equal texts.
+    content: TextMark,
+    tokens: u64,
+    kind: Kind,
+    /// For an archival memory, the one that took its place.
+    under: Option<Number>,
+    is_summary: bool,
+    is_active: bool,
+    is_shredded: bool,
+}
+
+impl MemoryGlance {
+    fn of(memory: &Memory) -> Self {
+        let mark = MemoryMark::of(memory);
+        Self {
+            state: mark.as_one(),
+            content: mark.content(),
+            tokens: memory.tokens(),
+            kind: memory.kind(),
+            under: memory.under(),
+            is_summary: memory.is_summary,
+            is_active: memory.is_active(),
+            is_shredded: mark.is_shredded(),
+        }
+    }
+
+    /// Its part of the core size.
+    pub(crate) fn core_tokens(&self) -> u64 {
+        if self.kind() == Some(Kind::Core) {
+            self.tokens
+        } else {
+            0
+        }
+    }
+
+    /// Its kind while it is active; `None` of a discarded memory.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        self.is_active.then_some(self.kind)
+    }
+
+    pub(crate) fn is_active_summary(&self) -> bool {
+        self.is_summary && self.is_active
+    }
+
+    /// The memory that an active archival memory is under; `None` of any other.
+    pub(crate) fn source_of(&self) -> Option<Number> {
+        self.is_active.then_some(self.under).flatten()
+    }
+
+    pub(crate) fn is_active(&self) -> bool {
+        self.is_active
+    }
+
+    pub(crate) fn is_shredded(&self) -> bool {
+        self.is_shredded
+    }
+
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.state == other.state
+    }
+
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        self.content == other.content
+    }
+}
+
+impl LogSummary {
+    /// Without records yet; the next ones come after those of `before`.
+    pub fn after(before: Option<&Self>) -> Self {
+        before.map_or_else(
+            || Self::following(0, Tally::default()),
+            |before| Self::following(before.last_seq, before.tally),
+        )
+    }
+
+    fn following(last_seq: u64, tally: Tally) -> Self {
+        Self {
+            first_seq: last_seq + 1,
+            last_seq,
+            earliest: Timestamp::MAX,
+            masses: Vec::new(),
+            sessions: BTreeMap::new(),
+            in_force_events: Vec::new(),
+            memories: BTreeMap::new(),
+            tally,
+        }
+    }
+
+    /// Adds the next record.
+    pub fn add(&mut self, record: &Record) {
+        self.last_seq = record.seq;
+        // The earliest and not the first, as times can run backwards: any stretch with a record up to a time may hold
+        // that point.
+        self.earliest = self.earliest.min(record.recorded_at);
+        let size = core_tokens_after(record);
+        self.masses.extend(size.map(|size| (record.seq, size)));
+        if let Some(session) = record.session {
+            let span = self.sessions.entry(session);
+            span.or_insert((record.seq, record.seq)).1 = record.seq;
+        }
+        self.in_force_events.extend(InForceEvent::of(record));
+        for change in &record.body.changes {
+            if let Some(before) = change.before() {
+                self.tally.remove(before);
+            }
+            let after = change.after();
+            self.tally.add(&after);
+            self.memories
+                .insert(change.number(), MemoryGlance::of(&after));
+        }
+    }
+
+    /// The place of its first record.
+    pub fn first_seq(&self) -> u64 {
+        self.first_seq
+    }
+
+    /// The place of its last record.
+    pub fn last_seq(&self) -> u64 {
+        self.last_seq
+    }
+
+    /// Whether it holds as many records as a stored one.
+    pub fn is_full(&self) -> bool {
+        self.last_seq + 1 - self.first_seq == SUMMARY_RECORDS
+    }
+
+    /// Whether one of its records may have been written then or earlier.
+    pub fn begins_by(&self, time: Timestamp) -> bool {
+        self.earliest <= time
+    }
+}
+
+/// The content of a log by its summaries, up to a point.
+#[derive(Debug, Clone, Default)]
+pub struct LogPast {
+    last_seq: u64,
+    masses: Vec<(u64, u64)>,
+    sessions: BTreeMap<SessionId, (u64, u64)>,
+    in_force: RecordsInForce,
+    /// From number 1 on; `None` for one that does not exist yet.
+    memories: Vec<Option<MemoryGlance>>,
+    tally: Tally,
+}
+
+impl LogPast {
+    /// Adds the next stretch.
+    pub fn add(&mut self, summary: &LogSummary) {
+        self.last_seq = summary.last_seq;
+        self.masses.extend(&summary.masses);
+        for (session, (first, last)) in &summary.sessions {
+            self.sessions.entry(*session).or_insert((*first, *last)).1 = *last;
+        }
+        for event in &summary.in_force_events {
+            self.in_force.apply_event(event);
+        }
+        for (number, glance) in &summary.memories {
+            // No memory has the number 0.
+            let Some(index) = usize::try_from(number.0)
+                .ok()
+                .and_then(|at| at.checked_sub(1))
+            else {
+                continue;
+            };
+            if self.memories.len() <= index {
+                self.memories.resize(index + 1, None);
+            }
+            self.memories[index] = Some(*glance);
+        }
+        // Each summary counts from the log's beginning, so that the last one has the counts of all.
+        self.tally = summary.tally;
+    }
+
+    /// An empty summary for the records that follow.
+    pub fn next_summary(&self) -> LogSummary {
+        LogSummary::following(self.last_seq, self.tally)
+    }
+
+    /// The place of the last record.
+    pub fn last_seq(&self) -> u64 {
+        self.last_seq
+    }
+
+    /// The core size after each record that changed memories, by place.
+    pub fn masses(&self) -> &[(u64, u64)] {
+        &self.masses
+    }
+
+    /// The first and the last record of each session.
+    pub fn sessions(&self) -> &BTreeMap<SessionId, (u64, u64)> {
+        &self.sessions
+    }
+
+    pub(crate) fn in_force(&self) -> &RecordsInForce {
+        &self.in_force
+    }
+
+    /// The memories from number 1 on; `None` for one that does not exist yet.
+    pub(crate) fn memories(&self) -> &[Option<MemoryGlance>] {
+        &self.memories
+    }
+
+    /// The counts of the memories. The core size is the recorded one: after shredding it cannot be computed again.
+    pub fn tally(&self) -> Tally {
+        let recorded = self.masses.last().map(|(_, size)| *size);
+        Tally {
+            core_tokens: recorded.unwrap_or(self.tally.core_tokens),
+            ..self.tally
+        }
+    }
+}
+
+/// The format of a summary before sealing: numbers with variable length, and places as the distance to the previous
+/// one.
+const FORM: u8 = 3;
+
+impl LogSummary {
+    /// In compact form, to be sealed.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = ByteWriter(vec![FORM]);
+        out.number(self.first_seq);
+        out.number(self.last_seq);
+        out.time(self.earliest);
+        out.number(self.masses.len() as u64);
+        for (seq, size) in &self.masses {
+            // Small numbers take one byte or two; the place itself takes up to five.
+            out.number(seq - self.first_seq);
+            out.number(*size);
+        }
+        out.number(self.sessions.len() as u64);
+        for (session, (first, last)) in &self.sessions {
+            out.bytes(session.as_bytes());
+            out.number(first - self.first_seq);
+            out.number(last - self.first_seq);
+        }
+        out.number(self.in_force_events.len() as u64);
+        for event in &self.in_force_events {
+            out.in_force_event(event);
+        }
+        out.number(self.memories.len() as u64);
+        for (number, glance) in &self.memories {
+            out.number(number.0);
+            out.bytes(glance.state.as_bytes());
+            out.bytes(glance.content.as_bytes());
+            out.number(glance.tokens);
+            // No memory has the number 0.
+            out.number(glance.under.map_or(0, |under| under.0));
+            let flags = [
+                glance.kind == Kind::Core,
+                glance.kind == Kind::Archival,
+                glance.is_summary,
+                glance.is_active,
+                glance.is_shredded,
+            ];
+            out.number(
+                flags
+                    .iter()
+                    .fold(0, |all, flag| all << 1 | u64::from(*flag)),
+            );
+        }
+        for count in self.tally.each() {
+            out.number(count);
+        }
+        out.0
+    }
+
+    /// Reads the output of [`LogSummary::to_bytes`]; `None` for anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut from = ByteReader(bytes.strip_prefix(&[FORM])?);
+        let first_seq = from.number()?;
+        let mut summary = Self {
+            first_seq,
+            last_seq: from.number()?,
+            earliest: from.time()?,
+            masses: Vec::new(),
+            sessions: BTreeMap::new(),
+            in_force_events: Vec::new(),
+            memories: BTreeMap::new(),
+            tally: Tally::default(),
+        };
+        // Without allocating by the number that is read: a few bytes must not request gigabytes.
+        for _ in 0..from.number()? {
+            let seq = first_seq.checked_add(from.number()?)?;
+            summary.masses.push((seq, from.number()?));
+        }
+        for _ in 0..from.number()? {
+            let session = SessionId::from_bytes(from.array()?);
+            let first = first_seq.checked_add(from.number()?)?;
+            let last = first_seq.checked_add(from.number()?)?;
+            summary.sessions.insert(session, (first, last));
+        }
+        for _ in 0..from.number()? {
+            summary.in_force_events.push(from.in_force_event()?);
+        }
+        for _ in 0..from.number()? {
+            let number = Number(from.number()?);
+            let (state, content) = (from.array()?, from.array()?);
+            let (tokens, under, flags) = (from.number()?, from.number()?, from.number()?);
+            let glance = MemoryGlance {
+                state: TextMark::from_bytes(state),
+                content: TextMark::from_bytes(content),
+                tokens,
+                kind: match flags >> 3 {
+                    0 => Kind::Journal,
+                    1 => Kind::Archival,
+                    2 => Kind::Core,
+                    _ => return None,
+                },
+                under: (under != 0).then_some(Number(under)),
+                is_summary: flags & 4 != 0,
+                is_active: flags & 2 != 0,
+                is_shredded: flags & 1 != 0,
+            };
+            summary.memories.insert(number, glance);
+        }
+        let mut counts = [0; Tally::COUNTS];
+        for count in &mut counts {
+            *count = from.number()?;
+        }
+        summary.tally = Tally::from_each(counts);
+        // Trailing bytes belong to an unknown format.
+        from.0.is_empty().then_some(summary)
+    }
+}
+
+struct ByteWriter(Vec<u8>);
+
+impl ByteWriter {
+    /// Seven bits a byte, the lowest first.
+    fn number(&mut self, mut value: u64) {
+        // Most numbers here are small and so take one byte, and a log has hundreds of summaries.
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn time(&mut self, time: Timestamp) {
+        self.bytes(&time.microseconds().to_le_bytes());
+    }
+
+    fn in_force_event(&mut self, event: &InForceEvent) {
+        self.number(event.seq);
+        let session = event.session.as_ref().map(SessionId::as_bytes);
+        self.number(u64::from(session.is_some()));
+        self.bytes(session.map_or(&[][..], |session| &session[..]));
+        let named = match &event.kind {
+            InForceKind::Edit => return self.number(0),
+            InForceKind::RolledBack(named) => {
+                self.number(1);
+                named
+            }
+            InForceKind::Undone(at, named) => {
+                self.number(2);
+                self.time(*at);
+                named
+            }
+            InForceKind::Rewound(at, to_seq) => {
+                self.number(3);
+                self.time(*at);
+                return self.number(*to_seq);
+            }
+        };
+        self.number(named.len() as u64);
+        named.iter().for_each(|seq| self.number(*seq));
+    }
+}
+
+struct ByteReader<'bytes>(&'bytes [u8]);
+
+impl ByteReader<'_> {
+    fn number(&mut self) -> Option<u64> {
+        let mut value = 0;
+        // At most ten bytes: longer numbers are never written here.
+        for shift in (0..64).step_by(7) {
+            let byte = *self.0.split_off_first()?;
+            value |= u64::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn array<const COUNT: usize>(&mut self) -> Option<[u8; COUNT]> {
+        self.0.split_off(..COUNT)?.try_into().ok()
+    }
+
+    fn time(&mut self) -> Option<Timestamp> {
+        Timestamp::from_microseconds(i64::from_le_bytes(self.array()?))
+    }
+
+    fn places(&mut self) -> Option<Vec<u64>> {
+        let count = self.number()?;
+        (0..count).map(|_| self.number()).collect()
+    }
+
+    fn in_force_event(&mut self) -> Option<InForceEvent> {
+        let seq = self.number()?;
+        let session = match self.number()? {
+            0 => None,
+            _ => Some(SessionId::from_bytes(self.array()?)),
+        };
+        let kind = match self.number()? {
+            0 => InForceKind::Edit,
+            1 => InForceKind::RolledBack(self.places()?),
+            2 => InForceKind::Undone(self.time()?, self.places()?),
+            3 => InForceKind::Rewound(self.time()?, self.number()?),
+            _ => return None,
+        };
+        Some(InForceEvent { seq, session, kind })
+    }
+}

@@ -1,0 +1,878 @@
+//! The audit record: what changed, by whom, from what to what (SPEC 4.1).
+//!
+//! A record has two parts. Its facts are counts, codes and identifiers, open to an administrator. Its
+//! body is text: memories before and after, summaries, reasons (SPEC 5.1).
+
+use std::collections::BTreeMap;
+
+use data_encoding::HEXLOWER;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    ids::{AccessRequestId, SessionId, TokenId, UserId},
+    memory::{Memory, Number, Place, Tags, origin::SavedBy},
+    text::private::{PrivateJson, PrivateText},
+    time::Timestamp,
+};
+
+/// The fact that lists the places in the log of the records that this one undid.
+pub(crate) const TAKEN_BACK: &str = "taken_back";
+/// The fact of an `agent_rewound` record: the place of the last record that stays effective.
+pub(crate) const TO_SEQ: &str = "to_seq";
+/// The fact of a `memory_shredded` record: the hashes of the bodies that replaced those with the memory's text.
+pub const REPLACED: &str = "replaced";
+
+/// The fact of an edit's record: the memories that it names.
+pub const MEMBERS: &str = "members";
+/// The fact of an edit's record: the loss guard, where it is `off`.
+pub(crate) const GUARD: &str = "guard";
+/// The fact of a session's first record that says who began the session (SPEC 4.1).
+pub const STARTED_BY: &str = "started_by";
+/// The fact of every record that changes memories: the core size after it, in tokens.
+pub const CORE_TOKENS: &str = "core_tokens";
+
+wire_names! {
+    /// The action.
+    #[expect(missing_docs, reason = "the names are the words of SPEC 4.1")]
+    pub enum Action {
+        MemoryRefinementConsolidate = "memory_refinement_consolidate",
+        MemoryRefinementUpdate = "memory_refinement_update",
+        MemoryRefinementDelete = "memory_refinement_delete",
+        MemoryRefinementProtect = "memory_refinement_protect",
+        MemoryRefinementComplete = "memory_refinement_complete",
+        MemoryRefinementRollback = "memory_refinement_rollback",
+        MemoryRefinementDeclined = "memory_refinement_declined",
+        MemoryRefinementAbandoned = "memory_refinement_abandoned",
+        MemoryRefinementFailed = "memory_refinement_failed",
+        MemorySaved = "memory_saved",
+        MemoryDeduplicated = "memory_deduplicated",
+        MemoryProtected = "memory_protected",
+        MemoryUnprotected = "memory_unprotected",
+        MemoryDiscarded = "memory_discarded",
+        MemoryEdited = "memory_edited",
+        MemoryReplaced = "memory_replaced",
+        MemoryRestored = "memory_restored",
+        MemoryShredded = "memory_shredded",
+        MemoryPromoted = "memory_promoted",
+        ReflectionCompleted = "reflection_completed",
+        ReflectionFailed = "reflection_failed",
+        TranscriptAbsorbed = "transcript_absorbed",
+        TranscriptFailed = "transcript_failed",
+        AgentConfigured = "agent_configured",
+        AgentConfigureQuestioned = "agent_configure_questioned",
+        TimesCorrected = "times_corrected",
+        AgentRewound = "agent_rewound",
+        AgentErased = "agent_erased",
+        AgentImported = "agent_imported",
+        MemoriesImported = "memories_imported",
+        ImportUndone = "import_undone",
+        SessionUndone = "session_undone",
+        TokenCreated = "token_created",
+        TokenRevoked = "token_revoked",
+        AccessRequested = "access_requested",
+        AccessGranted = "access_granted",
+        AccessRefused = "access_refused",
+        AccessUsed = "access_used",
+        AccessRevoked = "access_revoked",
+        AccessExpired = "access_expired",
+        AccountCreated = "account_created",
+        InstallationClosed = "installation_closed",
+        InstallationOpened = "installation_opened",
+        UserCreated = "user_created",
+        UserRemoved = "user_removed",
+        PasswordChanged = "password_changed",
+        SecondFactorSet = "second_factor_set",
+        SecondFactorRemoved = "second_factor_removed",
+        RecoveryCodesRenewed = "recovery_codes_renewed",
+        RecoveryCodeUsed = "recovery_code_used",
+        SignedIn = "signed_in",
+        SignInFailed = "sign_in_failed",
+        SignInsEnded = "sign_ins_ended",
+    }
+}
+
+impl Action {
+    /// Whether it ends a session.
+    pub fn is_session_end(self) -> bool {
+        matches!(
+            self,
+            Self::MemoryRefinementComplete
+                | Self::MemoryRefinementRollback
+                | Self::MemoryRefinementDeclined
+                | Self::MemoryRefinementAbandoned
+                | Self::MemoryRefinementFailed
+        )
+    }
+
+    /// Whether it is an edit of a session that counts towards its cap (SPEC 3.11).
+    pub fn is_capped_edit(self) -> bool {
+        self.is_session_edit() && self != Self::MemoryRefinementProtect
+    }
+
+    /// Whether it returns memories to earlier states, and so decides which earlier records are effective.
+    pub fn takes_back(self) -> bool {
+        matches!(
+            self,
+            Self::MemoryRefinementRollback | Self::SessionUndone | Self::AgentRewound
+        )
+    }
+
+    /// Whether it changes an administrator's row.
+    pub fn changes_user(self) -> bool {
+        matches!(
+            self,
+            Self::UserCreated
+                | Self::UserRemoved
+                | Self::PasswordChanged
+                | Self::SecondFactorSet
+                | Self::SecondFactorRemoved
+                | Self::RecoveryCodesRenewed
+                | Self::RecoveryCodeUsed
+                | Self::SignInsEnded
+        )
+    }
+
+    /// Whether it is about an access request (SPEC 5.2).
+    pub fn is_of_access(self) -> bool {
+        matches!(
+            self,
+            Self::AccessRequested
+                | Self::AccessGranted
+                | Self::AccessRefused
+                | Self::AccessUsed
+                | Self::AccessRevoked
+                | Self::AccessExpired
+        )
+    }
+
+    /// Whether it is an edit or a protection of a session, which a rollback undoes (SPEC 3.19).
+    pub fn is_session_edit(self) -> bool {
+        matches!(
+            self,
+            Self::MemoryRefinementConsolidate
+                | Self::MemoryRefinementUpdate
+                | Self::MemoryRefinementDelete
+                | Self::MemoryRefinementProtect
+        )
+    }
+}
+
+wire_names! {
+    /// The role of an actor.
+    pub enum ActorKind {
+        /// A user who runs agents.
+        Administrator = "administrator",
+        /// The agent that owns the memory.
+        Agent = "agent",
+        /// Memoir itself.
+        System = "system",
+        /// The owner of a personal machine, at its command line; not blind (SPEC 3.4).
+        Owner = "owner",
+    }
+}
+
+impl ActorKind {
+    /// Whether it runs agents: an administrator, or the owner of a personal machine. Its acts on memories and settings
+    /// are recorded even without a difference, and take precedence over every later undo of earlier changes (SPEC 4.3).
+    pub fn is_in_charge(self) -> bool {
+        matches!(self, Self::Administrator | Self::Owner)
+    }
+}
+
+/// The actor.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Actor {
+    /// The role.
+    pub kind: ActorKind,
+    /// A name to show, never an agent's text.
+    pub name: String,
+}
+
+impl Actor {
+    /// Memoir itself.
+    pub fn system() -> Self {
+        Self {
+            kind: ActorKind::System,
+            name: "memoir".to_owned(),
+        }
+    }
+
+    /// The agent of that name.
+    pub fn agent(name: impl Into<String>) -> Self {
+        Self {
+            kind: ActorKind::Agent,
+            name: name.into(),
+        }
+    }
+
+    /// The owner of the machine.
+    pub fn owner() -> Self {
+        Self {
+            kind: ActorKind::Owner,
+            name: "command line".to_owned(),
+        }
+    }
+
+    /// A user who runs agents.
+    pub fn administrator(name: impl Into<String>) -> Self {
+        Self {
+            kind: ActorKind::Administrator,
+            name: name.into(),
+        }
+    }
+}
+
+/// The new value of a property that can be absent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Setting<T> {
+    /// It is removed.
+    Clear,
+    /// It is set.
+    Set(T),
+}
+
+impl<T: Clone + PartialEq> Setting<T> {
+    fn between(before: &Option<T>, after: &Option<T>) -> Option<Self> {
+        (before != after).then(|| after.clone().map_or(Self::Clear, Self::Set))
+    }
+
+    fn value(&self) -> Option<T> {
+        match self {
+            Self::Clear => None,
+            Self::Set(value) => Some(value.clone()),
+        }
+    }
+}
+
+/// The changes of a memory; `None` means an unchanged property.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Patch {
+    /// Its new place: kind, `under` and `archived_at` together (SPEC 3.12).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// Its new text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<PrivateText>,
+    /// Its new tags.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Tags>,
+    /// Its new source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Setting<PrivateText>>,
+    /// Its new origin, and the role that saved it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saved_by: Option<SavedBy>,
+    /// Whether it is a summary now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_summary: Option<bool>,
+    /// The record that first made it core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub core_seq: Option<Setting<u64>>,
+    /// When it counts as saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded_at: Option<Timestamp>,
+    /// Its new origin date.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    /// Its new date of change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
+    /// The record that made it constitutional.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protected_seq: Option<Setting<u64>>,
+    /// When it was discarded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub discarded_at: Option<Setting<Timestamp>>,
+    /// When its text was shredded; never cleared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shredded_at: Option<Timestamp>,
+}
+
+impl Patch {
+    /// The difference between `before` and `after`. The number never changes.
+    fn between(before: &Memory, after: &Memory) -> Self {
+        fn changed<T: PartialEq + Clone>(before: &T, after: &T) -> Option<T> {
+            (before != after).then(|| after.clone())
+        }
+        Self {
+            place: changed(&before.place, &after.place),
+            content: changed(&before.content, &after.content),
+            tags: changed(&before.tags, &after.tags),
+            source: Setting::between(&before.source, &after.source),
+            saved_by: changed(&before.saved_by, &after.saved_by),
+            is_summary: changed(&before.is_summary, &after.is_summary),
+            core_seq: Setting::between(&before.core_seq, &after.core_seq),
+            recorded_at: changed(&before.recorded_at, &after.recorded_at),
+            created_at: changed(&before.created_at, &after.created_at),
+            updated_at: changed(&before.updated_at, &after.updated_at),
+            protected_seq: Setting::between(&before.protected_seq, &after.protected_seq),
+            discarded_at: Setting::between(&before.discarded_at, &after.discarded_at),
+            // Never undone, so that it is never cleared.
+            shredded_at: after
+                .shredded_at
+                .filter(|_| before.shredded_at != after.shredded_at),
+        }
+    }
+
+    /// Applies the changes.
+    fn apply(&self, memory: &mut Memory) {
+        fn set<T: Clone>(property: &mut T, value: &Option<T>) {
+            if let Some(value) = value {
+                property.clone_from(value);
+            }
+        }
+        fn assign<T: Clone + PartialEq>(property: &mut Option<T>, setting: &Option<Setting<T>>) {
+            if let Some(setting) = setting {
+                *property = setting.value();
+            }
+        }
+        set(&mut memory.place, &self.place);
+        set(&mut memory.content, &self.content);
+        set(&mut memory.tags, &self.tags);
+        assign(&mut memory.source, &self.source);
+        set(&mut memory.saved_by, &self.saved_by);
+        set(&mut memory.is_summary, &self.is_summary);
+        assign(&mut memory.core_seq, &self.core_seq);
+        set(&mut memory.recorded_at, &self.recorded_at);
+        set(&mut memory.created_at, &self.created_at);
+        set(&mut memory.updated_at, &self.updated_at);
+        assign(&mut memory.protected_seq, &self.protected_seq);
+        assign(&mut memory.discarded_at, &self.discarded_at);
+        memory.shredded_at = self.shredded_at.or(memory.shredded_at);
+    }
+
+    /// The same changes, without texts.
+    fn without_text(&self) -> Self {
+        Self {
+            // Set to an empty text: without the property, replay would keep the earlier text.
+            content: self.content.as_ref().map(|_| PrivateText::default()),
+            tags: self.tags.as_ref().map(|_| Tags::default()),
+            source: self.source.as_ref().map(|_| Setting::Clear),
+            ..self.clone()
+        }
+    }
+}
+
+/// One memory's part in a record: enough for replay and undo.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most changes are of the larger variant"
+)]
+pub enum Change {
+    /// It is new.
+    Created(Memory),
+    /// It existed and changed.
+    Altered {
+        /// In full, as it was.
+        before: Memory,
+        /// The changes.
+        patch: Patch,
+    },
+}
+
+impl Change {
+    /// `None` where both are the same.
+    pub fn between(before: Memory, after: &Memory) -> Option<Self> {
+        let patch = Patch::between(&before, after);
+        (patch != Patch::default()).then_some(Self::Altered { before, patch })
+    }
+
+    /// The memory's number.
+    pub fn number(&self) -> Number {
+        match self {
+            Self::Created(memory) | Self::Altered { before: memory, .. } => memory.number,
+        }
+    }
+
+    /// The memory as it was; `None` where it is new.
+    pub fn before(&self) -> Option<&Memory> {
+        match self {
+            Self::Created(_) => None,
+            Self::Altered { before, .. } => Some(before),
+        }
+    }
+
+    /// The memory's text afterwards.
+    pub fn content(&self) -> &PrivateText {
+        match self {
+            Self::Created(memory) => &memory.content,
+            Self::Altered { before, patch } => patch.content.as_ref().unwrap_or(&before.content),
+        }
+    }
+
+    /// The memory's state afterwards.
+    pub fn after(&self) -> Memory {
+        match self {
+            Self::Created(memory) => memory.clone(),
+            Self::Altered { before, patch } => {
+                let mut after = before.clone();
+                patch.apply(&mut after);
+                after
+            }
+        }
+    }
+
+    /// The same change without the memory's text. It sets the same properties, so that the log replays (SPEC 4.4).
+    #[must_use]
+    pub fn without_text(&self) -> Self {
+        match self {
+            Self::Created(memory) => Self::Created(memory.without_text()),
+            Self::Altered { before, patch } => Self::Altered {
+                before: before.without_text(),
+                patch: patch.without_text(),
+            },
+        }
+    }
+
+    /// Undoes this change in `current`, property by property: a property that another change set since stays (SPEC
+    /// 3.19). A new memory is discarded at `now`, unless it is constitutional by now. A shredded one stays shredded
+    /// (SPEC 4.4).
+    pub fn undo(&self, current: &mut Memory, now: Timestamp) {
+        fn revert<T: PartialEq + Clone>(is_set: bool, current: &mut T, set: &T, before: &T) {
+            // Otherwise another change set the property since.
+            if is_set && current == set {
+                current.clone_from(before);
+            }
+        }
+        if current.shredded_at.is_some() {
+            return;
+        }
+        let (before, patch) = match self {
+            Self::Created(_) => {
+                if !current.is_constitutional() {
+                    // A memory that was discarded since keeps that date.
+                    current.discarded_at.get_or_insert(now);
+                }
+                return;
+            }
+            Self::Altered { before, patch } => (before, patch),
+        };
+        let after = self.after();
+        macro_rules! revert_each {
+            ($($property:ident),*) => {
+                $(revert(
+                    patch.$property.is_some(),
+                    &mut current.$property,
+                    &after.$property,
+                    &before.$property,
+                );)*
+            };
+        }
+        revert_each!(
+            place,
+            content,
+            tags,
+            source,
+            saved_by,
+            is_summary,
+            core_seq,
+            recorded_at,
+            created_at,
+            updated_at,
+            protected_seq,
+            discarded_at
+        );
+    }
+}
+
+/// One setting's part in a record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingChange {
+    /// The setting's wire name.
+    pub field: String,
+    /// Its value before; `null` means the default.
+    pub before: PrivateJson,
+    /// Its value afterwards.
+    pub after: PrivateJson,
+}
+
+impl SettingChange {
+    /// Whether the value changed. An administrator's act is recorded in any case (SPEC 4.3).
+    pub fn is_different(&self) -> bool {
+        self.before != self.after
+    }
+}
+
+/// The part of a record that is an agent's text.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RecordBody {
+    /// The memories' parts, in the order in which they happened.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+    /// The settings' parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<SettingChange>,
+    /// The agent's report on a session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<PrivateText>,
+    /// A reason that a model or a person gave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<PrivateText>,
+}
+
+/// The counts, codes and identifiers of a record. No memory's text can get into it: texts must be static, but for the
+/// configured name of a session's model.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Facts(Map<String, Value>);
+
+impl Facts {
+    /// A count or a size.
+    #[must_use]
+    pub fn count(mut self, name: &'static str, value: impl Into<u64>) -> Self {
+        self.0.insert(name.to_owned(), Value::from(value.into()));
+        self
+    }
+
+    /// A share from 0 to 1.
+    #[must_use]
+    pub fn share(mut self, name: &'static str, value: f64) -> Self {
+        self.0.insert(name.to_owned(), Value::from(value));
+        self
+    }
+
+    /// A code of Memoir's own.
+    #[must_use]
+    pub fn code(mut self, name: &'static str, value: &'static str) -> Self {
+        self.0.insert(name.to_owned(), Value::from(value));
+        self
+    }
+
+    /// Codes of Memoir's own.
+    #[must_use]
+    pub fn codes(
+        mut self,
+        name: &'static str,
+        values: impl IntoIterator<Item = &'static str>,
+    ) -> Self {
+        let values: Vec<Value> = values.into_iter().map(Value::from).collect();
+        self.0.insert(name.to_owned(), Value::from(values));
+        self
+    }
+
+    /// The configured name of the model that ran a session; none where the agent ran it itself.
+    #[must_use]
+    pub fn model(mut self, session: &crate::session::Session) -> Self {
+        // The configuration of the installation names it: no agent and no model gives this text.
+        if let Some(model) = &session.model {
+            self.0
+                .insert("model".to_owned(), Value::from(model.as_str()));
+        }
+        self
+    }
+
+    /// Numbers of memories.
+    #[must_use]
+    pub fn numbers(
+        mut self,
+        name: &'static str,
+        numbers: impl IntoIterator<Item = Number>,
+    ) -> Self {
+        let numbers: Vec<Value> = numbers
+            .into_iter()
+            .map(|number| Value::from(number.0))
+            .collect();
+        self.0.insert(name.to_owned(), Value::from(numbers));
+        self
+    }
+
+    /// Memories that were not replaced, each with the reason; empty where there are none.
+    #[must_use]
+    pub fn unreplaced(
+        mut self,
+        unreplaced: impl IntoIterator<Item = crate::change::replace::Unreplaced>,
+    ) -> Self {
+        let list: Vec<Value> = unreplaced
+            .into_iter()
+            .map(|one| serde_json::json!({"number": one.number.0, "reason": one.reason.as_str()}))
+            .collect();
+        if !list.is_empty() {
+            self.0.insert("not_replaced".to_owned(), Value::from(list));
+        }
+        self
+    }
+
+    /// Places in the log.
+    #[must_use]
+    pub fn places(mut self, name: &'static str, seqs: impl IntoIterator<Item = u64>) -> Self {
+        let seqs: Vec<Value> = seqs.into_iter().map(Value::from).collect();
+        self.0.insert(name.to_owned(), Value::from(seqs));
+        self
+    }
+
+    /// A point in time, as RFC 3339.
+    #[must_use]
+    pub fn time(mut self, name: &'static str, at: Timestamp) -> Self {
+        self.0.insert(name.to_owned(), Value::from(at.to_string()));
+        self
+    }
+
+    /// The identifier of a token.
+    #[must_use]
+    pub fn token(mut self, id: TokenId) -> Self {
+        self.0
+            .insert("token".to_owned(), Value::from(id.to_string()));
+        self
+    }
+
+    /// An actor, by role and public name.
+    #[must_use]
+    pub fn actor(mut self, name: &'static str, actor: &Actor) -> Self {
+        let value = serde_json::json!({"kind": actor.kind, "name": actor.name});
+        self.0.insert(name.to_owned(), value);
+        self
+    }
+
+    /// The identifier of an administrator with a name.
+    #[must_use]
+    pub fn user(mut self, id: UserId) -> Self {
+        self.0
+            .insert("user".to_owned(), Value::from(id.to_string()));
+        self
+    }
+
+    /// The identifier of an access request.
+    #[must_use]
+    pub fn request(mut self, id: AccessRequestId) -> Self {
+        self.0
+            .insert("request".to_owned(), Value::from(id.to_string()));
+        self
+    }
+
+    /// The session in the scope of an access request.
+    #[must_use]
+    pub fn session(mut self, id: SessionId) -> Self {
+        self.0
+            .insert("session".to_owned(), Value::from(id.to_string()));
+        self
+    }
+
+    /// Hashes of bodies, each with the place in the log of the record that it belongs to.
+    #[must_use]
+    pub fn commitments(
+        mut self,
+        name: &'static str,
+        commitments: impl IntoIterator<Item = (u64, [u8; 32])>,
+    ) -> Self {
+        let pairs: Vec<Value> = commitments
+            .into_iter()
+            .map(|(seq, hash)| serde_json::json!([seq, HEXLOWER.encode(&hash)]))
+            .collect();
+        self.0.insert(name.to_owned(), Value::from(pairs));
+        self
+    }
+
+    /// The edits of a session.
+    #[must_use]
+    pub fn stats(mut self, stats: crate::session::Stats) -> Self {
+        self.0.insert("stats".to_owned(), stats_value(stats));
+        self
+    }
+
+    /// The same facts, with another identifier for the session in the scope of an access request.
+    #[must_use]
+    pub(crate) fn with_session_renamed(self, rename: impl Fn(SessionId) -> SessionId) -> Self {
+        match self.code_of("session").and_then(|id| id.parse().ok()) {
+            Some(id) => self.session(rename(id)),
+            None => self,
+        }
+    }
+
+    /// As a JSON object.
+    pub fn as_map(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
+    /// The count of that name; `None` where there is none.
+    pub fn count_of(&self, name: &str) -> Option<u64> {
+        self.0.get(name)?.as_u64()
+    }
+
+    /// The code of that name; `None` where there is none.
+    pub fn code_of(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str()
+    }
+
+    /// The time of that name; `None` where there is none.
+    pub fn time_of(&self, name: &str) -> Option<Timestamp> {
+        self.code_of(name)?.parse().ok()
+    }
+
+    /// The places in the log of that name; none where there are none.
+    pub fn places_of(&self, name: &str) -> impl Iterator<Item = u64> {
+        self.list(name).filter_map(Value::as_u64)
+    }
+
+    /// The replacements for records' bodies after a shredding: the hash of each new body, by its record's place in the
+    /// log. A malformed entry is ignored, so that nothing confirms its record.
+    pub fn replaced(&self) -> BTreeMap<u64, [u8; 32]> {
+        self.list(REPLACED).filter_map(read_commitment).collect()
+    }
+
+    fn list(&self, name: &str) -> impl Iterator<Item = &Value> {
+        self.0
+            .get(name)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+    }
+}
+
+fn read_commitment(pair: &Value) -> Option<(u64, [u8; 32])> {
+    let [seq, digits] = pair.as_array()?.as_slice() else {
+        return None;
+    };
+    Some((seq.as_u64()?, read_hexadecimal(digits.as_str()?)?))
+}
+
+/// `None` where they are not 64 lower-case digits: each hash has one spelling.
+fn read_hexadecimal(digits: &str) -> Option<[u8; 32]> {
+    let bytes = HEXLOWER.decode(digits.as_bytes()).ok()?;
+    bytes.try_into().ok()
+}
+
+fn stats_value(stats: crate::session::Stats) -> Value {
+    serde_json::json!({
+        "consolidated": stats.consolidated,
+        "updated": stats.updated,
+        "deleted": stats.deleted,
+        "protected": stats.protected,
+    })
+}
+
+/// One entry of an agent's log, written in the transaction of the change and never altered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Its place in the agent's log, from 1, without gaps.
+    pub seq: u64,
+    /// When it was written.
+    pub recorded_at: Timestamp,
+    /// The actor.
+    pub actor: Actor,
+    /// The action.
+    pub action: Action,
+    /// The session that it belongs to.
+    pub session: Option<SessionId>,
+    /// The memory that it is about; a consolidation names the new one.
+    pub memory: Option<Number>,
+    /// Counts, codes and identifiers.
+    pub facts: Facts,
+    /// The agent's text.
+    pub body: RecordBody,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    fn memory(content: &str) -> Memory {
+        let at = Timestamp::from_microseconds(1).unwrap();
+        Memory {
+            number: Number(1),
+            place: Place::Core,
+            content: content.into(),
+            tags: Tags::default(),
+            source: None,
+            saved_by: SavedBy::of(ActorKind::Agent),
+            is_summary: false,
+            protected_seq: None,
+            core_seq: Some(1),
+            recorded_at: at,
+            created_at: at,
+            updated_at: at,
+            discarded_at: None,
+            shredded_at: None,
+        }
+    }
+
+    #[test]
+    fn spec_4_1_a_change_replays_through_its_stored_form() {
+        let now = Timestamp::from_microseconds(9).unwrap();
+        let before = memory("a");
+        let mut after = before.clone();
+        after.content = "b".into();
+        after.source = Some("a letter".into());
+        after.place = before
+            .archived(Some(Number(3)), crate::memory::ArchivedBy::Session, now)
+            .place;
+        after.protected_seq = Some(7);
+        after.discarded_at = Some(now);
+        let change = Change::between(before.clone(), &after).unwrap();
+        let stored: Change =
+            serde_json::from_str(&serde_json::to_string(&change).unwrap()).unwrap();
+        assert_eq!(
+            (stored.after(), stored.before()),
+            (after.clone(), Some(&before))
+        );
+        let mut current = after;
+        stored.undo(&mut current, now);
+        assert_eq!(current, before);
+        assert_eq!(Change::between(before.clone(), &before), None);
+    }
+
+    #[test]
+    fn spec_3_19_taking_back_leaves_what_others_changed() {
+        let now = Timestamp::from_microseconds(9).unwrap();
+        let before = memory("a");
+        let mut after = before.clone();
+        after.content = "b".into();
+        after.updated_at = now;
+        let change = Change::between(before.clone(), &after).unwrap();
+        let mut current = after.clone();
+        current.protected_seq = Some(7);
+        change.undo(&mut current, now);
+        assert_eq!(current.content, before.content);
+        assert_eq!(current.protected_seq, Some(7));
+    }
+
+    #[test]
+    fn spec_4_4_a_memory_that_is_shredded_loses_its_source_too() {
+        let now = Timestamp::from_microseconds(9).unwrap();
+        let mut before = memory("a");
+        before.source = Some("a letter".into());
+        let after = Memory {
+            content: "".into(),
+            source: None,
+            discarded_at: Some(now),
+            shredded_at: Some(now),
+            ..before.clone()
+        };
+        let change = Change::between(before, &after).unwrap();
+        assert_eq!(change.after(), after);
+        let mut current = after.clone();
+        change.undo(&mut current, now);
+        assert_eq!(current, after);
+    }
+
+    #[test]
+    fn spec_4_4_the_hashes_of_replaced_bodies_are_read_as_they_were_written() {
+        let hashes = BTreeMap::from([(3, [0xab; 32]), (17, [7; 32])]);
+        let facts = Facts::default().commitments(REPLACED, hashes.clone());
+        let stored: Facts = serde_json::from_str(&serde_json::to_string(&facts).unwrap()).unwrap();
+        assert_eq!(stored.replaced(), hashes);
+        for wrong in [
+            serde_json::json!([[3, "+f".repeat(32)]]),
+            serde_json::json!([[3, "AB".repeat(32)]]),
+            serde_json::json!([[3, "ab".repeat(31)]]),
+            serde_json::json!([["3", "ab".repeat(32)], [4], 5]),
+            serde_json::json!("ab"),
+        ] {
+            let facts: Facts =
+                serde_json::from_value(serde_json::json!({ "replaced": wrong })).unwrap();
+            assert!(facts.replaced().is_empty());
+        }
+    }
+
+    #[test]
+    fn spec_4_1_every_action_has_its_wire_name() {
+        for action in Action::ALL {
+            assert_eq!(serde_json::to_value(action).unwrap(), action.as_str());
+            assert_eq!(Action::from_name(action.as_str()), Some(action));
+        }
+    }
+}

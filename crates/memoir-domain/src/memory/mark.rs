@@ -1,0 +1,213 @@
+//! A memory without its text, for comparing two states of it: compact, so that a whole history can be followed without
+//! its texts.
+
+use std::fmt;
+
+use data_encoding::HEXLOWER;
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, Visitor},
+};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    memory::{Memory, Place, origin::SavedBy},
+    time::Timestamp,
+};
+
+/// A digest of a text, half of a SHA-256: equal where the texts are. It leaves the process only sealed (SPEC 5.3): with
+/// it, a guess at the text can be tested.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct TextMark([u8; 16]);
+
+impl TextMark {
+    /// The digest of one text.
+    pub fn of_text(text: &str) -> Self {
+        Self::of([text.as_bytes()])
+    }
+
+    /// The digest of parts in their order.
+    fn of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut hash = Sha256::new();
+        for part in parts {
+            // The length before each part, so that no text can move the border between two of them.
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        let mut mark = [0; 16];
+        // Half a digest: a collision takes about 2^64 attempts, and one digest is kept for every original.
+        mark.copy_from_slice(&hash.finalize()[..16]);
+        Self(mark)
+    }
+
+    /// From the output of [`TextMark::as_bytes`].
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// As bytes, to be sealed.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+/// As the 32 hexadecimal digits of its bytes.
+impl Serialize for TextMark {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut digits = [0; 32];
+        HEXLOWER.encode_mut(&self.0, &mut digits);
+        // Hexadecimal digits are ASCII.
+        serializer.serialize_str(str::from_utf8(&digits).unwrap_or_default())
+    }
+}
+
+impl<'de> Deserialize<'de> for TextMark {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Digits)
+    }
+}
+
+/// Reads a mark without copying its digits: every opened original has one.
+struct Digits;
+
+impl Visitor<'_> for Digits {
+    type Value = TextMark;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("32 hexadecimal digits")
+    }
+
+    fn visit_str<E: de::Error>(self, digits: &str) -> Result<TextMark, E> {
+        let mut mark = [0; 16];
+        let is_whole = digits.len() == 2 * mark.len()
+            && HEXLOWER.decode_mut(digits.as_bytes(), &mut mark).is_ok();
+        // The digits reveal the text, so no error contains them.
+        is_whole
+            .then_some(TextMark(mark))
+            .ok_or_else(|| E::custom("is no mark: 32 hexadecimal digits are expected"))
+    }
+}
+
+impl fmt::Debug for TextMark {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("TextMark")
+    }
+}
+
+/// A digest of one state of a memory: equal for equal states, but for the number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryMark {
+    place: Place,
+    content: TextMark,
+    tags: TextMark,
+    source: TextMark,
+    saved_by: SavedBy,
+    is_summary: bool,
+    protected_seq: Option<u64>,
+    core_seq: Option<u64>,
+    recorded_at: Timestamp,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    discarded_at: Option<Timestamp>,
+    shredded_at: Option<Timestamp>,
+}
+
+impl MemoryMark {
+    /// The mark of a memory's present state.
+    pub fn of(memory: &Memory) -> Self {
+        let tags = memory.tags.iter().map(str::as_bytes);
+        let source = memory
+            .source
+            .iter()
+            .map(|source| source.expose().as_bytes());
+        Self {
+            place: memory.place,
+            content: TextMark::of_text(memory.content.expose()),
+            tags: TextMark::of(tags),
+            source: TextMark::of(source),
+            saved_by: memory.saved_by,
+            is_summary: memory.is_summary,
+            protected_seq: memory.protected_seq,
+            core_seq: memory.core_seq,
+            recorded_at: memory.recorded_at,
+            created_at: memory.created_at,
+            updated_at: memory.updated_at,
+            discarded_at: memory.discarded_at,
+            shredded_at: memory.shredded_at,
+        }
+    }
+
+    /// All of it as one digest: equal for equal states.
+    pub fn as_one(&self) -> TextMark {
+        // No time and no place of a record is negative like this, so that "none" is a distinct value.
+        let time = |time: Option<Timestamp>| time.map_or(i64::MIN, Timestamp::microseconds);
+        let seq = |seq: Option<u64>| seq.map_or(-1, |seq| seq as i64);
+        let archived = self.place.archived();
+        let numbers = [
+            archived
+                .and_then(|archived| archived.under)
+                .map_or(-1, |number| number.0 as i64),
+            time(archived.map(|archived| archived.at)),
+            i64::from(self.is_summary),
+            seq(self.protected_seq),
+            seq(self.core_seq),
+            self.recorded_at.microseconds(),
+            self.created_at.microseconds(),
+            self.updated_at.microseconds(),
+            time(self.discarded_at),
+            time(self.shredded_at),
+        ];
+        let numbers: Vec<u8> = numbers.into_iter().flat_map(i64::to_le_bytes).collect();
+        let names = [
+            self.place.kind().as_str(),
+            archived.map_or("", |archived| archived.by.as_str()),
+            self.saved_by.origin.as_str(),
+            self.saved_by.added_by.as_str(),
+        ];
+        let texts = [self.content, self.tags, self.source];
+        let names = names.iter().map(|name| name.as_bytes());
+        let texts = texts.iter().map(|mark| &mark.0[..]);
+        TextMark::of(names.chain(texts).chain([numbers.as_slice()]))
+    }
+
+    /// The mark of its text.
+    pub fn content(&self) -> TextMark {
+        self.content
+    }
+
+    /// Whether its text was shredded.
+    pub fn is_shredded(&self) -> bool {
+        self.shredded_at.is_some()
+    }
+
+    /// Whether it is an active original in the prompt (SPEC 3.12).
+    pub fn is_original_in_prompt(&self) -> bool {
+        self.place == Place::Core && !self.is_summary && self.discarded_at.is_none()
+    }
+
+    /// Whether it is an active original in the archive (SPEC 3.12).
+    pub fn is_original_in_archive(&self) -> bool {
+        self.place.archived().is_some() && self.discarded_at.is_none()
+    }
+
+    /// The fields in which two states differ, by name.
+    pub fn differing(&self, other: &Self) -> Vec<&'static str> {
+        let fields = [
+            ("place", self.place != other.place),
+            ("content", self.content != other.content),
+            ("tags", self.tags != other.tags),
+            ("source", self.source != other.source),
+            ("saved_by", self.saved_by != other.saved_by),
+            ("is_summary", self.is_summary != other.is_summary),
+            ("protected_seq", self.protected_seq != other.protected_seq),
+            ("core_seq", self.core_seq != other.core_seq),
+            ("recorded_at", self.recorded_at != other.recorded_at),
+            ("created_at", self.created_at != other.created_at),
+            ("updated_at", self.updated_at != other.updated_at),
+            ("discarded_at", self.discarded_at != other.discarded_at),
+            ("shredded_at", self.shredded_at != other.shredded_at),
+        ];
+        let different = fields.into_iter().filter(|(_, differs)| *differs);
+        different.map(|(name, _)| name).collect()
+    }
+}

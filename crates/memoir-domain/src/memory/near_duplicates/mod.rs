@@ -1,0 +1,286 @@
+//! Near duplicates: pairs of similar memories, and how they differ.
+//!
+//! These are proposals, on which no code acts: of the pairs with a word overlap of 0.7 and more in public data, all
+//! were *different* facts (SPEC 3.4). This module decides which pairs are near duplicates, which ones are listed, and
+//! their limits; `differences` finds how they differ.
+//!
+//! Numbers count as equal and negations are ignored, so that the important pairs are found: texts that differ in
+//! nothing else. Among thousands of near duplicates the search ends early and reports that.
+
+mod differences;
+mod join;
+mod looks;
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Serialize;
+
+pub use differences::{Difference, VALUE_LIMIT};
+
+use crate::{
+    agent::DuplicateMatch,
+    memory::{Memory, Number},
+    text::{self, private::PrivateText, quote::quote},
+};
+
+/// Pairs that are listed by default.
+pub const DEFAULT_PAIRS: usize = 20;
+/// Pairs in which one memory is listed: of many near duplicates, a few suffice.
+pub const PAIRS_A_MEMORY: usize = 5;
+/// Pairs that a ledger lists.
+const LEDGER_PAIRS: usize = 10;
+/// Differences that a ledger names of one pair.
+const LEDGER_DIFFERENCES: usize = 4;
+/// Characters of a value in a ledger.
+// Enough to recognize it: both texts are in the ledger.
+const LEDGER_VALUE: usize = 60;
+/// Steps of the search; common texts of a few hundred thousand memories need fewer.
+const STEPS: u64 = 300_000_000;
+
+/// The result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NearDuplicates {
+    /// The listed pairs, the most similar first.
+    pub pairs: Vec<NearDuplicate>,
+    /// Pairs that were found beyond those listed.
+    pub more: u64,
+    /// Whether all pairs were searched; if not, there are more than `more`.
+    pub is_complete: bool,
+}
+
+/// Two active core memories that are near duplicates.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NearDuplicate {
+    /// The one with the lower number.
+    pub left: Number,
+    /// The other one.
+    pub right: Number,
+    /// The share of common words among all their words, over 0, up to 1, ignoring case, accents, order, numbers and
+    /// negations.
+    pub similarity: f64,
+    /// Whether the cleanup of a session merges them by itself (SPEC 3.4).
+    pub exact: bool,
+    /// The differences, in the order of the texts; none for exact duplicates, and where only the white space differs.
+    pub differences: Vec<Difference>,
+    /// Differences beyond those named.
+    pub more_differences: usize,
+}
+
+/// A text under comparison.
+struct ComparedText<'a> {
+    memory: &'a Memory,
+    look: Vec<u32>,
+    exact_form: String,
+}
+
+/// Searches for pairs among the active core memories of `memories`. At most `limit` are listed, and each memory in at
+/// most [`PAIRS_A_MEMORY`] of them. The result depends on the memories only, not on their order.
+pub fn near_duplicates<'a>(
+    memories: impl IntoIterator<Item = &'a Memory>,
+    how: DuplicateMatch,
+    limit: usize,
+) -> NearDuplicates {
+    let mut kept: Vec<&Memory> = memories
+        .into_iter()
+        .filter(|memory| memory.is_active_core())
+        .collect();
+    kept.sort_by_key(|memory| memory.number);
+    let looks = looks::looks(kept.iter().map(|memory| memory.content.expose()));
+    let entries: Vec<ComparedText<'_>> = kept
+        .into_iter()
+        .zip(looks)
+        .map(|(memory, look)| ComparedText {
+            memory,
+            look,
+            exact_form: text::duplicate_key(memory.content.expose(), how).into_owned(),
+        })
+        .collect();
+    let alike = Alike::among(&entries);
+    list(&entries, alike, limit)
+}
+
+/// The near duplicates.
+struct Alike {
+    /// Those that may be listed, by place.
+    pairs: Vec<(usize, usize)>,
+    /// All that were found, including those omitted from `pairs`.
+    found: u64,
+    is_complete: bool,
+}
+
+impl Alike {
+    fn among(entries: &[ComparedText<'_>]) -> Self {
+        let classes = classes(entries);
+        let sets: Vec<&[u32]> = classes
+            .iter()
+            // One member for all: a class has one coarse form, and is joined once.
+            .filter_map(|members| Some(entries[*members.first()?].look.as_slice()))
+            .collect();
+        let joined = join::join(&sets, STEPS);
+        let mut alike = Self {
+            pairs: Vec::new(),
+            found: 0,
+            is_complete: joined.is_complete,
+        };
+        for members in &classes {
+            let count = members.len() as u64;
+            alike.found += count * (count - 1) / 2;
+            for (place, one) in members.iter().enumerate() {
+                // Neighbours only, since equal and nearly equal texts stand beside each other; all pairs of a
+                // class would be its square.
+                let next = members[place + 1..].iter().take(PAIRS_A_MEMORY);
+                alike.pairs.extend(next.map(|other| (*one, *other)));
+            }
+        }
+        for (one, other) in joined.pairs {
+            let (one, other) = (&classes[one], &classes[other]);
+            alike.found += one.len() as u64 * other.len() as u64;
+            for (place, left) in one.iter().enumerate().take(PAIRS_A_MEMORY) {
+                let right = other[place.min(other.len() - 1)..].iter();
+                let right = right.take(PAIRS_A_MEMORY);
+                alike.pairs.extend(right.map(|right| (*left, *right)));
+            }
+        }
+        alike
+    }
+}
+
+/// The places of the texts by their coarse form, one class each. Within a class, equal texts are adjacent.
+fn classes(entries: &[ComparedText<'_>]) -> Vec<Vec<usize>> {
+    let mut classes: BTreeMap<(usize, &[u32]), Vec<usize>> = BTreeMap::new();
+    for (place, entry) in entries.iter().enumerate() {
+        let look = entry.look.as_slice();
+        if !look.is_empty() {
+            classes.entry((look.len(), look)).or_default().push(place);
+        }
+    }
+    let mut classes: Vec<Vec<usize>> = classes.into_values().collect();
+    for members in &mut classes {
+        // The pairs that are listed are those of neighbours.
+        members.sort_by_key(|place| (&entries[*place].exact_form, *place));
+    }
+    classes
+}
+
+/// The listed pairs, the most similar first.
+fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplicates {
+    let mut ranked: Vec<(bool, f64, usize, usize)> = alike
+        .pairs
+        .into_iter()
+        .map(|(one, other)| {
+            let (left, right) = (one.min(other), one.max(other));
+            let exact = entries[left].exact_form == entries[right].exact_form;
+            let similarity = similarity(&entries[left].look, &entries[right].look);
+            (exact, similarity, left, right)
+        })
+        .collect();
+    ranked.sort_unstable_by(|one, other| {
+        (other.0.cmp(&one.0))
+            .then(other.1.total_cmp(&one.1))
+            .then((one.2, one.3).cmp(&(other.2, other.3)))
+    });
+    // The order is total over the pair, so that the same pair twice stands side by side.
+    ranked.dedup_by_key(|(_, _, left, right)| (*left, *right));
+    let mut listed: HashMap<usize, usize> = HashMap::new();
+    let mut pairs = Vec::new();
+    for (exact, similarity, left, right) in ranked {
+        if pairs.len() >= limit {
+            break;
+        }
+        let times = |place: &usize| listed.get(place).copied().unwrap_or(0);
+        if times(&left).max(times(&right)) >= PAIRS_A_MEMORY {
+            continue;
+        }
+        *listed.entry(left).or_default() += 1;
+        *listed.entry(right).or_default() += 1;
+        pairs.push(near_duplicate_of(
+            &entries[left],
+            &entries[right],
+            exact,
+            similarity,
+        ));
+    }
+    NearDuplicates {
+        more: alike.found.saturating_sub(pairs.len() as u64),
+        pairs,
+        is_complete: alike.is_complete,
+    }
+}
+
+/// The share of common entries among all entries of both.
+fn similarity(one: &[u32], other: &[u32]) -> f64 {
+    let shared = looks::shared(one, other);
+    let all = one.len() + other.len() - shared;
+    if all == 0 {
+        return 1.0;
+    }
+    shared as f64 / all as f64
+}
+
+fn near_duplicate_of(
+    left: &ComparedText<'_>,
+    right: &ComparedText<'_>,
+    exact: bool,
+    similarity: f64,
+) -> NearDuplicate {
+    let (differences, more_differences) = if exact {
+        (Vec::new(), 0)
+    } else {
+        let contents = [left, right].map(|entry| entry.memory.content.expose());
+        differences::between(contents[0], contents[1])
+    };
+    NearDuplicate {
+        left: left.memory.number,
+        right: right.memory.number,
+        similarity,
+        exact,
+        differences,
+        more_differences,
+    }
+}
+
+/// The ledger's lines on near duplicates, one a pair, with values quoted as all memory text (SPEC 3.6); `None` where
+/// there are none. `memories` are as for [`near_duplicates`].
+pub fn ledger_lines<'a>(
+    memories: impl IntoIterator<Item = &'a Memory>,
+    how: DuplicateMatch,
+) -> Option<PrivateText> {
+    let found = near_duplicates(memories, how, LEDGER_PAIRS);
+    if found.pairs.is_empty() {
+        return None;
+    }
+    let mut lines: Vec<String> = found.pairs.iter().map(ledger_line).collect();
+    if found.more > 0 || !found.is_complete {
+        let least = if found.is_complete { "" } else { "at least " };
+        lines.push(format!("({least}{} more are not listed.)", found.more));
+    }
+    Some(lines.join("\n").into())
+}
+
+/// A line that begins in another way than a ledger's row.
+fn ledger_line(pair: &NearDuplicate) -> String {
+    let value = |value: &Option<PrivateText>| match value {
+        Some(words) => quote(&differences::cut(words.expose(), LEDGER_VALUE)),
+        None => "nothing".to_owned(),
+    };
+    let named = pair.differences.iter().take(LEDGER_DIFFERENCES);
+    let mut differences: Vec<String> = named
+        .map(|difference| format!("{} / {}", value(&difference.left), value(&difference.right)))
+        .collect();
+    let unnamed = pair.differences.len() - differences.len() + pair.more_differences;
+    if unnamed > 0 {
+        differences.push(format!("{unnamed} more"));
+    }
+    if differences.is_empty() {
+        differences.push("nothing".to_owned());
+    }
+    format!(
+        "- {} and {} differ in: {}",
+        pair.left,
+        pair.right,
+        differences.join("; ")
+    )
+}
+
+#[cfg(test)]
+mod tests;

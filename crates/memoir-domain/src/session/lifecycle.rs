@@ -1,0 +1,626 @@
+//! How a session begins, is opened, and ends other than by its own tools (SPEC 3.1 to 3.5, 3.16).
+//!
+//! A session begins in the state `asking` under a lease, or `queued` where it waits for a worker. After the agent's
+//! consent, [`open`] joins duplicates by their keyed digests, fixes the core size, the budget and the threshold that
+//! count, and builds the prompt, all in one commit.
+//!
+//! A session in which nothing can be done is not started ([`nothing_to_refine`]). The schedule counts that as an
+//! attempt without a session ([`pass_over`]), so that it is tried again with the next slot or once the memory has
+//! grown.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    agent::{Agent, Attempt, LedgerPosition, LossGuard, schedule},
+    change::{
+        age_rule,
+        draft::{Decision, Draft},
+        memories::AllMemories,
+    },
+    ids::SessionId,
+    log::audit::{Action, Actor, Facts, RecordBody},
+    memory::{
+        ArchivedBy, Memory, NewMemory, Number, duplicates, near_duplicates, origin::Side, tokens,
+    },
+    session::{
+        Driver, EndReason, Lease, Mode, Session, State, Stats, Trigger, Usage,
+        breaker::Gauge,
+        ledger::{self, Ledger, LedgerRoom},
+        prompt::{self, Prompt},
+        session_entry,
+        tools::SessionLimits,
+    },
+    text::{Digester, private::PrivateText},
+    time::Timestamp,
+};
+
+/// The parameters of a new session.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// Its identifier.
+    pub id: SessionId,
+    /// Which tools it has.
+    pub mode: Mode,
+    /// Who runs the loop.
+    pub driver: Driver,
+    /// The reason.
+    pub trigger: Trigger,
+    /// Whether it works on a copy.
+    pub rehearsal: bool,
+    /// The model that runs it.
+    pub model: Option<String>,
+    /// Its lease; `None` leaves it in the queue for a worker.
+    pub lease: Option<Lease>,
+    /// The actor that begins it.
+    pub started_by: Actor,
+}
+
+/// Why no session can be begun.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StartRefusal {
+    /// One is running.
+    #[error("a session is running already: {0}")]
+    SessionOpen(SessionId),
+    /// Nothing could be done in it.
+    #[error(transparent)]
+    NothingToRefine(#[from] NothingToRefine),
+    /// The agent is out of service.
+    #[error("the agent is not active")]
+    Inactive,
+}
+
+/// Why nothing could be done in a session (SPEC 3.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NothingToRefine {
+    /// There are no core memories.
+    #[error("there is nothing to refine: the agent has no core memories")]
+    NoCoreMemories,
+    /// All of them are excluded from edits.
+    #[error(
+        "there is nothing to refine: every core memory is constitutional or has an immutable tag"
+    )]
+    AllProtected,
+    /// Only duplicates may leave, and there are none.
+    #[error(
+        "there is nothing to refine: only duplicates may leave, and no core memory has the text of another"
+    )]
+    NoDuplicates,
+}
+
+impl NothingToRefine {
+    /// The wire name of the reason.
+    pub const CODE: &'static str = "nothing_to_refine";
+}
+
+/// Why a session of that mode could do nothing; `None` where it could. `memories` hold at least the agent's active core
+/// memories.
+pub fn nothing_to_refine(
+    agent: &Agent,
+    mode: Mode,
+    memories: &AllMemories,
+    digester: &Digester,
+) -> Option<NothingToRefine> {
+    if memories.core().next().is_none() {
+        return Some(NothingToRefine::NoCoreMemories);
+    }
+    let guard = agent.settings.effective_loss_guard();
+    let tags = agent.settings.immutable_tag_set();
+    let is_open = |memory: &Memory| !memory.is_constitutional() && !memory.tags.contains_any(&tags);
+    if guard != LossGuard::Off && !memories.core().any(is_open) {
+        return Some(NothingToRefine::AllProtected);
+    }
+    if guard != LossGuard::Refuse && mode != Mode::DedupOnly {
+        return None;
+    }
+    let none = BTreeSet::new();
+    let has_free = memories
+        .core()
+        .any(|memory| is_open(memory) && memories.cover(memory, &none).is_some());
+    let has_duplicates = || {
+        let how = agent.settings.effective_duplicate_match();
+        let candidates = duplicates::candidates(memories.core(), digester, how);
+        !duplicates::plan(&candidates, &tags).is_empty()
+    };
+    (!has_free && !has_duplicates()).then_some(NothingToRefine::NoDuplicates)
+}
+
+/// Records that the schedule checked an agent and did not ask it. As after any attempt, the next check follows with the
+/// next slot, or once the memory has grown (SPEC 3.1).
+pub fn pass_over(mut agent: Agent, now: Timestamp) -> Decision {
+    agent.last_attempt = Some(Attempt {
+        at: now,
+        core_tokens: agent.tally.core_tokens,
+        // This counts as an attempt that did not fail, so no retry is due.
+        failures: 0,
+        retry_at: None,
+    });
+    agent.nothing_to_refine_seq = Some(agent.next_seq);
+    Decision::of_sessions(agent, Vec::new())
+}
+
+/// The breaker's input for a session that begins now.
+pub fn fresh_gauge(agent: &Agent) -> Gauge {
+    Gauge {
+        pre_session_tokens: agent.tally.core_tokens,
+        core_tokens: agent.tally.core_tokens,
+        removed_tokens: 0,
+        threshold: agent.settings.effective_refinement_threshold(),
+    }
+}
+
+/// Begins a session that waits for the agent's consent, or for a worker that asks it. A rehearsal leaves the schedule as it is.
+///
+/// `nothing` is the result of [`nothing_to_refine`].
+///
+/// # Errors
+/// See [`StartRefusal`].
+pub fn begin(
+    mut agent: Agent,
+    running: Option<SessionId>,
+    start: Start,
+    nothing: Option<NothingToRefine>,
+    now: Timestamp,
+) -> Result<Decision, StartRefusal> {
+    if agent.settings.inactive || agent.erased_at.is_some() {
+        return Err(StartRefusal::Inactive);
+    }
+    if let Some(id) = running {
+        return Err(StartRefusal::SessionOpen(id));
+    }
+    if let Some(nothing) = nothing {
+        return Err(nothing.into());
+    }
+    // The attempt is recorded at the beginning, not at the end: a crash must not leave an agent that is asked every
+    // minute.
+    if !start.rehearsal {
+        // A scheduled session adds to the failure count only where it retries the previous one.
+        let failed = agent
+            .last_attempt
+            .filter(|last| start.trigger != Trigger::Request && last.retry_at.is_some());
+        agent.last_attempt = Some(Attempt {
+            at: now,
+            core_tokens: agent.tally.core_tokens,
+            failures: failed.map_or(0, |last| last.failures),
+            retry_at: None,
+        });
+    }
+    let session = Session {
+        id: start.id,
+        state: if start.lease.is_some() {
+            State::Asking
+        } else {
+            State::Queued
+        },
+        mode: start.mode,
+        driver: start.driver,
+        trigger: start.trigger,
+        rehearsal: start.rehearsal,
+        model: start.model,
+        // The core size and the threshold are fixed when the session is opened (SPEC 3.5); until then memories may
+        // change.
+        pre_session_tokens: None,
+        post_session_tokens: None,
+        threshold: None,
+        edits: 0,
+        removed_tokens: 0,
+        archived: 0,
+        archived_under_summaries: 0,
+        summaries: 0,
+        core_token_budget: None,
+        loss_guard: None,
+        immutable_tags: None,
+        stats: Stats::default(),
+        refused_calls: 0,
+        summary: None,
+        end_reason: None,
+        reason: None,
+        started_at: now,
+        started_by: Some(start.started_by),
+        first_seq: None,
+        ended_at: None,
+        undone_at: None,
+        usage: Usage::default(),
+        lease: start.lease,
+    };
+    // No record is written here: the session's first record names who began it (`Draft::tell_beginning`).
+    Ok(Draft::new(agent, Some(session), now).finish())
+}
+
+/// Whether a session that the schedule queued must not run, since the schedule is now set to skip the agent.
+pub fn is_withdrawn(agent: &Agent, session: &Session) -> bool {
+    // Only a queued session is withdrawn. An open one goes on after its worker stopped, since the agent has consented.
+    session.state == State::Queued
+        && session.trigger != Trigger::Request
+        && schedule::left_alone(agent).is_some()
+}
+
+/// Leases a session to a worker: one from the queue, or one that was released while it ran. `None` where it has a lease
+/// or has ended.
+pub fn take_up(session: Session, lease: Lease) -> Option<Session> {
+    if session.lease.is_some() || !session.state.is_running() {
+        return None;
+    }
+    let state = match session.state {
+        // An open one stays open: the agent has consented, and is not asked a second time.
+        State::Queued => State::Asking,
+        other => other,
+    };
+    Some(Session {
+        state,
+        lease: Some(lease),
+        ..session
+    })
+}
+
+/// Releases a worker's session to other workers. `None` where the worker does not hold the lease.
+pub fn hand_back(session: Session, holder: u64) -> Option<Session> {
+    // A worker that lost the lease must not release it for the new holder.
+    let holds = session.lease.is_some_and(|lease| lease.holder == holder);
+    (holds && session.state.is_running()).then(|| {
+        let state = match session.state {
+            // The agent's answer had not arrived and is stored nowhere, so the agent is asked again.
+            State::Asking => State::Queued,
+            other => other,
+        };
+        Session {
+            state,
+            lease: None,
+            ..session
+        }
+    })
+}
+
+/// The prompt of an open session for the process or agent that resumes it, with present memories, present measures and
+/// the remaining edits.
+pub fn resume(
+    agent: &Agent,
+    session: &Session,
+    memories: &AllMemories,
+    room: LedgerRoom,
+) -> (Prompt, Ledger, Gauge) {
+    // From the oldest row on: the agent's position is the beginning of the next session's ledger, and this one's is not
+    // stored.
+    let limits = SessionLimits::of(agent, session);
+    let ledger = list(agent, &limits, memories, None, room);
+    let gauge = crate::session::tools::session_gauge(agent, session);
+    let prompt = prompt::session(agent, session.into(), &limits, &gauge, &ledger);
+    (prompt, ledger, gauge)
+}
+
+/// A session that is open.
+#[derive(Debug, Clone)]
+pub struct SessionOpening {
+    /// What to write.
+    pub decision: Decision,
+    /// The prompt for the model.
+    pub prompt: Prompt,
+    /// The ledger in it.
+    pub ledger: Ledger,
+    /// The breaker's input, before any edit.
+    pub gauge: Gauge,
+    /// The number of merged duplicates.
+    pub duplicates_removed: usize,
+    /// All memories after the cleanup.
+    pub memories: AllMemories,
+}
+
+/// Merges duplicates, fixes core size, budget and threshold, and builds the prompt (SPEC 3.4, 3.5). `memories` are all
+/// of the agent, `room` is the room for the ledger.
+pub fn open(
+    agent: Agent,
+    mut session: Session,
+    mut memories: AllMemories,
+    digester: &Digester,
+    room: LedgerRoom,
+    now: Timestamp,
+) -> SessionOpening {
+    session.state = State::Open;
+    let position = agent.ledger_position;
+    let mut draft = Draft::new(agent, Some(session.clone()), now);
+    // Before the core size is fixed: merging by code counts neither against the agent nor as room for its edits.
+    let duplicates_removed = clean_duplicates(&mut draft, &mut memories, digester);
+    let gauge = fresh_gauge(&draft.agent);
+    // As the cleanup left it: its record is then the session's first one, and names who began it.
+    let mut session = draft.session.take().unwrap_or(session);
+    session.pre_session_tokens = Some(gauge.pre_session_tokens);
+    session.threshold = Some(gauge.threshold);
+    // Stored with the session, so that a laxer setting counts from the next one on only (SPEC 2.7, 3.14).
+    let settings = &draft.agent.settings;
+    session.core_token_budget = Some(settings.effective_core_token_budget());
+    session.loss_guard = Some(settings.effective_loss_guard());
+    session.immutable_tags = Some(settings.effective_immutable_tags());
+    let limits = SessionLimits::of(&draft.agent, &session);
+    let ledger = list(&draft.agent, &limits, &memories, position, room);
+    draft.agent.ledger_position = ledger.next_position;
+    let prompt = prompt::session(&draft.agent, (&session).into(), &limits, &gauge, &ledger);
+    draft.session = Some(session);
+    SessionOpening {
+        decision: draft.finish(),
+        prompt,
+        ledger,
+        gauge,
+        duplicates_removed,
+        memories,
+    }
+}
+
+/// The ledger, with near duplicates where they are wanted. Both together keep to the room.
+fn list(
+    agent: &Agent,
+    limits: &SessionLimits,
+    memories: &AllMemories,
+    position: Option<LedgerPosition>,
+    room: LedgerRoom,
+) -> Ledger {
+    let mut listed: Vec<&Memory> = memories.core().collect();
+    // Where code refines, its treatment of an administrator's text would reveal which of the agent's texts it equals
+    // (SPEC 3.4, 5.1).
+    if room.leaves_out_administrators {
+        listed.retain(|memory| memory.side() == Side::Agent);
+    }
+    let how = agent.settings.effective_duplicate_match();
+    // Administrators read how many tokens a session sent: a pair with a text of theirs would reveal a similar one (SPEC
+    // 5.1).
+    let agents = listed
+        .iter()
+        .copied()
+        .filter(|memory| memory.side() == Side::Agent);
+    let pairs = (room.near_duplicates && agent.settings.effective_near_duplicates())
+        .then(|| near_duplicates::ledger_lines(agents, how))
+        .flatten();
+    let taken = pairs.as_ref().map_or(0, |lines| tokens(lines.expose()));
+    let tags = agent.settings.immutable_tag_set();
+    let stays = Stays::of(limits, memories);
+    // Pairs first, rows with the remaining room: there are few pairs, and they name what to check.
+    let budget = room.tokens.saturating_sub(taken);
+    Ledger {
+        near_duplicates: pairs,
+        may_leave: stays.may_leave,
+        has_free: stays.has_free,
+        ..ledger::build(listed, &tags, &stays.numbers, position, budget)
+    }
+}
+
+/// What the age rule and the guard leave to a session, as its prompt states it.
+struct Stays {
+    /// The memories that cannot leave by a single delete.
+    numbers: BTreeSet<Number>,
+    /// How many may leave, tried one after the other from the newest.
+    may_leave: usize,
+    /// Whether there is one that is free to leave.
+    has_free: bool,
+}
+
+impl Stays {
+    fn of(limits: &SessionLimits, memories: &AllMemories) -> Self {
+        let none = BTreeSet::new();
+        let free: BTreeSet<Number> = memories
+            .core()
+            .filter(|memory| limits.may_move(memory) && memories.cover(memory, &none).is_some())
+            .map(|memory| memory.number)
+            .collect();
+        let has_free = !free.is_empty();
+        let is_bound = limits.guard == LossGuard::Archive;
+        if !is_bound {
+            return Self {
+                numbers: BTreeSet::new(),
+                may_leave: 0,
+                has_free,
+            };
+        }
+        let ages = memories.age_rows(&none);
+        let may_go = |place: usize| {
+            let memory = ages
+                .numbers
+                .get(place)
+                .and_then(|number| memories.get(*number));
+            memory.is_some_and(|memory| limits.may_move(memory))
+        };
+        let outlook = age_rule::outlook(&ages.rows, limits.age_share(), may_go);
+        let stuck = outlook
+            .stuck
+            .iter()
+            .filter_map(|place| ages.numbers.get(*place));
+        Self {
+            numbers: stuck
+                .copied()
+                .filter(|number| !free.contains(number))
+                .collect(),
+            may_leave: outlook.may_leave,
+            has_free,
+        }
+    }
+}
+
+/// Merges duplicates (SPEC 3.4). Returns the number of removed memories.
+fn clean_duplicates(draft: &mut Draft, memories: &mut AllMemories, digester: &Digester) -> usize {
+    let how = draft.agent.settings.effective_duplicate_match();
+    let immutable_tags = draft.agent.settings.immutable_tag_set();
+    let candidates = duplicates::candidates(memories.core(), digester, how);
+    let plan = duplicates::plan(&candidates, &immutable_tags);
+    drop(candidates);
+    let now = draft.now();
+    let mut removed = 0;
+    for group in plan {
+        let mut changes = Vec::new();
+        let left = group.discarded.iter().map(|number| (*number, false));
+        let left: BTreeMap<Number, bool> = left
+            .chain(group.archived.iter().map(|number| (*number, true)))
+            .collect();
+        for (&number, &is_archived) in &left {
+            let Some(before) = memories.get(number).cloned() else {
+                continue;
+            };
+            let after = match is_archived {
+                true => before.archived(Some(group.survivor), ArchivedBy::Duplicate, now),
+                false => before.discarded(now),
+            };
+            changes.extend(memories.alter(draft, &before, &after));
+            // Sources of a discarded copy come under the one that stays.
+            if !is_archived {
+                changes.extend(memories.move_sources(draft, number, Some(group.survivor)));
+            }
+        }
+        if let Some(before) = memories.get(group.survivor).cloned() {
+            let mut after = Memory {
+                created_at: group.created_at,
+                recorded_at: group.recorded_at,
+                core_seq: group.core_seq,
+                tags: group.tags,
+                saved_by: group.saved_by,
+                source: group.source,
+                ..before.clone()
+            };
+            // A new `updated_at` alone would count as a change, and be written.
+            if after != before {
+                after.updated_at = now;
+            }
+            changes.extend(memories.alter(draft, &before, &after));
+        }
+        removed += left.len();
+        let facts = Facts::default()
+            .numbers("discarded", group.discarded)
+            .numbers("archived", group.archived);
+        let body = RecordBody {
+            changes,
+            ..RecordBody::default()
+        };
+        draft.record(
+            // Code removes the duplicates, whichever actor opened the session.
+            Actor::system(),
+            Action::MemoryDeduplicated,
+            Some(group.survivor),
+            facts,
+            body,
+        );
+    }
+    removed
+}
+
+/// Ends a session without the agent's consent. `words` is its answer.
+pub fn decline(
+    agent: Agent,
+    session: Session,
+    words: PrivateText,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    end(
+        agent,
+        session,
+        State::Declined,
+        EndReason::Refused,
+        Some(words),
+        actor,
+        now,
+    )
+}
+
+/// Ends a session that stopped without completing, or reached a limit; its edits stay.
+pub fn abandon(
+    agent: Agent,
+    session: Session,
+    why: EndReason,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    end(agent, session, State::Abandoned, why, None, actor, now)
+}
+
+/// Ends a session after a permanent failure of the provider; its edits stay. `message` must hold no agent's text.
+pub fn fail(agent: Agent, session: Session, message: String, now: Timestamp) -> Decision {
+    end(
+        agent,
+        session,
+        State::Failed,
+        EndReason::Provider,
+        Some(message.into()),
+        &Actor::system(),
+        now,
+    )
+}
+
+/// Records the end of a rehearsal (SPEC 3.16). `session` is the rehearsal as it ended on the copy; the agent itself
+/// does not change.
+pub fn end_rehearsal(
+    agent: Agent,
+    mut session: Session,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    // On the copy it ended earlier; others may have written records since.
+    session.ended_at = Some(now);
+    let action = match session.state {
+        State::Completed => Action::MemoryRefinementComplete,
+        State::RolledBack => Action::MemoryRefinementRollback,
+        State::Declined => Action::MemoryRefinementDeclined,
+        State::Failed => Action::MemoryRefinementFailed,
+        _ => Action::MemoryRefinementAbandoned,
+    };
+    let mut facts = Facts::default()
+        .code("session", "rehearsal")
+        .count("edits", session.edits)
+        .count("tokens_removed", session.removed_tokens)
+        .count("archived", session.archived)
+        .count("summaries", session.summaries)
+        .stats(session.stats);
+    if let Some(why) = session.end_reason {
+        facts = facts.code("reason", why.as_str());
+    }
+    let body = RecordBody {
+        summary: session.summary.clone(),
+        reason: session.reason.clone(),
+        ..RecordBody::default()
+    };
+    let mut draft = Draft::new(agent, Some(session), now);
+    draft.record(actor.clone(), action, None, facts, body);
+    draft.finish()
+}
+
+fn end(
+    mut agent: Agent,
+    mut session: Session,
+    state: State,
+    why: EndReason,
+    reason: Option<PrivateText>,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    let action = match state {
+        State::Declined => Action::MemoryRefinementDeclined,
+        State::Failed => Action::MemoryRefinementFailed,
+        _ => Action::MemoryRefinementAbandoned,
+    };
+    // Before the journal entry is drafted, which is no part of the core size in any case.
+    session.post_session_tokens = session.pre_session_tokens.map(|_| agent.tally.core_tokens);
+    session.end(state, Some(why), now);
+    session.reason.clone_from(&reason);
+    if !session.rehearsal {
+        agent.note_attempt_end();
+        // Only failures without an edit: with edits the attempt has had its effect, and the next slot suffices.
+        let is_tried_again =
+            state == State::Failed && session.trigger != Trigger::Request && session.edits == 0;
+        if is_tried_again {
+            agent.note_failure(now);
+        }
+    }
+    let facts = Facts::default()
+        .code("reason", why.as_str())
+        .count("edits", session.edits)
+        .count("tokens_removed", session.removed_tokens)
+        .count("archived", session.archived)
+        .count("summaries", session.summaries)
+        .stats(session.stats);
+    let entry = session_entry::left_behind(&session, why, agent.tally.core_tokens);
+    let mut draft = Draft::new(agent, Some(session), now);
+    let (number, created) = entry
+        .map(|entry| draft.create(NewMemory::journal(entry)))
+        .unzip();
+    let body = RecordBody {
+        changes: created.into_iter().collect(),
+        reason,
+        ..RecordBody::default()
+    };
+    draft.record(actor.clone(), action, number, facts, body);
+    draft.finish()
+}

@@ -1,0 +1,261 @@
+//! One refinement session: its state, its limits, its prompts, its tools and its ends (SPEC 3).
+//! Changes of memories outside of a session are not here, but in `change`.
+
+pub mod breaker;
+pub mod ledger;
+pub mod lifecycle;
+pub mod prompt;
+pub mod rollback;
+pub mod session_entry;
+pub mod tools;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agent::{LossGuard, Threshold},
+    ids::SessionId,
+    log::audit::Actor,
+    text::private::PrivateText,
+    time::Timestamp,
+};
+
+/// Most successful edits of a session: consolidate, update, delete (SPEC 3.11).
+pub const EDIT_CAP: u32 = 10;
+/// Most characters of the summary that completes a session (SPEC 3.15).
+pub const SUMMARY_LIMIT: usize = 2_000;
+
+wire_names! {
+    /// The state of a session: waiting, running, or ended in exactly one way (SPEC 3.16).
+    pub enum State {
+        /// Waiting for a worker.
+        Queued = "queued",
+        /// The agent is being asked for its consent.
+        Asking = "asking",
+        /// The agent has the session tools.
+        Open = "open",
+        /// The agent completed it.
+        Completed = "completed",
+        /// The breaker, or an administrator while it ran, undid all of it.
+        RolledBack = "rolled_back",
+        /// The agent did not consent.
+        Declined = "declined",
+        /// It stopped without completing, or a limit was reached; its edits stay.
+        Abandoned = "abandoned",
+        /// The provider failed permanently; its edits stay.
+        Failed = "failed",
+    }
+}
+
+impl State {
+    /// Whether it has not ended.
+    pub fn is_running(self) -> bool {
+        matches!(self, Self::Queued | Self::Asking | Self::Open)
+    }
+}
+
+/// Whether a model, as `provider:name`, is code of Memoir's own, which must reveal no text by guessing (SPEC 3.4).
+pub fn is_builtin(model: &str) -> bool {
+    model.starts_with("builtin:")
+}
+
+wire_names! {
+    /// Which tools the session has (SPEC 3.17).
+    #[derive(Default)]
+    pub enum Mode {
+        /// All six.
+        #[default]
+        Full = "full",
+        /// Search, delete, protect and complete only.
+        DedupOnly = "dedup_only",
+    }
+}
+
+wire_names! {
+    /// Who runs the loop (SPEC 3.18).
+    pub enum Driver {
+        /// The agent, on its own runtime.
+        Agent = "agent",
+        /// Memoir, calling the agent's configured model.
+        Model = "model",
+    }
+}
+
+wire_names! {
+    /// Why a session was begun (SPEC 3.1).
+    pub enum Trigger {
+        /// An agent or an administrator requested it.
+        Request = "request",
+        /// The weekly slot has passed.
+        Weekly = "weekly",
+        /// The core size is over the trigger and has grown.
+        Budget = "budget",
+    }
+}
+
+wire_names! {
+    /// Why a session ended, without any of its text.
+    pub enum EndReason {
+        /// The agent answered something other than YES.
+        Refused = "refused",
+        /// The core size fell below the threshold.
+        BreakerMass = "breaker_mass",
+        /// The sum of the edits' removals passed the threshold.
+        BreakerRemoved = "breaker_removed",
+        /// An administrator, or the agent, undid it while it ran.
+        RolledBackOnRequest = "rolled_back_on_request",
+        /// The model stopped without completing, after one reminder.
+        Stopped = "stopped",
+        /// The limit of turns was reached.
+        TurnLimit = "turn_limit",
+        /// The limit of time was reached.
+        TimeLimit = "time_limit",
+        /// The limit of tokens was reached.
+        TokenLimit = "token_limit",
+        /// The limit of cost was reached.
+        CostLimit = "cost_limit",
+        /// The agent that opened it made no call for too long.
+        Idle = "idle",
+        /// Its worker died, and another closed it.
+        LeaseExpired = "lease_expired",
+        /// The agent or an administrator cancelled it.
+        Cancelled = "cancelled",
+        /// The provider refused permanently, or stayed unavailable.
+        Provider = "provider",
+    }
+}
+
+/// The edits of a session by kind. `consolidated` counts the merged memories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Stats {
+    /// Memories merged into others.
+    pub consolidated: u32,
+    /// Memories rewritten.
+    pub updated: u32,
+    /// Memories discarded.
+    pub deleted: u32,
+    /// Memories made constitutional.
+    pub protected: u32,
+}
+
+impl std::fmt::Display for Stats {
+    /// As in `2 deleted, 1 updated`, or `no edits`.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts: Vec<String> = [
+            (self.consolidated, "consolidated"),
+            (self.deleted, "deleted"),
+            (self.updated, "updated"),
+            (self.protected, "protected"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+        formatter.write_str(if parts.is_empty() { "no edits" } else { "" })?;
+        formatter.write_str(&parts.join(", "))
+    }
+}
+
+/// The usage of a session's model calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Calls with a response.
+    pub calls: u64,
+    /// Tokens sent.
+    pub input_tokens: u64,
+    /// Tokens received.
+    pub output_tokens: u64,
+}
+
+/// The lease of one worker on a running session (SPEC 3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// When the lease expires unless it is renewed.
+    pub until: Timestamp,
+    /// A random number of the worker. A worker with another number has lost the session.
+    pub holder: u64,
+}
+
+/// A session in full.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    /// Its identifier.
+    pub id: SessionId,
+    /// Its state.
+    pub state: State,
+    /// Which tools it has.
+    pub mode: Mode,
+    /// Who runs the loop.
+    pub driver: Driver,
+    /// Why it was begun.
+    pub trigger: Trigger,
+    /// Whether it works on a copy (SPEC 3.17).
+    pub rehearsal: bool,
+    /// The model that runs it; `None` where the agent runs it itself.
+    pub model: Option<String>,
+    /// The core size when it was opened; `None` before.
+    pub pre_session_tokens: Option<u64>,
+    /// The core size when it ended; `None` before, and where it was never opened.
+    pub post_session_tokens: Option<u64>,
+    /// The breaker's threshold, fixed when it was opened; `None` before.
+    pub threshold: Option<Threshold>,
+    /// Successful edits.
+    pub edits: u32,
+    /// The sum of each edit's removals, in tokens, never offset (SPEC 3.13).
+    pub removed_tokens: u64,
+    /// Memories that it moved to the archive.
+    #[serde(default)]
+    pub archived: u32,
+    /// Of these, those that came under a summary.
+    #[serde(default)]
+    pub archived_under_summaries: u32,
+    /// Summaries that it wrote.
+    #[serde(default)]
+    pub summaries: u32,
+    /// The agent's `core_token_budget` when it was opened; `None` before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_token_budget: Option<u64>,
+    /// The loss guard when it was opened: the stricter of it and the present one holds. `None` before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_guard: Option<LossGuard>,
+    /// The immutable tags at its beginning, which apply together with the present ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub immutable_tags: Option<Vec<String>>,
+    /// Its edits by kind.
+    pub stats: Stats,
+    /// Refused calls of its tools. A refusal alone writes nothing: the session's next write includes it.
+    #[serde(default)]
+    pub refused_calls: u32,
+    /// The agent's report, where it completed.
+    pub summary: Option<PrivateText>,
+    /// Why it ended; `None` while it runs and where it completed.
+    pub end_reason: Option<EndReason>,
+    /// The agent's own words for declining.
+    pub reason: Option<PrivateText>,
+    /// When it was begun.
+    pub started_at: Timestamp,
+    /// The actor that began it; `None` where that is not stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_by: Option<Actor>,
+    /// The place in the log of its first record, which names who began it; `None` before. Always `None` of a rehearsal,
+    /// whose only record is its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_seq: Option<u64>,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+    /// When it was undone after its end (SPEC 4.3).
+    pub undone_at: Option<Timestamp>,
+    /// The usage of its model calls.
+    pub usage: Usage,
+    /// Its lease; `None` once it ended.
+    pub lease: Option<Lease>,
+}
+
+impl Session {
+    /// Marks the end.
+    pub fn end(&mut self, state: State, reason: Option<EndReason>, now: Timestamp) {
+        self.state = state;
+        self.end_reason = reason;
+        self.ended_at = Some(now);
+        self.lease = None;
+    }
+}

@@ -1,0 +1,424 @@
+//! Rolling a session back: all of it and nothing else (SPEC 3.13, 3.19, 4.3).
+//!
+//! Each record holds its memories before the change and the difference. Records are undone newest first, property by
+//! property: a present value that differs from the one that the session set was set by another change, and stays.
+//! [`plan_undo`] finds what conflicts with undoing an ended session; with `--cascade` these records are undone too.
+//! Merged duplicates stay merged: restoring brings one back. A promotion is never undone in this way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    agent::Agent,
+    change::draft::{Decision, Draft},
+    ids::SessionId,
+    log::{
+        audit::{Action, Actor, ActorKind, Change, Facts, Record, RecordBody, TAKEN_BACK},
+        in_force::RecordsInForce,
+    },
+    memory::{Memory, NewMemory, Number},
+    session::{EndReason, Session, State, Stats, breaker::Gauge, session_entry},
+    time::Timestamp,
+};
+
+/// The memories that `records` touch: those that they change, and the survivors of the duplicates that they discard.
+pub fn touched<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<Number> {
+    records.into_iter().flat_map(numbers).collect()
+}
+
+fn numbers(record: &Record) -> impl Iterator<Item = Number> {
+    let changed = record.body.changes.iter().map(Change::number);
+    changed.chain(record.memory)
+}
+
+/// Whether an administrator or the owner confirmed the present state by this record. It changes nothing, and takes
+/// precedence over every later undo of earlier changes (SPEC 4.3).
+pub fn is_confirmation(record: &Record) -> bool {
+    let confirms = matches!(
+        record.action,
+        Action::MemoryRestored | Action::MemoryUnprotected
+    );
+    confirms && record.actor.kind.is_in_charge() && record.body.changes.is_empty()
+}
+
+/// `memories` with the changes of the records undone, newest first. Changes by others in between stay. `memories` holds
+/// the present state of each memory that `records` change and of each one under it. It may omit memories under those of
+/// `not_left`, which were active until an edit that is not written.
+fn without(
+    records: &[&Record],
+    memories: &BTreeMap<Number, Memory>,
+    not_left: &BTreeSet<Number>,
+    now: Timestamp,
+) -> BTreeMap<Number, Memory> {
+    let mut newest_first = records.to_vec();
+    // By the place in the log and not by time: a clock can be set back.
+    newest_first.sort_by_key(|record| std::cmp::Reverse(record.seq));
+    let mut restored = memories.clone();
+    for change in newest_first
+        .iter()
+        .flat_map(|record| record.body.changes.iter().rev())
+    {
+        if let Some(memory) = restored.get_mut(&change.number()) {
+            change.undo(memory, now);
+        }
+    }
+    // A summary that would return without a source stays discarded (SPEC 3.19). One that is active keeps its sources:
+    // of these, those that no record changes are not given.
+    for number in bare_summaries(memories, &restored) {
+        let before = memories.get(&number).and_then(|memory| memory.discarded_at);
+        if let Some(memory) = restored.get_mut(&number)
+            && before.is_some()
+            && !not_left.contains(&number)
+        {
+            memory.discarded_at = before;
+        }
+    }
+    restored
+}
+
+/// The active summaries among `restored` without a source. `memories` holds the present states, `restored` the intended
+/// ones. A shredded memory stays as it is and is no source (SPEC 4.4).
+pub(crate) fn bare_summaries(
+    memories: &BTreeMap<Number, Memory>,
+    restored: &BTreeMap<Number, Memory>,
+) -> Vec<Number> {
+    let is_shredded = |number: &Number| {
+        let now = memories.get(number);
+        now.is_some_and(|memory| memory.shredded_at.is_some())
+    };
+    let under: BTreeSet<Number> = restored
+        .values()
+        .filter(|memory| memory.is_active_archival() && !is_shredded(&memory.number))
+        .filter_map(Memory::under)
+        .collect();
+    let summaries = restored
+        .values()
+        .filter(|memory| memory.is_summary && memory.is_active());
+    summaries
+        .map(|memory| memory.number)
+        .filter(|number| !under.contains(number))
+        .collect()
+}
+
+/// Keeps a new memory that an administrator confirmed to be active (SPEC 4.3).
+fn keep_confirmed_active(
+    history: &[Record],
+    memories: &BTreeMap<Number, Memory>,
+    restored: &mut BTreeMap<Number, Memory>,
+) {
+    let restorations = history
+        .iter()
+        .filter(|record| record.action == Action::MemoryRestored && is_confirmation(record));
+    for number in restorations.filter_map(|record| record.memory) {
+        let is_active = memories.get(&number).is_some_and(Memory::is_active);
+        if let Some(memory) = restored.get_mut(&number).filter(|_| is_active) {
+            memory.discarded_at = None;
+        }
+    }
+}
+
+/// Turns `memories` into `restored`, except for shredded ones, which stay so (SPEC 4.4).
+pub(crate) fn restore(
+    draft: &mut Draft,
+    memories: &BTreeMap<Number, Memory>,
+    restored: &BTreeMap<Number, Memory>,
+) -> Vec<Change> {
+    debug_assert!(restored.keys().all(|number| memories.contains_key(number)));
+    memories
+        .iter()
+        // Their records have no text any more: undone, they would become empty memories.
+        .filter(|(_, memory)| memory.shredded_at.is_none())
+        .filter_map(|(number, memory)| draft.alter(memory.clone(), restored.get(number)?))
+        .collect()
+}
+
+/// A session that was rolled back while it ran.
+pub(crate) struct EndedByRollback {
+    pub(crate) decision: Decision,
+    pub(crate) entry: String,
+    pub(crate) stats: Stats,
+}
+
+/// Rolls back the session of `draft`, which may already hold the edit that tripped the breaker. `history` holds the
+/// session's edits and the confirmations since ([`is_confirmation`]).
+pub(crate) fn end_session(
+    mut draft: Draft,
+    history: &[Record],
+    mut memories: BTreeMap<Number, Memory>,
+    gauge: &Gauge,
+    limit: EndReason,
+    actor: &Actor,
+) -> EndedByRollback {
+    let active = draft.changes().iter().filter_map(Change::before);
+    let active = active.filter(|memory| memory.is_active());
+    let not_left: BTreeSet<Number> = active.map(|memory| memory.number).collect();
+    // The edit that tripped the breaker is in the draft alone, and is undone with the rest.
+    for change in draft.changes() {
+        // The store has the state before the tripping edit; the undo begins with the state after it.
+        memories.insert(change.number(), change.after());
+    }
+    let drafted = draft.records().to_vec();
+    let own: BTreeSet<SessionId> = draft.session.iter().map(|session| session.id).collect();
+    let edits: Vec<&Record> = history
+        .iter()
+        .chain(&drafted)
+        .filter(|record| is_edit_of(record, &own))
+        .collect();
+    debug_assert!(
+        // Without the core memory of a consolidation: the edit may not change it.
+        edits
+            .iter()
+            .flat_map(|record| &record.body.changes)
+            .all(|change| memories.contains_key(&change.number())),
+        "a memory that is not given would stay as the session left it"
+    );
+    // Property by property, and not to the state before: others may save and protect while a session
+    // runs.
+    let mut restored = without(&edits, &memories, &not_left, draft.now());
+    keep_confirmed_active(history, &memories, &mut restored);
+    let mut changes = restore(&mut draft, &memories, &restored);
+    let core_tokens = draft.agent.tally.core_tokens;
+    let stats = draft
+        .session
+        .as_ref()
+        .map(|session| session.stats)
+        .unwrap_or_default();
+    // After the memories are restored: the entry states the new core size.
+    let entry = session_entry::undone(gauge, limit, stats, core_tokens);
+    let (number, created) = draft.create(NewMemory::journal(entry.clone()));
+    changes.push(created);
+    let now = draft.now();
+    // As after a completion, so that the schedule does not begin another session immediately (SPEC 3.15).
+    draft.agent.last_refinement_at = Some(now);
+    draft.agent.note_attempt_end();
+    if let Some(session) = &mut draft.session {
+        session.end(State::RolledBack, Some(limit), now);
+        session.post_session_tokens = Some(core_tokens);
+    }
+    let facts = draft
+        .session
+        .as_ref()
+        .map(|session| measured(gauge, core_tokens, session))
+        .unwrap_or_default()
+        .code("limit", limit.as_str())
+        .places(TAKEN_BACK, edits.iter().map(|record| record.seq));
+    let body = RecordBody {
+        changes,
+        ..RecordBody::default()
+    };
+    draft.record(
+        actor.clone(),
+        Action::MemoryRefinementRollback,
+        Some(number),
+        facts,
+        body,
+    );
+    EndedByRollback {
+        decision: draft.finish(),
+        entry,
+        stats,
+    }
+}
+
+/// The measures in the record of an end.
+pub(crate) fn measured(gauge: &Gauge, post_session_tokens: u64, session: &Session) -> Facts {
+    Facts::default()
+        .count("pre_session_tokens", gauge.pre_session_tokens)
+        .count("core_tokens_before", gauge.core_tokens)
+        .count("post_session_tokens", post_session_tokens)
+        .count("tokens_removed", gauge.removed_tokens)
+        .share("threshold", gauge.threshold.share())
+        .count("archived", session.archived)
+        .count("summaries", session.summaries)
+        .stats(session.stats)
+}
+
+/// Rolls a running session back on request.
+pub fn roll_back_running(
+    agent: Agent,
+    session: Session,
+    history: &[Record],
+    memories: BTreeMap<Number, Memory>,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    let gauge = crate::session::tools::session_gauge(&agent, &session);
+    let draft = Draft::new(agent, Some(session), now);
+    end_session(
+        draft,
+        history,
+        memories,
+        &gauge,
+        EndReason::RolledBackOnRequest,
+        actor,
+    )
+    .decision
+}
+
+/// A later change that conflicts with an undo (SPEC 4.3).
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Obstacle {
+    /// The record's place in the agent's log.
+    pub seq: u64,
+    /// When it was made.
+    pub recorded_at: Timestamp,
+    /// What was done.
+    pub action: Action,
+    /// The actor's role.
+    #[serde(skip)]
+    pub actor: ActorKind,
+    /// The session that it belongs to.
+    pub session_id: Option<SessionId>,
+    /// The memories in question.
+    pub memories: Vec<Number>,
+}
+
+/// The plan for undoing an ended session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UndoPlan {
+    /// The records to undo, by sequence number: the session's own and the conflicting ones.
+    pub records: BTreeSet<u64>,
+    /// Their sessions, the requested one included.
+    pub sessions: BTreeSet<SessionId>,
+    /// The conflicting changes.
+    pub obstacles: Vec<Obstacle>,
+}
+
+impl UndoPlan {
+    /// Whether `actor` may carry it out with all conflicting changes. An agent never undoes an act of an administrator
+    /// or the owner, such as a protection (SPEC 4.3).
+    pub fn is_allowed_to(&self, actor: ActorKind) -> bool {
+        let is_theirs = |obstacle: &Obstacle| {
+            obstacle.actor.is_in_charge() && !obstacle.action.is_session_edit()
+        };
+        actor != ActorKind::Agent || !self.obstacles.iter().any(is_theirs)
+    }
+}
+
+/// Plans the undo of `session` from `log`: the agent's records from the session's first edit on,
+/// oldest first. A later session that touched one of the same memories counts as a whole.
+pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
+    let in_force = RecordsInForce::of(log);
+    let live: Vec<&Record> = log
+        .iter()
+        // A record that was undone already cannot conflict.
+        .filter(|record| can_be_taken_back(record) && in_force.is_in_force(record.seq))
+        .collect();
+    let mut sessions = BTreeSet::from([session]);
+    // Every round adds a session or ends; there are no more rounds than sessions.
+    let chosen = loop {
+        match choose(&live, &sessions) {
+            Ok(chosen) => break chosen,
+            Err(further) => sessions.insert(further),
+        };
+    };
+    let obstacles = chosen
+        .iter()
+        .filter(|record| !is_edit_of(record, &BTreeSet::from([session])))
+        .map(|record| Obstacle {
+            seq: record.seq,
+            recorded_at: record.recorded_at,
+            action: record.action,
+            actor: record.actor.kind,
+            session_id: record.session,
+            memories: touched([*record]).into_iter().collect(),
+        })
+        .collect();
+    UndoPlan {
+        records: chosen.iter().map(|record| record.seq).collect(),
+        sessions,
+        obstacles,
+    }
+}
+
+/// The edits of `sessions` and later changes of the same memories, or another session with such a change, which is then
+/// undone as a whole.
+fn choose<'a>(
+    live: &[&'a Record],
+    sessions: &BTreeSet<SessionId>,
+) -> Result<Vec<&'a Record>, SessionId> {
+    let mut earlier = BTreeSet::new();
+    let mut chosen = Vec::new();
+    for &record in live {
+        if !is_edit_of(record, sessions) {
+            if !numbers(record).any(|number| earlier.contains(&number)) {
+                continue;
+            }
+            // Half of a session must not stay: its merges may rest on the undone part.
+            if let Some(further) = record.session.filter(|_| record.action.is_session_edit()) {
+                return Err(further);
+            }
+        }
+        earlier.extend(numbers(record));
+        chosen.push(record);
+    }
+    Ok(chosen)
+}
+
+fn is_edit_of(record: &Record, sessions: &BTreeSet<SessionId>) -> bool {
+    record.action.is_session_edit() && record.session.is_some_and(|id| sessions.contains(&id))
+}
+
+/// Whether a record's changes can be undone. Not those of a record that itself undoes others, since their changes are
+/// not effective either. Shredding is permanent (SPEC 4.4).
+fn can_be_taken_back(record: &Record) -> bool {
+    let is_final = record.action.takes_back() || record.action == Action::MemoryShredded;
+    // A promotion stays (SPEC 3.19): it neither conflicts nor is it undone.
+    let is_promotion = record.action == Action::MemoryPromoted;
+    !is_final && !is_promotion && (!record.body.changes.is_empty() || is_confirmation(record))
+}
+
+/// Undoes ended sessions as planned. `log` holds the records of the plan, `memories` the present state of each memory
+/// that they touch, and `sessions` the sessions of the plan, the requested one first.
+pub fn undo(
+    agent: Agent,
+    sessions: Vec<Session>,
+    plan: &UndoPlan,
+    log: &[Record],
+    memories: &BTreeMap<Number, Memory>,
+    actor: &Actor,
+    now: Timestamp,
+) -> Decision {
+    let mut sessions = sessions.into_iter().map(|session| Session {
+        undone_at: Some(now),
+        ..session
+    });
+    let mut draft = Draft::new(agent, sessions.next(), now);
+    draft.other_sessions = sessions.collect();
+    let records: Vec<&Record> = log
+        .iter()
+        .filter(|record| plan.records.contains(&record.seq))
+        .collect();
+    let core_tokens_before = draft.agent.tally.core_tokens;
+    let restored = without(&records, memories, &BTreeSet::new(), now);
+    let mut changes = restore(&mut draft, memories, &restored);
+    let core_tokens = draft.agent.tally.core_tokens;
+    let undone = draft.session.as_ref();
+    let entry = format!(
+        "Your refinement session of {} was undone ({}; {core_tokens_before} → {core_tokens} tokens).{}",
+        undone.map_or(now, |session| session.started_at).date(),
+        undone.map(|session| session.stats).unwrap_or_default(),
+        if plan.obstacles.is_empty() {
+            ""
+        } else {
+            " Later changes of the same memories were undone with it."
+        }
+    );
+    let (number, created) = draft.create(NewMemory::journal(entry));
+    changes.push(created);
+    let facts = Facts::default()
+        .count("core_tokens_before", core_tokens_before)
+        .count("core_tokens_after", core_tokens)
+        .count("sessions", plan.sessions.len() as u64)
+        .places(TAKEN_BACK, plan.records.iter().copied());
+    draft.record(
+        actor.clone(),
+        Action::SessionUndone,
+        Some(number),
+        facts,
+        RecordBody {
+            changes,
+            ..RecordBody::default()
+        },
+    );
+    draft.finish()
+}

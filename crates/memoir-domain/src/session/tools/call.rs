@@ -1,0 +1,624 @@
+//! Reading a tool's call as a model sends it. Arguments are checked only after the session, the tool,
+//! the mode and the cap (SPEC 3.8), so a fault found here waits inside [`ToolRequest`].
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    memory::{CONTENT_LIMIT, Invalid, Number, parse_text},
+    recall::QUERY_LIMIT,
+    session::{
+        SUMMARY_LIMIT,
+        tools::{Refusal, Tool},
+    },
+    text::{mend, private::PrivateText},
+    time::{InvalidTimestamp, Timestamp},
+};
+
+/// The most memories that one consolidation or one delete takes (SPEC 3.9, 3.10).
+pub const MEMBERS_LIMIT: usize = 10;
+
+/// A call with valid arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the arguments are named as on the wire")]
+pub enum ToolCall {
+    Search {
+        query: Option<PrivateText>,
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
+    },
+    Consolidate {
+        numbers: Vec<Number>,
+        content: PrivateText,
+    },
+    Update {
+        number: Number,
+        content: PrivateText,
+    },
+    Delete {
+        numbers: Vec<Number>,
+        replaced_by: Option<Number>,
+    },
+    Protect {
+        number: Number,
+    },
+    Complete {
+        summary: PrivateText,
+    },
+}
+
+impl ToolCall {
+    /// The tool called.
+    pub fn tool(&self) -> Tool {
+        match self {
+            Self::Search { .. } => Tool::Search,
+            Self::Consolidate { .. } => Tool::Consolidate,
+            Self::Update { .. } => Tool::Update,
+            Self::Delete { .. } => Tool::Delete,
+            Self::Protect { .. } => Tool::Protect,
+            Self::Complete { .. } => Tool::Complete,
+        }
+    }
+
+    /// The memories that it is to change; not the one that takes their place.
+    pub fn numbers(&self) -> &[Number] {
+        match self {
+            Self::Consolidate { numbers, .. } | Self::Delete { numbers, .. } => numbers,
+            Self::Update { number, .. } | Self::Protect { number } => std::slice::from_ref(number),
+            Self::Search { .. } | Self::Complete { .. } => &[],
+        }
+    }
+}
+
+/// A call as it arrived: perhaps of no tool that there is, perhaps with faulty arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolRequest {
+    /// `None` where there is no tool of that name.
+    pub tool: Option<Tool>,
+    /// The call, or what is wrong with its arguments.
+    pub call: Result<ToolCall, Refusal>,
+}
+
+impl ToolRequest {
+    /// Reads a call. `None` for `arguments` means that they were no JSON.
+    pub fn read(tool: &str, arguments: Option<&Value>) -> Self {
+        let Some(tool) = Tool::from_name(tool) else {
+            let call = Err(Refusal::UnknownTool {
+                // Filled in where the call is decided, which knows the session's mode.
+                allowed: String::new(),
+            });
+            return Self { tool: None, call };
+        };
+        let call = match arguments {
+            Some(Value::Object(arguments)) => read_call(tool, arguments),
+            // No arguments at all: the tool itself names the one that is missing.
+            Some(Value::Null) => read_call(tool, &Map::new()),
+            // Some models send the whole object as a string (SPEC 3.8).
+            Some(Value::String(text)) => match serde_json::from_str(&mend::json(text.as_bytes())) {
+                Ok(Value::Object(arguments)) => read_call(tool, &arguments),
+                _ => Err(not_an_object(tool)),
+            },
+            _ => Err(not_an_object(tool)),
+        };
+        Self {
+            tool: Some(tool),
+            call,
+        }
+    }
+
+    /// The memories that it names; none where the arguments are faulty.
+    pub fn numbers(&self) -> &[Number] {
+        self.call.as_ref().map_or(&[], ToolCall::numbers)
+    }
+}
+
+fn not_an_object(tool: Tool) -> Refusal {
+    Refusal::InvalidArgument(format!(
+        "The arguments of {} must be one JSON object",
+        tool.as_str()
+    ))
+}
+
+fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<ToolCall, Refusal> {
+    check_names(tool, arguments)?;
+    let get = |name: &'static str| Argument {
+        name,
+        // Null is as good as not given: a model may fill every argument that the schema names.
+        value: arguments.get(name).filter(|value| !value.is_null()),
+    };
+    Ok(match tool {
+        Tool::Search => {
+            let call = ToolCall::Search {
+                query: get("query").query()?,
+                since: get("since").time(str::parse)?,
+                until: get("until").time(Timestamp::parse_until)?,
+            };
+            let nothing = ToolCall::Search {
+                query: None,
+                since: None,
+                until: None,
+            };
+            if call == nothing {
+                return Err(Refusal::InvalidArgument(
+                    "search_memories needs at least one of query, since and until".to_owned(),
+                ));
+            }
+            call
+        }
+        Tool::Consolidate => ToolCall::Consolidate {
+            numbers: get("ids").members(2)?,
+            content: get("content").text(CONTENT_LIMIT)?,
+        },
+        Tool::Update => ToolCall::Update {
+            number: get("id").number()?,
+            content: get("content").text(CONTENT_LIMIT)?,
+        },
+        Tool::Delete => {
+            // `id` is what the description of other tools leads a model to write.
+            let named = match (get("ids"), get("id")) {
+                (Argument { value: None, .. }, id) => id,
+                (ids, Argument { value: None, .. }) => ids,
+                _ => {
+                    return Err(Refusal::InvalidArgument(
+                        "ids and id are both given; name all memories in ids".to_owned(),
+                    ));
+                }
+            };
+            let numbers = named.members(1)?;
+            let replaced_by = get("replaced_by");
+            let replaced_by = replaced_by
+                .value
+                .map(|_| replaced_by.number())
+                .transpose()?;
+            if let Some(number) = replaced_by.filter(|number| numbers.contains(number)) {
+                return Err(Refusal::InvalidArgument(format!(
+                    "replaced_by names {number}, which is deleted in the same call; name a memory that stays"
+                )));
+            }
+            ToolCall::Delete {
+                numbers,
+                replaced_by,
+            }
+        }
+        Tool::Protect => ToolCall::Protect {
+            number: get("id").number()?,
+        },
+        Tool::Complete => ToolCall::Complete {
+            summary: get("summary").text(SUMMARY_LIMIT)?,
+        },
+    })
+}
+
+/// An argument that is passed over silently would mislead the model about what was done.
+fn check_names(tool: Tool, arguments: &Map<String, Value>) -> Result<(), Refusal> {
+    let known: &[&str] = match tool {
+        Tool::Search => &["query", "since", "until"],
+        Tool::Consolidate => &["ids", "content"],
+        Tool::Update => &["id", "content"],
+        Tool::Delete => &["ids", "id", "replaced_by"],
+        Tool::Protect => &["id"],
+        Tool::Complete => &["summary"],
+    };
+    if arguments.keys().all(|name| known.contains(&name.as_str())) {
+        return Ok(());
+    }
+    // The unknown name is not repeated: a model may have written anything there, and this sentence is Memoir's own.
+    Err(Refusal::InvalidArgument(format!(
+        "{} takes only {}; the call has an argument of another name",
+        tool.as_str(),
+        known.join(" and ")
+    )))
+}
+
+struct Argument<'a> {
+    name: &'static str,
+    value: Option<&'a Value>,
+}
+
+impl<'a> Argument<'a> {
+    fn given(&self) -> Result<&'a Value, Refusal> {
+        self.value
+            .ok_or_else(|| Refusal::InvalidArgument(format!("{} is missing", self.name)))
+    }
+
+    fn string(&self) -> Result<Option<&'a str>, Refusal> {
+        match self.value {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Refusal::InvalidArgument(format!(
+                "{} must be a string",
+                self.name
+            ))),
+        }
+    }
+
+    fn text(&self, limit: usize) -> Result<PrivateText, Refusal> {
+        self.given()?;
+        // The empty default is never used, since `given` has refused a missing argument.
+        Ok(parse_text(
+            self.name,
+            self.string()?.unwrap_or_default(),
+            limit,
+        )?)
+    }
+
+    fn query(&self) -> Result<Option<PrivateText>, Refusal> {
+        let Some(text) = self
+            .string()?
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
+        else {
+            return Ok(None);
+        };
+        let length = text.chars().count();
+        if length > QUERY_LIMIT {
+            return Err(Invalid::too_long(self.name, length, QUERY_LIMIT).into());
+        }
+        Ok(Some(text.into()))
+    }
+
+    fn time(
+        &self,
+        parse: impl Fn(&str) -> Result<Timestamp, InvalidTimestamp>,
+    ) -> Result<Option<Timestamp>, Refusal> {
+        let Some(text) = self.string()?.filter(|text| !text.trim().is_empty()) else {
+            return Ok(None);
+        };
+        let time = parse(text)
+            .map_err(|error| Refusal::InvalidArgument(format!("{} is {error}", self.name)))?;
+        Ok(Some(time))
+    }
+
+    fn number(&self) -> Result<Number, Refusal> {
+        read_number(self.given()?).ok_or_else(|| {
+            Refusal::InvalidArgument(format!(
+                "{} must be the number of one memory, such as 17 or \"#17\"",
+                self.name
+            ))
+        })
+    }
+
+    /// Distinct numbers, at least `least` and at most [`MEMBERS_LIMIT`].
+    fn members(&self, least: usize) -> Result<Vec<Number>, Refusal> {
+        let numbers = read_numbers(self.given()?).ok_or_else(|| {
+            Refusal::InvalidArgument(format!(
+                "{} must be a list of memories' numbers, such as [17, 21] or \"17, 21\"",
+                self.name
+            ))
+        })?;
+        let mut seen = std::collections::BTreeSet::new();
+        if let Some(number) = numbers.iter().find(|number| !seen.insert(**number)) {
+            return Err(Refusal::InvalidArgument(format!(
+                "{} names {number} twice; name each memory once",
+                self.name
+            )));
+        }
+        match numbers.len() {
+            count if count < least => {
+                let hint = match least {
+                    1 => "",
+                    _ => "; to rewrite one, call update_memory",
+                };
+                Err(Refusal::InvalidArgument(format!(
+                    "{} names {count} memories, and at least {least} must be named{hint}",
+                    self.name
+                )))
+            }
+            count if count > MEMBERS_LIMIT => Err(Refusal::InvalidArgument(format!(
+                "{} names {count} memories, and the limit is {MEMBERS_LIMIT}; split the call up",
+                self.name
+            ))),
+            _ => Ok(numbers),
+        }
+    }
+}
+
+/// A list of numbers as models write it: an array, one number, `"1, 2"`, or an array in a string (SPEC 3.8).
+pub fn read_numbers(value: &Value) -> Option<Vec<Number>> {
+    match value {
+        Value::Array(items) => items.iter().map(read_number).collect(),
+        Value::String(text) => {
+            let text = text.trim();
+            let Some(inside) = text.strip_prefix('[') else {
+                return text.split(',').map(read_number_text).collect();
+            };
+            match serde_json::from_str(&mend::json(text.as_bytes())) {
+                Ok(Value::Array(items)) => items.iter().map(read_number).collect(),
+                // `[#17, #21]` is no JSON.
+                _ => inside
+                    .strip_suffix(']')?
+                    .split(',')
+                    .map(read_number_text)
+                    .collect(),
+            }
+        }
+        other => Some(vec![read_number(other)?]),
+    }
+}
+
+/// A memory's number as models write it: `17`, `17.0`, `"17"` or `"#17"`.
+pub fn read_number(value: &Value) -> Option<Number> {
+    match value {
+        Value::Number(number) => match number.as_u64() {
+            Some(whole) => in_range(whole),
+            None => whole_part(number.as_f64()?),
+        },
+        Value::String(text) => read_number_text(text),
+        _ => None,
+    }
+}
+
+/// The number of a float without a fraction; `None` of others.
+fn whole_part(float: f64) -> Option<Number> {
+    /// Beyond this, not every whole number is a float.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let is_whole = float.fract() == 0.0 && (0.0..EXACT).contains(&float);
+    is_whole.then_some(float as u64).and_then(in_range)
+}
+
+fn read_number_text(text: &str) -> Option<Number> {
+    let text = text.trim();
+    let digits = text.strip_prefix('#').unwrap_or(text).trim();
+    let digits = digits.strip_suffix(".0").unwrap_or(digits);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok().and_then(in_range)
+}
+
+fn in_range(number: u64) -> Option<Number> {
+    (1..=i64::MAX as u64)
+        .contains(&number)
+        .then_some(Number(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::tools::RefusalCode;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn read(tool: &str, arguments: Value) -> Result<ToolCall, Refusal> {
+        ToolRequest::read(tool, Some(&arguments)).call
+    }
+
+    #[test]
+    fn spec_3_8_numbers_come_in_several_forms() {
+        for id in [
+            json!(17),
+            json!(17.0),
+            json!("17"),
+            json!("17.0"),
+            json!("#17"),
+            json!(" #17 "),
+        ] {
+            let call = read("protect_memory", json!({"id": id}));
+            assert_eq!(call, Ok(ToolCall::Protect { number: Number(17) }), "{id}");
+        }
+        for ids in [
+            json!([1, 2]),
+            json!(["1", "#2"]),
+            json!([1.0, "2.0"]),
+            json!("1, 2"),
+            json!("#1,#2"),
+            json!("[1, 2]"),
+            json!("[\"1\", \"#2\"]"),
+            json!("[#1, #2]"),
+        ] {
+            let call = read("consolidate_memories", json!({"ids": ids, "content": "x"})).unwrap();
+            assert_eq!(call.numbers(), [Number(1), Number(2)], "{ids}");
+            let call = read("delete_memory", json!({"ids": ids})).unwrap();
+            assert_eq!(call.numbers(), [Number(1), Number(2)], "{ids}");
+        }
+        for arguments in [
+            json!({"id": 17}),
+            json!({"ids": 17}),
+            json!("{\"ids\": \"#17\"}"),
+        ] {
+            let call = read("delete_memory", arguments).unwrap();
+            assert_eq!(call.numbers(), [Number(17)]);
+        }
+        for id in [
+            json!(0),
+            json!(-1),
+            json!(1.5),
+            json!("seventeen"),
+            json!(""),
+            json!("1 2"),
+            json!([1]),
+            json!(true),
+            json!({}),
+            json!("99999999999999999999"),
+            json!(u64::MAX),
+            json!(null),
+        ] {
+            let refusal = read("protect_memory", json!({"id": id})).unwrap_err();
+            assert_eq!(refusal.code(), RefusalCode::InvalidArgument);
+            assert!(refusal.to_string().contains("id "), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn spec_3_9_two_to_ten_distinct_members() {
+        let eleven: Vec<u64> = (1..=11).collect();
+        for ids in [
+            json!([]),
+            json!([1]),
+            json!([1, 1]),
+            json!([1, 2, 1]),
+            json!("1"),
+            json!("1 2"),
+            json!(["a", 1]),
+            json!(5),
+            json!(eleven),
+        ] {
+            let refusal = read("consolidate_memories", json!({"ids": ids, "content": "x"}));
+            assert_eq!(
+                refusal.unwrap_err().code(),
+                RefusalCode::InvalidArgument,
+                "{ids}"
+            );
+        }
+        let call = read(
+            "consolidate_memories",
+            json!({"ids": eleven[1..], "content": "x"}),
+        );
+        assert_eq!(call.unwrap().numbers().len(), MEMBERS_LIMIT);
+    }
+
+    #[test]
+    fn spec_3_10_a_delete_names_one_to_ten_memories_and_perhaps_what_replaces_them() {
+        let eleven: Vec<u64> = (1..=11).collect();
+        for arguments in [
+            json!({"ids": []}),
+            json!({"ids": [1, 1]}),
+            json!({"ids": eleven}),
+            json!({"ids": [1, 2], "replaced_by": 2}),
+            json!({"ids": [1], "replaced_by": [2]}),
+            json!({}),
+        ] {
+            let refusal = read("delete_memory", arguments.clone()).unwrap_err();
+            assert_eq!(refusal.code(), RefusalCode::InvalidArgument, "{arguments}");
+        }
+        let call = read("delete_memory", json!({"ids": [1], "replaced_by": "#2"}));
+        let numbers = vec![Number(1)];
+        let replaced_by = Some(Number(2));
+        assert_eq!(
+            call,
+            Ok(ToolCall::Delete {
+                numbers,
+                replaced_by
+            })
+        );
+    }
+
+    #[test]
+    fn spec_3_8_what_is_wrong_is_named() {
+        use RefusalCode::{InvalidArgument, TooLong};
+        for (tool, arguments, code, part) in [
+            (
+                "update_memory",
+                json!({"id": 1}),
+                InvalidArgument,
+                "content is missing",
+            ),
+            (
+                "update_memory",
+                json!({"id": 1, "content": 5}),
+                InvalidArgument,
+                "content must be a string",
+            ),
+            (
+                "update_memory",
+                json!({"id": 1, "content": "  "}),
+                InvalidArgument,
+                "content: is empty",
+            ),
+            (
+                "update_memory",
+                json!({"id": 1, "content": "a\0"}),
+                InvalidArgument,
+                "U+0000",
+            ),
+            (
+                "update_memory",
+                json!({"id": 1, "content": "x".repeat(10_001)}),
+                TooLong,
+                "10001",
+            ),
+            (
+                "update_memory",
+                json!({"id": 1, "content": "x", "tags": []}),
+                InvalidArgument,
+                "takes only id and content",
+            ),
+            (
+                "complete_refinement",
+                json!({"summary": "x".repeat(2_001)}),
+                TooLong,
+                "2000",
+            ),
+            (
+                "complete_refinement",
+                json!({}),
+                InvalidArgument,
+                "summary is missing",
+            ),
+            (
+                "search_memories",
+                json!({}),
+                InvalidArgument,
+                "at least one",
+            ),
+            (
+                "search_memories",
+                json!({"query": " "}),
+                InvalidArgument,
+                "at least one",
+            ),
+            (
+                "search_memories",
+                json!({"since": "May"}),
+                InvalidArgument,
+                "since is not a time",
+            ),
+            (
+                "search_memories",
+                json!({"query": "x".repeat(1_001)}),
+                TooLong,
+                "1000",
+            ),
+            (
+                "delete_memory",
+                json!([1]),
+                InvalidArgument,
+                "one JSON object",
+            ),
+        ] {
+            let refusal = read(tool, arguments).unwrap_err();
+            assert_eq!(refusal.code(), code);
+            assert!(refusal.to_string().contains(part), "{refusal}");
+        }
+        assert_eq!(
+            ToolRequest::read("delete_memory", None)
+                .call
+                .unwrap_err()
+                .code(),
+            InvalidArgument
+        );
+        assert_eq!(ToolRequest::read("drop_table", Some(&json!({}))).tool, None);
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            ".{0,12}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 16, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map(
+                    "id|ids|content|replaced_by|query|since|summary|.{0,4}",
+                    inner,
+                    0..4
+                )
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn spec_3_8_nothing_a_model_sends_can_fail_inside(tool in 0usize..6, arguments in any_json()) {
+            let request = ToolRequest::read(Tool::ALL[tool].as_str(), Some(&arguments));
+            if let Err(refusal) = request.call {
+                prop_assert!([RefusalCode::InvalidArgument, RefusalCode::TooLong].contains(&refusal.code()));
+            }
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! Why a call of a session tool changes nothing. Every refusal is an ordinary result for the model: what was refused,
+//! which member or word, and a call that would pass (SPEC 3.8).
+
+use crate::{
+    memory::{Invalid, Number, origin::Origin},
+    text::private::PrivateText,
+};
+
+/// The most numbers or words that one sentence lists.
+const LISTED: usize = 10;
+
+/// One variant for each rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The session has ended, or none is open.
+    #[error("The refinement session is over; nothing can be changed any more. Stop calling tools.")]
+    SessionOver,
+    /// There is no such tool.
+    #[error("There is no tool of that name. The tools are {allowed}.")]
+    UnknownTool {
+        /// The tools of the session, by name.
+        allowed: String,
+    },
+    /// The session's mode does not have the tool.
+    #[error("This session is for duplicates only and has no {tool}. Its tools are {allowed}.")]
+    Mode {
+        /// The tool called.
+        tool: &'static str,
+        /// The tools of the session, by name.
+        allowed: String,
+    },
+    /// A session for duplicates only, and these are no duplicates.
+    #[error(
+        "This session is for duplicates only: an original whose text an earlier core memory has, up to case. {} cannot be deleted. Leave them as they are.",
+        list(numbers)
+    )]
+    NotDuplicates {
+        /// The numbers at fault.
+        numbers: Vec<Number>,
+    },
+    /// Ten edits were made.
+    #[error(
+        "All {cap} edits of this session are made. Call complete_refinement with a report now."
+    )]
+    EditCap {
+        /// How many a session has.
+        cap: u32,
+    },
+    /// An argument is missing, of the wrong form, or not allowed.
+    #[error("{0}. Correct the call and try again.")]
+    InvalidArgument(String),
+    /// An argument is over its limit.
+    #[error("{0}. Correct the call and try again.")]
+    TooLong(Invalid),
+    /// Memories of origin `external` are named together with others.
+    #[error(
+        "Memories of origin external can be consolidated only with each other: {} are external, and {} are not. Consolidate each group by itself.",
+        list(external),
+        list(others)
+    )]
+    MixedOrigins {
+        /// Those of origin `external`.
+        external: Vec<Number>,
+        /// The others.
+        others: Vec<Number>,
+    },
+    /// A summary is named as what takes a memory's place.
+    #[error(
+        "{number} is a summary, and only a memory that is none can be replaced_by. Leave replaced_by out, or name another."
+    )]
+    SummaryInPlace {
+        /// The summary.
+        number: Number,
+    },
+    /// There is no active memory of that number.
+    #[error(
+        "There is no memory {}. Use numbers from the list or from search_memories.",
+        list(numbers)
+    )]
+    NotFound {
+        /// The numbers at fault.
+        numbers: Vec<Number>,
+    },
+    /// It is a journal entry or an archival memory.
+    #[error("{} Only core memories can be refined.", not_core(numbers, *now))]
+    NotCore {
+        /// The numbers at fault.
+        numbers: Vec<Number>,
+        /// The core memory that took the place of the first one.
+        now: Option<Number>,
+    },
+    /// It is constitutional.
+    #[error(
+        "{} cannot be deleted, consolidated or archived: constitutional. Only the form of the text can change. Leave it as it is.",
+        list(numbers)
+    )]
+    Constitutional {
+        /// The numbers at fault.
+        numbers: Vec<Number>,
+    },
+    /// Its origin is too weak for a session to make it constitutional.
+    #[error(
+        "{number} is of origin {origin}. A session can make only texts of the agent or an administrator constitutional. Leave it as it is."
+    )]
+    WeakOrigin {
+        /// The memory.
+        number: Number,
+        /// Its origin.
+        origin: Origin,
+    },
+    /// A summary cannot be constitutional.
+    #[error(
+        "{number} is a summary, and no summary becomes constitutional. To protect an original, bring it back with promote_memory first."
+    )]
+    ConstitutionalSummary {
+        /// The summary.
+        number: Number,
+    },
+    /// All constitutional memories together would take too much.
+    #[error(
+        "With {number} the constitutional memories would take {tokens} tokens, and in a session at most {most} (half of the budget) can. Leave it as it is; an administrator can protect it."
+    )]
+    ConstitutionalShare {
+        /// The memory.
+        number: Number,
+        /// What they would take, in tokens.
+        tokens: u64,
+        /// What they may take, in tokens.
+        most: u64,
+    },
+    /// It has an immutable tag.
+    #[error(
+        "{} has an immutable tag and is untouchable. Leave it as it is.",
+        list(numbers)
+    )]
+    Immutable {
+        /// The numbers at fault.
+        numbers: Vec<Number>,
+    },
+    /// The guard `refuse` lets nothing leave but duplicates.
+    #[error(
+        "Under the loss guard `refuse` only a memory whose text an earlier core memory has, up to case, can leave the prompt. {} cannot. Leave them as they are.",
+        list(numbers)
+    )]
+    Guard {
+        /// The numbers at fault.
+        numbers: Vec<Number>,
+    },
+    /// A summary was to be made or changed within the budget.
+    #[error(
+        "This session began within the budget, so summaries are neither made, changed nor archived. To join originals, give the text of one of them. Else leave them as they are."
+    )]
+    SummaryWithinBudget,
+    /// The core size would fall below nine tenths of the budget.
+    #[error(
+        "That would leave {tokens} tokens, and at least {least} (nine tenths of the budget) must stay in core: the budget is reached. Move fewer, or call complete_refinement."
+    )]
+    Floor {
+        /// What would be left, in tokens.
+        tokens: u64,
+        /// What must be left, in tokens.
+        least: u64,
+    },
+    /// The text brings in what no source has.
+    #[error(
+        "The texts that this one would replace do not have what `added` lists. Write it without that, or leave the memories as they are."
+    )]
+    Unsupported {
+        /// The numbers, signs, quotations, negations, names and words of relative time.
+        added: Vec<PrivateText>,
+    },
+    /// The text is too long.
+    #[error(
+        "The text has {tokens} tokens, and at most {most} are allowed{why}. Write it shorter, or leave the memories as they are."
+    )]
+    NotShorter {
+        /// Its tokens.
+        tokens: u64,
+        /// The most that it may have.
+        most: u64,
+        /// The reason for the limit.
+        why: &'static str,
+    },
+    /// All summaries together would take too much.
+    #[error(
+        "All summaries together would take {tokens} tokens, and at most {most} (a third of the budget) can. Write this one shorter, or move the memories to the archive without a summary: delete_memory."
+    )]
+    SummaryLimit {
+        /// What they would take, in tokens.
+        tokens: u64,
+        /// What they may take, in tokens.
+        most: u64,
+    },
+    /// Too little text as old as these would stay in the prompt.
+    #[error(
+        "Too little of what is as old as {} would stay in your prompt, earlier sessions included. Leave them as they are.",
+        list(numbers)
+    )]
+    AgeLimit {
+        /// The members at fault.
+        numbers: Vec<Number>,
+    },
+}
+
+wire_names! {
+    /// Why a call changed nothing, by the stable code.
+    pub enum RefusalCode {
+        /// There is no such tool.
+        UnknownTool = "unknown_tool",
+        /// An argument is not what it may be.
+        InvalidArgument = "invalid_argument",
+        /// A text is longer than it may be.
+        TooLong = "too_long",
+        /// There is no active memory of that number.
+        NotFound = "not_found",
+        /// A memory is a journal entry or archival.
+        NotCore = "not_core",
+        /// A memory is constitutional, or cannot become it.
+        Constitutional = "constitutional",
+        /// A memory has an immutable tag.
+        Immutable = "immutable",
+        /// The session has made all its edits.
+        EditCap = "edit_cap",
+        /// The session's mode does not have it.
+        Mode = "mode",
+        /// The text brings in what no source has.
+        Unsupported = "unsupported",
+        /// The text is not short enough.
+        NotShorter = "not_shorter",
+        /// The loss guard lets only duplicates leave.
+        Guard = "guard",
+        /// The budget rule does not permit it.
+        WithinBudget = "within_budget",
+        /// All summaries together would take too much.
+        SummaryLimit = "summary_limit",
+        /// The age rule does not permit it.
+        AgeLimit = "age_limit",
+        /// The session is over.
+        SessionOver = "session_over",
+    }
+}
+
+impl Refusal {
+    /// The wire code.
+    pub fn code(&self) -> RefusalCode {
+        match self {
+            Self::SessionOver => RefusalCode::SessionOver,
+            Self::UnknownTool { .. } => RefusalCode::UnknownTool,
+            Self::Mode { .. } | Self::NotDuplicates { .. } => RefusalCode::Mode,
+            Self::EditCap { .. } => RefusalCode::EditCap,
+            Self::InvalidArgument(_) | Self::MixedOrigins { .. } | Self::SummaryInPlace { .. } => {
+                RefusalCode::InvalidArgument
+            }
+            Self::TooLong(_) => RefusalCode::TooLong,
+            Self::NotFound { .. } => RefusalCode::NotFound,
+            Self::NotCore { .. } => RefusalCode::NotCore,
+            Self::Constitutional { .. }
+            | Self::WeakOrigin { .. }
+            | Self::ConstitutionalSummary { .. }
+            | Self::ConstitutionalShare { .. } => RefusalCode::Constitutional,
+            Self::Immutable { .. } => RefusalCode::Immutable,
+            Self::Guard { .. } => RefusalCode::Guard,
+            Self::SummaryWithinBudget | Self::Floor { .. } => RefusalCode::WithinBudget,
+            Self::Unsupported { .. } => RefusalCode::Unsupported,
+            Self::NotShorter { .. } => RefusalCode::NotShorter,
+            Self::SummaryLimit { .. } => RefusalCode::SummaryLimit,
+            Self::AgeLimit { .. } => RefusalCode::AgeLimit,
+        }
+    }
+}
+
+impl From<Invalid> for Refusal {
+    fn from(invalid: Invalid) -> Self {
+        // A code of its own, since splitting up helps there, and correcting does not.
+        if invalid.too_long {
+            Self::TooLong(invalid)
+        } else {
+            Self::InvalidArgument(invalid.to_string())
+        }
+    }
+}
+
+/// `#17, #21 and 3 more`.
+fn list(numbers: &[Number]) -> String {
+    let shown: Vec<String> = numbers
+        .iter()
+        .take(LISTED)
+        .map(ToString::to_string)
+        .collect();
+    let shown = shown.join(", ");
+    match numbers.len().saturating_sub(LISTED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn not_core(numbers: &[Number], now: Option<Number>) -> String {
+    let what = list(numbers);
+    match (numbers, now) {
+        ([_], Some(now)) => format!("{what} is in the archive; {now} is in its place now."),
+        ([_], None) => format!("{what} is no core memory."),
+        _ => format!("{what} are no core memories."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most characters of a refusal's sentence, without lists (SPEC 3.8).
+    const REFUSAL_LIMIT: usize = 300;
+
+    /// One of each rule.
+    fn every_refusal() -> Vec<Refusal> {
+        let numbers = || vec![Number(123_456)];
+        let names = "search_memories, consolidate_memories, update_memory, delete_memory, protect_memory, complete_refinement";
+        vec![
+            Refusal::SessionOver,
+            Refusal::UnknownTool {
+                allowed: names.to_owned(),
+            },
+            Refusal::Mode {
+                tool: "consolidate_memories",
+                allowed: names.to_owned(),
+            },
+            Refusal::NotDuplicates { numbers: numbers() },
+            Refusal::EditCap { cap: 10 },
+            Refusal::MixedOrigins {
+                external: numbers(),
+                others: numbers(),
+            },
+            Refusal::SummaryInPlace {
+                number: Number(123_456),
+            },
+            Refusal::NotFound { numbers: numbers() },
+            Refusal::NotCore {
+                numbers: numbers(),
+                now: Some(Number(123_457)),
+            },
+            Refusal::Constitutional { numbers: numbers() },
+            Refusal::WeakOrigin {
+                number: Number(123_456),
+                origin: Origin::Conversation,
+            },
+            Refusal::ConstitutionalSummary {
+                number: Number(123_456),
+            },
+            Refusal::ConstitutionalShare {
+                number: Number(123_456),
+                tokens: 1_234_567,
+                most: 1_234_567,
+            },
+            Refusal::Immutable { numbers: numbers() },
+            Refusal::Guard { numbers: numbers() },
+            Refusal::SummaryWithinBudget,
+            Refusal::Floor {
+                tokens: 1_234_567,
+                least: 1_234_567,
+            },
+            Refusal::InvalidArgument("content is missing".to_owned()),
+            Refusal::TooLong(Invalid::too_long("content", 10_001, 10_000)),
+            Refusal::NotCore {
+                numbers: vec![Number(1), Number(2)],
+                now: None,
+            },
+            Refusal::Unsupported {
+                added: vec!["1,300".into(), "Olga".into()],
+            },
+            Refusal::NotShorter {
+                tokens: 1_234_567,
+                most: 1_234_567,
+                why: " (three quarters of the sources)",
+            },
+            Refusal::SummaryLimit {
+                tokens: 1_234_567,
+                most: 1_234_567,
+            },
+            Refusal::AgeLimit { numbers: numbers() },
+        ]
+    }
+
+    #[test]
+    fn spec_3_8_no_refusal_is_longer_than_three_hundred_characters_besides_its_lists() {
+        for refusal in every_refusal() {
+            let length = refusal.to_string().chars().count();
+            assert!(length <= REFUSAL_LIMIT, "{length}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn spec_3_8_every_refusal_as_a_model_reads_it() {
+        let refusals = every_refusal();
+        let codes: std::collections::BTreeSet<&str> = refusals
+            .iter()
+            .map(|refusal| refusal.code().as_str())
+            .collect();
+        assert_eq!(codes, RefusalCode::ALL.map(RefusalCode::as_str).into());
+        let lines = refusals
+            .iter()
+            .map(|refusal| format!("{}: {}", refusal.code(), refusal));
+        insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
+    }
+}

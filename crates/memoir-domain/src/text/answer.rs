@@ -1,0 +1,318 @@
+//! Reading a model's response: its text without the reasoning, and the JSON in it (SPEC 2.5, 2.6, 3.3).
+//!
+//! Models wrap a response into reasoning, fences and polite sentences. The one JSON object with the expected key
+//! counts, however it is wrapped. Two different ones are a draft and a response that cannot be distinguished. Faults
+//! are named without a word of the response.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::text::mend;
+
+/// Why a response could not be used. It holds no text of it, so that it can be recorded in the open.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct Unreadable {
+    /// The kind of the fault, for counting and for records.
+    pub code: &'static str,
+    /// The fault and the expectation, for the model's second attempt.
+    pub problem: String,
+}
+
+impl Unreadable {
+    pub(crate) fn new(code: &'static str, problem: impl Into<String>) -> Self {
+        Self {
+            code,
+            problem: problem.into(),
+        }
+    }
+}
+
+/// The JSON object in `answer` that has `key`, outside of reasoning. It may be repeated.
+///
+/// # Errors
+/// There is none, there are two different ones, one is incomplete, or it does not have the form of `T`.
+pub(crate) fn read<T: DeserializeOwned>(answer: &str, key: &str) -> Result<T, Unreadable> {
+    let said = without_reasoning(answer);
+    let said = mend::json(said.as_bytes());
+    let mut found: Option<Value> = None;
+    let mut rest = said.as_ref();
+    let mut broken_off: Option<&str> = None;
+    while let Some(start) = rest.find('{') {
+        rest = &rest[start..];
+        match object(rest) {
+            Ok((value, length)) if value.get(key).is_some() => {
+                if found.as_ref().is_some_and(|other| *other != value) {
+                    return Err(Unreadable::new(
+                        "two_answers",
+                        format!("there are two different JSON objects with `{key}`; give one"),
+                    ));
+                }
+                found = Some(value);
+                rest = &rest[length..];
+                // A brace before the object breaks off too.
+                broken_off = None;
+            }
+            other => {
+                let is_broken_off = other.is_err_and(|error| error.is_eof());
+                broken_off = broken_off.or(is_broken_off.then_some(rest));
+                rest = &rest[1..];
+            }
+        }
+    }
+    let is_cut = |rest: &str| found.is_none() || rest.contains(&format!("\"{key}\""));
+    if broken_off.is_some_and(is_cut) {
+        return Err(Unreadable::new(
+            "broken_off",
+            "the JSON object breaks off; give it whole",
+        ));
+    }
+    let found = found.ok_or_else(|| {
+        Unreadable::new(
+            "no_json",
+            format!("there is no JSON object with `{key}` in it"),
+        )
+    })?;
+    // The error of serde can quote the value.
+    serde_json::from_value(found).map_err(|_| {
+        Unreadable::new(
+            "wrong_form",
+            format!("the JSON object with `{key}` is not of the form asked for"),
+        )
+    })
+}
+
+/// The JSON value that the text begins with, and its length in bytes.
+fn object(text: &str) -> Result<(Value, usize), serde_json::Error> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    match values.next() {
+        Some(value) => Ok((value?, values.byte_offset())),
+        None => Ok((Value::Null, 0)),
+    }
+}
+
+/// The marks around a model's reasoning: opening and closing, in any case. The only table of them, for consent,
+/// reflection and absorption.
+const REASONING: [(&str, &str); 23] = [
+    // DeepSeek-R1, Qwen, GLM, MiniMax, Phi, Nemotron and most others.
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    // EXAONE, Marco-o1.
+    ("<thought>", "</thought>"),
+    ("<thoughts>", "</thoughts>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<reason>", "</reason>"),
+    ("<analysis>", "</analysis>"),
+    ("<reflection>", "</reflection>"),
+    ("<scratchpad>", "</scratchpad>"),
+    ("<draft>", "</draft>"),
+    ("<inner_monologue>", "</inner_monologue>"),
+    ("<antthinking>", "</antthinking>"),
+    // Seed-OSS, LongCat, MiMo.
+    ("<seed:think>", "</seed:think>"),
+    ("<longcat_think>", "</longcat_think>"),
+    ("<mm:think>", "</mm:think>"),
+    // Magistral.
+    ("[THINK]", "[/THINK]"),
+    // Kimi.
+    ("◁think▷", "◁/think▷"),
+    // OpenThinker, Sky-T1.
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    // Command A.
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    // Apertus.
+    ("<|inner_prefix|>", "<|inner_suffix|>"),
+    // MedGemma, and Gemma's channels.
+    ("<unused94>", "<unused95>"),
+    ("<|channel>", "<channel|>"),
+    // Granite 3.2.
+    ("Here is my thought process:", "Here is my response:"),
+];
+/// Marks around a response after the reasoning; the text between them counts.
+const ANSWERING: [&str; 13] = [
+    "<answer>",
+    "</answer>",
+    "<final>",
+    "</final>",
+    "<output>",
+    "</output>",
+    "<response>",
+    "</response>",
+    "<|begin_of_solution|>",
+    "<|end_of_solution|>",
+    "<|START_RESPONSE|>",
+    "<|END_RESPONSE|>",
+    "<|return|>",
+];
+
+/// A response without reasoning, wherever that is, and without the marks around the response. Empty where the reasoning
+/// does not end. JSON objects stay unchanged, with all their texts.
+pub(crate) fn without_reasoning(answer: &str) -> String {
+    let mut rest = of_channel(answer.trim_start_matches('\u{feff}').trim());
+    let mut said = String::with_capacity(rest.len());
+    while let Some(character) = rest.chars().next() {
+        let mut marks = REASONING.iter();
+        if let Some((inside, close)) =
+            marks.find_map(|(open, close)| Some((without_mark(rest, open)?, close)))
+        {
+            rest = find(inside, close).map_or("", |at| &inside[at + close.len()..]);
+        } else if let Some(after) = REASONING
+            .iter()
+            .find_map(|(_, close)| without_mark(rest, close))
+        {
+            // Where the prompt contained the opening mark, the response has only the closing one.
+            said.clear();
+            rest = after;
+        } else if let Some(after) = ANSWERING.iter().find_map(|mark| without_mark(rest, mark)) {
+            rest = after;
+        } else {
+            let length = match character {
+                '{' => object(rest).map_or(1, |(_, length)| length.max(1)),
+                _ => character.len_utf8(),
+            };
+            let (taken, after) = rest.split_at(length);
+            said.push_str(taken);
+            rest = after;
+        }
+    }
+    said.trim().to_owned()
+}
+
+/// The text after the mark that it begins with, in any case of ASCII letters; `None` where it does not.
+fn without_mark<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
+    let start = text.get(..mark.len())?;
+    start
+        .eq_ignore_ascii_case(mark)
+        .then(|| &text[mark.len()..])
+}
+
+/// The place of the first mark in the text, in any case.
+fn find(text: &str, mark: &str) -> Option<usize> {
+    let mut starts = text.char_indices().map(|(at, _)| at);
+    starts.find(|at| without_mark(&text[*at..], mark).is_some())
+}
+
+/// The last channel of a response that still has the marks of channels in it.
+fn of_channel(answer: &str) -> &str {
+    const FINAL: &str = "<|channel|>final";
+    const MESSAGE: &str = "<|message|>";
+    // Complete marks, and their remains where a server removes special tokens. The last one: earlier reasoning may
+    // quote the mark.
+    if let Some(at) = answer.rfind(FINAL) {
+        let after = &answer[at + FINAL.len()..];
+        return after.split_once(MESSAGE).map_or("", |(_, said)| said);
+    }
+    if answer.starts_with("analysis")
+        && let Some((_, said)) = answer.rsplit_once("assistantfinal")
+    {
+        return said;
+    }
+    // Only reasoning: the response was cut off before its last channel.
+    if answer.starts_with("<|channel|>") {
+        return "";
+    }
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Example {
+        promote: Vec<u64>,
+    }
+
+    fn promoted(answer: &str) -> Result<Vec<u64>, &'static str> {
+        read::<Example>(answer, "promote")
+            .map(|wanted| wanted.promote)
+            .map_err(|unreadable| unreadable.code)
+    }
+
+    #[test]
+    fn spec_2_5_an_answer_is_read_however_it_is_wrapped() {
+        for answer in [
+            r#"{"promote": [3, 4]}"#,
+            "```json\n{\"promote\": [3, 4]}\n```",
+            "Gladly! {\"promote\":[3,4]} I hope that helps.",
+            "<think>{\"promote\": [9]}</think>\n{\"promote\": [3, 4]}",
+            "<Reasoning>{\"promote\": [9]}</REASONING>\n{\"promote\": [3, 4]}",
+            "so {\"promote\": [9]}</think>{\"promote\": [3, 4]}",
+            "<|channel|>analysis<|message|>{\"promote\": [9]}<|end|><|start|>assistant<|channel|>final<|message|>{\"promote\": [3, 4]}<|return|>",
+            "<answer>{\"promote\": [3, 4]}</answer>",
+            "{\"note\": {\"a\": 1}} {\"promote\": [3, 4], \"why\": \"…\"}",
+            "{not json} {\"promote\": [3, 4]}",
+            "{\"promote\": [3, 4]}\n\nOnce more: {\"promote\":[3,4]}",
+            "{\"promote\": [3, 4], \"why\": \"<think> and </think>\"}",
+            "{\"promote\": [3, 4], \"why\": \"half \\ud83d\"}",
+            "{\"promote\": [3, 4]} <think>Was that right? {\"promote\": [9]}",
+            "\u{feff}{\"promote\": [3, 4]}",
+        ] {
+            assert_eq!(promoted(answer), Ok(vec![3, 4]), "{answer}");
+        }
+    }
+
+    #[test]
+    fn spec_2_5_what_cannot_be_read_is_told_by_kind() {
+        for (answer, code) in [
+            ("", "no_json"),
+            ("I would promote the third one.", "no_json"),
+            ("[3, 4]", "no_json"),
+            ("{\"promoted\": [3]}", "no_json"),
+            ("{\"promote\": [3, 4", "broken_off"),
+            ("{\"promote\": \"3\"}", "wrong_form"),
+            ("{\"promote\": [-3]}", "wrong_form"),
+            ("<think>{\"promote\": [3]}", "no_json"),
+            ("{promote: [3]}", "no_json"),
+            (
+                "Draft: {\"promote\": []}\nFinal: {\"promote\": [3]}",
+                "two_answers",
+            ),
+            ("{\"promote\": []}\nFinal: {\"promote\": [3", "broken_off"),
+            (
+                "{\"promote\": \"none yet\"} {\"promote\": [3]}",
+                "two_answers",
+            ),
+        ] {
+            assert_eq!(promoted(answer), Err(code), "{answer}");
+        }
+        let deep = "{\"a\":".repeat(10_000);
+        assert!(promoted(&deep).is_err());
+    }
+
+    #[test]
+    fn spec_2_6_a_draft_in_the_reasoning_of_any_model_is_no_answer() {
+        for (open, close) in REASONING {
+            let drafts = [
+                format!("{open}{{\"promote\": [9]}}{close}{{\"promote\": [3, 4]}}"),
+                format!("{{\"promote\": [9]}}{close}{{\"promote\": [3, 4]}}"),
+                format!(
+                    "Gladly. {}hm {{\"promote\": [9]}}{} {{\"promote\": [3, 4]}}",
+                    open.to_uppercase(),
+                    close.to_lowercase()
+                ),
+                format!("{open}one{close}{open}{{\"promote\": [9]}}{close}{{\"promote\": [3, 4]}}"),
+            ];
+            for answer in drafts {
+                assert_eq!(promoted(&answer), Ok(vec![3, 4]), "{answer}");
+            }
+            let endless = format!("{open}{{\"promote\": [9]}}");
+            assert_eq!(promoted(&endless), Err("no_json"), "{endless}");
+        }
+        for mark in ANSWERING {
+            let answer =
+                format!("<think>{{\"promote\": [9]}}</think>{mark}{{\"promote\": [3, 4]}}");
+            assert_eq!(promoted(&answer), Ok(vec![3, 4]), "{answer}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn spec_2_5_no_answer_is_too_odd(answer in any::<String>()) {
+            let _ = promoted(&answer);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Text as such: how it is compared, quoted, repaired, and never printed; and how a model's response is read.
+//! No rule here depends on a memory, an agent or a session.
+
+pub mod answer;
+pub mod mend;
+pub mod private;
+pub mod quote;
+
+use std::{borrow::Cow, ops::Range};
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use similar::algorithms::{Capture, Compact, Replace, myers};
+use unicode_normalization::{UnicodeNormalization, is_nfc_quick};
+
+use crate::agent::DuplicateMatch;
+
+/// `text` in a form that ignores case, in every script that has it.
+pub fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    // By way of upper case `ß` becomes equal to `ss`, and both small sigmas to each other; by way of
+    // lower case before it the capital `ẞ`, which is its own upper case, to `ß`. Decomposed, so that
+    // a mark that upper case turns into a letter, as the Greek iota subscript, stands last.
+    text.nfd()
+        .flat_map(char::to_lowercase)
+        .flat_map(char::to_uppercase)
+        .flat_map(char::to_lowercase)
+        .nfc()
+        .collect()
+}
+
+/// `text` in lower case, without further folding: unlike [`fold`] it keeps `ß` distinct from `ss` and the dotless `ı`
+/// from `i`, which differ between words.
+fn lower(text: &str) -> String {
+    text.nfc()
+        .flat_map(char::to_lowercase)
+        // Upper case has one sigma, lower case writes it in another form at the end of a word.
+        .map(|character| if character == 'ς' { 'σ' } else { character })
+        .nfc()
+        .collect()
+}
+
+fn nfc(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || is_nfc_quick(text.chars()) == unicode_normalization::IsNormalized::Yes {
+        text.into()
+    } else {
+        text.nfc().collect::<String>().into()
+    }
+}
+
+/// `text` in a form that is equal for duplicates under `how` (SPEC 3.4), and for nothing else.
+pub(crate) fn duplicate_key(text: &str, how: DuplicateMatch) -> Cow<'_, str> {
+    let text = nfc(text.trim());
+    match how {
+        DuplicateMatch::Exact => text,
+        DuplicateMatch::IgnoreCase => lower(&text).into(),
+    }
+}
+
+/// Makes digests with one agent's key. Equal texts of two agents cannot be matched, and without the key a digest
+/// reveals nothing (SPEC 3.4, 5.3).
+#[derive(Clone)]
+pub struct Digester(Hmac<Sha256>);
+
+impl std::fmt::Debug for Digester {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Digester")
+    }
+}
+
+impl Digester {
+    /// Under an agent's digest key.
+    pub fn new(key: &[u8; 32]) -> Self {
+        let padded = hmac::digest::Key::<Hmac<Sha256>>::default();
+        let mut block = padded;
+        // A key that is shorter than a block is filled up with zeros, as HMAC has it (RFC 2104);
+        // given as a block it cannot be of a wrong length.
+        block[..32].copy_from_slice(key);
+        Self(Hmac::new(&block))
+    }
+
+    fn digest(&self, domain: u8, text: &str) -> [u8; 32] {
+        // Cloned with the key processed already, which is half of the work for a short text.
+        let mut mac = self.0.clone();
+        // One byte in front, so that a text's duplicate digest and its identifier digest have nothing in common.
+        mac.update(&[domain]);
+        mac.update(text.as_bytes());
+        mac.finalize().into_bytes().into()
+    }
+
+    /// Equal for two texts that are duplicates under `how`.
+    pub fn duplicate(&self, text: &str, how: DuplicateMatch) -> [u8; 32] {
+        let domain = match how {
+            DuplicateMatch::Exact => 1,
+            DuplicateMatch::IgnoreCase => 2,
+        };
+        self.digest(domain, &duplicate_key(text, how))
+    }
+
+    /// The digest of a request: its plain digest would allow guessing its text.
+    pub fn request(&self, plain: &[u8; 32]) -> [u8; 32] {
+        let mut mac = self.0.clone();
+        mac.update(&[4]);
+        mac.update(plain);
+        mac.finalize().into_bytes().into()
+    }
+
+    /// The digest of a message's identifier (SPEC 2.6).
+    pub fn message(&self, id: &str) -> [u8; 32] {
+        self.digest(5, id)
+    }
+
+    /// The digest by which a program beside the store recognizes a text; it is stored in the open.
+    pub fn known_again(&self, text: &str) -> u64 {
+        let mut first = [0; 8];
+        first.copy_from_slice(&self.digest(6, text)[..8]);
+        u64::from_le_bytes(first)
+    }
+}
+
+/// Thai, Lao, Khmer, kana, Han: written without spaces between words.
+pub(crate) fn is_unspaced(character: char) -> bool {
+    matches!(character as u32,
+        0x0E00..=0x0EFF | 0x1780..=0x17FF | 0x3040..=0x30FF | 0x3400..=0x4DBF
+        | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x2_0000..=0x3_FFFF)
+        && character.is_alphanumeric()
+}
+
+/// The words of a text, with every other character by itself; nothing is omitted.
+pub fn pieces(text: &str) -> Vec<&str> {
+    let is_part = |character: char| character.is_alphanumeric() && !is_unspaced(character);
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = match is_part(first) {
+            true => rest.find(|next| !is_part(next)).unwrap_or(rest.len()),
+            false => first.len_utf8(),
+        };
+        let (piece, others) = rest.split_at(end);
+        pieces.push(piece);
+        rest = others;
+    }
+    pieces
+}
+
+/// Where two sequences differ: the places of the parts that only the left or only the right one has, in their order. At
+/// most one of the two is empty.
+pub fn gaps(left: &[&str], right: &[&str]) -> Vec<[Range<usize>; 2]> {
+    // Only this algorithm is compiled for this type: all of them, for each compared type, would take a megabyte of the
+    // binary.
+    let mut steps = Compact::new(Replace::new(Capture::new()), left, right);
+    let Ok(()) = myers::diff(&mut steps, left, 0..left.len(), right, 0..right.len());
+    let steps = steps.into_inner().into_inner().into_ops().into_iter();
+    steps
+        .map(|step| [step.old_range(), step.new_range()])
+        .filter(|[old, new]| left.get(old.clone()) != right.get(new.clone()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_its_pieces_and_gaps_are_where_two_go_apart() {
+        let text = "Ilse's 2 pens,\n紙と糊";
+        let pieces_of = pieces(text);
+        assert_eq!(pieces_of.concat(), text);
+        assert_eq!(pieces_of[..4], ["Ilse", "'", "s", " "]);
+        assert_eq!(pieces_of[pieces_of.len() - 3..], ["紙", "と", "糊"]);
+        assert_eq!(
+            gaps(&["a", "b", "c", "d"], &["a", "x", "c", "d", "e"]),
+            [[1..2, 1..2], [4..4, 4..5]]
+        );
+        assert!(gaps(&["a"], &["a"]).is_empty() && gaps(&[], &[]).is_empty());
+    }
+
+    #[test]
+    fn spec_3_8_folding_makes_cases_equal_in_every_script() {
+        for (one, other) in [
+            ("STRASSE", "straße"),
+            ("ΟΔΟΣ", "οδος"),
+            ("ОЛЬГА", "ольга"),
+            ("É", "e\u{301}"),
+        ] {
+            assert_eq!(fold(one), fold(other));
+        }
+        assert_ne!(fold("100%"), fold("1000"));
+    }
+
+    #[test]
+    fn spec_3_4_doubles_are_equal_once_trimmed_and_normalised_and_no_fuzzier() {
+        let digester = Digester::new(&[7; 32]);
+        let exact = |text| digester.duplicate(text, DuplicateMatch::Exact);
+        assert_eq!(exact(" caf\u{e9}\n"), exact("cafe\u{301}"));
+        assert_ne!(exact("Tea."), exact("tea."));
+        assert_ne!(exact("tea"), exact("tea."));
+        assert_ne!(exact("a b"), exact("a  b"));
+        let folded = |text| digester.duplicate(text, DuplicateMatch::IgnoreCase);
+        assert_eq!(folded("Tea."), folded("TEA."));
+        assert_ne!(folded("tea"), folded("tea."));
+        assert_ne!(
+            exact("tea"),
+            Digester::new(&[8; 32]).duplicate("tea", DuplicateMatch::Exact)
+        );
+    }
+}
