@@ -8,9 +8,10 @@ use std::borrow::Cow;
 
 use crate::{
     access::{AccessKindName, AccessScopeName, AccessState, RequestOver},
-    agent::{DuplicateMatch, LossGuard, ReasoningEffort},
+    agent::{LossGuard, Mode, ReasoningEffort, schedule::Trigger},
     log::{audit::Action, mass::Cause},
-    session::{EndReason, Mode, State, Trigger},
+    session::{EndReason, State},
+    text::DuplicateMatch,
 };
 
 /// The action of a record.

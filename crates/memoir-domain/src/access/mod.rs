@@ -34,10 +34,9 @@ use crate::{
         manage::{self, ChangeRefusal},
     },
     ids::{AccessRequestId, SessionId, TokenId},
-    log::audit::{Action, Actor, ActorKind, Facts, Record, RecordBody},
-    memory::{Invalid, Memory, NewMemory, Number, parse_text},
-    session::Usage,
-    text::{private::PrivateText, quote},
+    log::audit::{Action, Actor, Facts, Record, RecordBody},
+    memory::{Invalid, Memory, NewMemory, Number, origin::ActorKind, parse_text},
+    text::{answer::Usage, private::PrivateText, quote},
     time::Timestamp,
 };
 

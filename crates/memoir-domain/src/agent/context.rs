@@ -399,13 +399,10 @@ fn section(text: &mut String, heading: &str, entries: &[ContextEntry]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        log::audit::ActorKind,
-        memory::{
-            Place,
-            origin::{Origin, SavedBy},
-            test_memory,
-        },
+    use crate::memory::{
+        Place,
+        origin::{ActorKind, Origin, SavedBy},
+        test_memory,
     };
 
     /// Reads the core memories' texts back from a prompt that ends in a context.

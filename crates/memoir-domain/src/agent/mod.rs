@@ -12,10 +12,11 @@ use crate::{
     agent::schedule::RefinementSchedule,
     ids::AgentId,
     memory::{Invalid, Memory, Number, Tally, is_single_line, parse_text},
-    session::Mode,
     text::{fold, private::PrivateText, quote::is_invisible},
     time::Timestamp,
 };
+
+pub use crate::text::DuplicateMatch;
 
 /// Most characters of an agent's or an account's name.
 pub const NAME_LIMIT: usize = 100;
@@ -113,14 +114,14 @@ impl fmt::Debug for Threshold {
 }
 
 wire_names! {
-    /// When two core memories are the same text (SPEC 3.4).
+    /// Which tools the session has (SPEC 3.17).
     #[derive(Default)]
-    pub enum DuplicateMatch {
-        /// Equal once trimmed and NFC-normalised.
+    pub enum Mode {
+        /// All six.
         #[default]
-        Exact = "exact",
-        /// The same, ignoring case.
-        IgnoreCase = "ignore_case",
+        Full = "full",
+        /// Search, delete, protect and complete only.
+        DedupOnly = "dedup_only",
     }
 }
 

@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 use crate::{
     agent::{Agent, Attempt, LossGuard},
     memory::Invalid,
-    session::Trigger,
     time::Timestamp,
 };
 
@@ -26,6 +25,18 @@ pub const BUDGET_INTERVAL_SECONDS: i64 = 24 * 60 * 60;
 /// Hours until a scheduled session that failed without an edit is retried: after the first, second and third failure.
 /// After the fourth the schedule waits for its next reason (SPEC 3.16).
 pub const RETRY_HOURS: [i64; 3] = [1, 4, 12];
+
+wire_names! {
+    /// Why a session was begun (SPEC 3.1).
+    pub enum Trigger {
+        /// An agent or an administrator requested it.
+        Request = "request",
+        /// The weekly slot has passed.
+        Weekly = "weekly",
+        /// The core size is over the trigger and has grown.
+        Budget = "budget",
+    }
+}
 
 /// The weekly slot: a weekday and a time of day in a time zone.
 #[derive(Debug, Clone, PartialEq)]

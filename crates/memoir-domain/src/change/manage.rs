@@ -8,8 +8,11 @@ use crate::{
         replace::{Replacements, Replacing},
     },
     ids::{AgentId, SessionId, TokenId},
-    log::audit::{Action, Actor, ActorKind, Change, Facts, RecordBody, SettingChange},
-    memory::{ArchivedBy, Invalid, Kind, Memory, NewMemory, Number, Tally, origin::SavedBy},
+    log::audit::{Action, Actor, Change, Facts, RecordBody, SettingChange},
+    memory::{
+        ArchivedBy, Invalid, Kind, Memory, NewMemory, Number, Tally,
+        origin::{ActorKind, SavedBy},
+    },
     text::private::{PrivateJson, PrivateText},
     time::Timestamp,
 };

@@ -290,13 +290,10 @@ fn text_hash(text: &str) -> TextHash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        log::audit::ActorKind,
-        memory::{
-            ArchivedBy,
-            origin::{Origin, SavedBy},
-            test_memory,
-        },
+    use crate::memory::{
+        ArchivedBy,
+        origin::{ActorKind, Origin, SavedBy},
+        test_memory,
     };
 
     fn none() -> BTreeSet<Number> {

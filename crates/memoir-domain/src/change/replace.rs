@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::{
     change::{
@@ -51,6 +52,21 @@ pub struct Unreplaced {
     pub number: Number,
     /// The reason.
     pub reason: NotReplaced,
+}
+
+impl Facts {
+    /// Memories that were not replaced, each with the reason; empty where there are none.
+    #[must_use]
+    pub fn unreplaced(self, unreplaced: impl IntoIterator<Item = Unreplaced>) -> Self {
+        let list: Vec<Value> = unreplaced
+            .into_iter()
+            .map(|one| json!({"number": one.number.0, "reason": one.reason.as_str()}))
+            .collect();
+        if list.is_empty() {
+            return self;
+        }
+        self.value("not_replaced", list)
+    }
 }
 
 /// The outcome for the memories that a new one was to replace.

@@ -16,6 +16,8 @@ use crate::{
     time::Timestamp,
 };
 
+pub use crate::memory::origin::ActorKind;
+
 /// The fact that lists the places in the log of the records that this one undid.
 pub(crate) const TAKEN_BACK: &str = "taken_back";
 /// The fact of an `agent_rewound` record: the place of the last record that stays effective.
@@ -155,28 +157,6 @@ impl Action {
                 | Self::MemoryRefinementDelete
                 | Self::MemoryRefinementProtect
         )
-    }
-}
-
-wire_names! {
-    /// The role of an actor.
-    pub enum ActorKind {
-        /// A user who runs agents.
-        Administrator = "administrator",
-        /// The agent that owns the memory.
-        Agent = "agent",
-        /// Memoir itself.
-        System = "system",
-        /// The owner of a personal machine, at its command line; not blind (SPEC 3.4).
-        Owner = "owner",
-    }
-}
-
-impl ActorKind {
-    /// Whether it runs agents: an administrator, or the owner of a personal machine. Its acts on memories and settings
-    /// are recorded even without a difference, and take precedence over every later undo of earlier changes (SPEC 4.3).
-    pub fn is_in_charge(self) -> bool {
-        matches!(self, Self::Administrator | Self::Owner)
     }
 }
 
@@ -544,6 +524,13 @@ impl Facts {
         self
     }
 
+    /// A value without text of an agent, for the facts that other modules define.
+    #[must_use]
+    pub(crate) fn value(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.0.insert(name.to_owned(), value.into());
+        self
+    }
+
     /// Codes of Memoir's own.
     #[must_use]
     pub fn codes(
@@ -553,17 +540,6 @@ impl Facts {
     ) -> Self {
         let values: Vec<Value> = values.into_iter().map(Value::from).collect();
         self.0.insert(name.to_owned(), Value::from(values));
-        self
-    }
-
-    /// The configured name of the model that ran a session; none where the agent ran it itself.
-    #[must_use]
-    pub fn model(mut self, session: &crate::session::Session) -> Self {
-        // The configuration of the installation names it: no agent and no model gives this text.
-        if let Some(model) = &session.model {
-            self.0
-                .insert("model".to_owned(), Value::from(model.as_str()));
-        }
         self
     }
 
@@ -579,22 +555,6 @@ impl Facts {
             .map(|number| Value::from(number.0))
             .collect();
         self.0.insert(name.to_owned(), Value::from(numbers));
-        self
-    }
-
-    /// Memories that were not replaced, each with the reason; empty where there are none.
-    #[must_use]
-    pub fn unreplaced(
-        mut self,
-        unreplaced: impl IntoIterator<Item = crate::change::replace::Unreplaced>,
-    ) -> Self {
-        let list: Vec<Value> = unreplaced
-            .into_iter()
-            .map(|one| serde_json::json!({"number": one.number.0, "reason": one.reason.as_str()}))
-            .collect();
-        if !list.is_empty() {
-            self.0.insert("not_replaced".to_owned(), Value::from(list));
-        }
         self
     }
 
@@ -668,13 +628,6 @@ impl Facts {
         self
     }
 
-    /// The edits of a session.
-    #[must_use]
-    pub fn stats(mut self, stats: crate::session::Stats) -> Self {
-        self.0.insert("stats".to_owned(), stats_value(stats));
-        self
-    }
-
     /// The same facts, with another identifier for the session in the scope of an access request.
     #[must_use]
     pub(crate) fn with_session_renamed(self, rename: impl Fn(SessionId) -> SessionId) -> Self {
@@ -735,15 +688,6 @@ fn read_commitment(pair: &Value) -> Option<(u64, [u8; 32])> {
 fn read_hexadecimal(digits: &str) -> Option<[u8; 32]> {
     let bytes = HEXLOWER.decode(digits.as_bytes()).ok()?;
     bytes.try_into().ok()
-}
-
-fn stats_value(stats: crate::session::Stats) -> Value {
-    serde_json::json!({
-        "consolidated": stats.consolidated,
-        "updated": stats.updated,
-        "deleted": stats.deleted,
-        "protected": stats.protected,
-    })
 }
 
 /// One entry of an agent's log, written in the transaction of the change and never altered.

@@ -8,12 +8,11 @@ use std::{
 use memoir_text::has_relative_time;
 
 use crate::{
-    agent::DuplicateMatch,
     memory::{
         Memory, Number, Tags,
         origin::{SavedBy, Side},
     },
-    text::{Digester, duplicate_key, private::PrivateText},
+    text::{Digester, DuplicateMatch, duplicate_key, private::PrivateText},
     time::Timestamp,
 };
 

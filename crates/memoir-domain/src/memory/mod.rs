@@ -17,8 +17,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::{
-    log::audit::ActorKind,
-    memory::origin::{Origin, SavedBy, Side},
+    memory::origin::{ActorKind, Origin, SavedBy, Side},
     text::{fold, private::PrivateText},
     time::Timestamp,
 };

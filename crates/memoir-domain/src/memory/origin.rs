@@ -5,7 +5,29 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{log::audit::ActorKind, memory::Invalid};
+use crate::memory::Invalid;
+
+wire_names! {
+    /// The role of an actor.
+    pub enum ActorKind {
+        /// A user who runs agents.
+        Administrator = "administrator",
+        /// The agent that owns the memory.
+        Agent = "agent",
+        /// Memoir itself.
+        System = "system",
+        /// The owner of a personal machine, at its command line; not blind (SPEC 3.4).
+        Owner = "owner",
+    }
+}
+
+impl ActorKind {
+    /// Whether it runs agents: an administrator, or the owner of a personal machine. Its acts on memories and settings
+    /// are recorded even without a difference, and take precedence over every later undo of earlier changes (SPEC 4.3).
+    pub fn is_in_charge(self) -> bool {
+        matches!(self, Self::Administrator | Self::Owner)
+    }
+}
 
 wire_names! {
     /// The interface through which a text came in. The interface assigns it, never the text (SPEC 2.4).

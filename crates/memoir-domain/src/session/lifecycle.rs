@@ -11,7 +11,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    agent::{Agent, Attempt, LedgerPosition, LossGuard, schedule},
+    agent::{
+        Agent, Attempt, LedgerPosition, LossGuard, Mode,
+        schedule::{self, Trigger},
+    },
     change::{
         age_rule,
         draft::{Decision, Draft},
@@ -23,14 +26,14 @@ use crate::{
         ArchivedBy, Memory, NewMemory, Number, duplicates, near_duplicates, origin::Side, tokens,
     },
     session::{
-        Driver, EndReason, Lease, Mode, Session, State, Stats, Trigger, Usage,
+        Driver, EndReason, Lease, Session, State, Stats,
         breaker::Gauge,
         ledger::{self, Ledger, LedgerRoom},
         prompt::{self, Prompt},
         session_entry,
         tools::SessionLimits,
     },
-    text::{Digester, private::PrivateText},
+    text::{Digester, answer::Usage, private::PrivateText},
     time::Timestamp,
 };
 

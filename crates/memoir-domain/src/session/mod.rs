@@ -10,13 +10,19 @@ pub mod session_entry;
 pub mod tools;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::{
     agent::{LossGuard, Threshold},
     ids::SessionId,
-    log::audit::Actor,
+    log::audit::{Actor, Facts},
     text::private::PrivateText,
     time::Timestamp,
+};
+
+pub use crate::{
+    agent::{Mode, schedule::Trigger},
+    text::answer::Usage,
 };
 
 /// Most successful edits of a session: consolidate, update, delete (SPEC 3.11).
@@ -59,36 +65,12 @@ pub fn is_builtin(model: &str) -> bool {
 }
 
 wire_names! {
-    /// Which tools the session has (SPEC 3.17).
-    #[derive(Default)]
-    pub enum Mode {
-        /// All six.
-        #[default]
-        Full = "full",
-        /// Search, delete, protect and complete only.
-        DedupOnly = "dedup_only",
-    }
-}
-
-wire_names! {
     /// Who runs the loop (SPEC 3.18).
     pub enum Driver {
         /// The agent, on its own runtime.
         Agent = "agent",
         /// Memoir, calling the agent's configured model.
         Model = "model",
-    }
-}
-
-wire_names! {
-    /// Why a session was begun (SPEC 3.1).
-    pub enum Trigger {
-        /// An agent or an administrator requested it.
-        Request = "request",
-        /// The weekly slot has passed.
-        Weekly = "weekly",
-        /// The core size is over the trigger and has grown.
-        Budget = "budget",
     }
 }
 
@@ -155,15 +137,28 @@ impl std::fmt::Display for Stats {
     }
 }
 
-/// The usage of a session's model calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Usage {
-    /// Calls with a response.
-    pub calls: u64,
-    /// Tokens sent.
-    pub input_tokens: u64,
-    /// Tokens received.
-    pub output_tokens: u64,
+impl Facts {
+    /// The configured name of the model that ran a session; none where the agent ran it itself.
+    #[must_use]
+    pub fn model(self, session: &Session) -> Self {
+        match &session.model {
+            // The configuration of the installation names it: no agent and no model gives this text.
+            Some(model) => self.value("model", model.as_str()),
+            None => self,
+        }
+    }
+
+    /// The edits of a session.
+    #[must_use]
+    pub fn stats(self, stats: Stats) -> Self {
+        let value = json!({
+            "consolidated": stats.consolidated,
+            "updated": stats.updated,
+            "deleted": stats.deleted,
+            "protected": stats.protected,
+        });
+        self.value("stats", value)
+    }
 }
 
 /// The lease of one worker on a running session (SPEC 3.2).

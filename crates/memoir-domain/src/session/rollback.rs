@@ -12,10 +12,10 @@ use crate::{
     change::draft::{Decision, Draft},
     ids::SessionId,
     log::{
-        audit::{Action, Actor, ActorKind, Change, Facts, Record, RecordBody, TAKEN_BACK},
+        audit::{Action, Actor, Change, Facts, Record, RecordBody, TAKEN_BACK},
         in_force::RecordsInForce,
     },
-    memory::{Memory, NewMemory, Number},
+    memory::{Memory, NewMemory, Number, origin::ActorKind},
     session::{EndReason, Session, State, Stats, breaker::Gauge, session_entry},
     time::Timestamp,
 };

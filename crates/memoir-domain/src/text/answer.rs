@@ -4,10 +4,21 @@
 //! counts, however it is wrapped. Two different ones are a draft and a response that cannot be distinguished. Faults
 //! are named without a word of the response.
 
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::text::mend;
+
+/// The usage of model calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Calls with a response.
+    pub calls: u64,
+    /// Tokens sent.
+    pub input_tokens: u64,
+    /// Tokens received.
+    pub output_tokens: u64,
+}
 
 /// Why a response could not be used. It holds no text of it, so that it can be recorded in the open.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -217,7 +228,6 @@ fn of_channel(answer: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde::Deserialize;
 
     use super::*;
 

@@ -13,7 +13,17 @@ use sha2::Sha256;
 use similar::algorithms::{Capture, Compact, Replace, myers};
 use unicode_normalization::{UnicodeNormalization, is_nfc_quick};
 
-use crate::agent::DuplicateMatch;
+wire_names! {
+    /// When two core memories are the same text (SPEC 3.4).
+    #[derive(Default)]
+    pub enum DuplicateMatch {
+        /// Equal once trimmed and NFC-normalised.
+        #[default]
+        Exact = "exact",
+        /// The same, ignoring case.
+        IgnoreCase = "ignore_case",
+    }
+}
 
 /// `text` in a form that ignores case, in every script that has it.
 pub fn fold(text: &str) -> String {

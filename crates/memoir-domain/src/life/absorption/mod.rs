@@ -10,10 +10,10 @@ use crate::{
         manage::{self, Saved, Saving},
         replace::Replacing,
     },
-    log::audit::{Action, Actor, ActorKind, Facts, RecordBody},
+    log::audit::{Action, Actor, Facts, RecordBody},
     memory::{
         CONTENT_LIMIT, Kind, Memory, NewMemory, Number,
-        origin::{Origin, SavedBy},
+        origin::{ActorKind, Origin, SavedBy},
         parse_text, tokens,
     },
     session::{

@@ -18,9 +18,8 @@ use serde::Serialize;
 pub use differences::{Difference, VALUE_LIMIT};
 
 use crate::{
-    agent::DuplicateMatch,
     memory::{Memory, Number},
-    text::{self, private::PrivateText, quote::quote},
+    text::{self, DuplicateMatch, private::PrivateText, quote::quote},
 };
 
 /// Pairs that are listed by default.

@@ -7,10 +7,10 @@
 
 use crate::{
     access::{AccessKind, AccessRequest, AccessScope},
-    agent::{Agent, LossGuard, context::ContextText, fill_placeholders},
+    agent::{Agent, LossGuard, Mode, context::ContextText, fill_placeholders},
     memory::Memory,
     session::{
-        EDIT_CAP, Mode, Session,
+        EDIT_CAP, Session,
         breaker::Gauge,
         ledger::{self, Ledger},
         tools::{SessionLimits, session_guard},

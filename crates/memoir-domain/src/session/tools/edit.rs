@@ -10,21 +10,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use memoir_text::{Allowed, SummarySource, is_same_text, same_text_key, unsupported};
 
 use crate::{
-    agent::{Agent, LossGuard},
+    agent::{Agent, LossGuard, Mode},
     change::{
         age_rule::{self, AgeShare},
         draft::{Decision, Draft},
         memories::AllMemories,
         replace::REPLACED_BY,
     },
-    log::audit::{Action, Actor, ActorKind, Change, Facts, GUARD, MEMBERS, Record, RecordBody},
+    log::audit::{Action, Actor, Change, Facts, GUARD, MEMBERS, Record, RecordBody},
     memory::{
         ArchivedBy, Kind, Memory, NewMemory, Number, Tags,
-        origin::{Origin, SavedBy},
+        origin::{ActorKind, Origin, SavedBy},
         tokens,
     },
     session::{
-        EDIT_CAP, EndReason, Mode, Session, State,
+        EDIT_CAP, EndReason, Session, State,
         breaker::Gauge,
         rollback, session_entry,
         tools::{AfterEdit, Refusal, Tool, ToolCall, ToolRequest, ToolResult},

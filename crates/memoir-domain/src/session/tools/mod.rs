@@ -16,7 +16,7 @@ pub use refusal::{Refusal, RefusalCode};
 pub use result::{AfterEdit, RefusalDetails, SearchHit, ToolResult};
 pub use search::{SEARCH_LIMIT, search};
 
-use crate::session::Mode;
+use crate::agent::Mode;
 
 wire_names! {
     /// One of the six.
