@@ -248,7 +248,7 @@ fn sign(class: &str) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use memoir_domain::{SessionId, mass::MassPoint, session::Trigger};
+    use memoir_domain::{SessionId, core_size::CoreSizePoint, session::Trigger};
 
     use super::*;
 
@@ -277,7 +277,7 @@ mod tests {
     }
 
     fn history(sessions: Vec<SessionMark>, returns: Vec<Return>) -> MassHistory {
-        let point = |place: i64| MassPoint {
+        let point = |place: i64| CoreSizePoint {
             at: at(place * 10),
             core_tokens: 100,
             lowest_core_tokens: 60,

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use crate::{
     access::{AccessKindName, AccessScopeName, AccessState, RequestOver},
     agent::{LossGuard, Mode, ReasoningEffort, schedule::Trigger},
-    log::{audit::Action, mass::Cause},
+    log::{audit::Action, core_size::Cause},
     session::{EndReason, State},
     text::DuplicateMatch,
 };
@@ -137,7 +137,7 @@ pub fn trigger(trigger: Trigger) -> &'static str {
 pub fn end_reason(reason: EndReason) -> &'static str {
     match reason {
         EndReason::Refused => "the agent did not consent",
-        EndReason::BreakerMass => "the breaker tripped: too few tokens were left",
+        EndReason::BreakerCoreSize => "the breaker tripped: too few tokens were left",
         EndReason::BreakerRemoved => "the breaker tripped: too much was removed",
         EndReason::RolledBackOnRequest => "a rollback was requested",
         EndReason::Stopped => "the model stopped without completing",

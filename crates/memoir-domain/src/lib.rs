@@ -33,7 +33,7 @@ pub use agent::{context, schedule};
 pub use change::{age_rule, draft, import, manage, memories, replace};
 pub use history::{replay, rewind, shred, summary};
 pub use life::{absorption, adopt, authoring, reflection};
-pub use log::{audit, in_force, mass};
+pub use log::{audit, core_size, effective};
 pub use memory::{duplicates, mark, near_duplicates, origin};
 pub use session::{breaker, ledger, lifecycle, prompt, rollback, session_entry, tools};
 pub use text::{answer, mend, private, quote};

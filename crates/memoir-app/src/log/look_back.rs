@@ -165,7 +165,7 @@ impl AgentLog<'_> {
                 running,
                 history: LogHistory {
                     newest_seq,
-                    mass: core_sizes(past.masses(), newest_seq),
+                    mass: core_sizes(past.core_sizes(), newest_seq),
                     sessions: spans(&past, &sessions),
                 },
             })

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use memoir_domain::{
     SessionId, Timestamp,
     audit::{Action, CORE_TOKENS},
-    mass::{Cause, Curve, Flow, MassPoint},
+    core_size::{Cause, CoreSizePoint, Curve, Flow},
     memory::{Kind, Tally},
     session::{Session, State, Trigger},
 };
@@ -40,7 +40,7 @@ pub struct MassHistory {
     /// Its end.
     pub until: Timestamp,
     /// The core size at the beginning, and at the end of each of as many equal parts as were requested.
-    pub points: Vec<MassPoint>,
+    pub points: Vec<CoreSizePoint>,
     /// The sessions begun in it, oldest first.
     pub sessions: Vec<SessionMark>,
     /// The rollbacks, undos and rewinds in it, oldest first.
@@ -213,8 +213,8 @@ impl AgentLog<'_> {
         })
     }
 
-    /// The core size between two moments, in `points` equal parts (see [`memoir_domain::mass::POINTS_LIMIT`]), with
-    /// the sessions and what was undone. Content-blind.
+    /// The core size between two moments, in `points` equal parts (see [`memoir_domain::core_size::POINTS_LIMIT`]),
+    /// with the sessions and what was undone. Content-blind.
     ///
     /// # Errors
     /// The agent is erased; the store fails.

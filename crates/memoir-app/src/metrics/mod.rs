@@ -310,7 +310,7 @@ fn tool_of(action: Action) -> Option<Tool> {
 /// The limit of the breaker that a session crossed; `None` where it ended for another reason.
 fn limit_of(reason: EndReason) -> Option<&'static str> {
     match reason {
-        EndReason::BreakerMass => Some("mass"),
+        EndReason::BreakerCoreSize => Some("mass"),
         EndReason::BreakerRemoved => Some("removed"),
         _ => None,
     }

@@ -6,7 +6,7 @@ use memoir_app::{Handling, ShredWish};
 use memoir_domain::{
     SessionId, Timestamp,
     audit::Action,
-    mass::{Cause, Flow},
+    core_size::{Cause, Flow},
     memory::Number,
     session::State,
 };

@@ -15,7 +15,7 @@ use crate::{
     ids::SessionId,
     log::{
         audit::{Action, Actor, Change, Record},
-        in_force::RecordsInForce,
+        effective::EffectiveRecords,
     },
     memory::{Kind, Memory, Number},
     text::private::PrivateText,
@@ -136,13 +136,13 @@ pub fn history(log: &[Record], only: Option<Number>) -> MemoryHistory {
         let wanted = related(&memories, number);
         memories.retain(|number, _| wanted.contains(number));
     }
-    let records_in_force = RecordsInForce::of(log);
+    let effective_records = EffectiveRecords::of(log);
     for record in log {
         for (number, what) in events_of(record, &memories) {
             if let Some(story) = memories.get_mut(&number) {
                 // Shredded text does not come back, whatever is undone (SPEC 4.4).
                 let in_force = record.action == Action::MemoryShredded
-                    || records_in_force.is_in_force(record.seq);
+                    || effective_records.is_effective(record.seq);
                 story.events.push(event(record, in_force, what));
             }
         }

@@ -19,7 +19,7 @@ use crate::{
     ids::{AccessRequestId, SessionId},
     log::{
         audit::{Action, Change, GUARD, MEMBERS, Record, STARTED_BY, SettingChange},
-        in_force::RecordsInForce,
+        effective::EffectiveRecords,
     },
     memory::{
         Memory, Number, Tally,
@@ -89,7 +89,7 @@ pub struct Replay {
     sessions: BTreeMap<SessionId, SessionRecords>,
     /// Each with the place of the last record of it.
     access: BTreeMap<AccessRequestId, (AccessRequest, u64)>,
-    in_force: RecordsInForce,
+    effective_records: EffectiveRecords,
     next_number: Number,
     next_seq: u64,
     erased_at: Option<Timestamp>,
@@ -236,7 +236,7 @@ impl Replay {
             removed_off: BTreeMap::new(),
             sessions: BTreeMap::new(),
             access: BTreeMap::new(),
-            in_force: RecordsInForce::default(),
+            effective_records: EffectiveRecords::default(),
             next_number: Number(1),
             next_seq: 1,
             erased_at: None,
@@ -275,7 +275,7 @@ impl Replay {
         }
         self.apply_session(record)?;
         self.apply_access(record)?;
-        self.in_force.apply(record);
+        self.effective_records.apply(record);
         self.next_seq += 1;
         Ok(())
     }
@@ -473,13 +473,13 @@ impl Replay {
     /// The content of a session's records; `None` where there are none.
     pub fn session(&self, id: SessionId) -> Option<SessionRecords> {
         let mut records = self.sessions.get(&id)?.clone();
-        records.undone_at = self.in_force.undone().get(&id).copied();
+        records.undone_at = self.effective_records.undone().get(&id).copied();
         Some(records)
     }
 
     /// Which records are effective.
-    pub fn in_force(&self) -> &RecordsInForce {
-        &self.in_force
+    pub fn effective_records(&self) -> &EffectiveRecords {
+        &self.effective_records
     }
 
     /// The place of the next record.

@@ -16,7 +16,7 @@ use crate::{
     ids::SessionId,
     log::{
         audit::{Action, Actor, CORE_TOKENS, Change, Facts, Record, RecordBody, TO_SEQ},
-        in_force::{InForceEvent, InForceKind, RecordsInForce},
+        effective::{EffectEvent, EffectKind, EffectiveRecords},
     },
     memory::{Kind, Memory, Number, Tally},
     session::{Session, rollback},
@@ -287,15 +287,15 @@ pub fn foresee(
             .saturating_sub(present.core_tokens());
         changes.core_tokens_after = without + size;
     }
-    let before = now.in_force().undone();
-    let mut in_force = now.in_force().clone();
-    in_force.apply_event(&InForceEvent {
+    let before = now.effective_records().undone();
+    let mut effective = now.effective_records().clone();
+    effective.apply_event(&EffectEvent {
         // The place of the rewind's record: preview and rewind share one reading of the log.
         seq: now.last_seq() + 1,
         session: None,
-        kind: InForceKind::Rewound(at, then.last_seq()),
+        kind: EffectKind::Rewound(at, then.last_seq()),
     });
-    let after = in_force.undone();
+    let after = effective.undone();
     let changed: Vec<SessionId> = sessions
         .into_iter()
         .filter(|session| before.get(session) != after.get(session))
@@ -368,15 +368,15 @@ fn facts(plan: &RewindPlan, measured: &RewindPreview) -> Facts {
 /// The sessions whose undone state changes once `drafted` ends `log`.
 fn sessions_changed(sessions: Vec<Session>, log: &[Record], drafted: &[Record]) -> Vec<Session> {
     // From the whole log: which sessions are undone depends on all that came before.
-    let mut in_force = RecordsInForce::of(log);
-    let before = in_force.undone().clone();
-    drafted.iter().for_each(|record| in_force.apply(record));
+    let mut effective = EffectiveRecords::of(log);
+    let before = effective.undone().clone();
+    drafted.iter().for_each(|record| effective.apply(record));
     sessions
         .into_iter()
         .filter(|session| !session.rehearsal)
-        .filter(|session| before.get(&session.id) != in_force.undone().get(&session.id))
+        .filter(|session| before.get(&session.id) != effective.undone().get(&session.id))
         .map(|session| Session {
-            undone_at: in_force.undone().get(&session.id).copied(),
+            undone_at: effective.undone().get(&session.id).copied(),
             ..session
         })
         .collect()

@@ -10,7 +10,7 @@ use crate::{
     ids::SessionId,
     log::{
         audit::Record,
-        in_force::{InForceEvent, InForceKind, RecordsInForce},
+        effective::{EffectEvent, EffectKind, EffectiveRecords},
     },
     memory::{
         Kind, Memory, Number, Tally,
@@ -32,10 +32,10 @@ pub struct LogSummary {
     /// The earliest time of a record; times can run backwards.
     earliest: Timestamp,
     /// The core size after each record that changed memories, by place.
-    masses: Vec<(u64, u64)>,
+    core_sizes: Vec<(u64, u64)>,
     /// The first and the last record of each session.
     sessions: BTreeMap<SessionId, (u64, u64)>,
-    in_force_events: Vec<InForceEvent>,
+    effect_events: Vec<EffectEvent>,
     /// The changed memories, in their state after the last record.
     memories: BTreeMap<Number, MemoryGlance>,
     /// The counts of all memories after the last record.
@@ -127,9 +127,9 @@ impl LogSummary {
             first_seq: last_seq + 1,
             last_seq,
             earliest: Timestamp::MAX,
-            masses: Vec::new(),
+            core_sizes: Vec::new(),
             sessions: BTreeMap::new(),
-            in_force_events: Vec::new(),
+            effect_events: Vec::new(),
             memories: BTreeMap::new(),
             tally,
         }
@@ -142,12 +142,12 @@ impl LogSummary {
         // that point.
         self.earliest = self.earliest.min(record.recorded_at);
         let size = core_tokens_after(record);
-        self.masses.extend(size.map(|size| (record.seq, size)));
+        self.core_sizes.extend(size.map(|size| (record.seq, size)));
         if let Some(session) = record.session {
             let span = self.sessions.entry(session);
             span.or_insert((record.seq, record.seq)).1 = record.seq;
         }
-        self.in_force_events.extend(InForceEvent::of(record));
+        self.effect_events.extend(EffectEvent::of(record));
         for change in &record.body.changes {
             if let Some(before) = change.before() {
                 self.tally.remove(before);
@@ -184,9 +184,9 @@ impl LogSummary {
 #[derive(Debug, Clone, Default)]
 pub struct LogPast {
     last_seq: u64,
-    masses: Vec<(u64, u64)>,
+    core_sizes: Vec<(u64, u64)>,
     sessions: BTreeMap<SessionId, (u64, u64)>,
-    in_force: RecordsInForce,
+    effective_records: EffectiveRecords,
     /// From number 1 on; `None` for one that does not exist yet.
     memories: Vec<Option<MemoryGlance>>,
     tally: Tally,
@@ -196,12 +196,12 @@ impl LogPast {
     /// Adds the next stretch.
     pub fn add(&mut self, summary: &LogSummary) {
         self.last_seq = summary.last_seq;
-        self.masses.extend(&summary.masses);
+        self.core_sizes.extend(&summary.core_sizes);
         for (session, (first, last)) in &summary.sessions {
             self.sessions.entry(*session).or_insert((*first, *last)).1 = *last;
         }
-        for event in &summary.in_force_events {
-            self.in_force.apply_event(event);
+        for event in &summary.effect_events {
+            self.effective_records.apply_event(event);
         }
         for (number, glance) in &summary.memories {
             // No memory has the number 0.
@@ -231,8 +231,8 @@ impl LogPast {
     }
 
     /// The core size after each record that changed memories, by place.
-    pub fn masses(&self) -> &[(u64, u64)] {
-        &self.masses
+    pub fn core_sizes(&self) -> &[(u64, u64)] {
+        &self.core_sizes
     }
 
     /// The first and the last record of each session.
@@ -240,8 +240,8 @@ impl LogPast {
         &self.sessions
     }
 
-    pub(crate) fn in_force(&self) -> &RecordsInForce {
-        &self.in_force
+    pub(crate) fn effective_records(&self) -> &EffectiveRecords {
+        &self.effective_records
     }
 
     /// The memories from number 1 on; `None` for one that does not exist yet.
@@ -251,7 +251,7 @@ impl LogPast {
 
     /// The counts of the memories. The core size is the recorded one: after shredding it cannot be computed again.
     pub fn tally(&self) -> Tally {
-        let recorded = self.masses.last().map(|(_, size)| *size);
+        let recorded = self.core_sizes.last().map(|(_, size)| *size);
         Tally {
             core_tokens: recorded.unwrap_or(self.tally.core_tokens),
             ..self.tally
@@ -270,8 +270,8 @@ impl LogSummary {
         out.number(self.first_seq);
         out.number(self.last_seq);
         out.time(self.earliest);
-        out.number(self.masses.len() as u64);
-        for (seq, size) in &self.masses {
+        out.number(self.core_sizes.len() as u64);
+        for (seq, size) in &self.core_sizes {
             // Small numbers take one byte or two; the place itself takes up to five.
             out.number(seq - self.first_seq);
             out.number(*size);
@@ -282,9 +282,9 @@ impl LogSummary {
             out.number(first - self.first_seq);
             out.number(last - self.first_seq);
         }
-        out.number(self.in_force_events.len() as u64);
-        for event in &self.in_force_events {
-            out.in_force_event(event);
+        out.number(self.effect_events.len() as u64);
+        for event in &self.effect_events {
+            out.effect_event(event);
         }
         out.number(self.memories.len() as u64);
         for (number, glance) in &self.memories {
@@ -321,16 +321,16 @@ impl LogSummary {
             first_seq,
             last_seq: from.number()?,
             earliest: from.time()?,
-            masses: Vec::new(),
+            core_sizes: Vec::new(),
             sessions: BTreeMap::new(),
-            in_force_events: Vec::new(),
+            effect_events: Vec::new(),
             memories: BTreeMap::new(),
             tally: Tally::default(),
         };
         // Without allocating by the number that is read: a few bytes must not request gigabytes.
         for _ in 0..from.number()? {
             let seq = first_seq.checked_add(from.number()?)?;
-            summary.masses.push((seq, from.number()?));
+            summary.core_sizes.push((seq, from.number()?));
         }
         for _ in 0..from.number()? {
             let session = SessionId::from_bytes(from.array()?);
@@ -339,7 +339,7 @@ impl LogSummary {
             summary.sessions.insert(session, (first, last));
         }
         for _ in 0..from.number()? {
-            summary.in_force_events.push(from.in_force_event()?);
+            summary.effect_events.push(from.effect_event()?);
         }
         for _ in 0..from.number()? {
             let number = Number(from.number()?);
@@ -393,23 +393,23 @@ impl ByteWriter {
         self.bytes(&time.microseconds().to_le_bytes());
     }
 
-    fn in_force_event(&mut self, event: &InForceEvent) {
+    fn effect_event(&mut self, event: &EffectEvent) {
         self.number(event.seq);
         let session = event.session.as_ref().map(SessionId::as_bytes);
         self.number(u64::from(session.is_some()));
         self.bytes(session.map_or(&[][..], |session| &session[..]));
         let named = match &event.kind {
-            InForceKind::Edit => return self.number(0),
-            InForceKind::RolledBack(named) => {
+            EffectKind::Edit => return self.number(0),
+            EffectKind::RolledBack(named) => {
                 self.number(1);
                 named
             }
-            InForceKind::Undone(at, named) => {
+            EffectKind::Undone(at, named) => {
                 self.number(2);
                 self.time(*at);
                 named
             }
-            InForceKind::Rewound(at, to_seq) => {
+            EffectKind::Rewound(at, to_seq) => {
                 self.number(3);
                 self.time(*at);
                 return self.number(*to_seq);
@@ -449,19 +449,19 @@ impl ByteReader<'_> {
         (0..count).map(|_| self.number()).collect()
     }
 
-    fn in_force_event(&mut self) -> Option<InForceEvent> {
+    fn effect_event(&mut self) -> Option<EffectEvent> {
         let seq = self.number()?;
         let session = match self.number()? {
             0 => None,
             _ => Some(SessionId::from_bytes(self.array()?)),
         };
         let kind = match self.number()? {
-            0 => InForceKind::Edit,
-            1 => InForceKind::RolledBack(self.places()?),
-            2 => InForceKind::Undone(self.time()?, self.places()?),
-            3 => InForceKind::Rewound(self.time()?, self.number()?),
+            0 => EffectKind::Edit,
+            1 => EffectKind::RolledBack(self.places()?),
+            2 => EffectKind::Undone(self.time()?, self.places()?),
+            3 => EffectKind::Rewound(self.time()?, self.number()?),
             _ => return None,
         };
-        Some(InForceEvent { seq, session, kind })
+        Some(EffectEvent { seq, session, kind })
     }
 }

@@ -329,9 +329,9 @@ pub fn revert(
         serde_json::Value::String(text) => Some(text),
         other => Some(other.to_string()),
     };
-    let is_in_force = agent::field_value(&agent.name, &agent.settings, field)
+    let is_effective = agent::field_value(&agent.name, &agent.settings, field)
         == agent::field_value(&old.name, &old.settings, field);
-    if is_in_force && !manage::is_unseen(&agent, field, actor) {
+    if is_effective && !manage::is_unseen(&agent, field, actor) {
         return Ok(None);
     }
     let Some(mut decision) = manage::configure(agent, &[(field, value.as_deref())], actor, now)?

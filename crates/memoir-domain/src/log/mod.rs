@@ -2,5 +2,5 @@
 //! The reconstruction of past states from records is not here, but in `history`.
 
 pub mod audit;
-pub mod in_force;
-pub mod mass;
+pub mod core_size;
+pub mod effective;

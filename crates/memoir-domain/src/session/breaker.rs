@@ -22,7 +22,7 @@ impl Gauge {
         // Two measures: memories saved meanwhile hide removals from the first, and the second does not count removals
         // by others.
         if self.is_below(self.core_tokens) {
-            Some(EndReason::BreakerMass)
+            Some(EndReason::BreakerCoreSize)
         } else if self.is_below(left) {
             Some(EndReason::BreakerRemoved)
         } else {
@@ -35,14 +35,14 @@ impl Gauge {
     pub fn allowance(&self) -> TokenAllowance {
         let least_tokens = self.least_allowed();
         let left = self.pre_session_tokens.saturating_sub(self.removed_tokens);
-        let by_mass = self.core_tokens.saturating_sub(least_tokens);
+        let by_core_size = self.core_tokens.saturating_sub(least_tokens);
         // Saturating: where a limit is crossed already, nothing more may go.
         let by_removed = left.saturating_sub(least_tokens);
         let (tokens, limit) = match self.pre_session_tokens {
             // On a core size of 0 the breaker never trips.
-            0 => (self.core_tokens, Limit::Mass),
-            _ if by_removed < by_mass => (by_removed, Limit::Removed),
-            _ => (by_mass, Limit::Mass),
+            0 => (self.core_tokens, Limit::CoreSize),
+            _ if by_removed < by_core_size => (by_removed, Limit::Removed),
+            _ => (by_core_size, Limit::CoreSize),
         };
         TokenAllowance {
             tokens,
@@ -74,7 +74,7 @@ impl Gauge {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// The core size that must be left.
-    Mass,
+    CoreSize,
     /// The sum that the session's edits may remove, whatever was added meanwhile.
     Removed,
 }
@@ -107,7 +107,7 @@ impl std::fmt::Display for TokenAllowance {
             self.tokens, self.least_tokens, self.pre_session_tokens
         )?;
         formatter.write_str(match self.limit {
-            Limit::Mass => ")",
+            Limit::CoreSize => ")",
             Limit::Removed => ", counting all that the edits removed together)",
         })
     }
@@ -131,9 +131,9 @@ mod tests {
     fn spec_3_13_the_breaker_trips_below_the_threshold_and_not_at_it() {
         for (pre, now, removed, threshold, expected) in [
             (100, 75, 25, 0.75, None),
-            (100, 74, 26, 0.75, Some(EndReason::BreakerMass)),
+            (100, 74, 26, 0.75, Some(EndReason::BreakerCoreSize)),
             (10, 7, 3, 0.7, None),
-            (1_000, 999, 1, 1.0, Some(EndReason::BreakerMass)),
+            (1_000, 999, 1, 1.0, Some(EndReason::BreakerCoreSize)),
             // Memories saved meanwhile do not mask what was removed.
             (100, 500, 26, 0.75, Some(EndReason::BreakerRemoved)),
             (0, 0, 0, 1.0, None),

@@ -80,7 +80,7 @@ wire_names! {
         /// The agent answered something other than YES.
         Refused = "refused",
         /// The core size fell below the threshold.
-        BreakerMass = "breaker_mass",
+        BreakerCoreSize = "breaker_mass",
         /// The sum of the edits' removals passed the threshold.
         BreakerRemoved = "breaker_removed",
         /// An administrator, or the agent, undid it while it ran.

@@ -13,7 +13,7 @@ use crate::{
     ids::SessionId,
     log::{
         audit::{Action, Actor, Change, Facts, Record, RecordBody, TAKEN_BACK},
-        in_force::RecordsInForce,
+        effective::EffectiveRecords,
     },
     memory::{Memory, NewMemory, Number, origin::ActorKind},
     session::{EndReason, Session, State, Stats, breaker::Gauge, session_entry},
@@ -297,11 +297,11 @@ impl UndoPlan {
 /// Plans the undo of `session` from `log`: the agent's records from the session's first edit on,
 /// oldest first. A later session that touched one of the same memories counts as a whole.
 pub fn plan_undo(session: SessionId, log: &[Record]) -> UndoPlan {
-    let in_force = RecordsInForce::of(log);
+    let effective = EffectiveRecords::of(log);
     let live: Vec<&Record> = log
         .iter()
         // A record that was undone already cannot conflict.
-        .filter(|record| can_be_taken_back(record) && in_force.is_in_force(record.seq))
+        .filter(|record| can_be_taken_back(record) && effective.is_effective(record.seq))
         .collect();
     let mut sessions = BTreeSet::from([session]);
     // Every round adds a session or ends; there are no more rounds than sessions.

@@ -96,7 +96,7 @@ pub(crate) fn left_behind(session: &Session, why: EndReason, core_tokens: u64) -
 fn because(why: EndReason) -> &'static str {
     match why {
         EndReason::Refused => "you declined",
-        EndReason::BreakerMass | EndReason::BreakerRemoved => "the breaker tripped",
+        EndReason::BreakerCoreSize | EndReason::BreakerRemoved => "the breaker tripped",
         EndReason::RolledBackOnRequest => "it was asked for while the session ran",
         EndReason::Stopped => "you stopped without calling complete_refinement",
         EndReason::TurnLimit => "the limit of turns was reached",
@@ -120,7 +120,7 @@ pub(crate) fn undone(gauge: &Gauge, limit: EndReason, stats: Stats, core_tokens:
         gauge.threshold
     );
     let (why, limit) = match limit {
-        EndReason::BreakerMass => {
+        EndReason::BreakerCoreSize => {
             let size = gauge.core_tokens;
             (
                 format!(

@@ -47,7 +47,7 @@ fn spec_3_13_a_core_size_below_the_threshold_rolls_the_whole_session_back() {
     );
     let before = world.log.len();
     let result = world.delete(8);
-    check_tripped(&world, &result, EndReason::BreakerMass);
+    check_tripped(&world, &result, EndReason::BreakerCoreSize);
     assert!(!world.memory(1).is_constitutional() && !world.memory(11).is_active());
     assert!(world.archive().is_empty());
     assert_eq!(world.agent.tally.core_tokens, 100);
@@ -160,14 +160,14 @@ fn spec_3_13_a_stricter_threshold_counts_immediately_and_a_laxer_one_from_the_ne
     world.delete(10);
     world.set(Field::RefinementThreshold, "0.85");
     let result = world.delete(9);
-    check_tripped(&world, &result, EndReason::BreakerMass);
+    check_tripped(&world, &result, EndReason::BreakerCoreSize);
 
     let mut world = session();
     world.set(Field::RefinementThreshold, "0.1");
     world.delete(10);
     world.delete(9);
     let result = world.delete(8);
-    check_tripped(&world, &result, EndReason::BreakerMass);
+    check_tripped(&world, &result, EndReason::BreakerCoreSize);
     world.open(Mode::Full);
     for number in [10, 9, 8] {
         assert_eq!(world.delete(number)["type"], "deleted");
@@ -180,7 +180,7 @@ fn spec_3_13_the_breaker_is_checked_again_at_completion() {
     world.delete(10);
     world.set(Field::RefinementThreshold, "0.95");
     let result = world.call("complete_refinement", json!({"summary": "Removed one."}));
-    check_tripped(&world, &result, EndReason::BreakerMass);
+    check_tripped(&world, &result, EndReason::BreakerCoreSize);
     assert_eq!(result["summary"], "Removed one.");
     assert_eq!(world.last_record().action, Action::MemoryRefinementRollback);
     assert_eq!(world.complete()["code"], "session_over");

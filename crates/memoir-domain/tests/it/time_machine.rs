@@ -6,7 +6,7 @@ use memoir_domain::{
     Timestamp,
     agent::Field,
     audit::{Action, Change, Record, RecordBody},
-    in_force::RecordsInForce,
+    effective::EffectiveRecords,
     memory::{Kind, Memory, NewMemory, Number},
     session::{Mode, State},
 };
@@ -162,7 +162,7 @@ fn assert_is_as_of(world: &World, then: &BTreeMap<Number, Memory>) {
 }
 
 /// Which records are effective, with all earlier sets in memory.
-fn in_force(log: &[Record]) -> BTreeSet<u64> {
+fn effective(log: &[Record]) -> BTreeSet<u64> {
     let mut answers = vec![BTreeSet::new()];
     for record in log {
         let facts = record.facts.as_map();
@@ -185,9 +185,9 @@ fn in_force(log: &[Record]) -> BTreeSet<u64> {
 }
 
 /// The memories as the effective records alone describe them.
-fn told(log: &[Record], in_force: &BTreeSet<u64>) -> BTreeMap<Number, Memory> {
+fn told(log: &[Record], effective: &BTreeSet<u64>) -> BTreeMap<Number, Memory> {
     let mut memories: BTreeMap<Number, Memory> = BTreeMap::new();
-    for record in log.iter().filter(|record| in_force.contains(&record.seq)) {
+    for record in log.iter().filter(|record| effective.contains(&record.seq)) {
         for change in &record.body.changes {
             match change {
                 Change::Created(memory) => {
@@ -268,15 +268,15 @@ proptest! {
     ) {
         let mut world = world_of(first, memories);
         happen(&mut world, &events, 0);
-        let standing = in_force(&world.log);
-        let all = RecordsInForce::of(&world.log);
-        prop_assert_eq!(&all.in_force().collect::<BTreeSet<_>>(), &standing);
+        let standing = effective(&world.log);
+        let all = EffectiveRecords::of(&world.log);
+        prop_assert_eq!(&all.effective().collect::<BTreeSet<_>>(), &standing);
         // The last records alone determine which of them are effective.
         for from in [world.log.len() / 3, world.log.len() * 2 / 3] {
             let first = world.log.get(from).map_or(u64::MAX, |record| record.seq);
             let expected: BTreeSet<u64> = standing.range(first..).copied().collect();
-            let part = RecordsInForce::of(&world.log[from..]);
-            let told: BTreeSet<u64> = part.in_force().collect();
+            let part = EffectiveRecords::of(&world.log[from..]);
+            let told: BTreeSet<u64> = part.effective().collect();
             prop_assert_eq!(told, expected);
         }
         let told = told(&world.log, &standing);

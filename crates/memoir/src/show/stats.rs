@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use memoir_app::AgentStats;
-use memoir_domain::{Timestamp, audit::Action, labels, mass::Cause, session::State};
+use memoir_domain::{Timestamp, audit::Action, core_size::Cause, labels, session::State};
 
 use super::{plot::Plot, thousands};
 use crate::terminal::{BOLD, DIM};

@@ -73,7 +73,7 @@ pub struct Flow {
 
 /// The core size at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct MassPoint {
+pub struct CoreSizePoint {
     /// The moment.
     pub at: Timestamp,
     /// The core size then, in tokens.
@@ -144,9 +144,9 @@ impl Curve {
     }
 
     /// The curve: the beginning, and the end of each interval.
-    pub fn points(&self) -> Vec<MassPoint> {
+    pub fn points(&self) -> Vec<CoreSizePoint> {
         let mut core_tokens = self.before;
-        let mut points = vec![MassPoint {
+        let mut points = vec![CoreSizePoint {
             at: self.since,
             core_tokens,
             lowest_core_tokens: core_tokens,
@@ -159,7 +159,7 @@ impl Curve {
                 stretch.unwrap_or((core_tokens, core_tokens, core_tokens));
             core_tokens = last;
             let passed = i64::try_from(length * place / count).unwrap_or(i64::MAX);
-            points.push(MassPoint {
+            points.push(CoreSizePoint {
                 at: self.since.plus_microseconds(passed),
                 core_tokens,
                 lowest_core_tokens: lowest,
@@ -239,10 +239,10 @@ mod tests {
     proptest! {
         #[test]
         fn the_flows_come_to_what_the_mass_changed(
-            masses in prop::collection::vec((0i64..1_000, 0u64..500), 0..50), points in 1usize..20, length in 0i64..900,
+            sizes in prop::collection::vec((0i64..1_000, 0u64..500), 0..50), points in 1usize..20, length in 0i64..900,
         ) {
             let mut curve = Curve::new(at(50), at(50 + length), points, 77);
-            for (place, (when, size)) in masses.iter().enumerate() {
+            for (place, (when, size)) in sizes.iter().enumerate() {
                 curve.note(at(*when), Action::ALL[place % Action::ALL.len()], *size);
             }
             let added: u64 = curve.flows().values().map(|flow| flow.tokens_added).sum();

@@ -5,7 +5,7 @@
 //!
 //! Its memory use is small: a single effective record takes none, and each stretch of reversed records takes one entry,
 //! as does each stretch of one session's edits. So a log of any length can be followed record by record, and the
-//! relevant part ([`InForceEvent`]) can be kept by itself.
+//! relevant part ([`EffectEvent`]) can be kept by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,18 +17,18 @@ use crate::{
 
 /// The part of a record that decides which records are effective, and which sessions are undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InForceEvent {
+pub struct EffectEvent {
     /// The record's place in the log.
     pub seq: u64,
     /// Its session.
     pub session: Option<SessionId>,
     /// What it does.
-    pub kind: InForceKind,
+    pub kind: EffectKind,
 }
 
 /// The effect of a record on which records are effective.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum InForceKind {
+pub enum EffectKind {
     /// It is an edit of its session.
     Edit,
     /// It rolls its session back, and reverses these records.
@@ -39,7 +39,7 @@ pub enum InForceKind {
     Rewound(Timestamp, u64),
 }
 
-impl InForceEvent {
+impl EffectEvent {
     /// The event of a record; `None` where it reverses nothing and is no edit, as most.
     pub fn of(record: &Record) -> Option<Self> {
         let named = || record.facts.places_of(TAKEN_BACK).collect();
@@ -47,11 +47,11 @@ impl InForceEvent {
             Action::AgentRewound => {
                 // Without the fact it reverses nothing; verifying then finds that the memories differ.
                 let to_seq = record.facts.count_of(TO_SEQ).unwrap_or(record.seq);
-                InForceKind::Rewound(record.recorded_at, to_seq)
+                EffectKind::Rewound(record.recorded_at, to_seq)
             }
-            Action::MemoryRefinementRollback => InForceKind::RolledBack(named()),
-            Action::SessionUndone => InForceKind::Undone(record.recorded_at, named()),
-            action if action.is_session_edit() => InForceKind::Edit,
+            Action::MemoryRefinementRollback => EffectKind::RolledBack(named()),
+            Action::SessionUndone => EffectKind::Undone(record.recorded_at, named()),
+            action if action.is_session_edit() => EffectKind::Edit,
             _ => return None,
         };
         Some(Self {
@@ -71,7 +71,7 @@ impl InForceEvent {
 /// The records may begin anywhere in the log, without gaps: earlier records do not change which of the given ones are
 /// effective. Which sessions are undone does depend on them, and needs the whole log.
 #[derive(Debug, Clone, Default)]
-pub struct RecordsInForce {
+pub struct EffectiveRecords {
     /// The places of the first and the last record given.
     span: Option<(u64, u64)>,
     /// The places of the reversed records.
@@ -96,19 +96,19 @@ enum TakenBack {
     Since(u64),
 }
 
-impl RecordsInForce {
+impl EffectiveRecords {
     /// From these records, oldest first.
     pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
-        let mut in_force = Self::default();
+        let mut effective = Self::default();
         for record in records {
-            in_force.apply(record);
+            effective.apply(record);
         }
-        in_force
+        effective
     }
 
     /// Adds the next record.
     pub fn apply(&mut self, record: &Record) {
-        if let Some(event) = InForceEvent::of(record) {
+        if let Some(event) = EffectEvent::of(record) {
             self.apply_event(&event);
         }
         self.extend_to(record.seq);
@@ -121,18 +121,18 @@ impl RecordsInForce {
     }
 
     /// Adds the record of an event. Earlier records without events need not be added one by one.
-    pub fn apply_event(&mut self, event: &InForceEvent) {
+    pub fn apply_event(&mut self, event: &EffectEvent) {
         match &event.kind {
-            InForceKind::Edit => self.sessions.note_edit(event),
-            InForceKind::RolledBack(named) => {
+            EffectKind::Edit => self.sessions.note_edit(event),
+            EffectKind::RolledBack(named) => {
                 self.sessions.rolled_back.extend(event.session);
                 self.take_back(event.seq, named);
             }
-            InForceKind::Undone(at, named) => {
+            EffectKind::Undone(at, named) => {
                 self.sessions.note_undo(event, *at, named);
                 self.take_back(event.seq, named);
             }
-            InForceKind::Rewound(at, to_seq) => self.rewind(event.seq, *to_seq, *at),
+            EffectKind::Rewound(at, to_seq) => self.rewind(event.seq, *to_seq, *at),
         }
         self.extend_to(event.seq);
     }
@@ -185,7 +185,7 @@ impl RecordsInForce {
     }
 
     /// Whether the record at that place is effective.
-    pub fn is_in_force(&self, seq: u64) -> bool {
+    pub fn is_effective(&self, seq: u64) -> bool {
         let is_given = self
             .span
             .is_some_and(|(first, last)| first <= seq && seq <= last);
@@ -193,7 +193,7 @@ impl RecordsInForce {
     }
 
     /// The places of all effective records, in their order.
-    pub fn in_force(&self) -> impl Iterator<Item = u64> {
+    pub fn effective(&self) -> impl Iterator<Item = u64> {
         let given = self.span.into_iter().flat_map(|(first, last)| first..=last);
         given.filter(|seq| !self.taken_back.holds(*seq))
     }
@@ -251,7 +251,7 @@ struct Sessions {
 }
 
 impl Sessions {
-    fn note_edit(&mut self, event: &InForceEvent) {
+    fn note_edit(&mut self, event: &EffectEvent) {
         let Some(session) = event.session else {
             return;
         };
@@ -271,7 +271,7 @@ impl Sessions {
         (seq <= *last).then_some(*session)
     }
 
-    fn note_undo(&mut self, event: &InForceEvent, at: Timestamp, named: &[u64]) {
+    fn note_undo(&mut self, event: &EffectEvent, at: Timestamp, named: &[u64]) {
         let with_it = named.iter().filter_map(|seq| self.edit_at(*seq));
         let sessions: Vec<SessionId> = with_it.chain(event.session).collect();
         for session in sessions {
