@@ -13,6 +13,7 @@ mod checks;
 mod duplicates;
 mod edits;
 mod ends;
+mod groups;
 mod history;
 mod labels;
 mod life;
