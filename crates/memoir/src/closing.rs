@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use memoir_app::Memoir;
 
 use crate::{
-    cli::Global,
     commands::{
         hook::{calls, project},
         setup,
     },
     failure::Failure,
     installation::Installation,
+    options::Global,
     terminal::{self, safe},
     tokens,
 };

@@ -11,7 +11,7 @@ use memoir_store::Store;
 use memoir_store_postgres::PostgresStore;
 use memoir_store_sqlite::SqliteStore;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, options::Global};
 
 /// Opens the named database, or the user's own, which is created on first use.
 ///
@@ -53,7 +53,7 @@ pub(crate) fn postgres(url: Option<&str>) -> Option<&str> {
 }
 
 /// Whether several machines may share the database.
-pub(crate) fn is_shared(global: &crate::cli::Global) -> bool {
+pub(crate) fn is_shared(global: &Global) -> bool {
     postgres(global.database.as_deref()).is_some()
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn path(url: Option<&str>) -> Result<PathBuf, Failure> {
 ///
 /// # Errors
 /// This build does not know that kind of database.
-pub(crate) fn place(global: &crate::cli::Global) -> Result<String, Failure> {
+pub(crate) fn place(global: &Global) -> Result<String, Failure> {
     let url = global.database.as_deref();
     let location = match postgres(url) {
         Some(url) => PostgresStore::at(url)?.location().to_owned(),

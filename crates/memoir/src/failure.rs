@@ -11,7 +11,7 @@ use memoir_store as store;
 use memoir_vault::archive::ArchiveError;
 
 use crate::{
-    installation::TOKEN,
+    options::TOKEN,
     show::{self, TextTable},
     terminal::{BOLD, CYAN, RED, safe},
 };

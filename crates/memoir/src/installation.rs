@@ -3,20 +3,21 @@
 use std::sync::Arc;
 
 use memoir_app::{Account, AgentHandle, Memoir, OwnAgent, Principal, Provision, Viewer};
-use memoir_domain::{SessionId, audit::Actor, text::gaps};
+use memoir_domain::{SessionId, audit::Actor};
 use memoir_model::Providers;
 use memoir_store::Store;
 use memoir_vault::KeyStore;
 use zeroize::Zeroizing;
 
 use crate::{
-    cli::Global,
     closing,
     config::Config,
     database,
     failure::Failure,
     keys,
+    options::{AGENT, Global, TOKEN, agent_in_environment},
     show::counted,
+    spelling::closest,
     terminal::{self, safe},
     tokens,
 };
@@ -33,16 +34,6 @@ pub(crate) struct Installation {
     is_configured_closed: bool,
     /// The given token; blank without one.
     token: Zeroizing<String>,
-}
-
-/// The variable that holds an agent's token.
-pub(crate) const TOKEN: &str = "MEMOIR_TOKEN";
-/// The variable that names the agent for commands without one.
-pub(crate) const AGENT: &str = "MEMOIR_AGENT";
-
-/// The agent that the environment names.
-pub(crate) fn agent_in_environment() -> Option<String> {
-    std::env::var(AGENT).ok().filter(|name| !name.is_empty())
 }
 
 impl Installation {
@@ -325,31 +316,6 @@ const LATEST_SESSIONS: u32 = 200;
 /// Shorter beginnings are most likely mistyped.
 fn is_beginning(text: &str, id: SessionId) -> bool {
     text.len() >= 4 && id.to_string().starts_with(&text.to_lowercase())
-}
-
-/// The name that is most like the typed one; `None` where none is similar.
-pub(crate) fn closest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    const LIKE: f32 = 0.6;
-    let typed = typed.to_lowercase();
-    names
-        .map(|name| {
-            let other = name.to_lowercase();
-            let [left, right] = [typed.as_str(), &other].map(|text| {
-                // Each character becomes a text of its own, since `gaps` compares lists of texts.
-                let characters = text.split_inclusive(|_| true);
-                characters.collect::<Vec<&str>>()
-            });
-            let apart: usize = gaps(&left, &right)
-                .into_iter()
-                .flatten()
-                .map(|places| places.len())
-                .sum();
-            let all = left.len() + right.len();
-            (name, (all - apart) as f32 / all.max(1) as f32)
-        })
-        .filter(|(_, like)| *like >= LIKE)
-        .max_by(|(_, one), (_, other)| one.total_cmp(other))
-        .map(|(name, _)| name)
 }
 
 /// As [`Installation::author`], for an installation whose account is not known yet.

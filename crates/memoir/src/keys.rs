@@ -12,10 +12,10 @@ use memoir_vault::{KeyStore, MasterKey, MasterSource, unlock, unlock_rows};
 use zeroize::Zeroizing;
 
 use crate::{
-    cli::Global,
     config::{Config, KeysUrl},
     database,
     failure::Failure,
+    options::Global,
 };
 
 /// Holds the master key itself.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     failure::{Failure, TAMPERED},
-    installation::TOKEN,
+    options::TOKEN,
     tokens,
 };
 

@@ -5,7 +5,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use crate::installation::closest;
+use crate::spelling::closest;
 
 /// The command whose options accept values that look like an option, such as `-1`. The parser of the value then reports
 /// what is wrong with it.

@@ -15,10 +15,10 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::{
-    cli::Global,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     interrupt,
+    options::Global,
     progress::ProgressLine,
     show::counted,
     terminal,

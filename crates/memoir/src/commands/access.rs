@@ -9,10 +9,10 @@ use memoir_domain::{
 };
 
 use crate::{
-    cli::Global,
     commands::parse,
     failure::{Ending, Outcome},
     installation::Installation,
+    options::Global,
     show::{self, List, moment},
     terminal,
 };

@@ -1,9 +1,9 @@
 //! `memoir account`: tenants.
 
 use crate::{
-    cli::Global,
     failure::{Ending, Outcome},
     installation,
+    options::Global,
     show::{List, TextTable, when},
     terminal::{self, safe},
 };

@@ -7,7 +7,7 @@ mod list;
 mod set;
 mod show;
 
-use crate::{cli::Global, failure::Outcome};
+use crate::{failure::Outcome, options::Global};
 
 /// Most bytes of a file with a prompt: four for each character of the longest one.
 const PROMPT_BYTES: u64 = 4 * memoir_domain::agent::SYSTEM_PROMPT_LIMIT as u64 + 4_096;

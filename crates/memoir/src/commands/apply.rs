@@ -1,10 +1,10 @@
 //! `memoir apply`: applies the result of a rehearsal.
 
 use crate::{
-    cli::Global,
     commands::refine,
     failure::Outcome,
     installation::{Installation, administrator},
+    options::Global,
     show, terminal,
 };
 

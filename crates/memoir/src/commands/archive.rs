@@ -7,9 +7,9 @@ use memoir_domain::memory::{Kind, Number};
 use serde::Serialize;
 
 use crate::{
-    cli::Global,
     failure::{Ending, Outcome},
     installation::Installation,
+    options::Global,
     show::{self, List, counted, thousands},
     terminal,
 };

@@ -7,10 +7,10 @@ use memoir_domain::{Timestamp, audit::Action, memory::Number};
 use memoir_vault::log::LogVerifier;
 
 use crate::{
-    cli::Global,
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    options::Global,
     show::{self, counted, thousands},
     terminal,
 };

@@ -13,12 +13,12 @@ use memoir_vault::unlock;
 use tempfile::NamedTempFile;
 
 use crate::{
-    cli::Global,
     config::Config,
     database,
     failure::{Ending, Failure, Outcome},
     installation::{self, Installation},
     keys,
+    options::Global,
     show::{self, counted, thousands},
     terminal::{self, safe},
 };

@@ -3,9 +3,9 @@
 use memoir_app::{Error, SessionFacts, ShownSession};
 
 use crate::{
-    cli::Global,
     failure::{Ending, Failure, Outcome},
     installation::{Installation, administrator},
+    options::Global,
     show, terminal,
 };
 

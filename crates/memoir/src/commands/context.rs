@@ -1,10 +1,10 @@
 //! `memoir context`: the text that an agent's runtime puts after the system prompt.
 
 use crate::{
-    cli::Global,
     commands::parse,
     failure::{Ending, Outcome},
     installation::Installation,
+    options::Global,
     terminal,
 };
 

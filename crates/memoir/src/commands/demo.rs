@@ -16,12 +16,12 @@ use memoir_vault::{KeyStore, MasterSource};
 use serde::Serialize;
 
 use crate::{
-    cli::Global,
     commands::refine::{Ran, drive},
     config::Config,
     failure::{Ending, Failure, Outcome},
     installation,
     interrupt::unless_interrupted,
+    options::Global,
     terminal,
     watch::ProgressPrinter,
 };

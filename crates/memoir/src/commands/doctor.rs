@@ -7,11 +7,11 @@ use memoir_store_postgres::{DatabaseRole, PostgresStore};
 use memoir_vault::{KeyStore, MasterSource};
 
 use crate::{
-    cli::Global,
     config::Config,
     database,
     failure::{Ending, Failure, Outcome},
     installation, keys,
+    options::Global,
     show::List,
     terminal::{self, CYAN, GREEN, RED, YELLOW, safe},
     webhooks,

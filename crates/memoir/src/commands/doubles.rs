@@ -5,10 +5,10 @@ use memoir_domain::near_duplicates::DEFAULT_PAIRS;
 use serde::Serialize;
 
 use crate::{
-    cli::Global,
     commands::parse,
     failure::{Ending, Outcome},
     installation::Installation,
+    options::Global,
     show::{self, thousands},
     terminal,
 };

@@ -9,12 +9,13 @@ use memoir_domain::{PrivateText, audit::ActorKind, memory::Number};
 use serde_json::json;
 
 use crate::{
-    cli::Global,
     commands::{hook, parse},
     database,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
-    interrupt, show, terminal,
+    interrupt,
+    options::Global,
+    show, terminal,
 };
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};

@@ -14,11 +14,11 @@ use memoir_vault::archive::Passphrase;
 use zeroize::Zeroizing;
 
 use crate::{
-    cli::Global,
     commands::passphrase,
     database::folder_of,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    options::Global,
     private_file,
     show::counted,
     terminal::{self, safe},

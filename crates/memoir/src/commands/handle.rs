@@ -5,10 +5,10 @@ use memoir_app::{AgentHandle, Handling, ShownMemory};
 use memoir_domain::memory::{Kind, Number};
 
 use crate::{
-    cli::Global,
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    options::Global,
     show::{self, List},
     terminal,
 };

@@ -3,10 +3,10 @@
 use memoir_domain::memory::Number;
 
 use crate::{
-    cli::Global,
     commands::parse,
     failure::{Ending, Outcome},
     installation::Installation,
+    options::Global,
     show, terminal,
 };
 

@@ -24,10 +24,10 @@ use memoir_vault::archive::is_archive;
 use serde_json::json;
 
 use crate::{
-    cli::Global,
     commands::{parse, passphrase},
     failure::{Ending, Failure, Outcome, bad_lines},
     installation::{Installation, administrator},
+    options::Global,
     show::{counted, thousands},
     terminal::{self, safe},
 };

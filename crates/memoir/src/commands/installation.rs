@@ -6,11 +6,11 @@ use memoir_domain::audit::Actor;
 use serde_json::json;
 
 use crate::{
-    cli::Global,
     closing,
     commands::user::password,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    options::Global,
     terminal,
 };
 

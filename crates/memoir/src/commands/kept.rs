@@ -1,9 +1,9 @@
 //! `memoir kept`: the locations of an agent's originals, in counts.
 
 use crate::{
-    cli::Global,
     failure::{Ending, Outcome},
     installation::Installation,
+    options::Global,
     show, terminal,
 };
 

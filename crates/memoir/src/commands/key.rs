@@ -5,11 +5,11 @@ use memoir_vault::{Error, KeyRows, MasterSource, rotate_key_file, unlock};
 use serde_json::json;
 
 use crate::{
-    cli::Global,
     config::Config,
     database,
     failure::{Ending, Failure, Outcome},
     keys,
+    options::Global,
     show::counted,
     terminal,
 };

@@ -4,9 +4,9 @@ use memoir_app::{AgentHandle, MemoryPage};
 use memoir_domain::memory::Kind;
 
 use crate::{
-    cli::Global,
     failure::{Ending, Outcome},
     installation::Installation,
+    options::Global,
     show::{self, List, counted, thousands},
     terminal,
 };

@@ -11,9 +11,9 @@ use super::hook::{
     probe,
 };
 use crate::{
-    cli::Global,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    options::Global,
     remote::{self, Remote},
     terminal,
 };

@@ -5,11 +5,12 @@ use memoir_store_postgres::{Migration, PostgresKeys, PostgresStore};
 use serde_json::json;
 
 use crate::{
-    cli::Global,
     config::Config,
     database,
     failure::{Ending, Failure, Outcome},
-    keys, terminal,
+    keys,
+    options::Global,
+    terminal,
 };
 
 /// Migrate a database of PostgreSQL, and a key store there, to the format of this version

@@ -18,11 +18,12 @@ use memoir_vault::MasterSource;
 use serde_json::json;
 
 use crate::{
-    cli::Global,
     config::Config,
     database,
     failure::{Ending, Failure, Outcome},
-    installation, keys, private_file,
+    installation, keys,
+    options::Global,
+    private_file,
     show::{counted, thousands},
     terminal::{self, safe},
 };

@@ -20,7 +20,7 @@ use memoir_domain::{
     time::InvalidTimestamp,
 };
 
-use crate::{failure::Failure, installation::closest};
+use crate::{failure::Failure, spelling::closest};
 
 /// A time, or the beginning of a day.
 pub(crate) fn time(text: &str) -> Result<Timestamp, InvalidTimestamp> {

@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::hook::project::{self, Project};
 use crate::{
-    cli::Global,
     database,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    options::Global,
     show::TextTable,
     terminal::{self, safe},
 };

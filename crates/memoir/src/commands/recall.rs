@@ -16,10 +16,10 @@ use memoir_domain::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cli::Global,
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    options::Global,
     show::{self, List},
     terminal,
 };

@@ -11,10 +11,10 @@ use memoir_domain::{
 };
 
 use crate::{
-    cli::Global,
     failure::{Ending, Failure, Outcome},
     installation::{Installation, administrator},
     interrupt::unless_interrupted,
+    options::Global,
     show::{self, counted},
     terminal,
     watch::ProgressPrinter,

@@ -1,9 +1,9 @@
 //! `memoir reflect`: promotes journal entries of the last week to core.
 
 use crate::{
-    cli::Global,
     failure::{Ending, Outcome},
     installation::Installation,
+    options::Global,
     progress::ProgressLine,
     show::counted,
     terminal,

@@ -4,10 +4,10 @@ use memoir_app::{Point, Rewound};
 use memoir_domain::Timestamp;
 
 use crate::{
-    cli::Global,
     commands::parse,
     failure::{Ending, Outcome},
     installation::{Installation, administrator},
+    options::Global,
     show::{moment, thousands},
     terminal::{self, safe},
 };

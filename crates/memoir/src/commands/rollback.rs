@@ -3,9 +3,9 @@
 use memoir_app::RecordFilter;
 
 use crate::{
-    cli::Global,
     failure::{Ending, Outcome},
     installation::{Installation, administrator},
+    options::Global,
     show::{self, thousands},
     terminal,
 };

@@ -17,13 +17,13 @@ use tokio::{
 };
 
 use crate::{
-    cli::Global,
     closing,
     commands::parse,
     config::Config,
     database,
     failure::{Ending, Failure, Outcome},
     installation, interrupt,
+    options::Global,
     terminal::{self, safe},
     webhooks,
 };

@@ -7,9 +7,9 @@ use memoir_app::{
 use serde_json::json;
 
 use crate::{
-    cli::Global,
     failure::{Ending, Outcome},
     installation::Installation,
+    options::Global,
     show, terminal,
 };
 

@@ -1,10 +1,10 @@
 //! `memoir sessions`: an agent's sessions and how they ended.
 
 use crate::{
-    cli::Global,
     commands::parse,
     failure::{Ending, Outcome},
     installation::Installation,
+    options::Global,
     show::{self, List},
     terminal,
 };

@@ -6,10 +6,10 @@ use memoir_app::{ShredWish, StoredTranscript};
 use memoir_domain::{PrivateText, memory::Number};
 
 use crate::{
-    cli::Global,
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    options::Global,
     show::{self, counted, when},
     terminal,
 };

@@ -8,10 +8,10 @@ use std::{
 use memoir_domain::Timestamp;
 
 use crate::{
-    cli::Global,
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    options::Global,
     show::{self, plot::Plot},
     terminal,
 };

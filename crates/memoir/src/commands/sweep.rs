@@ -8,11 +8,11 @@ use memoir_domain::{
 use serde_json::json;
 
 use crate::{
-    cli::Global,
     commands::refine::{Ran, drive},
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     interrupt,
+    options::Global,
     show::{self, counted, thousands},
     terminal::{self, safe},
     watch::ProgressPrinter,

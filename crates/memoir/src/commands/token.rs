@@ -5,10 +5,10 @@ use memoir_domain::{Timestamp, TokenId};
 use serde::Serialize;
 
 use crate::{
-    cli::Global,
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::{Installation, administrator},
+    options::Global,
     show::{List, TextTable, when},
     terminal::{self, safe},
 };

@@ -10,11 +10,11 @@ use memoir_vault::password::Password;
 use zeroize::Zeroizing;
 
 use crate::{
-    cli::Global,
     closing,
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    options::Global,
     show::{List, TextTable, when},
     terminal::{self, safe},
 };

@@ -6,10 +6,10 @@ use memoir_domain::agent::Field;
 
 use super::{PROMPT_BYTES, set::warn};
 use crate::{
-    cli::Global,
     commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::{Installation, administrator},
+    options::Global,
     terminal::{self, safe},
 };
 

@@ -5,9 +5,9 @@ use std::io::{self, BufRead, IsTerminal};
 use memoir_domain::agent::fold_name;
 
 use crate::{
-    cli::Global,
     failure::{Ending, Failure, Outcome},
     installation::{Installation, administrator},
+    options::Global,
     show::counted,
     terminal::{self, safe},
 };

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::show;
 use crate::{
-    cli::Global,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    options::Global,
     show::moment,
     terminal::{self, DIM, safe},
 };

@@ -3,9 +3,9 @@
 use memoir_app::AgentFacts;
 
 use crate::{
-    cli::Global,
     failure::{Ending, Outcome},
     installation::Installation,
+    options::Global,
     show::{List, TextTable, thousands, when},
     terminal::{self, safe},
 };

@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use super::{PROMPT_BYTES, show};
 use crate::{
-    cli::Global,
     commands::parse,
     failure::{Ending, Failure, Outcome},
-    installation::{Installation, closest},
+    installation::Installation,
+    options::Global,
+    spelling::closest,
     terminal,
 };
 

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::list::next;
 use crate::{
-    cli::Global,
     failure::{Ending, Outcome},
     installation::Installation,
+    options::Global,
     show::{counted, thousands, when},
     terminal::{self, BOLD, DIM, safe},
 };

@@ -18,7 +18,7 @@ use memoir_transcripts::TranscriptFormat;
 use super::{
     Arguments, HookEvent, host_input, log::Log, payload::Payload, reached::ReachedMemory, state,
 };
-use crate::{cli::Global, commands::absorb, failure::Failure, show::counted};
+use crate::{commands::absorb, failure::Failure, options::Global, show::counted};
 
 /// How many sessions a new session resumes, since it waits for the start of their processes. The next ones resume the
 /// others.

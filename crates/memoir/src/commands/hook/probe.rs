@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{AgentChoice, on_runtime, project::ChosenAgent};
-use crate::{cli::Global, failure::Failure, installation::Installation, remote::Remote, terminal};
+use crate::{
+    failure::Failure, installation::Installation, options::Global, remote::Remote, terminal,
+};
 
 /// The variable that requests a report.
 pub(crate) const VARIABLE: &str = "MEMOIR_PROBE";

@@ -18,10 +18,10 @@ use super::{
     project::{ChosenAgent, Project},
 };
 use crate::{
-    cli::Global,
     commands::absorb::MessageReceiver,
     failure::Failure,
     installation::{Installation, administrator},
+    options::Global,
     remote::Remote,
 };
 
@@ -330,7 +330,7 @@ impl super::AgentChoice {
             }
         }
         let named = self.agent.clone();
-        ChosenAgent::Named(named.or_else(crate::installation::agent_in_environment))
+        ChosenAgent::Named(named.or_else(crate::options::agent_in_environment))
     }
 }
 

@@ -32,9 +32,9 @@ use super::{Arguments, returning};
 use memoir_transcripts::{form_of, may_be_lines};
 
 use crate::{
-    cli::Global,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    options::Global,
     show::{counted, thousands},
     terminal::{self, safe},
 };

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use super::Arguments;
 use crate::{
-    cli::Global,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
+    options::Global,
     show::{counted, diff::diff},
     terminal::{self, safe},
 };

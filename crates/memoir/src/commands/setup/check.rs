@@ -19,13 +19,13 @@ use super::{
     restored,
 };
 use crate::{
-    cli::Global,
     commands::hook::{
         HookEvent,
         calls::{self, ProgramCalls},
         probe::{self, ProbeReport},
     },
     database,
+    options::Global,
     show::moment,
 };
 

@@ -27,10 +27,10 @@ use record::{ProgramRecord, WrittenCall};
 
 use super::hook::{AgentChoice, calls};
 use crate::{
-    cli::Global,
     database,
     failure::{Ending, Failure, Outcome},
-    installation::{Installation, TOKEN, agent_in_environment},
+    installation::Installation,
+    options::{Global, TOKEN, agent_in_environment},
     private_file,
     remote::{self, Remote},
     show::{TextTable, diff::diff},
