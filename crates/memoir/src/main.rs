@@ -15,6 +15,7 @@ mod installation;
 mod interrupt;
 mod keys;
 mod options;
+mod output;
 mod private_file;
 mod progress;
 mod remote;
@@ -66,7 +67,7 @@ fn main() -> ExitCode {
         terminal::be_quiet();
     }
     if arguments.global.no_pager {
-        terminal::do_not_page();
+        output::do_not_page();
     }
     let mut runtime = match arguments.command {
         // The service handles many requests concurrently.

@@ -9,6 +9,7 @@ use memoir_app::{
 use memoir_domain::{SessionId, memory::Number, session::State, tools::RefusalCode};
 
 use crate::{
+    output,
     show::{self, counted, thousands},
     terminal::{self, BOLD, DIM, GREEN, RED, YELLOW, safe},
 };
@@ -65,7 +66,7 @@ impl ProgressPrinter {
         if self.json {
             // The end is printed as the session itself. A closed stdout does not end a session.
             if !matches!(progress, Progress::Ended { .. }) {
-                let _ = terminal::json(progress);
+                let _ = output::json(progress);
             }
         } else if let Some(line) = self.line(progress) {
             terminal::note(&line);

@@ -19,6 +19,7 @@ use crate::{
     installation::Installation,
     interrupt,
     options::Global,
+    output,
     progress::ProgressLine,
     show::counted,
     terminal,
@@ -97,7 +98,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     if arguments.later {
         if global.json {
-            terminal::json(&json!({"file": taken.as_ref().map(handed_file_json)}))?;
+            output::json(&json!({"file": taken.as_ref().map(handed_file_json)}))?;
         }
         return Ok(Ending::Done);
     }
@@ -110,7 +111,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     if global.json {
         let taken = taken.as_ref().map(handed_file_json);
-        terminal::json(&json!({"file": taken, "absorbed": absorbed}))?;
+        output::json(&json!({"file": taken, "absorbed": absorbed}))?;
         return Ok(ending);
     }
     report_absorbed(&absorbed)?;
@@ -300,7 +301,7 @@ async fn read(agent: &AgentHandle) -> Result<Absorbed, Failure> {
 fn report_absorbed(absorbed: &Absorbed) -> Result<(), Failure> {
     let messages = counted(absorbed.messages, "message", "messages");
     let saved = counted(absorbed.saved, "memory", "memories");
-    terminal::print(&match absorbed.messages {
+    output::print(&match absorbed.messages {
         0 if absorbed.failure.is_none() && !absorbed.is_interrupted => {
             "there is nothing new to read".to_owned()
         }

@@ -13,6 +13,7 @@ use crate::{
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::{self, List, moment},
     terminal,
 };
@@ -165,11 +166,11 @@ async fn list(global: &Global, agent: &str, limit: u32) -> Outcome {
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let requests = lens.access_requests(None, limit).await?;
     if global.json {
-        terminal::json(&List::whole(requests))?;
+        output::json(&List::whole(requests))?;
     } else if requests.is_empty() {
         terminal::note("there is no access request");
     } else {
-        terminal::print(&show::access::list(&requests))?;
+        output::print(&show::access::list(&requests))?;
     }
     Ok(Ending::Done)
 }
@@ -204,10 +205,10 @@ async fn revoke(global: &Global, request: &str) -> Outcome {
 
 fn print(global: &Global, request: &ShownAccessRequest) -> Outcome {
     if global.json {
-        terminal::json(request)?;
+        output::json(request)?;
         return Ok(Ending::Done);
     }
-    terminal::print(&format!(
+    output::print(&format!(
         "{} {}\n",
         memoir_domain::labels::access_state(request.state),
         request.id

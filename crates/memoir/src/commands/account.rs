@@ -4,8 +4,9 @@ use crate::{
     failure::{Ending, Outcome},
     installation,
     options::Global,
+    output,
     show::{List, TextTable, when},
-    terminal::{self, safe},
+    terminal::safe,
 };
 
 /// Tenants: their agents share nothing
@@ -28,20 +29,20 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
         Command::Create { name } => {
             let actor = installation::author(&memoir, closed).await?;
             let account = memoir.create_account(&name, &actor).await?;
-            terminal::show(global.json, &account, || {
+            output::show(global.json, &account, || {
                 format!("created the account `{}`", safe(&account.name))
             })?;
         }
         Command::List => {
             let accounts = memoir.accounts().await?;
             if global.json {
-                terminal::json(&List::whole(accounts))?;
+                output::json(&List::whole(accounts))?;
             } else {
                 let mut table = TextTable::new(["account", "made"]);
                 for account in &accounts {
                     table.row([safe(&account.name).into_owned(), when(account.created_at)]);
                 }
-                terminal::print(&table.to_string())?;
+                output::print(&table.to_string())?;
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::{
     failure::Outcome,
     installation::{Installation, administrator},
     options::Global,
-    show, terminal,
+    output, show, terminal,
 };
 
 /// Apply a completed rehearsal, in one step
@@ -26,10 +26,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     // The response is an administrator's; the viewer may be the owner.
     applied.session = lens.session(applied.session.id).await?;
     if global.json {
-        terminal::json(&applied)?;
+        output::json(&applied)?;
         return refine::ending(&applied.session);
     }
-    terminal::print(&show::session::outcome(&applied.session))?;
+    output::print(&show::session::outcome(&applied.session))?;
     for edit in &applied.not_applied {
         terminal::note(&format!(
             "not applied: {} {} ({})",

@@ -10,6 +10,7 @@ use crate::{
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::{self, List, counted, thousands},
     terminal,
 };
@@ -41,14 +42,14 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let archived = archived(lens.memories(false).await?);
     if global.json {
-        terminal::json(&List::whole(archived))?;
+        output::json(&List::whole(archived))?;
         return Ok(Ending::Done);
     }
     if archived.is_empty() {
         terminal::note("the archive is empty");
         return Ok(Ending::Done);
     }
-    terminal::print(&show::archive::list(&archived))?;
+    output::print(&show::archive::list(&archived))?;
     let tokens: u64 = archived.iter().map(|one| one.memory.tokens).sum();
     terminal::note(&format!(
         "{}, {} tokens",

@@ -11,6 +11,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::{self, counted, thousands},
     terminal,
 };
@@ -98,10 +99,10 @@ async fn checkpoint(global: &Global) -> Outcome {
     let installation = Installation::open(global).await?;
     let signed = installation.memoir.checkpoint().await?;
     if global.json {
-        terminal::json(&signed)?;
+        output::json(&signed)?;
     } else {
         // Only the note goes to stdout, byte for byte, since the later verification needs exactly this note.
-        terminal::data(signed.checkpoint.as_bytes())?;
+        output::data(signed.checkpoint.as_bytes())?;
         terminal::note(&format!(
             "keep this note outside of this machine, and with it the public key that checks it:\n{}",
             signed.public_key
@@ -147,9 +148,9 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
         verified.agents.as_slice(),
         &verified.checkpoint,
     ) {
-        (true, [one], None) if !arguments.all => terminal::json(one)?,
-        (true, ..) => terminal::json(&verified)?,
-        (false, ..) => terminal::print(&show::verified::verified_text(
+        (true, [one], None) if !arguments.all => output::json(one)?,
+        (true, ..) => output::json(&verified)?,
+        (false, ..) => output::print(&show::verified::verified_text(
             &verified.agents,
             verified.checkpoint.as_ref(),
         ))?,
@@ -214,11 +215,11 @@ async fn list(global: &Global, arguments: ListArguments) -> Outcome {
         None => installation.account.own_records(&query).await?,
     };
     if global.json {
-        terminal::json_lines(&records)?;
+        output::json_lines(&records)?;
     } else if records.is_empty() {
         terminal::note("there is no such record");
     } else {
-        terminal::print(&show::records::list(&records))?;
+        output::print(&show::records::list(&records))?;
     }
     Ok(Ending::Done)
 }

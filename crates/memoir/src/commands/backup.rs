@@ -19,6 +19,7 @@ use crate::{
     installation::{self, Installation},
     keys,
     options::Global,
+    output,
     show::{self, counted, thousands},
     terminal::{self, safe},
 };
@@ -130,7 +131,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         keys_bytes,
     };
     if global.json {
-        terminal::json(&written)?;
+        output::json(&written)?;
         return sound(&findings);
     }
     let line = |what: &str, path: &Path, bytes: u64| {
@@ -140,7 +141,7 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
             thousands(bytes)
         )
     };
-    terminal::print(&format!(
+    output::print(&format!(
         "{}{}",
         line("database", file, database_bytes),
         line("key store", keys_file, keys_bytes)
@@ -230,7 +231,7 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         agents,
     };
     if global.json {
-        terminal::json(&checked)?;
+        output::json(&checked)?;
     } else {
         let mut text = show::verified::verified_text(&checked.agents, None);
         for finding in &checked.findings {
@@ -240,7 +241,7 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
             "opened a memory of {}\n",
             counted(checked.opened, "agent", "agents")
         ));
-        terminal::print(&text)?;
+        output::print(&text)?;
     }
     if checked.valid {
         return Ok(Ending::Done);

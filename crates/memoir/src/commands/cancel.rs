@@ -6,7 +6,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::{Installation, administrator},
     options::Global,
-    show, terminal,
+    output, show,
 };
 
 /// Cancel a running session; its edits stay
@@ -24,7 +24,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         Err(Error::SessionLost(_)) => return Err(ended(&agent.views().session(id).await?)),
         cancelled => ShownSession::from(cancelled?),
     };
-    terminal::show(global.json, &session, || show::session::outcome(&session))?;
+    output::show(global.json, &session, || show::session::outcome(&session))?;
     Ok(Ending::Done)
 }
 

@@ -6,7 +6,7 @@ use clap_complete::Shell;
 use crate::{
     cli,
     failure::{Ending, Outcome},
-    terminal,
+    output,
 };
 
 /// Print a shell's script for the completion of commands
@@ -20,6 +20,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut script = Vec::new();
     let mut command = cli::Arguments::command();
     clap_complete::generate(arguments.shell, &mut command, "memoir", &mut script);
-    terminal::data(&script)?;
+    output::data(&script)?;
     Ok(Ending::Done)
 }

@@ -5,7 +5,7 @@ use crate::{
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
-    terminal,
+    output, terminal,
 };
 
 /// Print what goes into the agent's prompt: core memories, and the journal of the last week
@@ -26,12 +26,12 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let agent = installation.own(&agent).await?;
     let context = agent.context(arguments.max_tokens).await?;
     if global.json {
-        terminal::json(&context)?;
+        output::json(&context)?;
     } else if terminal::stdout_is_watched() {
-        terminal::print(&terminal::safe_lines(context.text.expose()))?;
+        output::print(&terminal::safe_lines(context.text.expose()))?;
     } else {
         // A program reads it, so the text is printed unchanged.
-        terminal::data(context.text.expose().as_bytes())?;
+        output::data(context.text.expose().as_bytes())?;
     }
     Ok(Ending::Done)
 }

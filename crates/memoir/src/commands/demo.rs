@@ -22,7 +22,7 @@ use crate::{
     installation,
     interrupt::unless_interrupted,
     options::Global,
-    terminal,
+    output,
     watch::ProgressPrinter,
 };
 
@@ -105,7 +105,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let Some(shown) = removed(folder, shown)?.flatten() else {
         return Ok(Ending::Interrupted);
     };
-    terminal::show(global.json, &shown, || report::after(&shown))?;
+    output::show(global.json, &shown, || report::after(&shown))?;
     Ok(if shown.is_as_it_should_be() {
         Ending::Done
     } else {
@@ -134,7 +134,7 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
     let lens = agent.views().seen_by(Viewer::Agent);
     let before = lens.memories(false).await?;
     if !global.json {
-        terminal::print(&report::before(agent.name(), &before))?;
+        output::print(&report::before(agent.name(), &before))?;
     }
     // Progress goes to stderr as text even with `--json`, since stdout holds one document.
     let mut watcher = ProgressPrinter::new(false);

@@ -12,6 +12,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation, keys,
     options::Global,
+    output,
     show::List,
     terminal::{self, CYAN, GREEN, RED, YELLOW, safe},
     webhooks,
@@ -42,10 +43,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     let found = examine(global, arguments.call).await;
     if global.json {
-        terminal::json(&List::whole(found.clone()))?;
+        output::json(&List::whole(found.clone()))?;
     } else {
         let lines: Vec<String> = found.iter().map(line).collect();
-        terminal::print(&lines.concat())?;
+        output::print(&lines.concat())?;
     }
     let is_sound = found
         .iter()

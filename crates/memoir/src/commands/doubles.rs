@@ -9,6 +9,7 @@ use crate::{
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::{self, thousands},
     terminal,
 };
@@ -44,7 +45,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let limit = usize::try_from(arguments.limit).unwrap_or(DEFAULT_PAIRS);
     let found = agent.near_duplicates(limit).await?;
     if global.json {
-        terminal::json(&ListedNearDuplicates {
+        output::json(&ListedNearDuplicates {
             found: &found,
             next_cursor: None,
         })?;
@@ -54,7 +55,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         terminal::note("there are no near duplicates");
         return Ok(Ending::Done);
     }
-    terminal::print(&show::near_duplicates::list(&found.items))?;
+    output::print(&show::near_duplicates::list(&found.items))?;
     if let Some(rest) = rest(&found) {
         terminal::note(&rest);
     }

@@ -15,7 +15,7 @@ use crate::{
     installation::Installation,
     interrupt,
     options::Global,
-    show, terminal,
+    output, show, terminal,
 };
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
@@ -56,21 +56,21 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     if global.json {
         match memory {
-            Some(memory) => terminal::json(&memory)?,
-            None => terminal::json(&json!({"number": number, "unchanged": true}))?,
+            Some(memory) => output::json(&memory)?,
+            None => output::json(&json!({"number": number, "unchanged": true}))?,
         }
         return Ok(Ending::Done);
     }
     match memory {
         Some(edited) => {
-            terminal::print(&format!("edited {number}: it is {} now", edited.number))?;
+            output::print(&format!("edited {number}: it is {} now", edited.number))?;
             let old = match edited.sources.as_slice() {
                 [] => String::new(),
                 sources => format!("; in the archive under it: {}", show::numbers(sources)),
             };
             terminal::note(&format!("the agent is notified{old}"));
         }
-        None => terminal::print("nothing was changed")?,
+        None => output::print("nothing was changed")?,
     }
     Ok(Ending::Done)
 }

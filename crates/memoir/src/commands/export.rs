@@ -19,7 +19,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
-    private_file,
+    output, private_file,
     show::counted,
     terminal::{self, safe},
 };
@@ -87,7 +87,7 @@ async fn folder(global: &Global, agent: &str, path: Option<&Path>, layout: PageL
     let agent = installation.own(&agent).await?;
     let count = pages::write(&agent, path, layout).await?;
     if global.json {
-        terminal::json(&ExportOutput {
+        output::json(&ExportOutput {
             file: path,
             memories: Some(count),
             passphrase: None,
@@ -108,12 +108,12 @@ async fn lines(global: &Global, agent: &str, path: Option<&Path>) -> Outcome {
     let agent = installation.own(&agent).await?;
     let lines = agent.export().await?;
     let Some(path) = path else {
-        terminal::json_lines(&lines)?;
+        output::json_lines(&lines)?;
         return Ok(Ending::Done);
     };
     write(path, |file| write_lines(&lines, file), || Ok(()))?;
     if global.json {
-        terminal::json(&ExportOutput {
+        output::json(&ExportOutput {
             file: path,
             memories: Some(lines.len()),
             passphrase: None,
@@ -173,7 +173,7 @@ async fn archive(
     let Some(path) = path else {
         // The passphrase is shown before the archive is written, since the archive cannot be opened without it.
         made.map_or(Ok(()), show)?;
-        terminal::data(&sealed)?;
+        output::data(&sealed)?;
         return Ok(Ending::Done);
     };
     let written = ExportOutput {
@@ -194,7 +194,7 @@ async fn archive(
             path.display()
         ));
     } else if made.is_none() {
-        terminal::json(&written)?;
+        output::json(&written)?;
     }
     Ok(Ending::Done)
 }
@@ -251,7 +251,7 @@ fn show(passphrase: &str) -> Result<(), Failure> {
 
 /// As [`show`], for programs.
 fn show_as_json(written: &ExportOutput<'_>) -> Result<(), Failure> {
-    terminal::json(written).map_err(|failure| match failure {
+    output::json(written).map_err(|failure| match failure {
         // A closed stdout is no failure elsewhere; here the passphrase would be lost.
         Failure::PipeClosed => not_shown("stdout is closed"),
         other => other,

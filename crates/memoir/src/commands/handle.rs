@@ -9,6 +9,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::{self, List},
     terminal,
 };
@@ -62,8 +63,8 @@ async fn handle(global: &Global, agent: &str, numbers: &[Number], handling: Hand
     }
     match (global.json, done.as_slice()) {
         // As over REST, where one memory is one request.
-        (true, [memory]) => terminal::json(memory)?,
-        (true, _) => terminal::json(&List::whole(done))?,
+        (true, [memory]) => output::json(memory)?,
+        (true, _) => output::json(&List::whole(done))?,
         (false, _) => report(global, &done, handling)?,
     }
     Ok(Ending::Done)
@@ -98,9 +99,9 @@ fn report(global: &Global, done: &[ShownMemory], handling: Handling) -> Result<(
         Handling::Restore => ("restored", None),
     };
     if global.json {
-        return terminal::json(&List::whole(done.to_vec()));
+        return output::json(&List::whole(done.to_vec()));
     }
-    terminal::print(&format!("{verb} {}", show::numbers(&numbers)))?;
+    output::print(&format!("{verb} {}", show::numbers(&numbers)))?;
     // A discarded memory that replaced others does not restore them (SPEC 2.4).
     let left: Vec<Number> = done
         .iter()

@@ -7,7 +7,7 @@ use crate::{
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
-    show, terminal,
+    output, show, terminal,
 };
 
 /// Show the history of an agent's memories: every text, merge, move and undo
@@ -29,11 +29,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let agent = installation.own(&agent).await?;
     let history = agent.history(arguments.number).await?;
     if global.json {
-        terminal::json(&history)?;
+        output::json(&history)?;
     } else if history.memories.is_empty() {
         terminal::note("there is no memory yet");
     } else {
-        terminal::print(&show::history::tree(&history, arguments.number))?;
+        output::print(&show::history::tree(&history, arguments.number))?;
     }
     Ok(Ending::Done)
 }

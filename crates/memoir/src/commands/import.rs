@@ -28,6 +28,7 @@ use crate::{
     failure::{Ending, Failure, Outcome, bad_lines},
     installation::{Installation, administrator},
     options::Global,
+    output,
     show::{counted, thousands},
     terminal::{self, safe},
 };
@@ -195,14 +196,14 @@ async fn undo(global: &Global, arguments: &Arguments) -> Outcome {
         // This cannot fail: the structure consists of numbers.
         let mut output = serde_json::to_value(&undone).unwrap_or_default();
         output["dry_run"] = arguments.dry_run.into();
-        terminal::json(&output)?;
+        output::json(&output)?;
     } else if arguments.dry_run {
-        terminal::print(&format!(
+        output::print(&format!(
             "the last import, record {}, would be undone: {memories} would be discarded\n",
             undone.import_seq
         ))?;
     } else {
-        terminal::print(&format!(
+        output::print(&format!(
             "undid the import of record {}: {memories} discarded\n",
             undone.import_seq
         ))?;
@@ -229,7 +230,7 @@ async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outc
     let agent = account
         .adopt(sealed, passphrase, name, &administrator())
         .await?;
-    terminal::show(global.json, &agent, || {
+    output::show(global.json, &agent, || {
         format!(
             "created the agent `{}` from the archive: {}, {} core tokens, and its whole log\n",
             safe(&agent.name),
@@ -249,7 +250,7 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
     if arguments.dry_run {
         let preview = agent.memories().preview_import(&read).await?;
         let (memories, bad) = (read.len() as u64, skipped as u64);
-        terminal::show(
+        output::show(
             global.json,
             &json!({
                 "imported": 0,
@@ -277,14 +278,14 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
     }
     let imported = watched(&agent, installation.author(), read, arguments.skip_bad).await?;
     if global.json {
-        terminal::json(&LinesOutput {
+        output::json(&LinesOutput {
             imported: &imported,
             skipped,
         })?;
     } else {
         let memories = counted(imported.imported as u64, "memory", "memories");
         let lines = counted(skipped as u64, "line", "lines");
-        terminal::print(&match skipped {
+        output::print(&match skipped {
             0 => format!("imported {memories}"),
             _ => format!("imported {memories}, skipped {lines}"),
         })?;

@@ -11,7 +11,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
-    terminal,
+    output,
 };
 
 /// Who can read agents' texts on this machine
@@ -58,9 +58,9 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     }
     let is_closed = installation.memoir.is_closed().await?;
     if global.json {
-        terminal::json(&json!({"closed": is_closed}))?;
+        output::json(&json!({"closed": is_closed}))?;
     } else {
-        terminal::print(match is_closed {
+        output::print(match is_closed {
             true => "closed: commands show an agent's texts only with its token in MEMOIR_TOKEN\n",
             false => {
                 "open: every user of this database and its master key can read all agents' text\n"

@@ -4,7 +4,7 @@ use crate::{
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
-    show, terminal,
+    output, show,
 };
 
 /// Count an agent's originals: saved, in the prompt, in the archive, by calendar quarter of saving
@@ -22,7 +22,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .agent_or_only(arguments.agent.as_deref())
         .await?;
     let originals = agent.log().originals().await?;
-    terminal::show(global.json, &originals, || {
+    output::show(global.json, &originals, || {
         show::originals::table(&originals)
     })?;
     Ok(Ending::Done)

@@ -10,6 +10,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     keys,
     options::Global,
+    output,
     show::counted,
     terminal,
 };
@@ -56,9 +57,9 @@ async fn move_to_database(global: &Global, config: Config) -> Outcome {
     let copied = file.copy_to(&place).map_err(memoir_app::Error::from)?;
     let (from, to) = (path.display().to_string(), place.name());
     if global.json {
-        terminal::json(&json!({ "from": from, "to": to, "keys": copied }))?;
+        output::json(&json!({ "from": from, "to": to, "keys": copied }))?;
     } else {
-        terminal::print(&format!(
+        output::print(&format!(
             "{} copied to `{to}`",
             counted(copied, "key was", "keys were")
         ))?;
@@ -113,13 +114,13 @@ async fn rotate(global: &Global, config: Config) -> Outcome {
         }
     };
     if global.json {
-        terminal::json(&json!({
+        output::json(&json!({
             "old_key": old.to_string(),
             "new_key": new.to_string(),
             "wrapped": wrapped,
         }))?;
     } else {
-        terminal::print(&format!(
+        output::print(&format!(
             "the master key is {new} now, under which {} wrapped anew",
             counted(wrapped, "key was", "keys were"),
         ))?;

@@ -7,6 +7,7 @@ use crate::{
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::{self, List, counted, thousands},
     terminal,
 };
@@ -52,12 +53,12 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let mut memories = lens.memory_page(&arguments.page(&agent)).await?;
     memories.sort_by_key(|memory| (memory.created_at, memory.number));
     if global.json {
-        terminal::json(&List::whole(memories))?;
+        output::json(&List::whole(memories))?;
         return Ok(Ending::Done);
     }
     if !memories.is_empty() {
         let now = installation.memoir.now();
-        terminal::print(&show::memories::list(&memories, now))?;
+        output::print(&show::memories::list(&memories, now))?;
     }
     let view = agent.views().show().await?;
     terminal::note(&format!(

@@ -14,6 +14,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
+    output,
     remote::{self, Remote},
     terminal,
 };
@@ -81,7 +82,7 @@ async fn pass_on(remote: &Remote) -> Outcome {
                 Received::Refused(answer) => Some(answer.to_string()),
             };
             if let Some(answer) = answer {
-                terminal::data(format!("{}\n", answer.trim_end()).as_bytes())?;
+                output::data(format!("{}\n", answer.trim_end()).as_bytes())?;
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     keys,
     options::Global,
-    terminal,
+    output, terminal,
 };
 
 /// Migrate a database of PostgreSQL, and a key store there, to the format of this version
@@ -28,7 +28,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if !arguments.dry_run {
         let run = bring_up(global).await?;
         if global.json {
-            terminal::json(&json!({ "migrated": run }))?;
+            output::json(&json!({ "migrated": run }))?;
         }
         return Ok(Ending::Done);
     }
@@ -44,11 +44,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         let pending = pending
             .iter()
             .map(|one| json!({ "name": one.name, "sql": one.sql }));
-        terminal::json(&json!({ "pending": pending.collect::<Vec<_>>() }))?;
+        output::json(&json!({ "pending": pending.collect::<Vec<_>>() }))?;
         return Ok(Ending::Done);
     }
     for one in &pending {
-        terminal::print(&format!("-- {}\n{}", one.name, one.sql))?;
+        output::print(&format!("-- {}\n{}", one.name, one.sql))?;
     }
     terminal::note(&match pending.len() {
         0 => "nothing is pending".to_owned(),

@@ -23,7 +23,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation, keys,
     options::Global,
-    private_file,
+    output, private_file,
     show::{counted, thousands},
     terminal::{self, safe},
 };
@@ -160,13 +160,13 @@ async fn report_moved(to: &Global, moved: &[(&str, u64)], here_closed: bool) -> 
             .iter()
             .map(|(table, rows)| ((*table).to_owned(), json!(rows)))
             .collect();
-        terminal::json(&json!({
+        output::json(&json!({
             "rows": rows,
             "tables": tables,
             "verified": verified.len(),
         }))?;
     } else {
-        terminal::print(&format!(
+        output::print(&format!(
             "moved {}, {} rows in all; verified {}\n",
             counted(memories, "memory", "memories"),
             thousands(rows),

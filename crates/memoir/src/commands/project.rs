@@ -10,6 +10,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::TextTable,
     terminal::{self, safe},
 };
@@ -65,7 +66,7 @@ fn list(global: &Global, arguments: &ListArguments) -> Outcome {
         let items = entries.iter().map(
             |entry| json!({"folder": entry.folder, "agent": entry.agent, "gone": entry.is_gone()}),
         );
-        terminal::json(&json!({"items": items.collect::<Vec<_>>()}))?;
+        output::json(&json!({"items": items.collect::<Vec<_>>()}))?;
         return Ok(Ending::Done);
     }
     if entries.is_empty() {
@@ -86,7 +87,7 @@ fn list(global: &Global, arguments: &ListArguments) -> Outcome {
             is.to_owned(),
         ]);
     }
-    terminal::print(&table.to_string())?;
+    output::print(&table.to_string())?;
     Ok(Ending::Done)
 }
 
@@ -114,10 +115,10 @@ async fn adopt(global: &Global, arguments: AdoptArguments) -> Outcome {
     project::adopt(&project, &place, &agent, id)?;
     let root = project.root().display().to_string();
     if global.json {
-        terminal::json(&json!({"folder": root, "agent": agent, "before": before}))?;
+        output::json(&json!({"folder": root, "agent": agent, "before": before}))?;
         return Ok(Ending::Done);
     }
-    terminal::print(&format!(
+    output::print(&format!(
         "`{}` is the agent of `{}` from its next session on\n",
         safe(&agent),
         safe(&root)

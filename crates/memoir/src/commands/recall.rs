@@ -20,6 +20,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::{self, List},
     terminal,
 };
@@ -100,7 +101,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         })
         .collect();
     if global.json {
-        terminal::json(&RecallOutput {
+        output::json(&RecallOutput {
             list: List::whole(found),
             meaning,
         })?;
@@ -112,9 +113,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if found.is_empty() {
         terminal::note("nothing found");
     } else {
-        terminal::print(&show::memories::list(&found, installation.memoir.now()))?;
+        output::print(&show::memories::list(&found, installation.memoir.now()))?;
         if explain {
-            terminal::print(&show::memories::explanations(&found))?;
+            output::print(&show::memories::explanations(&found))?;
         }
     }
     Ok(Ending::Done)
@@ -172,10 +173,10 @@ fn in_words(meaning: Meaning) -> Option<&'static str> {
 async fn index(global: &Global, agent: &AgentHandle) -> Outcome {
     let made = agent.memories().make_vectors().await?;
     if global.json {
-        terminal::json(&made)?;
+        output::json(&made)?;
     } else {
         let vectors = show::counted(made.made, "vector", "vectors");
-        terminal::print(&format!("{vectors} made\n"))?;
+        output::print(&format!("{vectors} made\n"))?;
         if made.refused > 0 {
             let texts = show::counted(made.refused, "memory", "memories");
             terminal::note(&format!(
@@ -283,7 +284,7 @@ async fn evaluate(
         ranks.push(found.iter().position(is_expected).map(|at| at + 1));
     }
     let evaluation = Evaluation::of(&ranks);
-    terminal::show(global.json, &evaluation, || evaluation.in_words())?;
+    output::show(global.json, &evaluation, || evaluation.in_words())?;
     Ok(Ending::Done)
 }
 

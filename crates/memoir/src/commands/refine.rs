@@ -15,6 +15,7 @@ use crate::{
     installation::{Installation, administrator},
     interrupt::unless_interrupted,
     options::Global,
+    output,
     show::{self, counted},
     terminal,
     watch::ProgressPrinter,
@@ -139,16 +140,16 @@ async fn report(
     actor: &Actor,
 ) -> Result<(), Failure> {
     if global.json {
-        return terminal::json(session);
+        return output::json(session);
     }
     let changes = &session.words.changes;
     if let Some(changes) = changes {
-        terminal::print(&show::session::rehearsed(changes))?;
+        output::print(&show::session::rehearsed(changes))?;
         if !changes.is_empty() {
-            terminal::print("\n")?;
+            output::print("\n")?;
         }
     }
-    terminal::print(&show::session::outcome(session))?;
+    output::print(&show::session::outcome(session))?;
     match changes {
         Some(changes) if !changes.is_empty() && session.state == State::Completed => {
             let held = match agent.sessions().rehearsal_facts(session.id, actor).await? {

@@ -4,6 +4,7 @@ use crate::{
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
+    output,
     progress::ProgressLine,
     show::counted,
     terminal,
@@ -32,7 +33,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         None => Ending::Done,
     };
     if global.json {
-        terminal::json(&reflected)?;
+        output::json(&reflected)?;
         return Ok(ending);
     }
     if let Some(failure) = &reflected.failure {
@@ -47,7 +48,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .map(|number| number.to_string())
         .collect();
     let considered = counted(reflected.considered as u64, "entry", "entries");
-    terminal::print(&match (reflected.considered, numbers.as_slice()) {
+    output::print(&match (reflected.considered, numbers.as_slice()) {
         (0, _) => {
             "there is no journal entry of the last week but what Memoir wrote itself".to_owned()
         }

@@ -13,6 +13,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::{self, when},
     terminal::{self, safe},
 };
@@ -93,10 +94,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .first()
         .ok_or_else(|| Failure::new("the memory was not saved"))?;
     if global.json {
-        terminal::json(saved)?;
+        output::json(saved)?;
     } else {
         // Without the `#`, which begins a comment in a shell.
-        terminal::print(&saved.memory.number.0.to_string())?;
+        output::print(&saved.memory.number.0.to_string())?;
         for note in notes(saved) {
             terminal::note(&note);
         }

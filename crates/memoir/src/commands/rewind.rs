@@ -8,6 +8,7 @@ use crate::{
     failure::{Ending, Outcome},
     installation::{Installation, administrator},
     options::Global,
+    output,
     show::{moment, thousands},
     terminal::{self, safe},
 };
@@ -46,10 +47,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         agent.log().rewind(to, &actor).await?
     };
     if global.json {
-        terminal::json(&rewound)?;
+        output::json(&rewound)?;
         return Ok(Ending::Done);
     }
-    terminal::print(&rewound_text(&rewound, arguments.dry_run))?;
+    output::print(&rewound_text(&rewound, arguments.dry_run))?;
     if let Some(seq) = rewound.seq {
         terminal::note(&format!(
             "`memoir rewind {} --to-record {}` undoes it",

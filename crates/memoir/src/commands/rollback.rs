@@ -6,8 +6,8 @@ use crate::{
     failure::{Ending, Outcome},
     installation::{Installation, administrator},
     options::Global,
+    output,
     show::{self, thousands},
-    terminal,
 };
 
 /// Undo a session's changes
@@ -30,7 +30,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .roll_back(id, arguments.cascade, &administrator())
         .await?;
     if global.json {
-        terminal::json(&lens.session(id).await?)?;
+        output::json(&lens.session(id).await?)?;
         return Ok(Ending::Done);
     }
     let after = agent.views().show().await?.counts.core_tokens;
@@ -45,6 +45,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         thousands(after)
     );
     text.push_str(&show::records::timeline(&lens.records(&last).await?));
-    terminal::print(&text)?;
+    output::print(&text)?;
     Ok(Ending::Done)
 }

@@ -24,6 +24,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation, interrupt,
     options::Global,
+    output,
     terminal::{self, safe},
     webhooks,
 };
@@ -223,16 +224,16 @@ fn report(
             "schedule": schedule,
             "first_administrator": first,
         });
-        terminal::json(&output)?;
+        output::json(&output)?;
     } else {
-        terminal::print(&format!("listening on http://{address}\n"))?;
+        output::print(&format!("listening on http://{address}\n"))?;
         if let Some(first) = first {
             let behind = if behind_proxy {
                 ", behind the address of the proxy"
             } else {
                 ""
             };
-            terminal::print(&format!("First administrator: {first}{behind}\n"))?;
+            output::print(&format!("First administrator: {first}{behind}\n"))?;
         }
         terminal::note(&schedule_text(&schedule));
     }

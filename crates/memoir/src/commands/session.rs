@@ -10,7 +10,7 @@ use crate::{
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
-    show, terminal,
+    output, show,
 };
 
 /// Show a session's outcome, and its audit records as a timeline
@@ -39,7 +39,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     let session = lens.session(id).await?;
     if global.json {
-        terminal::json(&session)?;
+        output::json(&session)?;
         return Ok(Ending::Done);
     }
     let query = RecordFilter {
@@ -62,7 +62,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             text.push_str(&show::session::rehearsed(changes));
         }
     }
-    terminal::print(&text)?;
+    output::print(&text)?;
     Ok(Ending::Done)
 }
 
@@ -72,13 +72,13 @@ async fn follow(global: &Global, mut live: Live) -> Outcome {
     while !live.has_ended() {
         for (event, _) in live.look().await? {
             if global.json {
-                terminal::json(&match &event {
+                output::json(&match &event {
                     LiveEvent::Record(record) => json!({"event": "record", "data": record}),
                     LiveEvent::Session(session) => json!({"event": "session", "data": session}),
                     LiveEvent::Ended(session) => json!({"event": "ended", "data": session}),
                 })?;
             } else {
-                terminal::print(&match &event {
+                output::print(&match &event {
                     LiveEvent::Record(record) => show::records::happened(&record.record),
                     LiveEvent::Session(session) => show::session::status_line(session),
                     LiveEvent::Ended(session) => {

@@ -5,6 +5,7 @@ use crate::{
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::{self, List},
     terminal,
 };
@@ -27,11 +28,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let sessions = lens.session_page(None, arguments.limit).await?;
     if global.json {
-        terminal::json(&List::whole(sessions))?;
+        output::json(&List::whole(sessions))?;
     } else if sessions.is_empty() {
         terminal::note("there was no session yet");
     } else {
-        terminal::print(&show::session::list(&sessions))?;
+        output::print(&show::session::list(&sessions))?;
     }
     Ok(Ending::Done)
 }

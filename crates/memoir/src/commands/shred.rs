@@ -10,6 +10,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::{self, counted, when},
     terminal,
 };
@@ -64,16 +65,16 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     let shredded = agent.memories().shred(wish, &actor).await?;
     if global.json {
-        terminal::json(&shredded)?;
+        output::json(&shredded)?;
     } else {
-        terminal::print(&format!(
+        output::print(&format!(
             "shredded {}: its text is removed, also from {}\n",
             shredded.memory.number,
             counted(shredded.redacted_records, "record", "records"),
         ))?;
         if !shredded.derived.is_empty() {
             let derived = show::numbers(&shredded.derived);
-            terminal::print(&format!(
+            output::print(&format!(
                 "shredded with it, since they rest on it: {derived}\n"
             ))?;
         }

@@ -12,6 +12,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::{self, plot::Plot},
     terminal,
 };
@@ -70,14 +71,14 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         save(path, form, &plot)?;
     }
     if global.json {
-        terminal::json(&stats)?;
+        output::json(&stats)?;
         return Ok(Ending::Done);
     }
     let width = arguments.width.or_else(terminal::width).unwrap_or(COLUMNS);
     let picture = plot
         .text(usize::from(width), rows(width))
         .map_err(undrawn)?;
-    terminal::print(&format!(
+    output::print(&format!(
         "{picture}\n{}",
         show::stats::numbers(&stats, usize::from(width))
     ))?;

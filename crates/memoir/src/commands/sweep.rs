@@ -13,6 +13,7 @@ use crate::{
     installation::Installation,
     interrupt,
     options::Global,
+    output,
     show::{self, counted, thousands},
     terminal::{self, safe},
     watch::ProgressPrinter,
@@ -66,14 +67,14 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
                         "event": "not_asked", "agent": agent.name(), "code": NothingToRefine::CODE,
                         "reason": reason.to_string(),
                     });
-                    terminal::json(&output)?;
+                    output::json(&output)?;
                 }
             }
             Ok(Ran::Interrupted) => return Ok(Ending::Interrupted),
             Err(Failure::ShownFailure(failure)) => {
                 terminal::note(&format!("{}: {failure}", safe(agent.name())));
                 if global.json {
-                    terminal::json(&json!({"event": "not_run", "agent": agent.name()}))?;
+                    output::json(&json!({"event": "not_run", "agent": agent.name()}))?;
                 }
                 ending = Ending::Refused;
             }
@@ -108,16 +109,16 @@ async fn live(global: &Global, agent: &AgentHandle, job: Job) -> Outcome {
         Err(error) => {
             terminal::note(&format!("{name}: {error}"));
             if global.json {
-                terminal::json(&json!({"event": "not_run", "agent": agent.name()}))?;
+                output::json(&json!({"event": "not_run", "agent": agent.name()}))?;
             }
             return Ok(Ending::Refused);
         }
     };
     if global.json {
-        terminal::json(&event)?;
+        output::json(&event)?;
     } else {
         let why = failure.as_ref().map(|why| format!(": {why}"));
-        terminal::print(&format!("{name}: {summary}{}", why.unwrap_or_default()))?;
+        output::print(&format!("{name}: {summary}{}", why.unwrap_or_default()))?;
     }
     Ok(match failure {
         _ if is_interrupted => Ending::Interrupted,
@@ -128,7 +129,7 @@ async fn live(global: &Global, agent: &AgentHandle, job: Job) -> Outcome {
 
 fn report(global: &Global, session: &ShownSession, trigger: Trigger) -> Result<(), Failure> {
     if global.json {
-        return terminal::json(session);
+        return output::json(session);
     }
     let style = show::session::state_style(session.state);
     let mut line = format!(
@@ -148,5 +149,5 @@ fn report(global: &Global, session: &ShownSession, trigger: Trigger) -> Result<(
             thousands(after)
         ));
     }
-    terminal::print(&format!("{line} ({trigger}, session {})", session.id))
+    output::print(&format!("{line} ({trigger}, session {})", session.id))
 }

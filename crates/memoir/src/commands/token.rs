@@ -9,6 +9,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::{Installation, administrator},
     options::Global,
+    output,
     show::{List, TextTable, when},
     terminal::{self, safe},
 };
@@ -97,12 +98,12 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
     };
     let secret = made.secret.expose();
     if global.json {
-        terminal::json(&Made {
+        output::json(&Made {
             token: secret,
             view: made.view,
         })?;
     } else {
-        terminal::print(&format!("{secret}\n"))?;
+        output::print(&format!("{secret}\n"))?;
         terminal::note("this is the only time that it is shown");
     }
     Ok(Ending::Done)
@@ -112,7 +113,7 @@ async fn list(global: &Global) -> Outcome {
     let installation = Installation::open(global).await?;
     let tokens = installation.account.tokens().await?;
     if global.json {
-        terminal::json(&List::whole(tokens))?;
+        output::json(&List::whole(tokens))?;
         return Ok(Ending::Done);
     }
     if tokens.is_empty() {
@@ -140,7 +141,7 @@ async fn list(global: &Global) -> Outcome {
             },
         ]);
     }
-    terminal::print(&table.to_string())?;
+    output::print(&table.to_string())?;
     Ok(Ending::Done)
 }
 
@@ -154,7 +155,7 @@ async fn revoke(global: &Global, token: &str) -> Outcome {
         .account
         .revoke_token(id, &installation.author())
         .await?;
-    terminal::show(global.json, &revoked, || {
+    output::show(global.json, &revoked, || {
         format!("revoked {}\n", revoked.id)
     })?;
     Ok(Ending::Done)

@@ -15,6 +15,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::{List, TextTable, when},
     terminal::{self, safe},
 };
@@ -109,7 +110,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
 }
 
 fn report_user(global: &Global, user: &UserView, done: &str) -> Outcome {
-    terminal::show(global.json, user, || {
+    output::show(global.json, user, || {
         format!("{done} {}\n", safe(&user.name))
     })?;
     Ok(Ending::Done)
@@ -119,7 +120,7 @@ async fn list(global: &Global) -> Outcome {
     let installation = Installation::open(global).await?;
     let users = installation.account.users().await?;
     if global.json {
-        terminal::json(&List::whole(users))?;
+        output::json(&List::whole(users))?;
         return Ok(Ending::Done);
     }
     if users.is_empty() {
@@ -139,7 +140,7 @@ async fn list(global: &Global) -> Outcome {
             when(user.created_at),
         ]);
     }
-    terminal::print(&table.to_string())?;
+    output::print(&table.to_string())?;
     Ok(Ending::Done)
 }
 

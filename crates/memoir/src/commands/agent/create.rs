@@ -10,6 +10,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::{Installation, administrator},
     options::Global,
+    output,
     terminal::{self, safe},
 };
 
@@ -87,7 +88,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .account
         .create_agent(&arguments.name, &assignments, &administrator())
         .await?;
-    terminal::show(global.json, &agent, || {
+    output::show(global.json, &agent, || {
         format!("created the agent `{}` ({})", safe(&agent.name), agent.id)
     })?;
     warn(&agent);

@@ -8,6 +8,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::{Installation, administrator},
     options::Global,
+    output,
     show::counted,
     terminal::{self, safe},
 };
@@ -35,12 +36,12 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     let erased = agent.log().erase(&administrator()).await?;
     if global.json {
-        terminal::json(&erased)?;
+        output::json(&erased)?;
         return Ok(Ending::Done);
     }
     let tally = erased.memories;
     let memories = tally.core_count + tally.journal_count + tally.discarded_count;
-    terminal::print(&format!(
+    output::print(&format!(
         "erased `{}`: its key is destroyed, and its {} can never be read again\n",
         safe(&erased.agent),
         counted(memories, "memory", "memories"),

@@ -9,6 +9,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::moment,
     terminal::{self, DIM, safe},
 };
@@ -44,7 +45,7 @@ pub(crate) async fn list(global: &Global, arguments: Arguments) -> Outcome {
     let agent = installation.own(&agent).await?;
     let versions = agent.setting_history(field).await?;
     if global.json {
-        terminal::json(&json!({"field": field.as_str(), "items": versions}))?;
+        output::json(&json!({"field": field.as_str(), "items": versions}))?;
     } else if versions.is_empty() {
         terminal::note(&format!("{} was never set", field.as_str()));
     } else {
@@ -52,7 +53,7 @@ pub(crate) async fn list(global: &Global, arguments: Arguments) -> Outcome {
             .iter()
             .map(|version| line(field, version))
             .collect();
-        terminal::print(&lines.join("\n"))?;
+        output::print(&lines.join("\n"))?;
     }
     Ok(Ending::Done)
 }
@@ -77,10 +78,10 @@ pub(crate) async fn undo(global: &Global, arguments: Arguments) -> Outcome {
     let is_undone = agent.settings().undo_setting(field, &actor).await?;
     if global.json {
         let done: Value = json!({"field": field.as_str(), "undone": is_undone});
-        terminal::json(&done)?;
+        output::json(&done)?;
     } else if is_undone {
         let field = field.as_str();
-        terminal::print(&format!(
+        output::print(&format!(
             "{field} has its value from before its last change; the same command undoes that"
         ))?;
     } else {

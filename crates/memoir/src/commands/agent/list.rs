@@ -6,6 +6,7 @@ use crate::{
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::{List, TextTable, thousands, when},
     terminal::{self, safe},
 };
@@ -14,7 +15,7 @@ pub(crate) async fn run(global: &Global) -> Outcome {
     let installation = Installation::open(global).await?;
     let agents = installation.account.agents().await?;
     if global.json {
-        terminal::json(&List::whole(agents))?;
+        output::json(&List::whole(agents))?;
         return Ok(Ending::Done);
     }
     if agents.is_empty() {
@@ -61,7 +62,7 @@ pub(crate) async fn run(global: &Global) -> Outcome {
                 .map_or_else(|| "–".to_owned(), |model| safe(model).into_owned()),
         ]);
     }
-    terminal::print(&table.to_string())?;
+    output::print(&table.to_string())?;
     Ok(Ending::Done)
 }
 

@@ -12,6 +12,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
+    output,
     spelling::closest,
     terminal,
 };
@@ -55,7 +56,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let value = value.as_ref().map(PrivateText::expose);
     let view = assign(global, &arguments.agent, field, value).await?;
     if global.json {
-        terminal::json(&view)?;
+        output::json(&view)?;
     } else {
         // The agent's name is no part of its settings.
         let name = Value::String(view.name.clone());
@@ -63,7 +64,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             Field::Name => &name,
             field => view.setting(field).unwrap_or(&Value::Null),
         };
-        terminal::print(&format!(
+        output::print(&format!(
             "{} is {}",
             field.as_str(),
             show::value(field, set)
@@ -85,10 +86,10 @@ pub(crate) async fn pause(global: &Global, agent: &str, paused: bool) -> Outcome
     let value = if paused { "true" } else { "false" };
     let view = assign(global, agent, Field::Paused, Some(value)).await?;
     if global.json {
-        terminal::json(&view)?;
+        output::json(&view)?;
     } else {
         let state = if paused { "paused" } else { "on the schedule" };
-        terminal::print(&format!("`{}` is {state}", terminal::safe(&view.name)))?;
+        output::print(&format!("`{}` is {state}", terminal::safe(&view.name)))?;
     }
     Ok(Ending::Done)
 }

@@ -11,8 +11,9 @@ use crate::{
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::{counted, thousands, when},
-    terminal::{self, BOLD, DIM, safe},
+    terminal::{BOLD, DIM, safe},
 };
 
 pub(crate) async fn run(global: &Global, agent: &str) -> Outcome {
@@ -20,7 +21,7 @@ pub(crate) async fn run(global: &Global, agent: &str) -> Outcome {
     let agent = installation.agent(agent).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let agent = lens.show().await?;
-    terminal::show(global.json, &agent, || describe(&agent))?;
+    output::show(global.json, &agent, || describe(&agent))?;
     Ok(Ending::Done)
 }
 

@@ -14,8 +14,9 @@ use serde_json::{Value, json};
 use crate::{
     failure::{Ending, Failure},
     installation::administrator,
+    output,
     show::{self, counted},
-    terminal::{self, BOLD, DIM, GREEN, RED},
+    terminal::{BOLD, DIM, GREEN, RED},
 };
 
 const NAME: &str = "finch";
@@ -187,9 +188,9 @@ fn show_verified(verification: &Verification) -> Result<(), Failure> {
 fn say(text: &str) -> Result<(), Failure> {
     for line in text.split('\n') {
         match line {
-            // `terminal::print` writes nothing for an empty text.
-            "" => terminal::data(b"\n")?,
-            line => terminal::print(line)?,
+            // `output::print` writes nothing for an empty text.
+            "" => output::data(b"\n")?,
+            line => output::print(line)?,
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{AgentChoice, on_runtime, project::ChosenAgent};
 use crate::{
-    failure::Failure, installation::Installation, options::Global, remote::Remote, terminal,
+    failure::Failure, installation::Installation, options::Global, output, remote::Remote,
 };
 
 /// The variable that requests a report.
@@ -63,7 +63,7 @@ pub(crate) async fn report(
         }
         Err(Failure::PipeClosed) => return Err(Failure::PipeClosed),
     }
-    terminal::json(&report)
+    output::json(&report)
 }
 
 /// The installation and the agent. No agent is created for a project.

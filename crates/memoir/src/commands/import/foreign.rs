@@ -35,6 +35,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::{counted, thousands},
     terminal::{self, safe},
 };
@@ -194,9 +195,9 @@ pub(super) async fn run(
         set_system_prompt(&installation, &agent, &done.report).await?;
     }
     if global.json {
-        terminal::json(&taken_over_json(&done, &taken, &arguments, is_refused))?;
+        output::json(&taken_over_json(&done, &taken, &arguments, is_refused))?;
     } else {
-        terminal::print(&table(&done, &taken, &arguments, is_refused))?;
+        output::print(&table(&done, &taken, &arguments, is_refused))?;
         warn(&done, is_offered && !arguments.system_prompt);
         super::note_budget(&taken.core, arguments.dry_run || is_refused);
     }

@@ -15,6 +15,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
+    output,
     show::{counted, diff::diff},
     terminal::{self, safe},
 };
@@ -119,7 +120,7 @@ pub(super) async fn run(
             let head = edit
                 .number()
                 .map_or("new".to_owned(), |number| number.to_string());
-            terminal::print(&format!(
+            output::print(&format!(
                 "{head}\n{}\n",
                 diff(before.as_deref(), Some(&after))
             ))?;
@@ -144,7 +145,7 @@ pub(super) async fn run(
                 json!({"number": edit.number(), "before": before, "after": after})
             })
             .collect();
-        terminal::json(&json!({
+        output::json(&json!({
             "changes": changes,
             "unchanged": unchanged,
             "gone": gone,
@@ -161,7 +162,7 @@ pub(super) async fn run(
         ));
     }
     let changes = counted(count, "change", "changes");
-    terminal::print(&match (count, record) {
+    output::print(&match (count, record) {
         (0, _) => "nothing was changed\n".to_owned(),
         (_, Some(_)) => format!(
             "imported {changes}; `memoir import {} --undo` undoes that\n",

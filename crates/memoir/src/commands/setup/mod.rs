@@ -31,7 +31,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::{Global, TOKEN, agent_in_environment},
-    private_file,
+    output, private_file,
     remote::{self, Remote},
     show::{TextTable, diff::diff},
     terminal::{self, BOLD, safe},
@@ -402,12 +402,12 @@ fn agreed(global: &Global, arguments: &Arguments, changes: &[FileChange]) -> Res
     }
     if !global.json {
         for change in &changes {
-            terminal::print(&format!(
+            output::print(&format!(
                 "{BOLD}{}{BOLD:#}",
                 safe(&change.path.display().to_string())
             ))?;
             let text = diff(change.before.as_deref(), change.after.as_deref());
-            terminal::print(&format!("{}\n", only_near_changes(&text)))?;
+            output::print(&format!("{}\n", only_near_changes(&text)))?;
         }
     }
     if arguments.yes || changes.is_empty() {
@@ -469,7 +469,7 @@ fn report(
         let files = changes
             .iter()
             .map(|change| json!({"path": change.path, "change": change.name()}));
-        terminal::json(&json!({
+        output::json(&json!({
             "program": program.name(),
             "agent": agent,
             "files": files.collect::<Vec<_>>(),
@@ -478,7 +478,7 @@ fn report(
     }
     let title = program.title();
     let is_changed = changes.iter().any(FileChange::is_one);
-    terminal::print(&match (arguments.remove, is_changed, agent) {
+    output::print(&match (arguments.remove, is_changed, agent) {
         (true, true, _) => format!("{title} is as it was before"),
         (true, false, _) => format!("{title} has nothing of Memoir"),
         (false, true, Some(agent)) => {
@@ -529,7 +529,7 @@ fn overview(global: &Global, folders: &Folders) -> Outcome {
                 "advice": examination.and_then(|examination| examination.advice.as_ref()),
             })
         });
-        terminal::json(&json!({"items": items.collect::<Vec<_>>()}))?;
+        output::json(&json!({"items": items.collect::<Vec<_>>()}))?;
         return Ok(ending);
     }
     let mut table = TextTable::new(["program", "found here", "has", "set it up with"]);
@@ -546,13 +546,13 @@ fn overview(global: &Global, folders: &Folders) -> Outcome {
             format!("memoir setup {}", program.name()),
         ]);
     }
-    terminal::print(&table.to_string())?;
+    output::print(&table.to_string())?;
     let examined = found
         .iter()
         .filter_map(|(_, _, state)| state.examination.as_ref());
     let lines: Vec<String> = examined.map(super::doctor::line).collect();
     if !lines.is_empty() {
-        terminal::print(&format!("\n{}", lines.concat()))?;
+        output::print(&format!("\n{}", lines.concat()))?;
     }
     Ok(ending)
 }
