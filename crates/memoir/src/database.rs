@@ -1,7 +1,7 @@
 //! The location of the database.
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -11,7 +11,11 @@ use memoir_store::Store;
 use memoir_store_postgres::PostgresStore;
 use memoir_store_sqlite::SqliteStore;
 
-use crate::{failure::Failure, options::Global};
+use crate::{
+    failure::Failure,
+    options::Global,
+    private_file::{folder_of, make_private_folder},
+};
 
 /// Opens the named database, or the user's own, which is created on first use.
 ///
@@ -188,23 +192,6 @@ pub(crate) fn is_own(path: &Path) -> bool {
     default_path().is_ok_and(|own| {
         own == path || canonical(&own).is_some_and(|own| Some(own) == canonical(path))
     })
-}
-
-/// The folder of a file; the current one for a bare file name.
-pub(crate) fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    }
-}
-
-/// Creates a missing folder, for its owner only.
-pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 #[cfg(test)]

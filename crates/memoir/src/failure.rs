@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use memoir_app::Error;
+use memoir_app::{Error, Examination, Severity};
 use memoir_domain::{
     lifecycle::{NothingToRefine, StartRefusal},
     manage::ChangeRefusal,
@@ -114,6 +114,20 @@ impl Failure {
     /// Whether a closed installation is the reason.
     pub(crate) fn is_closing(&self) -> bool {
         matches!(self, Self::ShownFailure(failure) if failure.code == Some(CLOSED))
+    }
+
+    /// The finding of an examination that failed; `area` is what was examined.
+    pub(crate) fn into_finding(self, area: &'static str) -> Examination {
+        let (finding, advice) = match self {
+            Self::ShownFailure(failure) => failure.into_parts(),
+            Self::PipeClosed => ("stdout is closed".to_owned(), None),
+        };
+        Examination {
+            area,
+            severity: Severity::Problem,
+            finding,
+            advice,
+        }
     }
 
     /// A file that cannot be read or written.

@@ -16,6 +16,7 @@ use crate::{
     database,
     failure::Failure,
     options::Global,
+    private_file,
 };
 
 /// Holds the master key itself.
@@ -40,7 +41,7 @@ pub(crate) async fn open(global: &Global, config: &Config) -> Result<KeyStore, F
         && path.parent() != database.parent()
         && let Some(folder) = path.parent()
     {
-        database::make_private_folder(folder)
+        private_file::make_private_folder(folder)
             .map_err(|error| Failure::file("make the folder", folder, &error))?;
     }
     let opened = match shared(global, config, PostgresKeys::open).await? {

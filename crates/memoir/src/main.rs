@@ -16,6 +16,7 @@ mod interrupt;
 mod keys;
 mod options;
 mod output;
+mod parse;
 mod private_file;
 mod progress;
 mod remote;
@@ -25,6 +26,7 @@ mod spelling;
 mod telemetry;
 mod terminal;
 mod tokens;
+mod transcripts;
 mod watch;
 mod webhooks;
 

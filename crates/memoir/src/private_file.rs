@@ -1,4 +1,4 @@
-//! Files for their owner only, replaced atomically.
+//! Files and folders for their owner only; files are replaced atomically.
 
 use std::{
     fs, io,
@@ -6,16 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::database;
-
 /// Writes a file in one step, with the permissions of the file that it replaces, or else for its owner only.
 ///
 /// # Errors
 /// Its folder cannot be created, or the file cannot be written.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = &behind_links(path);
-    let folder = database::folder_of(path);
-    database::make_private_folder(folder)?;
+    let folder = folder_of(path);
+    make_private_folder(folder)?;
     // A temporary file is its owner's only from the beginning.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
@@ -33,7 +31,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// The folder or the lock's file cannot be created.
 pub(crate) fn lock_beside(path: &Path) -> io::Result<fs::File> {
-    database::make_private_folder(database::folder_of(path))?;
+    make_private_folder(folder_of(path))?;
     let mut options = fs::OpenOptions::new();
     options.create(true).truncate(false).write(true);
     #[cfg(unix)]
@@ -56,7 +54,24 @@ pub(crate) fn behind_links(path: &Path) -> PathBuf {
             break;
         };
         // A relative target starts at the link's folder.
-        path = database::folder_of(&path).join(target);
+        path = folder_of(&path).join(target);
     }
     path
+}
+
+/// The folder of a file; the current one for a bare file name.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Creates a missing folder, for its owner only.
+pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }

@@ -4,7 +4,7 @@ use memoir_app::{Examination, Severity};
 use memoir_service::{Webhook, WebhookProblem};
 use serde::Deserialize;
 
-use crate::{config::Config, failure::Failure};
+use crate::failure::Failure;
 
 /// Most webhooks.
 const MOST: usize = 32;
@@ -104,17 +104,16 @@ pub(crate) fn checked(sections: Vec<WebhookSection>) -> Result<Vec<WebhookSectio
     Ok(sections)
 }
 
-/// The configured webhooks, ready for delivery.
+/// The configured webhooks, ready for delivery. `origin` names the configuration.
 ///
 /// # Errors
 /// A secret is missing or invalid.
-pub(crate) fn opened(config: &Config) -> Result<Vec<Webhook>, Failure> {
-    let places = config.webhooks.iter().enumerate();
+pub(crate) fn opened(sections: &[WebhookSection], origin: &str) -> Result<Vec<Webhook>, Failure> {
+    let places = sections.iter().enumerate();
     places
         .map(|(place, section)| {
             section.webhook().map_err(|problem| {
                 let (message, hint) = section.problem_and_hint(&problem);
-                let origin = config.origin();
                 Failure::new(format!(
                     "{origin}: `webhooks` number {}: {message}",
                     place + 1
@@ -126,8 +125,8 @@ pub(crate) fn opened(config: &Config) -> Result<Vec<Webhook>, Failure> {
 }
 
 /// Whether every webhook can be signed; nothing is sent.
-pub(crate) fn examine(config: &Config) -> Vec<Examination> {
-    let places = config.webhooks.iter().enumerate();
+pub(crate) fn examine(sections: &[WebhookSection]) -> Vec<Examination> {
+    let places = sections.iter().enumerate();
     places
         .map(|(place, section)| {
             let name = format!("`webhooks` number {}", place + 1);

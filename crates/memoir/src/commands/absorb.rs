@@ -7,12 +7,9 @@ use std::{
 };
 
 use memoir_app::{AbsorbProgress, Absorbed, AgentHandle, HandedMessage, HandedOver};
-use memoir_domain::{PrivateText, audit::Actor};
-use memoir_transcripts::{
-    Item, TranscriptFormat, TranscriptMessage, TranscriptReader, TranscriptReport,
-};
+use memoir_domain::audit::Actor;
+use memoir_transcripts::{TranscriptFormat, TranscriptReport};
 use serde_json::json;
-use tokio::sync::mpsc;
 
 use crate::{
     failure::{Ending, Failure, Outcome},
@@ -23,16 +20,8 @@ use crate::{
     progress::ProgressLine,
     show::counted,
     terminal,
+    transcripts::{HandedFile, MessageReceiver, take},
 };
-
-/// Messages per transaction.
-const BATCH: usize = 500;
-/// Most characters of a batch's texts, so that a file of any size needs little memory.
-const BATCH_CHARACTERS: usize = 4_000_000;
-/// Most characters of a speaker's name; longer ones are truncated, since exports may contain anything there.
-const SPEAKER_LIMIT: usize = 200;
-/// The speaker, where the file names none.
-const UNKNOWN: &str = "unknown";
 
 /// Let the agent's model read a conversation from a file and save memories of it
 ///
@@ -53,15 +42,6 @@ pub(crate) struct Arguments {
     /// Read the messages of the last seven days once more; the earlier memories stay
     #[arg(long, conflicts_with_all = ["file", "later"])]
     again: bool,
-}
-
-/// The receiver of messages.
-pub(crate) trait MessageReceiver {
-    /// Passes the messages on; those that were passed before are skipped.
-    ///
-    /// # Errors
-    /// The receiver refuses them.
-    async fn hand_over(&self, messages: Vec<HandedMessage>) -> Result<HandedOver, Failure>;
 }
 
 /// An agent of this installation, and the actor who passes the messages.
@@ -136,12 +116,6 @@ fn losses(report: &TranscriptReport) -> Vec<serde_json::Value> {
         .collect()
 }
 
-/// The messages of a file.
-pub(crate) struct HandedFile {
-    pub(crate) handed: HandedOver,
-    report: TranscriptReport,
-}
-
 fn opened(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     if path.as_os_str() == "-" {
         let stdin = std::io::stdin();
@@ -152,116 +126,6 @@ fn opened(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     }
     let file = File::open(path).map_err(|error| Failure::file("read", path, &error))?;
     Ok(Box::new(file))
-}
-
-/// Reads a file of that name on a thread of its own, and passes its messages on batch by batch.
-///
-/// # Errors
-/// It cannot be read to its end, or its messages are refused.
-pub(crate) async fn take(
-    reader: impl Read + Send + 'static,
-    format: Option<TranscriptFormat>,
-    name: &Path,
-    to: &impl MessageReceiver,
-) -> Result<HandedFile, Failure> {
-    // At most two batches wait in memory.
-    let (sender, mut batches) = mpsc::channel(2);
-    let name = name.to_owned();
-    let reading =
-        tokio::task::spawn_blocking(move || stream(Box::new(reader), &name, format, &sender));
-    let mut handed = HandedOver {
-        received: 0,
-        known: 0,
-    };
-    while let Some(batch) = batches.recv().await {
-        // A failure drops the receiver, which ends the reading.
-        let part = to.hand_over(batch).await?;
-        handed.received += part.received;
-        handed.known += part.known;
-    }
-    let report = reading
-        .await
-        // The task panicked; the panic itself is reported where it happens.
-        .map_err(|_| Failure::new("the file was not read to its end"))??;
-    Ok(HandedFile { handed, report })
-}
-
-fn stream(
-    reader: Box<dyn Read>,
-    path: &Path,
-    format: Option<TranscriptFormat>,
-    batches: &mpsc::Sender<Vec<HandedMessage>>,
-) -> Result<TranscriptReport, Failure> {
-    let problem = |error: memoir_transcripts::Error| {
-        Failure::new(format!("the transcript `{}`: {error}", path.display()))
-            .hint("the messages before that place were stored; the same command resumes there")
-    };
-    let transcript = TranscriptReader::open(reader, format).map_err(|error| {
-        let failure = Failure::new(format!("the transcript `{}`: {error}", path.display()));
-        match error {
-            memoir_transcripts::Error::Unrecognised(_) => failure.hint(
-                "name its format with `--format`; `memoir import AGENT FILE` imports memories of other programs",
-            ),
-            _ => failure,
-        }
-    })?;
-    let mut report = TranscriptReport::default();
-    let (mut batch, mut characters) = (Vec::new(), 0);
-    let mut broken = None;
-    for item in transcript {
-        let item = match item {
-            Ok(item) => item,
-            Err(error) => {
-                broken = Some(problem(error));
-                break;
-            }
-        };
-        report.note(&item);
-        if let Item::Message(message) = item {
-            characters += message.text.chars();
-            batch.push(handed(message));
-        }
-        if batch.len() >= BATCH || characters >= BATCH_CHARACTERS {
-            characters = 0;
-            if batches.blocking_send(std::mem::take(&mut batch)).is_err() {
-                // The receiver has failed, and reports the cause.
-                return Ok(report);
-            }
-        }
-    }
-    // Where the file is cut off, the messages before that place are sent too.
-    if !batch.is_empty() {
-        // Sending fails only where the receiver is gone, which then reports its own failure.
-        let _ = batches.blocking_send(batch);
-    }
-    broken.map_or(Ok(report), Err)
-}
-
-fn handed(message: TranscriptMessage) -> HandedMessage {
-    let speaker: String = message
-        .speaker
-        .expose()
-        .chars()
-        .take(SPEAKER_LIMIT)
-        .collect();
-    let speaker = match speaker.trim() {
-        "" => UNKNOWN,
-        speaker => speaker,
-    };
-    HandedMessage {
-        id: identifier(&message),
-        at: message.at,
-        speaker: speaker.into(),
-        text: message.text,
-    }
-}
-
-/// Exports have identifiers that are unique in their conversation.
-fn identifier(message: &TranscriptMessage) -> PrivateText {
-    match &message.conversation {
-        Some(conversation) => format!("{}/{}", conversation.expose(), message.id.expose()).into(),
-        None => message.id.clone(),
-    }
 }
 
 fn report_taken(taken: &HandedFile) {

@@ -9,11 +9,10 @@ use memoir_domain::{
 };
 
 use crate::{
-    commands::parse,
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
-    output,
+    output, parse,
     show::{self, List, moment},
     terminal,
 };

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use memoir_app::ShownMemory;
 use memoir_domain::memory::{Kind, Number};
-use serde::Serialize;
 
 use crate::{
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
     output,
-    show::{self, List, counted, thousands},
+    show::{self, List, archive::ArchivedMemory, counted, thousands},
     terminal,
 };
 
@@ -23,15 +22,6 @@ use crate::{
 pub(crate) struct Arguments {
     /// The agent [default: `MEMOIR_AGENT`, or the only one]
     agent: Option<String>,
-}
-
-/// An archival memory, and the core memory that took its place.
-#[derive(Debug, Serialize)]
-pub(crate) struct ArchivedMemory {
-    #[serde(flatten)]
-    pub(crate) memory: ShownMemory,
-    /// The core memory at the end of the chain of `under`; null where there is none.
-    pub(crate) now: Option<Number>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {

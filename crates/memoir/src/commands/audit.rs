@@ -7,11 +7,10 @@ use memoir_domain::{Timestamp, audit::Action, memory::Number};
 use memoir_vault::log::LogVerifier;
 
 use crate::{
-    commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
-    output,
+    output, parse,
     show::{self, counted, thousands},
     terminal,
 };

@@ -19,7 +19,7 @@ use crate::{
     installation::{self, Installation},
     keys,
     options::Global,
-    output,
+    output, private_file,
     show::{self, counted, thousands},
     terminal::{self, safe},
 };
@@ -170,7 +170,7 @@ fn sound(findings: &[String]) -> Outcome {
 
 /// An empty temporary file beside the final path, readable by its owner only.
 fn draft(path: &Path) -> Result<NamedTempFile, Failure> {
-    let folder = database::folder_of(path);
+    let folder = private_file::folder_of(path);
     NamedTempFile::new_in(folder).map_err(|error| Failure::file("write", path, &error))
 }
 
@@ -183,7 +183,7 @@ fn place(draft: NamedTempFile, path: &Path) -> Result<u64, Failure> {
     draft
         .persist_noclobber(path)
         .map_err(|error| failed(error.error))?;
-    super::export::sync_folder(database::folder_of(path)).map_err(failed)?;
+    super::export::sync_folder(private_file::folder_of(path)).map_err(failed)?;
     Ok(bytes)
 }
 

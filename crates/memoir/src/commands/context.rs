@@ -1,11 +1,10 @@
 //! `memoir context`: the text that an agent's runtime puts after the system prompt.
 
 use crate::{
-    commands::parse,
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
-    output, terminal,
+    output, parse, terminal,
 };
 
 /// Print what goes into the agent's prompt: core memories, and the journal of the last week

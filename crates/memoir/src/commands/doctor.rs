@@ -13,8 +13,8 @@ use crate::{
     installation, keys,
     options::Global,
     output,
-    show::List,
-    terminal::{self, CYAN, GREEN, RED, YELLOW, safe},
+    show::{List, examination},
+    terminal::{self, safe},
     webhooks,
 };
 
@@ -45,7 +45,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if global.json {
         output::json(&List::whole(found.clone()))?;
     } else {
-        let lines: Vec<String> = found.iter().map(line).collect();
+        let lines: Vec<String> = found.iter().map(examination::line).collect();
         output::print(&lines.concat())?;
     }
     let is_sound = found
@@ -80,18 +80,18 @@ async fn examine(global: &Global, call: bool) -> Vec<Examination> {
             config
         }
         Err(failure) => {
-            found.push(problem("configuration", failure));
+            found.push(failure.into_finding("configuration"));
             Config::default()
         }
     };
-    found.extend(webhooks::examine(&config));
+    found.extend(webhooks::examine(&config.webhooks));
     match look(global, config, call).await {
         Ok(findings) => found.extend(findings),
-        Err(failure) => found.push(problem("database", failure)),
+        Err(failure) => found.push(failure.into_finding("database")),
     }
     match super::setup::examine(global) {
         Ok(findings) => found.extend(findings),
-        Err(failure) => found.push(problem("programs", failure)),
+        Err(failure) => found.push(failure.into_finding("programs")),
     }
     found
 }
@@ -104,7 +104,7 @@ async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examina
     let keys = match keys::open(global, &config).await {
         Ok(keys) => keys,
         // All later checks need the keys.
-        Err(failure) => return Ok(vec![problem("key", failure)]),
+        Err(failure) => return Ok(vec![failure.into_finding("key")]),
     };
     found.push(key(global, &config, &keys)?);
     let store = database::open(global.database.as_deref()).await?;
@@ -228,35 +228,4 @@ fn is_open_to_others(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_open_to_others(_: &Path) -> bool {
     false
-}
-
-pub(super) fn problem(area: &'static str, failure: Failure) -> Examination {
-    let (finding, advice) = match failure {
-        Failure::ShownFailure(shown_failure) => shown_failure.into_parts(),
-        Failure::PipeClosed => ("stdout is closed".to_owned(), None),
-    };
-    Examination {
-        area,
-        severity: Severity::Problem,
-        finding,
-        advice,
-    }
-}
-
-pub(super) fn line(finding: &Examination) -> String {
-    let (style, word) = match finding.severity {
-        Severity::Ok => (GREEN, "ok"),
-        Severity::Warning => (YELLOW, "warning"),
-        Severity::Problem => (RED, "problem"),
-    };
-    let mut text = format!(
-        "{style}{word:<8}{style:#} {:<13} {}\n",
-        finding.area,
-        safe(&finding.finding)
-    );
-    if let Some(advice) = &finding.advice {
-        // The hint is indented to the column in which the findings begin.
-        text.push_str(&format!("{:23}{CYAN}hint{CYAN:#}: {}\n", "", safe(advice)));
-    }
-    text
 }

@@ -5,11 +5,10 @@ use memoir_domain::near_duplicates::DEFAULT_PAIRS;
 use serde::Serialize;
 
 use crate::{
-    commands::parse,
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
-    output,
+    output, parse,
     show::{self, thousands},
     terminal,
 };

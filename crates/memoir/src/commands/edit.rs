@@ -9,13 +9,12 @@ use memoir_domain::{PrivateText, audit::ActorKind, memory::Number};
 use serde_json::json;
 
 use crate::{
-    commands::{hook, parse},
-    database,
+    commands::hook,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     interrupt,
     options::Global,
-    output, show, terminal,
+    output, parse, private_file, show, terminal,
 };
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
@@ -90,7 +89,7 @@ async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
     let parent =
         hook::state_folder().ok_or_else(|| Failure::new("the state directory is not known"))?;
     let problem = |error| Failure::file("write", &parent, &error);
-    database::make_private_folder(&parent).map_err(problem)?;
+    private_file::make_private_folder(&parent).map_err(problem)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix("edit-");
     #[cfg(unix)]

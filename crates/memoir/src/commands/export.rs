@@ -15,11 +15,11 @@ use zeroize::Zeroizing;
 
 use crate::{
     commands::passphrase,
-    database::folder_of,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
-    output, private_file,
+    output,
+    private_file::{self, folder_of},
     show::counted,
     terminal::{self, safe},
 };

@@ -5,11 +5,10 @@ use memoir_app::{AgentHandle, Handling, ShownMemory};
 use memoir_domain::memory::{Kind, Number};
 
 use crate::{
-    commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
-    output,
+    output, parse,
     show::{self, List},
     terminal,
 };

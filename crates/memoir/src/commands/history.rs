@@ -3,11 +3,10 @@
 use memoir_domain::memory::Number;
 
 use crate::{
-    commands::parse,
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
-    output, show, terminal,
+    output, parse, show, terminal,
 };
 
 /// Show the history of an agent's memories: every text, merge, move and undo

@@ -24,11 +24,11 @@ use memoir_vault::archive::is_archive;
 use serde_json::json;
 
 use crate::{
-    commands::{parse, passphrase},
+    commands::passphrase,
     failure::{Ending, Failure, Outcome, bad_lines},
     installation::{Installation, administrator},
     options::Global,
-    output,
+    output, parse,
     show::{counted, thousands},
     terminal::{self, safe},
 };

@@ -290,7 +290,7 @@ async fn move_keys(from: &Global, to: &Global, config: &Config) -> Result<(), Fa
         }
     }
     let place = keys::store_path(&database::path(to.database.as_deref())?);
-    let folder = database::folder_of(&place);
+    let folder = private_file::folder_of(&place);
     let failed = |error| Failure::file("write", &place, &error);
     // Each attempt copies the key store again, since keys may have been created or destroyed meanwhile.
     let copy = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;

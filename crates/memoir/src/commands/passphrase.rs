@@ -8,7 +8,7 @@ use std::{
 use memoir_vault::archive::Passphrase;
 use zeroize::Zeroizing;
 
-use crate::{commands::parse, failure::Failure, terminal};
+use crate::{failure::Failure, parse, terminal};
 
 /// Holds an archive's passphrase.
 const VARIABLE: &str = "MEMOIR_ARCHIVE_PASSPHRASE";

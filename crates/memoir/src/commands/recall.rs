@@ -16,11 +16,10 @@ use memoir_domain::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
-    output,
+    output, parse,
     show::{self, List},
     terminal,
 };

@@ -4,11 +4,10 @@ use memoir_app::{Point, Rewound};
 use memoir_domain::Timestamp;
 
 use crate::{
-    commands::parse,
     failure::{Ending, Outcome},
     installation::{Installation, administrator},
     options::Global,
-    output,
+    output, parse,
     show::{moment, thousands},
     terminal::{self, safe},
 };

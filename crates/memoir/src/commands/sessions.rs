@@ -1,11 +1,10 @@
 //! `memoir sessions`: an agent's sessions and how they ended.
 
 use crate::{
-    commands::parse,
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
-    output,
+    output, parse,
     show::{self, List},
     terminal,
 };

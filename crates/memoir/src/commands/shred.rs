@@ -6,11 +6,10 @@ use memoir_app::{ShredWish, StoredTranscript};
 use memoir_domain::{PrivateText, memory::Number};
 
 use crate::{
-    commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
-    output,
+    output, parse,
     show::{self, counted, when},
     terminal,
 };

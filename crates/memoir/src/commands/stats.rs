@@ -8,11 +8,10 @@ use std::{
 use memoir_domain::Timestamp;
 
 use crate::{
-    commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
-    output,
+    output, parse,
     show::{self, plot::Plot},
     terminal,
 };

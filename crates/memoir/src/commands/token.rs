@@ -5,11 +5,10 @@ use memoir_domain::{Timestamp, TokenId};
 use serde::Serialize;
 
 use crate::{
-    commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::{Installation, administrator},
     options::Global,
-    output,
+    output, parse,
     show::{List, TextTable, when},
     terminal::{self, safe},
 };

@@ -11,11 +11,10 @@ use zeroize::Zeroizing;
 
 use crate::{
     closing,
-    commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
-    output,
+    output, parse,
     show::{List, TextTable, when},
     terminal::{self, safe},
 };

@@ -1,9 +1,20 @@
 //! Archival memories as a list.
 
+use memoir_app::ShownMemory;
 use memoir_domain::memory::Number;
+use serde::Serialize;
 
 use super::TextTable;
-use crate::{commands::archive::ArchivedMemory, terminal::safe};
+use crate::terminal::safe;
+
+/// An archival memory, and the core memory that took its place.
+#[derive(Debug, Serialize)]
+pub(crate) struct ArchivedMemory {
+    #[serde(flatten)]
+    pub(crate) memory: ShownMemory,
+    /// The core memory at the end of the chain of `under`; null where there is none.
+    pub(crate) now: Option<Number>,
+}
 
 /// One a row: number, date, the memory that took its place, the core memory at the end of that chain, and the text
 /// where the viewer may read it.

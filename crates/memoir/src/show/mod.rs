@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod archive;
 pub(crate) mod diff;
+pub(crate) mod examination;
 pub(crate) mod history;
 pub(crate) mod memories;
 pub(crate) mod near_duplicates;

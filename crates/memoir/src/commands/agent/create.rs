@@ -6,11 +6,10 @@ use memoir_domain::agent::Field;
 
 use super::{PROMPT_BYTES, set::warn};
 use crate::{
-    commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::{Installation, administrator},
     options::Global,
-    output,
+    output, parse,
     terminal::{self, safe},
 };
 

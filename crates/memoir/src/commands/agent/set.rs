@@ -8,11 +8,10 @@ use serde_json::Value;
 
 use super::{PROMPT_BYTES, show};
 use crate::{
-    commands::parse,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
-    output,
+    output, parse,
     spelling::closest,
     terminal,
 };

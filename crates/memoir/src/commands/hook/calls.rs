@@ -14,7 +14,7 @@ use memoir_domain::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::state;
-use crate::database;
+use crate::private_file;
 
 /// A time is written again after this many seconds, so that most calls only read the file.
 const EXACT_TO_SECONDS: i64 = 60;
@@ -134,8 +134,8 @@ fn change(program: &str, changed: impl FnOnce(&mut ProgramCalls) -> bool) {
         return;
     }
     let write = || -> std::io::Result<()> {
-        let folder = database::folder_of(&path);
-        database::make_private_folder(folder)?;
+        let folder = private_file::folder_of(&path);
+        private_file::make_private_folder(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(&serde_json::to_vec(&calls)?)?;
         // The file is not synced: the host waits, and a lost time is written at the next call.

@@ -18,7 +18,7 @@ use memoir_transcripts::TranscriptFormat;
 use super::{
     Arguments, HookEvent, host_input, log::Log, payload::Payload, reached::ReachedMemory, state,
 };
-use crate::{commands::absorb, failure::Failure, options::Global, show::counted};
+use crate::{failure::Failure, options::Global, show::counted, transcripts};
 
 /// How many sessions a new session resumes, since it waits for the start of their processes. The next ones resume the
 /// others.
@@ -94,7 +94,7 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
         let memory = ReachedMemory::open(global, arguments, &payload).await?;
         let Some(path) = &payload.transcript else {
             let (input, format) = (Cursor::new(input), Some(TranscriptFormat::Messages));
-            let taken = absorb::take(input, format, Path::new("-"), &memory).await?;
+            let taken = transcripts::take(input, format, Path::new("-"), &memory).await?;
             return Ok::<_, Failure>((taken, 0, None));
         };
         let problem = |error| Failure::file("read", path, &error);
@@ -110,7 +110,7 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
         let last = memory.digest(&last).await?;
         file.seek(SeekFrom::Start(begin)).map_err(problem)?;
         let format = arguments.client.dialect_of(&payload).transcript;
-        let taken = absorb::take(file.take(end - begin), format, path, &memory).await?;
+        let taken = transcripts::take(file.take(end - begin), format, path, &memory).await?;
         Ok((taken, end, Some(last)))
     }
     .await;

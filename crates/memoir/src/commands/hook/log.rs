@@ -10,7 +10,7 @@ use std::{
 use memoir_app::{Clock, SystemClock};
 
 use super::{Arguments, state};
-use crate::{database, failure::Failure};
+use crate::{failure::Failure, private_file};
 
 /// A log over this many bytes is renamed, replacing the one before.
 const LOG_BYTES: u64 = 1 << 20;
@@ -60,7 +60,7 @@ impl Log {
 }
 
 fn opened(path: &Path) -> Option<File> {
-    database::make_private_folder(path.parent()?).ok()?;
+    private_file::make_private_folder(path.parent()?).ok()?;
     if fs::metadata(path).is_ok_and(|found| found.len() > LOG_BYTES) {
         // Where renaming fails, or another process was faster, this process continues with the existing file.
         let _ = fs::rename(path, path.with_extension("log.1"));

@@ -39,7 +39,7 @@ use state::ShownMemories;
 pub(crate) use state::folder as state_folder;
 pub(crate) use text::without_hints;
 
-use crate::{commands::parse, failure::Failure, options::Global, remote::warning_of};
+use crate::{failure::Failure, options::Global, parse, remote::warning_of};
 
 /// The time limit of an event with a text response, after which the hook exits.
 const WAITING_MS: u64 = 300;

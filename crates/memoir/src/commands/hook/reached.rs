@@ -18,11 +18,11 @@ use super::{
     project::{ChosenAgent, Project},
 };
 use crate::{
-    commands::absorb::MessageReceiver,
     failure::Failure,
     installation::{Installation, administrator},
     options::Global,
     remote::Remote,
+    transcripts::MessageReceiver,
 };
 
 /// Most characters of a query that a service accepts.

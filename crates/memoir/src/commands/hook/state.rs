@@ -15,7 +15,7 @@ use memoir_domain::{Timestamp, memory::JOURNAL_DAYS};
 use serde::{Deserialize, Serialize};
 
 use super::{payload::Payload, reached::HookMemory};
-use crate::{database, failure::Failure};
+use crate::{failure::Failure, private_file};
 
 /// The folder of the sessions' files.
 const SESSIONS: &str = "sessions";
@@ -113,7 +113,7 @@ impl LockedSession {
     fn open(path: &Path, mark: PathBuf) -> Result<Self, Failure> {
         let problem = |error| Failure::file("open", path, &error);
         if let Some(folder) = path.parent() {
-            database::make_private_folder(folder).map_err(problem)?;
+            private_file::make_private_folder(folder).map_err(problem)?;
         }
         let mut options = OpenOptions::new();
         // The file is not truncated here, since it is read once it is locked.

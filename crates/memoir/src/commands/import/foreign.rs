@@ -35,7 +35,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
-    output,
+    output, parse,
     show::{counted, thousands},
     terminal::{self, safe},
 };
@@ -106,7 +106,7 @@ impl NamedInput {
     /// The whole file.
     pub(super) fn into_bytes(self, most_bytes: u64) -> Result<Vec<u8>, Failure> {
         if !self.rest() {
-            return super::parse::file(&self.path, most_bytes);
+            return parse::file(&self.path, most_bytes);
         }
         let mut bytes = self.head;
         let begun = bytes.len() as u64;

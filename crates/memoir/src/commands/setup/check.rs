@@ -54,7 +54,7 @@ pub(super) fn state(global: &Global, program: Program, folders: &Folders) -> Pro
         Err(failure) => {
             return ProgramState {
                 is_set_up: None,
-                examination: Some(crate::commands::doctor::problem(AREA, failure)),
+                examination: Some(failure.into_finding(AREA)),
             };
         }
     };

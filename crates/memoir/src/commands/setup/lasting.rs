@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::record;
-use crate::{database, failure::Failure};
+use crate::{database, failure::Failure, private_file};
 
 /// Why a path does not last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,8 +163,8 @@ pub(super) fn write_copy(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let copied = || -> io::Result<()> {
-        let folder = database::folder_of(path);
-        database::make_private_folder(folder)?;
+        let folder = private_file::folder_of(path);
+        private_file::make_private_folder(folder)?;
         // A copy in one step, since a hook may start the previous one.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         io::copy(&mut fs::File::open(&own)?, &mut file)?;
@@ -187,7 +187,7 @@ pub(super) fn remove_unused_copy() {
     if !is_used {
         let _ = fs::remove_file(&path);
         // A folder with other files stays.
-        let _ = fs::remove_dir(database::folder_of(&path));
+        let _ = fs::remove_dir(private_file::folder_of(&path));
     }
 }
 

@@ -33,7 +33,7 @@ use crate::{
     options::{Global, TOKEN, agent_in_environment},
     output, private_file,
     remote::{self, Remote},
-    show::{TextTable, diff::diff},
+    show::{TextTable, diff::diff, examination},
     terminal::{self, BOLD, safe},
 };
 
@@ -550,7 +550,7 @@ fn overview(global: &Global, folders: &Folders) -> Outcome {
     let examined = found
         .iter()
         .filter_map(|(_, _, state)| state.examination.as_ref());
-    let lines: Vec<String> = examined.map(super::doctor::line).collect();
+    let lines: Vec<String> = examined.map(examination::line).collect();
     if !lines.is_empty() {
         output::print(&format!("\n{}", lines.concat()))?;
     }
