@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{commands, options::Global};
+use crate::{commands, hook, options::Global, setup};
 
 /// In a release, with the commit that it was built from.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("MEMOIR_COMMIT"));
@@ -84,10 +84,10 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Installation(commands::installation::Command),
     Mcp(commands::mcp::Arguments),
-    Hook(commands::hook::Arguments),
+    Hook(hook::Arguments),
     #[command(subcommand)]
     Project(commands::project::Command),
-    Setup(commands::setup::Arguments),
+    Setup(setup::Arguments),
     Serve(commands::serve::Arguments),
     Migrate(commands::migrate::Arguments),
     Move(commands::move_to::Arguments),

@@ -10,7 +10,6 @@ use memoir_vault::KeyStore;
 use zeroize::Zeroizing;
 
 use crate::{
-    closing,
     config::Config,
     database,
     failure::Failure,
@@ -31,7 +30,7 @@ pub(crate) struct Installation {
     /// Whether an agent's texts are shown to that agent only.
     is_closed: bool,
     /// Whether the configuration closes it.
-    is_configured_closed: bool,
+    pub(crate) is_configured_closed: bool,
     /// The given token; blank without one.
     token: Zeroizing<String>,
 }
@@ -248,14 +247,6 @@ impl Installation {
     async fn opens(&self, agent: &AgentHandle, token: &str) -> Result<bool, Failure> {
         let holder = self.memoir.authenticate(token).await?;
         Ok(holder.is_some_and(|holder| is_own(agent, &holder)))
-    }
-
-    /// Runs [`closing::keep_programs`] before the installation is closed.
-    ///
-    /// # Errors
-    /// As for that function.
-    pub(crate) async fn keep_programs(&self, global: &Global) -> Result<Vec<String>, Failure> {
-        closing::keep_programs(&self.memoir, global, self.is_configured_closed).await
     }
 
     /// Refuses a caller who may not read the agent's texts.

@@ -11,6 +11,7 @@ mod database;
 mod examples;
 mod failure;
 mod groups;
+mod hook;
 mod installation;
 mod interrupt;
 mod keys;
@@ -20,6 +21,7 @@ mod parse;
 mod private_file;
 mod progress;
 mod remote;
+mod setup;
 mod show;
 mod slips;
 mod spelling;
@@ -60,8 +62,8 @@ fn main() -> ExitCode {
         Err(error) => return wrongly_typed(&error),
     };
     // Hooks come before the runtime and the log: a hook has a time limit of its own, and makes both itself.
-    if let cli::Command::Hook(hook) = arguments.command {
-        return commands::hook::run(arguments.global, hook);
+    if let cli::Command::Hook(event) = arguments.command {
+        return hook::run(arguments.global, event);
     }
     let is_json = arguments.global.json;
     let verbose = arguments.global.verbose;

@@ -12,7 +12,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     installation, keys,
     options::Global,
-    output,
+    output, setup,
     show::{List, examination},
     terminal::{self, safe},
     webhooks,
@@ -89,7 +89,7 @@ async fn examine(global: &Global, call: bool) -> Vec<Examination> {
         Ok(findings) => found.extend(findings),
         Err(failure) => found.push(failure.into_finding("database")),
     }
-    match super::setup::examine(global) {
+    match setup::examine(global) {
         Ok(findings) => found.extend(findings),
         Err(failure) => found.push(failure.into_finding("programs")),
     }

@@ -9,8 +9,8 @@ use memoir_domain::{PrivateText, audit::ActorKind, memory::Number};
 use serde_json::json;
 
 use crate::{
-    commands::hook,
     failure::{Ending, Failure, Outcome},
+    hook,
     installation::Installation,
     interrupt,
     options::Global,

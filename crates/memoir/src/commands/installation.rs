@@ -47,7 +47,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     match command {
         Command::Show => {}
         Command::Close => {
-            let kept = installation.keep_programs(global).await?;
+            let kept = closing::keep_programs_of(&installation, global).await?;
             account.set_closed(true, &installation.author()).await?;
             closing::report(&kept)?;
         }

@@ -5,13 +5,13 @@ use std::io::BufRead as _;
 use memoir_mcp::Received;
 use serde_json::{Value, json};
 
-use super::hook::{
-    AgentChoice,
-    calls::{self, CallKind},
-    probe,
-};
 use crate::{
     failure::{Ending, Failure, Outcome},
+    hook::{
+        AgentChoice,
+        calls::{self, CallKind},
+        probe,
+    },
     installation::Installation,
     options::Global,
     output,

@@ -18,7 +18,6 @@ pub(crate) mod edit;
 pub(crate) mod export;
 pub(crate) mod handle;
 pub(crate) mod history;
-pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod installation;
 pub(crate) mod kept;
@@ -39,7 +38,6 @@ pub(crate) mod rollback;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod sessions;
-pub(crate) mod setup;
 pub(crate) mod shred;
 pub(crate) mod stats;
 pub(crate) mod sweep;
@@ -51,6 +49,7 @@ use memoir_app::Handling;
 use crate::{
     cli::{Arguments, Command},
     failure::Outcome,
+    hook, setup,
 };
 
 /// Runs the command.

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::hook::project::{self, Project};
 use crate::{
     database,
     failure::{Ending, Failure, Outcome},
+    hook::project::{self, Project},
     installation::Installation,
     options::Global,
     output,

@@ -77,7 +77,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
             let actor = installation.author();
             let account = &installation.account;
             // The first administrator closes the installation.
-            let kept = installation.keep_programs(global).await?;
+            let kept = closing::keep_programs_of(&installation, global).await?;
             let user = account
                 .create_user(&arguments.name, password, &actor)
                 .await?;

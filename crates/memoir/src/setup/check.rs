@@ -19,12 +19,12 @@ use super::{
     restored,
 };
 use crate::{
-    commands::hook::{
+    database,
+    hook::{
         HookEvent,
         calls::{self, ProgramCalls},
         probe::{self, ProbeReport},
     },
-    database,
     options::Global,
     show::moment,
 };

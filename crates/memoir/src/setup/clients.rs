@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::{json as members, json::JsonProblem, lines};
 use crate::{
-    commands::hook::{self, HookEvent},
     failure::Failure,
+    hook::{self, HookEvent},
 };
 
 /// The name of Memoir's entries.

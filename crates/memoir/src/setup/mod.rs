@@ -25,10 +25,10 @@ use check::ProgramState;
 use clients::{Edit, Folders, KnownFile, OwnedPart, Program, ProgramCall};
 use record::{ProgramRecord, WrittenCall};
 
-use super::hook::{AgentChoice, calls};
 use crate::{
     database,
     failure::{Ending, Failure, Outcome},
+    hook::{AgentChoice, calls},
     installation::Installation,
     options::{Global, TOKEN, agent_in_environment},
     output, private_file,

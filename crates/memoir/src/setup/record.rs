@@ -14,7 +14,7 @@ use super::{
     FileChange,
     clients::{KnownFile, Program, ProgramCall},
 };
-use crate::{commands::hook, failure::Failure, private_file};
+use crate::{failure::Failure, hook, private_file};
 
 /// The setup of one program, as it is stored.
 #[derive(Default, Serialize, Deserialize)]
