@@ -1,8 +1,15 @@
-//! The command line.
+//! The command line: the tree of commands, and their dispatch.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use memoir_app::Handling;
 
-use crate::{commands, hook, options::Global, setup};
+use crate::{
+    commands,
+    failure::{Ending, Outcome},
+    hook,
+    options::Global,
+    setup,
+};
 
 /// In a release, with the commit that it was built from.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("MEMOIR_COMMIT"));
@@ -97,6 +104,87 @@ pub(crate) enum Command {
     Doctor(commands::doctor::Arguments),
     Completions(commands::completions::Arguments),
     Man(commands::man::Arguments),
+}
+
+impl Command {
+    /// Whether the command runs sessions, which traces cover.
+    pub(crate) fn runs_sessions(&self) -> bool {
+        matches!(
+            self,
+            Self::Serve(_) | Self::Mcp(_) | Self::Refine(_) | Self::Sweep(_)
+        )
+    }
+}
+
+/// Runs the command.
+pub(crate) async fn run(arguments: Arguments) -> Outcome {
+    let Arguments { global, command } = arguments;
+    match command {
+        Command::Demo(arguments) => commands::demo::run(&global, arguments).await,
+        Command::Account(command) => commands::account::run(&global, command).await,
+        Command::Agent(command) => commands::agent::run(&global, command).await,
+        Command::Remember(arguments) => commands::remember::run(&global, arguments).await,
+        Command::Recall(arguments) => commands::recall::run(&global, arguments).await,
+        Command::Context(arguments) => commands::context::run(&global, arguments).await,
+        Command::Ledger(arguments) => commands::ledger::run(&global, arguments).await,
+        Command::Refine(arguments) => commands::refine::run(&global, arguments).await,
+        Command::Apply(arguments) => commands::apply::run(&global, arguments).await,
+        Command::Sweep(arguments) => commands::sweep::run(&global, arguments).await,
+        Command::Sessions(arguments) => commands::sessions::run(&global, arguments).await,
+        Command::Session(arguments) => commands::session::run(&global, arguments).await,
+        Command::Cancel(arguments) => commands::cancel::run(&global, arguments).await,
+        Command::Rollback(arguments) => commands::rollback::run(&global, arguments).await,
+        Command::Restore(arguments) => {
+            commands::handle::run_one(&global, arguments, Handling::Restore).await
+        }
+        Command::Promote(arguments) => {
+            commands::handle::run(&global, arguments, Handling::Promote).await
+        }
+        Command::Protect(arguments) => {
+            commands::handle::run(&global, arguments, Handling::Protect).await
+        }
+        Command::Unprotect(arguments) => {
+            commands::handle::run(&global, arguments, Handling::Unprotect).await
+        }
+        Command::Discard(arguments) => {
+            commands::handle::run(&global, arguments, Handling::Discard).await
+        }
+        Command::Edit(arguments) => commands::edit::run(&global, arguments).await,
+        Command::Rewind(arguments) => commands::rewind::run(&global, arguments).await,
+        Command::Shred(arguments) => commands::shred::run(&global, arguments).await,
+        Command::History(arguments) => commands::history::run(&global, arguments).await,
+        Command::Doubles(arguments) => commands::doubles::run(&global, arguments).await,
+        Command::Archive(arguments) => commands::archive::run(&global, arguments).await,
+        Command::Kept(arguments) => commands::kept::run(&global, arguments).await,
+        Command::Stats(arguments) => commands::stats::run(&global, arguments).await,
+        Command::Reflect(arguments) => commands::reflect::run(&global, arguments).await,
+        Command::Absorb(arguments) => commands::absorb::run(&global, arguments).await,
+        Command::Import(arguments) => commands::import::run(&global, arguments).await,
+        Command::Export(arguments) => commands::export::run(&global, arguments).await,
+        Command::Audit(command) => commands::audit::run(&global, command).await,
+        Command::Access(command) => commands::access::run(&global, command).await,
+        Command::Token(command) => commands::token::run(&global, command).await,
+        Command::User(command) => commands::user::run(&global, command).await,
+        Command::Installation(command) => commands::installation::run(&global, command).await,
+        Command::Migrate(arguments) => commands::migrate::run(&global, arguments).await,
+        Command::Move(arguments) => commands::move_to::run(&global, arguments).await,
+        Command::Serve(arguments) => commands::serve::run(&global, arguments).await,
+        Command::Hook(arguments) => {
+            // It has a thread and a limit of its own, and does not get here.
+            hook::run(global, arguments);
+            Ok(Ending::Done)
+        }
+        Command::Project(command) => commands::project::run(&global, command).await,
+        Command::Setup(arguments) => setup::run(&global, arguments).await,
+        Command::Mcp(arguments) => commands::mcp::run(&global, arguments).await,
+        Command::Key(command) => commands::key::run(&global, command).await,
+        Command::Backup(arguments) => commands::backup::run(&global, arguments).await,
+        Command::Doctor(arguments) => commands::doctor::run(&global, arguments).await,
+        Command::Completions(arguments) => {
+            commands::completions::run(&arguments, Arguments::command())
+        }
+        Command::Man(arguments) => commands::man::run(&arguments, Arguments::command()),
+    }
 }
 
 #[cfg(test)]

@@ -8,9 +8,8 @@ mod closing;
 mod commands;
 mod config;
 mod database;
-mod examples;
 mod failure;
-mod groups;
+mod help;
 mod hook;
 mod installation;
 mod interrupt;
@@ -23,7 +22,6 @@ mod progress;
 mod remote;
 mod setup;
 mod show;
-mod slips;
 mod spelling;
 mod telemetry;
 mod terminal;
@@ -84,9 +82,12 @@ fn main() -> ExitCode {
         .map_err(|error| Failure::new(format!("cannot start: {error}")))
         .and_then(|runtime| {
             // Traces come before the log, since they are one of its layers.
-            let traces = Traces::start(&arguments, runtime.handle());
+            let traces = match arguments.command.runs_sessions() {
+                true => Traces::start(&arguments.global, runtime.handle()),
+                false => None,
+            };
             start_log(traces.as_ref(), verbose);
-            let ending = runtime.block_on(commands::run(arguments));
+            let ending = runtime.block_on(cli::run(arguments));
             // The last spans are sent while the runtime exists, since sending them needs it.
             if let Some(traces) = traces {
                 runtime.block_on(traces.finish());
@@ -116,10 +117,10 @@ fn main() -> ExitCode {
 fn typed() -> clap::error::Result<Arguments> {
     let typed = match Arguments::command().try_get_matches() {
         Err(error) if error.kind() != ErrorKind::DisplayVersion => {
-            let command = slips::reading_negatives(examples::with_examples(Arguments::command()));
-            let mut command = groups::grouped(command);
+            let command = help::reading_negatives(help::with_examples(Arguments::command()));
+            let mut command = help::grouped(command);
             let typed = command.try_get_matches_from_mut(std::env::args_os());
-            typed.map_err(|error| slips::with_closest(error, &command))
+            typed.map_err(|error| help::with_closest(error, &command))
         }
         typed => typed,
     };

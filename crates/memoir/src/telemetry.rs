@@ -26,7 +26,7 @@ use tokio::runtime::Handle;
 use tracing::Subscriber;
 use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
 
-use crate::{cli::Arguments, cli::Command, config::Config, terminal};
+use crate::{config::Config, options::Global, terminal};
 
 /// How long a request to the collector may take.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
@@ -37,18 +37,13 @@ const LAST_TIME: Duration = Duration::from_secs(5);
 pub(crate) struct Traces(SdkTracerProvider);
 
 impl Traces {
-    /// Starts the exporter for a command that runs sessions; `None` without a configured collector. An error of it is
-    /// logged, and stops nothing else.
-    pub(crate) fn start(arguments: &Arguments, runtime: &Handle) -> Option<Self> {
-        let runs_sessions = matches!(
-            arguments.command,
-            Command::Serve(_) | Command::Mcp(_) | Command::Refine(_) | Command::Sweep(_)
-        );
-        if !runs_sessions || is_switched_off() {
+    /// Starts the exporter; `None` without a configured collector. An error of it is logged, and stops nothing else.
+    pub(crate) fn start(global: &Global, runtime: &Handle) -> Option<Self> {
+        if is_switched_off() {
             return None;
         }
         // The command reads the file too, and reports an error of it.
-        let configured = Config::read(arguments.global.config.as_deref()).ok();
+        let configured = Config::read(global.config.as_deref()).ok();
         let configured = configured.and_then(|config| config.otlp_endpoint);
         if configured.is_none() && !has_endpoint() {
             return None;

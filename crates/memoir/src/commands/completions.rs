@@ -1,10 +1,9 @@
 //! `memoir completions`: the completion script of a shell.
 
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 
 use crate::{
-    cli,
     failure::{Ending, Outcome},
     output,
 };
@@ -16,9 +15,9 @@ pub(crate) struct Arguments {
     shell: Shell,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+/// `command` is the whole command line.
+pub(crate) fn run(arguments: &Arguments, mut command: Command) -> Outcome {
     let mut script = Vec::new();
-    let mut command = cli::Arguments::command();
     clap_complete::generate(arguments.shell, &mut command, "memoir", &mut script);
     output::data(&script)?;
     Ok(Ending::Done)

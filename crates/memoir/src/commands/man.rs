@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::CommandFactory;
+use clap::Command;
 
 use crate::{
-    cli,
-    examples::with_examples,
     failure::{Ending, Failure, Outcome},
+    help::with_examples,
     terminal,
 };
 
@@ -18,7 +17,8 @@ pub(crate) struct Arguments {
     folder: PathBuf,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+/// `command` is the whole command line.
+pub(crate) fn run(arguments: &Arguments, command: Command) -> Outcome {
     let folder = &arguments.folder;
     if !folder.is_dir() {
         return Err(
@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
                 .hint("make it first"),
         );
     }
-    clap_mangen::generate_to(with_examples(cli::Arguments::command()), folder)
+    clap_mangen::generate_to(with_examples(command), folder)
         .map_err(|error| Failure::file("write the pages into", folder, &error))?;
     terminal::note(&format!("wrote the pages into `{}`", folder.display()));
     Ok(Ending::Done)
