@@ -2,6 +2,20 @@
 //!
 //! Owns the arguments, the configuration file, the location of the database and the text for people. Owns no rule: the
 //! layers below apply the same rules to every interface.
+//!
+//! # Order of the modules
+//!
+//! A module imports from lower modules only; a test of `memoir-testkit` (`architecture.rs`) has the same list. From the
+//! lowest to the highest:
+//!
+//! 1. Without imports of the rest: `options` (the options of every command), `spelling`, `interrupt`, `private_file`,
+//!    `terminal`.
+//! 2. Text for people: `progress`, `show`, `failure`, `output` (stdout), `parse` (of arguments), `watch` (a running
+//!    session).
+//! 3. What the options name: `database`, `webhooks`, `config`, `keys`, `tokens`, `telemetry`, `installation` (all of
+//!    these opened), `remote` (a service in its place).
+//! 4. The programs in which agents live: `transcripts`, `hook`, `setup`, `closing`.
+//! 5. `help`; `commands`, one file each; `cli`, the tree of commands and their dispatch; and this file.
 
 mod cli;
 mod closing;
