@@ -53,7 +53,39 @@ pub(crate) type Console = Arc<dyn Host>;
 
 /// The pages, beginning at `/`.
 pub fn router(host: Arc<dyn Host>) -> Router {
-    let guarded = Router::new()
+    let guarded = agent_pages()
+        .merge(access_pages())
+        .merge(session_pages())
+        .merge(own_pages())
+        // `route_layer` skips unknown addresses: those do not ask for a sign-in.
+        .route_layer(from_fn_with_state(host.clone(), browser::admit));
+    let asked_by_scripts = Router::new()
+        .route("/access/{request}/state", get(pages::access_request::state))
+        .route_layer(from_fn_with_state(host.clone(), browser::admit_script));
+    Router::new()
+        .route(
+            "/sign-in",
+            get(pages::sign_in::show).post(pages::sign_in::sign_in),
+        )
+        .route(
+            "/sign-in/code",
+            get(pages::code::show).post(pages::code::give),
+        )
+        .route(
+            "/first/{secret}",
+            get(pages::first::show).post(pages::first::create),
+        )
+        .merge(guarded)
+        .merge(asked_by_scripts)
+        // Around all pages, refusals of the layers above included. Files come after it, since browsers may cache them.
+        .route_layer(from_fn(answer::guard_page))
+        .route("/assets/{name}", get(assets::serve))
+        .with_state(host)
+}
+
+/// The list of agents, and the pages of one.
+fn agent_pages() -> Router<Console> {
+    Router::new()
         .route("/", get(pages::fleet::show))
         .route(
             "/agents/new",
@@ -89,6 +121,11 @@ pub fn router(host: Arc<dyn Host>) -> Router {
             get(pages::time::show).post(pages::time::go_back),
         )
         .route("/agents/{agent}/verify", post(pages::audit::verify))
+}
+
+/// Access requests, and what an access grant shows.
+fn access_pages() -> Router<Console> {
+    Router::new()
         .route(
             "/agents/{agent}/memories/{number}/shred",
             get(pages::access::shredding).post(pages::access::ask_to_shred),
@@ -118,6 +155,11 @@ pub fn router(host: Arc<dyn Host>) -> Router {
         )
         .route("/access/{request}/records", get(pages::reading::records))
         .route("/access/{request}/prompts", get(pages::reading::prompts))
+}
+
+/// Sessions, and the log.
+fn session_pages() -> Router<Console> {
+    Router::new()
         .route("/sessions/{session}", get(pages::sessions::show))
         .route("/sessions/{session}/events", get(pages::sessions::events))
         .route("/sessions/{session}/cancel", post(pages::sessions::cancel))
@@ -128,6 +170,11 @@ pub fn router(host: Arc<dyn Host>) -> Router {
         )
         .route("/audit", get(pages::audit::show))
         .route("/audit/checkpoint", post(pages::audit::checkpoint))
+}
+
+/// The pages about the signed-in user, and the connecting of programs.
+fn own_pages() -> Router<Console> {
+    Router::new()
         .route(
             pages::connect::PATH,
             get(pages::connect::show).post(pages::connect::decide),
@@ -158,28 +205,4 @@ pub fn router(host: Arc<dyn Host>) -> Router {
             "/sign-out-everywhere",
             post(pages::sign_in::sign_out_everywhere),
         )
-        // `route_layer` skips unknown addresses: those do not ask for a sign-in.
-        .route_layer(from_fn_with_state(host.clone(), browser::admit));
-    let asked_by_scripts = Router::new()
-        .route("/access/{request}/state", get(pages::access_request::state))
-        .route_layer(from_fn_with_state(host.clone(), browser::admit_script));
-    Router::new()
-        .route(
-            "/sign-in",
-            get(pages::sign_in::show).post(pages::sign_in::sign_in),
-        )
-        .route(
-            "/sign-in/code",
-            get(pages::code::show).post(pages::code::give),
-        )
-        .route(
-            "/first/{secret}",
-            get(pages::first::show).post(pages::first::create),
-        )
-        .merge(guarded)
-        .merge(asked_by_scripts)
-        // Around all pages, refusals of the layers above included. Files come after it, since browsers may cache them.
-        .route_layer(from_fn(answer::guard_page))
-        .route("/assets/{name}", get(assets::serve))
-        .with_state(host)
 }

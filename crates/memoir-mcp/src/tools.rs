@@ -69,25 +69,52 @@ pub(crate) fn all() -> &'static [Tool] {
 }
 
 fn made() -> Vec<Tool> {
-    let (plain, yes) = (json!({"type": "string"}), json!({"type": "boolean"}));
-    let texts = json!({"type": "array", "items": plain});
-    let number = json!({"type": "integer"});
-    let numbers = json!({"type": "array", "items": number});
+    let mut tools = memory_tools();
+    tools.extend(setting_tools());
+    tools.extend(upkeep_tools());
+    tools.extend(message_tools());
+    tools.push(access_tool());
+    tools.extend(session_tools());
+    tools
+}
+
+/// The schema of a text.
+fn text() -> Value {
+    json!({"type": "string"})
+}
+
+/// The schema of a yes or no.
+fn flag() -> Value {
+    json!({"type": "boolean"})
+}
+
+/// The schema of a memory's number.
+fn number() -> Value {
+    json!({"type": "integer"})
+}
+
+/// The schema of a list.
+fn list_of(item: Value) -> Value {
+    json!({"type": "array", "items": item})
+}
+
+/// Saving, promoting and recalling memories, and the context.
+fn memory_tools() -> Vec<Tool> {
     let kinds = json!({"type": "string", "enum": Kind::ALL.map(Kind::as_str)});
     let time = json!({"type": "string", "description": "such as 2026-05-03"});
-    let mut tools = vec![
+    vec![
         tool(
             "save_memory",
             include_str!("tools/save_memory.md"),
             ToolEffect::Adds,
             json!({
-                "content": plain,
+                "content": text(),
                 "kind": kinds,
-                "tags": texts,
+                "tags": list_of(text()),
                 "origin": {"type": "string", "enum": ["external"], "description": "quoted from elsewhere"},
-                "source": plain,
+                "source": text(),
                 "created_at": time,
-                "replaces": numbers,
+                "replaces": list_of(number()),
             }),
             &["content"],
         ),
@@ -96,7 +123,7 @@ fn made() -> Vec<Tool> {
             include_str!("tools/promote_memory.md"),
             // A second call is refused: the memory is core by then.
             ToolEffect::Adds,
-            json!({"number": number}),
+            json!({"number": number()}),
             &["number"],
         ),
         tool(
@@ -104,13 +131,13 @@ fn made() -> Vec<Tool> {
             include_str!("tools/recall_memories.md"),
             ToolEffect::Reads,
             json!({
-                "query": plain,
+                "query": text(),
                 "kind": kinds,
-                "tag": plain,
+                "tag": text(),
                 // A refusal names the origins: an enumeration costs tokens in each request.
-                "origin": plain,
-                "since": plain,
-                "until": plain,
+                "origin": text(),
+                "since": text(),
+                "until": text(),
                 "limit": {"type": "integer"},
                 "explain": {"type": "boolean"},
             }),
@@ -123,13 +150,19 @@ fn made() -> Vec<Tool> {
             json!({"max_tokens": {"type": "integer"}}),
             &[],
         ),
+    ]
+}
+
+/// The settings that the agent sets itself.
+fn setting_tools() -> Vec<Tool> {
+    vec![
         tool(
             "view_config",
             include_str!("tools/view_config.md"),
             ToolEffect::Reads,
             json!({
                 "field": {"type": "string", "enum": own_fields()},
-                "history": yes,
+                "history": flag(),
             }),
             &["field"],
         ),
@@ -139,20 +172,26 @@ fn made() -> Vec<Tool> {
             // A second undo reverses the first one.
             ToolEffect::Changes,
             json!({
-                "field": plain,
-                "value": plain,
-                "default": yes,
-                "undo": yes,
+                "field": text(),
+                "value": text(),
+                "default": flag(),
+                "undo": flag(),
             }),
             &["field"],
         ),
+    ]
+}
+
+/// Refinement sessions, and reflection.
+fn upkeep_tools() -> Vec<Tool> {
+    vec![
         tool(
             "open_refinement",
             include_str!("tools/open_refinement.md"),
             ToolEffect::Changes,
             json!({
                 "mode": {"type": "string", "enum": ["full", "dedup_only"]},
-                "rehearsal": yes,
+                "rehearsal": flag(),
             }),
             &[],
         ),
@@ -163,6 +202,12 @@ fn made() -> Vec<Tool> {
             json!({}),
             &[],
         ),
+    ]
+}
+
+/// The messages of conversations.
+fn message_tools() -> Vec<Tool> {
+    vec![
         tool(
             "absorb_transcript",
             include_str!("tools/absorb_transcript.md"),
@@ -178,19 +223,27 @@ fn made() -> Vec<Tool> {
             include_str!("tools/read_messages.md"),
             // The text of messages that were read is removed.
             ToolEffect::Replaces,
-            json!({"part": plain, "journal": texts, "core": life::notes_schema()}),
+            json!({"part": text(), "journal": list_of(text()), "core": life::notes_schema()}),
             &[],
         ),
-    ];
-    tools.push(tool(
+    ]
+}
+
+/// The answer to an access request.
+fn access_tool() -> Tool {
+    tool(
         access::TOOL,
         include_str!("tools/answer_access_request.md"),
         // Agreeing to a shredding removes text.
         ToolEffect::Replaces,
-        json!({"request_id": plain, "granted": yes, "reason": plain}),
+        json!({"request_id": text(), "granted": flag(), "reason": text()}),
         &["request_id"],
-    ));
-    tools.extend(tool_definitions(Mode::Full).into_iter().map(|definition| {
+    )
+}
+
+/// The tools of a session, in short.
+fn session_tools() -> impl Iterator<Item = Tool> {
+    tool_definitions(Mode::Full).into_iter().map(|definition| {
         let effect = match SessionTool::from_name(&definition.name) {
             Some(SessionTool::Search) => ToolEffect::Reads,
             Some(SessionTool::Protect) => ToolEffect::AddsOnce,
@@ -206,8 +259,7 @@ fn made() -> Vec<Tool> {
         let description = first_sentence(&definition.description).to_owned();
         Tool::new(definition.name, description, Arc::new(schema))
             .with_annotations(effect.annotations())
-    }));
-    tools
+    })
 }
 
 fn first_sentence(text: &str) -> &str {

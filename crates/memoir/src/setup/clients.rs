@@ -1,5 +1,7 @@
 //! The programs that can be set up: the files of each, and Memoir's parts in them.
 
+mod edits;
+
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
@@ -8,7 +10,7 @@ use std::{
 use clap::ValueEnum;
 use etcetera::BaseStrategy;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{json as members, json::JsonProblem, lines};
 use crate::{
@@ -18,8 +20,6 @@ use crate::{
 
 /// The name of Memoir's entries.
 const NAME: &str = "memoir";
-/// How long a program waits for a hook, in seconds, before it continues: longer than a hook ever takes.
-const HOOK_SECONDS: u64 = 5;
 
 /// A program that can be set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -406,237 +406,6 @@ impl Program {
 
     /// The changes of its files.
     pub(super) fn edits(self, folders: &Folders, call: &ProgramCall) -> Vec<Edit> {
-        let folder = self.folder(folders);
-        let file = |path: &str, parts| Edit {
-            path: folder.join(path),
-            parts,
-        };
-        let server = |more: Value| {
-            let mut server = json!({"command": call.program(), "args": call.mcp(self)});
-            if let (Value::Object(server), Value::Object(more)) = (&mut server, more) {
-                server.extend(more);
-            }
-            server
-        };
-        let stdio = server(json!({"type": "stdio"}));
-        match self {
-            Self::ClaudeCode => {
-                // It keeps its servers beside the default folder, but inside a configured one.
-                let servers = match folder == folders.home.join(".claude") {
-                    true => folders.home.join(".claude.json"),
-                    false => folder.join(".claude.json"),
-                };
-                vec![
-                    Edit {
-                        path: servers,
-                        parts: vec![OwnedPart::Member(vec!["mcpServers", NAME], stdio)],
-                    },
-                    file(
-                        "settings.json",
-                        claude_hooks(call, hook::Client::ClaudeCode),
-                    ),
-                ]
-            }
-            Self::Codex => {
-                let words = call.mcp(self);
-                let arguments: Vec<String> = words.iter().map(|word| lines::quoted(word)).collect();
-                let table = format!(
-                    "command = {}\nargs = [{}]\n",
-                    lines::quoted(&call.program()),
-                    arguments.join(", ")
-                );
-                vec![
-                    file(
-                        "config.toml",
-                        vec![
-                            OwnedPart::True("features", "hooks"),
-                            OwnedPart::Table(format!("mcp_servers.{NAME}"), table),
-                        ],
-                    ),
-                    file("hooks.json", claude_hooks(call, hook::Client::Codex)),
-                ]
-            }
-            Self::Gemini => {
-                let events = [
-                    (HookEvent::SessionStart, "SessionStart"),
-                    (HookEvent::UserPrompt, "BeforeAgent"),
-                    (HookEvent::Stop, "AfterAgent"),
-                    (HookEvent::PreCompact, "PreCompress"),
-                    (HookEvent::SessionEnd, "SessionEnd"),
-                ];
-                let hooks = events.map(|(event, name)| {
-                    let command = call.hook(event, hook::Client::Gemini);
-                    let hook = json!({"name": NAME, "type": "command", "command": command, "timeout": HOOK_SECONDS * 1_000});
-                    OwnedPart::Hook(vec!["hooks", name], json!({"hooks": [hook]}))
-                });
-                let mut parts = vec![OwnedPart::Member(
-                    vec!["mcpServers", NAME],
-                    server(json!({})),
-                )];
-                parts.extend(hooks);
-                vec![file("settings.json", parts)]
-            }
-            Self::Cursor => {
-                let command = call.hook(HookEvent::SessionStart, hook::Client::Cursor);
-                vec![
-                    file(
-                        "mcp.json",
-                        vec![OwnedPart::Member(
-                            vec!["mcpServers", NAME],
-                            server(json!({})),
-                        )],
-                    ),
-                    file(
-                        "hooks.json",
-                        vec![
-                            OwnedPart::Needed(vec!["version"], json!(1)),
-                            OwnedPart::Hook(
-                                vec!["hooks", "sessionStart"],
-                                json!({"command": command}),
-                            ),
-                        ],
-                    ),
-                ]
-            }
-            Self::Copilot => {
-                let hook = |event| {
-                    let command = call.hook(event, hook::Client::Copilot);
-                    json!([{"type": "command", "bash": command, "timeoutSec": HOOK_SECONDS}])
-                };
-                let hooks = json!({"version": 1, "hooks": {
-                    "sessionStart": hook(HookEvent::SessionStart),
-                    "userPromptSubmitted": hook(HookEvent::UserPrompt),
-                    "agentStop": hook(HookEvent::Stop),
-                }});
-                let server = server(json!({"type": "local", "tools": ["*"]}));
-                vec![
-                    file(
-                        "mcp-config.json",
-                        vec![OwnedPart::Member(vec!["mcpServers", NAME], server)],
-                    ),
-                    // Beside the file of Visual Studio Code, which keeps its own in the same folder.
-                    file(
-                        "hooks/memoir-cli.json",
-                        vec![OwnedPart::Whole(format!("{hooks:#}\n"))],
-                    ),
-                ]
-            }
-            Self::Vscode => {
-                let command = call.hook(HookEvent::SessionStart, hook::Client::Vscode);
-                let hooks = json!({"hooks": {"SessionStart": [
-                    {"type": "command", "command": command, "timeout": HOOK_SECONDS}
-                ]}});
-                vec![
-                    file(
-                        "User/mcp.json",
-                        vec![OwnedPart::Member(vec!["servers", NAME], stdio)],
-                    ),
-                    Edit {
-                        path: folders.home.join(".copilot/hooks/memoir.json"),
-                        parts: vec![OwnedPart::Whole(format!("{hooks:#}\n"))],
-                    },
-                ]
-            }
-            Self::ClaudeDesktop => vec![file(
-                "claude_desktop_config.json",
-                vec![OwnedPart::Member(
-                    vec!["mcpServers", NAME],
-                    server(json!({})),
-                )],
-            )],
-            Self::Goose => goose(folders, &folder, call),
-            Self::Zed => vec![file(
-                "settings.json",
-                vec![OwnedPart::Member(
-                    vec!["context_servers", NAME],
-                    server(json!({"env": {}})),
-                )],
-            )],
-            Self::Opencode => {
-                let command: Vec<String> = call.whole(call.mcp(self));
-                let plugin = include_str!("opencode.js").replace(
-                    // A JSON string is also a literal of JavaScript.
-                    "/*MEMOIR*/",
-                    &json!(call.whole(call.arguments.clone())).to_string(),
-                );
-                vec![
-                    file(
-                        "opencode.json",
-                        vec![OwnedPart::Member(
-                            vec!["mcp", NAME],
-                            json!({"type": "local", "command": command, "enabled": true}),
-                        )],
-                    ),
-                    file("plugin/memoir.js", vec![OwnedPart::Whole(plugin)]),
-                ]
-            }
-        }
+        edits::edits(self, folders, call)
     }
-}
-
-/// The hooks of Claude Code, and of programs with the same format.
-fn claude_hooks(call: &ProgramCall, client: hook::Client) -> Vec<OwnedPart> {
-    let events = [
-        (HookEvent::SessionStart, "SessionStart"),
-        (HookEvent::UserPrompt, "UserPromptSubmit"),
-        (HookEvent::Stop, "Stop"),
-        (HookEvent::PreCompact, "PreCompact"),
-        (HookEvent::SessionEnd, "SessionEnd"),
-    ];
-    // Codex has no event for a session's end.
-    let events = events
-        .into_iter()
-        .filter(|(event, _)| client != hook::Client::Codex || *event != HookEvent::SessionEnd);
-    events
-        .map(|(event, name)| {
-            let command = call.hook(event, client);
-            let hook = json!({"type": "command", "command": command, "timeout": HOOK_SECONDS});
-            OwnedPart::Hook(vec!["hooks", name], json!({"hooks": [hook]}))
-        })
-        .collect()
-}
-
-fn goose(folders: &Folders, folder: &Path, call: &ProgramCall) -> Vec<Edit> {
-    let mut entry = vec![
-        format!("name: {NAME}"),
-        "type: stdio".to_owned(),
-        "enabled: true".to_owned(),
-        "timeout: 300".to_owned(),
-        format!("cmd: {}", lines::quoted(&call.program())),
-        "args:".to_owned(),
-    ];
-    entry.extend(
-        call.mcp(Program::Goose)
-            .iter()
-            .map(|word| format!("  - {}", lines::quoted(word))),
-    );
-    let command = call.hook(HookEvent::SessionStart, hook::Client::Goose);
-    let hooks = json!({"hooks": {"SessionStart": [{"hooks": [
-        {"type": "command", "command": command, "timeout": HOOK_SECONDS}
-    ]}]}});
-    let plugin = json!({
-        "$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json",
-        "name": NAME,
-        "version": env!("CARGO_PKG_VERSION"),
-        "description": "Writes an agent's memory where Goose reads it when a session begins",
-    });
-    let plugins = folders.home.join(".agents/plugins").join(NAME);
-    vec![
-        Edit {
-            path: folder.join("config.yaml"),
-            parts: vec![OwnedPart::Entry("extensions", entry)],
-        },
-        Edit {
-            path: plugins.join("plugin.json"),
-            parts: vec![OwnedPart::Whole(format!("{plugin:#}\n"))],
-        },
-        Edit {
-            path: plugins.join("hooks/hooks.json"),
-            parts: vec![OwnedPart::Whole(format!("{hooks:#}\n"))],
-        },
-        Edit {
-            path: folder.join(".goosehints"),
-            parts: vec![OwnedPart::Hints],
-        },
-    ]
 }

@@ -1,0 +1,299 @@
+//! The changes of each program's files.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{Edit, Folders, NAME, OwnedPart, Program, ProgramCall, lines};
+use crate::hook::{self, HookEvent};
+
+/// How long a program waits for a hook, in seconds, before it continues: longer than a hook ever takes.
+const HOOK_SECONDS: u64 = 5;
+
+/// The changes of the files of a program that calls Memoir by that command line.
+pub(super) fn edits(program: Program, folders: &Folders, call: &ProgramCall) -> Vec<Edit> {
+    let files = ProgramFiles {
+        program,
+        folder: program.folder(folders),
+        folders,
+        call,
+    };
+    match program {
+        Program::ClaudeCode => files.claude_code(),
+        Program::Codex => files.codex(),
+        Program::Gemini => files.gemini(),
+        Program::Cursor => files.cursor(),
+        Program::Copilot => files.copilot(),
+        Program::Vscode => files.vscode(),
+        Program::ClaudeDesktop => files.claude_desktop(),
+        Program::Goose => goose(folders, &files.folder, call),
+        Program::Zed => files.zed(),
+        Program::Opencode => files.opencode(),
+    }
+}
+
+/// The files of a program.
+struct ProgramFiles<'a> {
+    program: Program,
+    folders: &'a Folders,
+    /// The program's own folder.
+    folder: PathBuf,
+    call: &'a ProgramCall,
+}
+
+impl ProgramFiles<'_> {
+    /// A file in the program's folder.
+    fn file(&self, path: &str, parts: Vec<OwnedPart>) -> Edit {
+        Edit {
+            path: self.folder.join(path),
+            parts,
+        }
+    }
+
+    /// The entry of the server of tools, with `more` members.
+    fn server(&self, more: Value) -> Value {
+        let mut server =
+            json!({"command": self.call.program(), "args": self.call.mcp(self.program)});
+        if let (Value::Object(server), Value::Object(more)) = (&mut server, more) {
+            server.extend(more);
+        }
+        server
+    }
+
+    /// The entry of the server of tools, with the type of its connection.
+    fn stdio(&self) -> Value {
+        self.server(json!({"type": "stdio"}))
+    }
+
+    fn claude_code(&self) -> Vec<Edit> {
+        // It keeps its servers beside the default folder, but inside a configured one.
+        let servers = match self.folder == self.folders.home.join(".claude") {
+            true => self.folders.home.join(".claude.json"),
+            false => self.folder.join(".claude.json"),
+        };
+        vec![
+            Edit {
+                path: servers,
+                parts: vec![OwnedPart::Member(vec!["mcpServers", NAME], self.stdio())],
+            },
+            self.file(
+                "settings.json",
+                claude_hooks(self.call, hook::Client::ClaudeCode),
+            ),
+        ]
+    }
+
+    fn codex(&self) -> Vec<Edit> {
+        let words = self.call.mcp(self.program);
+        let arguments: Vec<String> = words.iter().map(|word| lines::quoted(word)).collect();
+        let table = format!(
+            "command = {}\nargs = [{}]\n",
+            lines::quoted(&self.call.program()),
+            arguments.join(", ")
+        );
+        vec![
+            self.file(
+                "config.toml",
+                vec![
+                    OwnedPart::True("features", "hooks"),
+                    OwnedPart::Table(format!("mcp_servers.{NAME}"), table),
+                ],
+            ),
+            self.file("hooks.json", claude_hooks(self.call, hook::Client::Codex)),
+        ]
+    }
+
+    fn gemini(&self) -> Vec<Edit> {
+        let events = [
+            (HookEvent::SessionStart, "SessionStart"),
+            (HookEvent::UserPrompt, "BeforeAgent"),
+            (HookEvent::Stop, "AfterAgent"),
+            (HookEvent::PreCompact, "PreCompress"),
+            (HookEvent::SessionEnd, "SessionEnd"),
+        ];
+        let hooks = events.map(|(event, name)| {
+            let command = self.call.hook(event, hook::Client::Gemini);
+            let timeout = HOOK_SECONDS * 1_000;
+            let hook =
+                json!({"name": NAME, "type": "command", "command": command, "timeout": timeout});
+            OwnedPart::Hook(vec!["hooks", name], json!({"hooks": [hook]}))
+        });
+        let mut parts = vec![OwnedPart::Member(
+            vec!["mcpServers", NAME],
+            self.server(json!({})),
+        )];
+        parts.extend(hooks);
+        vec![self.file("settings.json", parts)]
+    }
+
+    fn cursor(&self) -> Vec<Edit> {
+        let command = self
+            .call
+            .hook(HookEvent::SessionStart, hook::Client::Cursor);
+        vec![
+            self.file(
+                "mcp.json",
+                vec![OwnedPart::Member(
+                    vec!["mcpServers", NAME],
+                    self.server(json!({})),
+                )],
+            ),
+            self.file(
+                "hooks.json",
+                vec![
+                    OwnedPart::Needed(vec!["version"], json!(1)),
+                    OwnedPart::Hook(vec!["hooks", "sessionStart"], json!({"command": command})),
+                ],
+            ),
+        ]
+    }
+
+    fn copilot(&self) -> Vec<Edit> {
+        let hook = |event| {
+            let command = self.call.hook(event, hook::Client::Copilot);
+            json!([{"type": "command", "bash": command, "timeoutSec": HOOK_SECONDS}])
+        };
+        let hooks = json!({"version": 1, "hooks": {
+            "sessionStart": hook(HookEvent::SessionStart),
+            "userPromptSubmitted": hook(HookEvent::UserPrompt),
+            "agentStop": hook(HookEvent::Stop),
+        }});
+        let server = self.server(json!({"type": "local", "tools": ["*"]}));
+        vec![
+            self.file(
+                "mcp-config.json",
+                vec![OwnedPart::Member(vec!["mcpServers", NAME], server)],
+            ),
+            // Beside the file of Visual Studio Code, which keeps its own in the same folder.
+            self.file(
+                "hooks/memoir-cli.json",
+                vec![OwnedPart::Whole(format!("{hooks:#}\n"))],
+            ),
+        ]
+    }
+
+    fn vscode(&self) -> Vec<Edit> {
+        let command = self
+            .call
+            .hook(HookEvent::SessionStart, hook::Client::Vscode);
+        let hooks = json!({"hooks": {"SessionStart": [
+            {"type": "command", "command": command, "timeout": HOOK_SECONDS}
+        ]}});
+        vec![
+            self.file(
+                "User/mcp.json",
+                vec![OwnedPart::Member(vec!["servers", NAME], self.stdio())],
+            ),
+            Edit {
+                path: self.folders.home.join(".copilot/hooks/memoir.json"),
+                parts: vec![OwnedPart::Whole(format!("{hooks:#}\n"))],
+            },
+        ]
+    }
+
+    fn claude_desktop(&self) -> Vec<Edit> {
+        vec![self.file(
+            "claude_desktop_config.json",
+            vec![OwnedPart::Member(
+                vec!["mcpServers", NAME],
+                self.server(json!({})),
+            )],
+        )]
+    }
+
+    fn zed(&self) -> Vec<Edit> {
+        vec![self.file(
+            "settings.json",
+            vec![OwnedPart::Member(
+                vec!["context_servers", NAME],
+                self.server(json!({"env": {}})),
+            )],
+        )]
+    }
+
+    fn opencode(&self) -> Vec<Edit> {
+        let command: Vec<String> = self.call.whole(self.call.mcp(self.program));
+        let plugin = include_str!("../opencode.js").replace(
+            // A JSON string is also a literal of JavaScript.
+            "/*MEMOIR*/",
+            &json!(self.call.whole(self.call.arguments.clone())).to_string(),
+        );
+        vec![
+            self.file(
+                "opencode.json",
+                vec![OwnedPart::Member(
+                    vec!["mcp", NAME],
+                    json!({"type": "local", "command": command, "enabled": true}),
+                )],
+            ),
+            self.file("plugin/memoir.js", vec![OwnedPart::Whole(plugin)]),
+        ]
+    }
+}
+
+/// The hooks of Claude Code, and of programs with the same format.
+fn claude_hooks(call: &ProgramCall, client: hook::Client) -> Vec<OwnedPart> {
+    let events = [
+        (HookEvent::SessionStart, "SessionStart"),
+        (HookEvent::UserPrompt, "UserPromptSubmit"),
+        (HookEvent::Stop, "Stop"),
+        (HookEvent::PreCompact, "PreCompact"),
+        (HookEvent::SessionEnd, "SessionEnd"),
+    ];
+    // Codex has no event for a session's end.
+    let events = events
+        .into_iter()
+        .filter(|(event, _)| client != hook::Client::Codex || *event != HookEvent::SessionEnd);
+    events
+        .map(|(event, name)| {
+            let command = call.hook(event, client);
+            let hook = json!({"type": "command", "command": command, "timeout": HOOK_SECONDS});
+            OwnedPart::Hook(vec!["hooks", name], json!({"hooks": [hook]}))
+        })
+        .collect()
+}
+
+fn goose(folders: &Folders, folder: &Path, call: &ProgramCall) -> Vec<Edit> {
+    let mut entry = vec![
+        format!("name: {NAME}"),
+        "type: stdio".to_owned(),
+        "enabled: true".to_owned(),
+        "timeout: 300".to_owned(),
+        format!("cmd: {}", lines::quoted(&call.program())),
+        "args:".to_owned(),
+    ];
+    entry.extend(
+        call.mcp(Program::Goose)
+            .iter()
+            .map(|word| format!("  - {}", lines::quoted(word))),
+    );
+    let command = call.hook(HookEvent::SessionStart, hook::Client::Goose);
+    let hooks = json!({"hooks": {"SessionStart": [{"hooks": [
+        {"type": "command", "command": command, "timeout": HOOK_SECONDS}
+    ]}]}});
+    let plugin = json!({
+        "$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json",
+        "name": NAME,
+        "version": env!("CARGO_PKG_VERSION"),
+        "description": "Writes an agent's memory where Goose reads it when a session begins",
+    });
+    let plugins = folders.home.join(".agents/plugins").join(NAME);
+    vec![
+        Edit {
+            path: folder.join("config.yaml"),
+            parts: vec![OwnedPart::Entry("extensions", entry)],
+        },
+        Edit {
+            path: plugins.join("plugin.json"),
+            parts: vec![OwnedPart::Whole(format!("{plugin:#}\n"))],
+        },
+        Edit {
+            path: plugins.join("hooks/hooks.json"),
+            parts: vec![OwnedPart::Whole(format!("{hooks:#}\n"))],
+        },
+        Edit {
+            path: folder.join(".goosehints"),
+            parts: vec![OwnedPart::Hints],
+        },
+    ]
+}
