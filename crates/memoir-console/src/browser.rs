@@ -42,7 +42,7 @@ const OPEN_COOKIE: &str = "memoir";
 const SEALED_PASSAGE: &str = "__Host-memoir-code";
 const OPEN_PASSAGE: &str = "memoir-code";
 /// How long it is kept and valid, in seconds.
-// The application accepts it for this long (`PASSAGE_SECONDS` in `memoir-app/src/sign_in.rs`).
+// The application accepts it for this long (`PASSAGE_SECONDS` in `memoir-app/src/people/sign_in.rs`).
 const PASSAGE_SECONDS: i64 = 5 * 60;
 
 /// The signed-in administrator. Clones share it.

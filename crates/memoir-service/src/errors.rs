@@ -206,7 +206,7 @@ mod tests {
             "{codes:?}"
         );
         for file in [
-            "crates/memoir-app/src/error.rs",
+            "crates/memoir-app/src/core/error.rs",
             "crates/memoir-domain/src/access/mod.rs",
             "crates/memoir-domain/src/change/manage.rs",
         ] {

@@ -1,7 +1,7 @@
 //! Idempotency keys: a request that is repeated with the same key is executed once, and gets the same response. The
 //! stored response is sealed.
 //!
-//! A request's change is written together with its mark (`memoir-app/src/replies.rs`). A repetition gets the stored
+//! A request's change is written together with its mark (`memoir-app/src/core/replies.rs`). A repetition gets the stored
 //! response. Without one, it is executed, or, once its change is made, gets a rebuilt response (`routes/repeated.rs`).
 
 use std::{

@@ -183,6 +183,44 @@ const COMMAND_ORDER: [&str; 26] = [
 /// How many files of the command may import from a higher module.
 const COMMAND_UPWARD: usize = 0;
 
+/// The modules of the use cases: over a core that imports none of the others.
+const APP_ORDER: [&str; 8] = [
+    "core", "metrics", "shown", "memory", "sessions", "log", "people", "life",
+];
+/// What is shown of a match, a session and a signed-in user has the types of the modules that make them; a shredding asks
+/// for consent; the count of leases knows how long an agent's own lasts.
+const APP_UPWARD: usize = 6;
+
+/// The groups of the domain's modules. `labels` names terms of all of them.
+const DOMAIN_ORDER: [&str; 14] = [
+    "wire_names",
+    "ids",
+    "time",
+    "text",
+    "memory",
+    "agent",
+    "log",
+    "change",
+    "access",
+    "recall",
+    "session",
+    "history",
+    "life",
+    "labels",
+];
+/// A decision holds the states of a session and of access requests.
+const DOMAIN_UPWARD: usize = 2;
+
+#[test]
+fn modules_of_the_use_cases_point_downward() {
+    assert_downward("memoir-app/src", "lib.rs", &APP_ORDER, APP_UPWARD);
+}
+
+#[test]
+fn groups_of_the_domain_point_downward() {
+    assert_downward("memoir-domain/src", "lib.rs", &DOMAIN_ORDER, DOMAIN_UPWARD);
+}
+
 #[test]
 fn modules_of_the_command_point_downward() {
     assert_downward("memoir/src", "main.rs", &COMMAND_ORDER, COMMAND_UPWARD);

@@ -13,7 +13,6 @@ mod checks;
 mod duplicates;
 mod edits;
 mod ends;
-mod groups;
 mod history;
 mod labels;
 mod life;
