@@ -58,7 +58,7 @@ pub use log::rewind::{Point, Rewound};
 pub use log::stats::{
     AgentStats, MassHistory, OriginalsView, QuarterOfOriginals, Return, SessionCounts, SessionMark,
 };
-pub use log::verify::{Misfit, Verification};
+pub use log::verify::{Mismatch, Verification};
 pub use memoir_store::{
     Faded, FleetOrder, MemoryPage, ReceiverDigest, RecordFilter, RecordPlace, WaitingSession,
 };
@@ -67,7 +67,7 @@ pub use memory::memories::{Handling, MemoryInput, Saved};
 pub use memory::near_duplicates::{NearDuplicateView, NearDuplicatesView};
 pub use memory::recall::{RecallPage, ShownMatch, ShownTerm};
 pub use memory::shred::{ShredWish, Shredded, StoredTranscript};
-pub use memory::take_over::{ForeignMemory, ForeignPart, ImportUndone, TakeOver, TakenOver};
+pub use memory::take_over::{ForeignMemory, ForeignPart, ImportRequest, ImportUndone, TakenOver};
 pub use memory::vectors::{AgentEmbedding, VectorsMade};
 pub use memory::{Memories, import};
 pub use metrics::entered as entered_metric;
@@ -80,8 +80,8 @@ pub use people::connections::{
     ConnectionWish, GrantRefusal, Granted, NAME_LIMIT, OAuthClient, SCOPE,
 };
 pub use people::sign_in::{
-    HalfSignedIn, PasswordProof, Proof, Proven, RecoveryCodes, SecondFactorOffer, SignIn,
-    SignInView,
+    HalfSignedIn, PasswordProof, Proof, RecoveryCodes, SecondFactorOffer, SignIn, SignInView,
+    VerifiedUser,
 };
 pub use people::users::{UserView, check_new_password};
 pub use people::{AgentSettings, Grants};

@@ -8,8 +8,8 @@ use axum::{
     response::Response,
 };
 use memoir_app::{
-    AgentHandle, Connecting, HalfSignedIn, Memoir, PasswordProof, Proven, SignedInUser,
-    TokenWithSecret,
+    AgentHandle, Connecting, HalfSignedIn, Memoir, PasswordProof, SignedInUser, TokenWithSecret,
+    VerifiedUser,
 };
 use memoir_domain::{PrivateText, SessionId, TokenId};
 
@@ -89,7 +89,7 @@ pub trait Host: Send + Sync {
         visitor: &SignedInUser,
         password: &PrivateText,
         code: &PrivateText,
-    ) -> Result<Proven, SignInRefusal>;
+    ) -> Result<VerifiedUser, SignInRefusal>;
 
     /// Whether that is the secret of the unused link that creates the first administrator.
     ///

@@ -71,7 +71,7 @@ impl Timestamp {
 
     /// Whether a recorded time is plausible at `now`. One that is more than [`AHEAD_DAYS`] ahead comes from a clock
     /// that was set back since, and is ignored.
-    pub fn is_believed_at(self, now: Self) -> bool {
+    pub fn is_plausible_at(self, now: Self) -> bool {
         self <= now.plus_days(AHEAD_DAYS)
     }
 

@@ -10,7 +10,7 @@ use memoir_domain::{Timestamp, memory::Kind};
 use memoir_transcripts::raw::{BrokenJson, Raw};
 
 use crate::{
-    EntryPosition, ImportedGone, NoMemoryReason, ReadResult, WhyGone, date,
+    DeletionReason, EntryPosition, ImportedGone, NoMemoryReason, ReadResult, date,
     files::Files,
     json::{self, Lists},
     out::{FoundEntry, Out, hex},
@@ -246,7 +246,7 @@ impl ChatGptNotes {
             }
             let was_there = list.is_some() && (note.at.is_none() || note.at <= since);
             let gone = was_there.then_some(ImportedGone {
-                why: WhyGone::Superseded,
+                why: DeletionReason::Superseded,
                 at: since,
             });
             give(note.text, note.at, gone, out)?;

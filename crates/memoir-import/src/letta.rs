@@ -10,7 +10,7 @@ use memoir_domain::{Timestamp, memory::Kind};
 use memoir_transcripts::raw::{BrokenJson, Raw, is_space};
 
 use crate::{
-    EntryPosition, ImportedGone, NoMemoryReason, ReadResult, WhyGone, date,
+    DeletionReason, EntryPosition, ImportedGone, NoMemoryReason, ReadResult, date,
     files::Files,
     frontmatter,
     json::{self, Lists},
@@ -286,7 +286,7 @@ fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         return Ok(());
     };
     let gone = deleted.is_some_and(Raw::is_true).then(|| ImportedGone {
-        why: WhyGone::Deleted,
+        why: DeletionReason::Deleted,
         at: date::of_value(updated),
     });
     let id = id.and_then(Raw::id);

@@ -266,7 +266,7 @@ pub struct PageOf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImportedGone {
     /// The reason.
-    pub why: WhyGone,
+    pub why: DeletionReason,
     /// Since when; `None` where the file has no time.
     pub at: Option<Timestamp>,
 }
@@ -274,7 +274,7 @@ pub struct ImportedGone {
 wire_names! {
     /// Why a memory is obsolete.
     #[derive(PartialOrd, Ord)]
-    pub enum WhyGone {
+    pub enum DeletionReason {
         /// It was deleted.
         Deleted = "deleted",
         /// It expired.

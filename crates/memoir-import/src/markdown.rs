@@ -6,7 +6,7 @@
 use memoir_domain::{Timestamp, memory::Kind};
 
 use crate::{
-    ImportedGone, NoMemoryReason, PageOf, ReadResult, WhyGone, date,
+    DeletionReason, ImportedGone, NoMemoryReason, PageOf, ReadResult, date,
     files::Files,
     frontmatter::{self, Fields},
     out::{FoundEntry, Out, hex},
@@ -260,7 +260,7 @@ fn gone(fields: &Fields, out: &Out<'_>) -> Option<ImportedGone> {
     // Before the date: a deprecated page is obsolete, however far its date is.
     if matches!(fields.text("status"), Some("deprecated")) {
         return Some(ImportedGone {
-            why: WhyGone::Invalidated,
+            why: DeletionReason::Invalidated,
             at: fields.text("stale_after").and_then(date::of_text),
         });
     }

@@ -13,7 +13,7 @@ use memoir_transcripts::raw::Raw;
 use rusqlite::Row;
 
 use crate::{
-    EntryPosition, Halt, ImportedGone, NoMemoryReason, ReadResult, WhyGone, date,
+    DeletionReason, EntryPosition, Halt, ImportedGone, NoMemoryReason, ReadResult, date,
     files::{Files, is_database},
     json::{self, JsonPart, Lists},
     out::{FoundEntry, Out, hex},
@@ -169,7 +169,7 @@ fn row(
     // SQLite has no truth values, and dumps of it write 1.
     let gone = if deleted.is_some_and(|deleted| deleted.is_true() || deleted.bytes() == b"1") {
         Some(ImportedGone {
-            why: WhyGone::Deleted,
+            why: DeletionReason::Deleted,
             at: date::of_value(updated),
         })
     } else {
@@ -260,9 +260,9 @@ impl HistoryMemory {
     fn followed(self, next: HistoryLine, out: &mut Out<'_>) -> Result<Self, Halt> {
         let gone = ImportedGone {
             why: if next.is_deletion {
-                WhyGone::Deleted
+                DeletionReason::Deleted
             } else {
-                WhyGone::Superseded
+                DeletionReason::Superseded
             },
             at: next.at,
         };
@@ -286,7 +286,7 @@ impl HistoryMemory {
         // earlier one.
         if self.is_first && self.last.text.is_some() {
             let gone = ImportedGone {
-                why: WhyGone::Deleted,
+                why: DeletionReason::Deleted,
                 at: self.last.at,
             };
             let last = HistoryLine {

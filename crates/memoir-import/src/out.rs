@@ -12,8 +12,8 @@ use memoir_transcripts::clean;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    EntryPosition, Halt, ImportFormat, ImportOptions, ImportReport, ImportedGone, ImportedMemory,
-    NoMemoryReason, Notice, PageOf, ReadResult, WhyGone, split, tags,
+    DeletionReason, EntryPosition, Halt, ImportFormat, ImportOptions, ImportReport, ImportedGone,
+    ImportedMemory, NoMemoryReason, Notice, PageOf, ReadResult, split, tags,
 };
 
 /// Most characters of a title that is put before each part of its page.
@@ -266,7 +266,7 @@ impl<'a> Out<'a> {
         // A future expiry is no obsolescence: Memoir has no date of expiry.
         let at = at.filter(|at| *at <= self.options.now)?;
         Some(ImportedGone {
-            why: WhyGone::Expired,
+            why: DeletionReason::Expired,
             at: Some(at),
         })
     }

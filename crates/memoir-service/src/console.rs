@@ -10,8 +10,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{
-    AgentHandle, Connecting, DEFAULT_ACCOUNT, HalfSignedIn, Memoir, Proven, SignedInUser,
-    TokenWithSecret,
+    AgentHandle, Connecting, DEFAULT_ACCOUNT, HalfSignedIn, Memoir, SignedInUser, TokenWithSecret,
+    VerifiedUser,
 };
 use memoir_console::{Admission, Host, SignInRefusal, TypedCredentials};
 use memoir_domain::{PrivateText, SessionId, TokenId};
@@ -107,7 +107,7 @@ impl Host for Service {
         visitor: &SignedInUser,
         password: &PrivateText,
         code: &PrivateText,
-    ) -> Result<Proven, SignInRefusal> {
+    ) -> Result<VerifiedUser, SignInRefusal> {
         self.check_transport(head)?;
         let given = (password, code);
         let proven = sign_in::prove(self, &head.headers, peer(head), visitor, given).await;

@@ -192,11 +192,11 @@ impl ConnectionServer {
     /// reserve room for each of its parts, on thousands of connections.
     fn connection(self, stream: TcpStream, peer: Peer, watcher: Watcher) -> Wait {
         let head_time = self.head_time;
-        let stream = PatientStream::new(stream, self.answer_time, self.stopped.clone());
+        let stream = WriteTimeoutStream::new(stream, self.answer_time, self.stopped.clone());
         let is_answering = stream.is_answering.clone();
         let service = tower::service_fn(move |request: hyper::Request<Incoming>| {
             let mut request =
-                request.map(|body| Body::new(HurriedBody::new(body, self.stopped.clone())));
+                request.map(|body| Body::new(DeadlineBody::new(body, self.stopped.clone())));
             request.extensions_mut().insert(peer);
             let answer = self.clone().answer(request);
             let is_answering = is_answering.clone();
@@ -282,7 +282,7 @@ async fn so_long_after(mut stopped: watch::Receiver<bool>, time: Duration) {
 
 /// A connection that is closed when its client accepts no part of a response for too long, or leaves a request
 /// incomplete while the service stops.
-struct PatientStream {
+struct WriteTimeoutStream {
     stream: TcpStream,
     patience: Duration,
     /// Once the service stops, its time limits are short.
@@ -293,7 +293,7 @@ struct PatientStream {
     listening: Option<Wait>,
 }
 
-impl PatientStream {
+impl WriteTimeoutStream {
     fn new(stream: TcpStream, patience: Duration, stopped: watch::Receiver<bool>) -> Self {
         Self {
             stream,
@@ -333,7 +333,7 @@ fn timed_out<T>(waiting: &mut Wait, context: &mut Context<'_>) -> Poll<io::Resul
     over.map(|()| Err(io::ErrorKind::TimedOut.into()))
 }
 
-impl AsyncRead for PatientStream {
+impl AsyncRead for WriteTimeoutStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -358,7 +358,7 @@ impl AsyncRead for PatientStream {
     }
 }
 
-impl AsyncWrite for PatientStream {
+impl AsyncWrite for WriteTimeoutStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -391,13 +391,13 @@ impl AsyncWrite for PatientStream {
 }
 
 /// The body of a request, which breaks off where it is late once the service stops.
-struct HurriedBody {
+struct DeadlineBody {
     body: Incoming,
     stopped: watch::Receiver<bool>,
     waiting: Option<Wait>,
 }
 
-impl HurriedBody {
+impl DeadlineBody {
     fn new(body: Incoming, stopped: watch::Receiver<bool>) -> Self {
         Self {
             body,
@@ -407,7 +407,7 @@ impl HurriedBody {
     }
 }
 
-impl HttpBody for HurriedBody {
+impl HttpBody for DeadlineBody {
     type Data = Bytes;
     type Error = axum::BoxError;
 

@@ -1,7 +1,7 @@
 //! The wire format, under the names that programs depend on.
 
 use memoir_app::{
-    AgentFacts, EndNotice, MemoryFacts, MemoryInput, Misfit, ShownSession, Verification,
+    AgentFacts, EndNotice, MemoryFacts, MemoryInput, Mismatch, ShownSession, Verification,
     sessions::{AppliedRehearsal, NotApplied},
 };
 use memoir_domain::{
@@ -145,7 +145,7 @@ pub(crate) struct Verified {
     #[schema(required, value_type = Option<schemas::Originals>)]
     originals: Option<Originals>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    first_bad: Option<Misfit>,
+    first_bad: Option<Mismatch>,
 }
 
 impl From<Verification> for Verified {

@@ -12,7 +12,7 @@ use std::{
 
 use memoir_app::{
     Job, LifeSchedule, PassedOver, WaitingSession,
-    sessions::{Scheduled, Scheduler, TakenUp, Turns},
+    sessions::{LeasedSession, Scheduled, Scheduler, Turns},
 };
 use memoir_domain::SessionId;
 use tokio::{
@@ -198,7 +198,7 @@ pub(crate) async fn schedule(service: Service, mut stop: watch::Receiver<bool>) 
     }
 }
 
-async fn drive(session: TakenUp, mut stop: watch::Receiver<bool>) {
+async fn drive(session: LeasedSession, mut stop: watch::Receiver<bool>) {
     let mut observer = |_: &memoir_app::sessions::Progress| {};
     let driven = tokio::select! {
         driven = session.drive(&mut observer) => Some(driven),

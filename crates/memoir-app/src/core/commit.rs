@@ -293,7 +293,7 @@ impl AgentHandle {
         &self,
         base: &Base,
         mut decision: Decision,
-        beside: codec::WrittenBeside,
+        beside: codec::CommitExtras,
     ) -> Result<Base> {
         let memoir = &self.memoir;
         let listeners = memoir.listeners.iter();

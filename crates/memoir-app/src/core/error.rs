@@ -342,7 +342,7 @@ impl Error {
             Self::Adopt(AdoptRefusal::Change(ChangeRefusal::SessionRunning(_))) => "session_open",
             Self::Adopt(AdoptRefusal::Change(refusal)) => refusal.code(),
             Self::Adopt(AdoptRefusal::Invalid(_)) => "invalid_argument",
-            Self::Adopt(AdoptRefusal::Misfit(_)) => "tampered",
+            Self::Adopt(AdoptRefusal::Mismatch(_)) => "tampered",
             Self::Random | Self::Inconsistent(_) | Self::Store(_) => "internal",
         }
     }

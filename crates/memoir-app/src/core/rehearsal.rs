@@ -18,7 +18,7 @@ use memoir_domain::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    codec::{Writing, WrittenBeside},
+    codec::{CommitExtras, Writing},
     opened::MemoryList,
 };
 
@@ -228,7 +228,7 @@ impl RehearsalCopy {
         copy.note(&opened);
         Writing {
             decision: Decision::of_sessions(outside, opened.sessions),
-            beside: WrittenBeside::rehearsed(id, Rehearsal::running(copy)),
+            beside: CommitExtras::rehearsed(id, Rehearsal::running(copy)),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::{
 const WAITING: usize = 2;
 
 /// Takes decisions to be written, each made on the agent after the previous one.
-pub(crate) struct Together<'a> {
+pub(crate) struct BulkCommit<'a> {
     memoir: &'a Memoir,
     sender: mpsc::Sender<Option<Commit>>,
     base: codec::Base,
@@ -25,7 +25,7 @@ pub(crate) struct Together<'a> {
     pub(crate) agent: Agent,
 }
 
-impl Together<'_> {
+impl BulkCommit<'_> {
     /// Seals a decision and passes it to the store. `alter` may change the commit before.
     ///
     /// # Errors
@@ -38,7 +38,7 @@ impl Together<'_> {
         self.counts.add(CommitCounts::of(&decision));
         self.agent = decision.agent.clone();
         let new = quotas::new_memories(&decision);
-        let beside = codec::WrittenBeside::default();
+        let beside = codec::CommitExtras::default();
         let random = self.memoir.random.as_ref();
         let time_zone = self.memoir.time_zone();
         let (mut commit, next) = codec::commit(&self.base, decision, beside, random, time_zone)?;
@@ -58,11 +58,11 @@ impl AgentHandle {
     pub(crate) async fn write_together<T>(
         &self,
         loaded: Loaded,
-        decide: impl AsyncFnOnce(&mut Together<'_>) -> Result<(bool, T)>,
+        decide: impl AsyncFnOnce(&mut BulkCommit<'_>) -> Result<(bool, T)>,
     ) -> Result<T> {
         let (sender, mut decided) = mpsc::channel(WAITING);
         let commits = Commits::new(std::iter::from_fn(move || decided.blocking_recv()));
-        let mut together = Together {
+        let mut together = BulkCommit {
             memoir: &self.memoir,
             sender,
             base: loaded.base,

@@ -12,14 +12,14 @@ use crate::core::Memoir;
 /// The provider whose models follow rules and do not understand text.
 pub(crate) const RULES_ONLY: &str = "builtin";
 
-struct Tuned {
+struct ConfiguredModel {
     model: Arc<dyn Model>,
     reasoning_effort: Option<ReasoningEffort>,
     answer_tokens: Option<u32>,
 }
 
 #[async_trait]
-impl Model for Tuned {
+impl Model for ConfiguredModel {
     fn name(&self) -> &ModelName {
         self.model.name()
     }
@@ -54,7 +54,7 @@ impl Memoir {
         if reasoning_effort.is_none() && answer_tokens.is_none() {
             return Ok(model);
         }
-        Ok(Arc::new(Tuned {
+        Ok(Arc::new(ConfiguredModel {
             model,
             reasoning_effort,
             answer_tokens,

@@ -664,9 +664,9 @@ impl Life<'_> {
                 .replacing_for(notes, &loaded.memories)
                 .await?;
             let (decision, answer) = decide(loaded.agent, &mut replacing, now);
-            let beside = codec::WrittenBeside {
+            let beside = codec::CommitExtras {
                 messages: outcomes(places.iter().copied(), state, now),
-                ..codec::WrittenBeside::default()
+                ..codec::CommitExtras::default()
             };
             Ok((Some(Writing { decision, beside }), Some(answer)))
         })

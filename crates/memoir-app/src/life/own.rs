@@ -146,13 +146,13 @@ impl OwnAgent {
             let added_by = absorption::added_by(&messages);
             let notes = absorption::noted(journal, core, at, added_by)
                 .map_err(|Unreadable { problem, .. }| Invalid::new("notes", problem))?;
-            let beside = codec::WrittenBeside {
+            let beside = codec::CommitExtras {
                 messages: outcomes(
                     rows.iter().map(|row| row.seq),
                     MessageState::Absorbed,
                     now,
                 ),
-                ..codec::WrittenBeside::default()
+                ..codec::CommitExtras::default()
             };
             let mut replacing = self.memories().replacing_for(&notes, &loaded.memories).await?;
             let (agent, count) = (loaded.agent, messages.len());

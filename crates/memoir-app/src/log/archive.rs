@@ -18,7 +18,7 @@ use crate::{
     core::rehearsal::Rehearsal,
     core::{
         Account, Error, Result,
-        codec::{self, WrittenBeside},
+        codec::{self, CommitExtras},
     },
     memory::memories::memory_query,
     shown::{OwnAgent, ShownAgent},
@@ -157,9 +157,9 @@ impl Account {
                 (renamed_to, rehearsal.renamed(&renamed))
             })
             .collect();
-        let beside = WrittenBeside {
+        let beside = CommitExtras {
             rehearsals,
-            ..WrittenBeside::default()
+            ..CommitExtras::default()
         };
         self.make(decision, beside).await?;
         Ok(ShownAgent::answered(&self.memoir, &agent, actor))

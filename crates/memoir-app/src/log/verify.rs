@@ -70,15 +70,16 @@ pub struct Verification {
     pub erased_at: Option<Timestamp>,
     /// The first record that does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_bad: Option<Misfit>,
+    pub first_bad: Option<Mismatch>,
     /// All that does not fit, the first one included, up to a number.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub misfits: Vec<Misfit>,
+    pub misfits: Vec<Mismatch>,
 }
 
 /// A mismatch with the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Misfit {
+#[schema(as = Misfit)]
+pub struct Mismatch {
     /// The record, or the last one about the row in question; null where there is none.
     #[schema(required)]
     pub seq: Option<u64>,
@@ -86,7 +87,7 @@ pub struct Misfit {
     pub problem: String,
 }
 
-impl Misfit {
+impl Mismatch {
     pub(crate) fn new(seq: impl Into<Option<u64>>, problem: impl ToString) -> Self {
         Self {
             seq: seq.into(),
@@ -163,7 +164,7 @@ fn missing(agent: AgentId) -> Verification {
             seq: 0,
             hash: RecordHash([0; 32]),
         },
-        vec![Misfit::new(None, problem)],
+        vec![Mismatch::new(None, problem)],
     )
 }
 
@@ -171,7 +172,7 @@ fn report(
     (agent, agent_id): (String, AgentId),
     erased_at: Option<Timestamp>,
     head: ChainHead,
-    mut misfits: Vec<Misfit>,
+    mut misfits: Vec<Mismatch>,
 ) -> Verification {
     // Stable: mismatches without a record keep the order in which they were found, after the others.
     misfits.sort_by_key(|misfit| misfit.seq.unwrap_or(u64::MAX));
@@ -228,7 +229,7 @@ impl AgentLog<'_> {
             ) => {
                 let name = (self.name.clone(), self.scope.agent);
                 let head = ChainHead::empty(self.scope);
-                Ok(report(name, None, head, vec![Misfit::new(None, error)]))
+                Ok(report(name, None, head, vec![Mismatch::new(None, error)]))
             }
             done => done,
         }
@@ -239,18 +240,18 @@ impl AgentLog<'_> {
         // Whatever the row contains about an erasure: it may have been changed.
         let key = self.memoir.keys.of(self.scope).await?;
         let destroyed_at = self.memoir.keys.destroyed_at(self.scope).await?;
-        let mut misfits: Vec<Misfit> = (self.memoir.store.check_form().await?.into_iter())
-            .map(|finding| Misfit::new(None, finding.problem))
+        let mut misfits: Vec<Mismatch> = (self.memoir.store.check_form().await?.into_iter())
+            .map(|finding| Mismatch::new(None, finding.problem))
             .collect();
         if self.scope.is_of_account() {
             misfits.extend(self.memoir.account_misfits(self.scope).await?);
         }
         if key.is_none() && destroyed_at.is_none() {
-            misfits.push(Misfit::new(None, Error::NoKey(self.name.clone())));
+            misfits.push(Mismatch::new(None, Error::NoKey(self.name.clone())));
         }
         if key.is_some() && began.columns.erased_at.is_some() {
             let problem = "table `agents`: the agent is marked as erased, and its key is there: erasing was interrupted, or the row was changed; erasing it once more, by its identifier, shows which";
-            misfits.push(Misfit::new(None, problem));
+            misfits.push(Mismatch::new(None, problem));
         }
         let mut judge = Judge::new(self.scope, key, leaves, misfits);
         // Not by `again`, which would begin at the first record: followed records stay verified, and only later ones
@@ -471,7 +472,7 @@ struct Judge {
     kept: Vec<SummaryRow>,
     /// The state according to the records; `None` where they contradict each other, or cannot be opened.
     replay: Option<Replay>,
-    misfits: Vec<Misfit>,
+    misfits: Vec<Mismatch>,
 }
 
 impl Judge {
@@ -479,7 +480,7 @@ impl Judge {
         scope: AgentScope,
         key: Option<AgentKey>,
         leaves: &[LeafRow],
-        misfits: Vec<Misfit>,
+        misfits: Vec<Mismatch>,
     ) -> Self {
         let mut by_place: BTreeMap<u64, Vec<[u8; 32]>> = BTreeMap::new();
         for leaf in leaves {
@@ -734,26 +735,26 @@ const OTHER_VERSION: &str = "its sealed text is not of the version in the log";
 
 /// Keeps the [`NAMED`] mismatches that are first in the log, one per record, in whichever order they are found: the
 /// first of all is always reported (SPEC 4.2).
-fn note(misfits: &mut Vec<Misfit>, seq: impl Into<Option<u64>>, problem: impl ToString) {
+fn note(misfits: &mut Vec<Mismatch>, seq: impl Into<Option<u64>>, problem: impl ToString) {
     let seq = seq.into();
     if seq.is_some() && misfits.iter().any(|misfit| misfit.seq == seq) {
         return;
     }
     if misfits.len() < NAMED {
-        misfits.push(Misfit::new(seq, problem));
+        misfits.push(Mismatch::new(seq, problem));
         return;
     }
     // A mismatch without a record may be the gravest of all, such as that records were cut off. Half of the places are
     // kept for such mismatches.
     let others = misfits.iter().filter(|misfit| misfit.seq.is_none()).count();
-    let has_place = |last: &Misfit| match seq {
+    let has_place = |last: &Mismatch| match seq {
         Some(seq) => Some(seq) < last.seq,
         None => others < NAMED / 2,
     };
     let of_records = misfits.iter_mut().filter(|misfit| misfit.seq.is_some());
     let last = of_records.max_by_key(|misfit| misfit.seq);
     if let Some(last) = last.filter(|last| has_place(last)) {
-        *last = Misfit::new(seq, problem);
+        *last = Mismatch::new(seq, problem);
     }
 }
 
@@ -768,7 +769,7 @@ struct Comparison {
     /// Whether all rows of a kind could be opened: otherwise unreadable ones would count as missing.
     has_all: [bool; 3],
     originals: Option<Originals>,
-    misfits: Vec<Misfit>,
+    misfits: Vec<Mismatch>,
 }
 
 impl Comparison {

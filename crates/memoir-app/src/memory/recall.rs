@@ -25,7 +25,8 @@ use memoir_domain::{
     draft::Decision,
     memory::{Memory, Number, by_number},
     recall::{
-        self, FoundAs, Meaning, RecallIndex, RecallMatch, RecallPlace, RecallQuery, ReplacedMark,
+        self, FoundAs, RecallIndex, RecallMatch, RecallPlace, RecallQuery, ReplacedMark,
+        SemanticStatus,
     },
 };
 use memoir_model::EmbeddingModel;
@@ -115,7 +116,7 @@ pub struct RecallPage {
     /// The memories, the best match first.
     pub found: Vec<(RecallMatch, ShownMemory)>,
     /// Whether meaning was used too; `None` where no embedding server is configured, or the query has no meaning.
-    pub meaning: Option<Meaning>,
+    pub meaning: Option<SemanticStatus>,
 }
 
 /// An index, its version of the agent, and the model of its vectors.
@@ -323,7 +324,7 @@ impl Memories<'_> {
         self,
         query: &RecallQuery,
         after: Option<RecallPlace>,
-    ) -> Result<(Recalled, Option<Meaning>)> {
+    ) -> Result<(Recalled, Option<SemanticStatus>)> {
         if recall::is_literal(query.text.expose()) {
             let loaded = self.load(&memory_query(Selection::Active)).await?;
             let found = recall::literal_matches(&loaded.memories, query, after);
@@ -393,7 +394,7 @@ impl Memories<'_> {
         self,
         indexed: &RwLock<Indexed>,
         question_vector: &QuestionVector,
-    ) -> Result<Option<Meaning>> {
+    ) -> Result<Option<SemanticStatus>> {
         let (model, vector) = match question_vector {
             QuestionVector::InWords(meaning) => return Ok(*meaning),
             QuestionVector::Made(model, vector) => (model, vector),
@@ -414,7 +415,7 @@ impl Memories<'_> {
             own.is_none_or(|own| own == vector.dimensions())
         });
         if lacking.is_empty() && is_of_one_length {
-            return Ok(Some(Meaning::Merged));
+            return Ok(Some(SemanticStatus::Merged));
         }
         // Without a list where all are missing: in a new index that is every memory, and the store reads them in one
         // run.
@@ -444,8 +445,8 @@ impl Memories<'_> {
             self.make_vectors_anew().await?;
         }
         Ok(Some(match is_whole {
-            true => Meaning::Merged,
-            false => Meaning::Partial,
+            true => SemanticStatus::Merged,
+            false => SemanticStatus::Partial,
         }))
     }
 

@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 use crate::{
     core::{
         Error, Loaded, Result,
-        codec::{self, Base, WrittenBeside},
+        codec::{self, Base, CommitExtras},
     },
     memory::{Memories, memories::memory_query},
     people::access_requests::Consent,
@@ -371,10 +371,10 @@ impl Memories<'_> {
             Some(answer) => answer.then(decision),
             None => decision,
         };
-        let beside = WrittenBeside {
+        let beside = CommitExtras {
             rehearsals,
             read,
-            ..WrittenBeside::default()
+            ..CommitExtras::default()
         };
         self.commit(&loaded.base, decision, beside).await?;
         Ok(shredded)

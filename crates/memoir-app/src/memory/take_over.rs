@@ -58,7 +58,7 @@ pub enum ForeignPart {
 
 /// How memories are imported.
 #[derive(Debug, Clone)]
-pub struct TakeOver {
+pub struct ImportRequest {
     /// Their format, for the record.
     pub format: &'static str,
     /// The kind of all that are not constitutional; with `archival`, journal entries keep their kind. `None`: their own
@@ -121,7 +121,7 @@ impl Memories<'_> {
     pub async fn take_over(
         self,
         mut parts: mpsc::Receiver<ForeignPart>,
-        how: &TakeOver,
+        how: &ImportRequest,
     ) -> Result<TakenOver> {
         let loaded = self.load(&memory_query(Selection::None)).await?;
         let mut known_texts = KnownTexts::new(loaded.base.digester(), how);
@@ -502,7 +502,7 @@ fn pair(of_source: Short, of_text: Short) -> Short {
 /// The known texts. A file may hold a million memories: sixteen bytes are kept of a text and of a pair.
 struct KnownTexts<'a> {
     digester: Digester,
-    how: &'a TakeOver,
+    how: &'a ImportRequest,
     /// Sources with their texts: of the agent's memories, and of the file so far.
     pairs: HashSet<Short>,
     /// Those of this file, and whether one of them is kept.
@@ -521,7 +521,7 @@ struct KnownTexts<'a> {
 }
 
 impl<'a> KnownTexts<'a> {
-    fn new(digester: Digester, how: &'a TakeOver) -> Self {
+    fn new(digester: Digester, how: &'a ImportRequest) -> Self {
         Self {
             digester,
             how,

@@ -25,7 +25,7 @@ use memoir_domain::{
     access::{self, AccessKind, AccessState},
     draft::Decision,
     memory::{Memory, Number},
-    recall::{Meaning, RecallQuery, Vector},
+    recall::{RecallQuery, SemanticStatus, Vector},
 };
 use memoir_model::{Embedder, EmbeddingModel, Embeddings, ModelError, ModelName, Outage};
 use memoir_store::{AgentQuery, VectorRow};
@@ -220,7 +220,7 @@ fn is_too_long(error: &ModelError) -> bool {
 /// The form of a recall's query.
 pub(crate) enum QuestionVector {
     /// Words only; with the reason where an embedding server is configured.
-    InWords(Option<Meaning>),
+    InWords(Option<SemanticStatus>),
     /// The vector, and its model.
     Made(EmbeddingModel, Vector),
 }
@@ -240,7 +240,7 @@ impl Memories<'_> {
         if query.text.expose().trim().is_empty() {
             return Ok(QuestionVector::InWords(None));
         }
-        let (mut embedder, mut otherwise) = (None, Meaning::Unavailable);
+        let (mut embedder, mut otherwise) = (None, SemanticStatus::Unavailable);
         // The model whose vectors are used comes first. If it is unreachable, or the agent does not allow it, the
         // configured one is used.
         for model in serving.into_iter().chain([configured]) {
@@ -251,12 +251,12 @@ impl Memories<'_> {
                 embedder = Some((model, found));
                 break;
             }
-            otherwise = Meaning::NotAllowed;
+            otherwise = SemanticStatus::NotAllowed;
         }
         let (Some((model, embedder)), now) = (embedder, memoir.clock.monotonic()) else {
             return Ok(QuestionVector::InWords(Some(otherwise)));
         };
-        let unavailable = QuestionVector::InWords(Some(Meaning::Unavailable));
+        let unavailable = QuestionVector::InWords(Some(SemanticStatus::Unavailable));
         if memoir.state::<VectorUpkeep>().rests_at(now) {
             return Ok(unavailable);
         }

@@ -30,7 +30,7 @@ use crate::{
     core::{
         Account, AgentHandle, CONFLICT, Error, Memoir, Result,
         codec::{
-            Base, Sealer, Writing, WrittenBeside,
+            Base, CommitExtras, Sealer, Writing,
             document::{self, NoWords, digest},
         },
         quotas::{DAY_SECONDS, Quota},
@@ -159,7 +159,7 @@ impl HeldToken {
     /// back, would expire too late and is invalid.
     pub(crate) fn counts(&self, now: Timestamp) -> bool {
         let lasts = self.open.sign_in.is_none() && self.open.connection.is_none();
-        let is_believed = lasts || self.open.created_at.is_believed_at(now);
+        let is_believed = lasts || self.open.created_at.is_plausible_at(now);
         is_believed
             && self.open.revoked_at.is_none()
             && self.open.expires_at.is_none_or(|at| at > now)
@@ -259,7 +259,7 @@ pub enum Provision {
 
 /// When tokens were last used, until it is written.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Uses(Arc<Mutex<HashMap<TokenId, Timestamp>>>);
+pub(crate) struct LastUseBuffer(Arc<Mutex<HashMap<TokenId, Timestamp>>>);
 
 impl Memoir {
     /// The holder of a secret whose token is neither expired nor revoked; `None` otherwise. Its use is noted, and
@@ -321,7 +321,7 @@ impl Memoir {
         now: Timestamp,
     ) -> (Principal, Option<AgentHandle>) {
         let mut uses = self
-            .state::<Uses>()
+            .state::<LastUseBuffer>()
             .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -348,7 +348,7 @@ impl Memoir {
     pub async fn write_uses(&self) -> Result<()> {
         let uses: Vec<(TokenId, Timestamp)> = {
             let mut uses = self
-                .state::<Uses>()
+                .state::<LastUseBuffer>()
                 .0
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
@@ -361,7 +361,7 @@ impl Memoir {
         let written = self.store.note_uses(&uses).await;
         if written.is_err() {
             let mut kept = self
-                .state::<Uses>()
+                .state::<LastUseBuffer>()
                 .0
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
@@ -395,7 +395,7 @@ impl Memoir {
         let entered = self.recognize_browser(presented, idle_seconds).await?;
         if let Some(signed_in) = &entered {
             let mut uses = self
-                .state::<Uses>()
+                .state::<LastUseBuffer>()
                 .0
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
@@ -458,7 +458,7 @@ impl Memoir {
     /// When the token was last used; its creation where it never was.
     pub(crate) fn last_use(&self, token: &HeldToken) -> Timestamp {
         let uses = self
-            .state::<Uses>()
+            .state::<LastUseBuffer>()
             .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -471,7 +471,7 @@ impl Memoir {
     /// Whether the token was ever used, as far as that is written or was noted by this process.
     pub(crate) fn was_used(&self, token: &HeldToken) -> bool {
         let uses = self
-            .state::<Uses>()
+            .state::<LastUseBuffer>()
             .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -766,9 +766,9 @@ impl Grants<'_> {
         token: HeldToken,
     ) -> Result<(Option<Writing>, HeldToken)> {
         let sealer = self.memoir.sealer(base.key());
-        let beside = WrittenBeside {
+        let beside = CommitExtras {
             tokens: vec![token.row(&sealer)?],
-            ..WrittenBeside::default()
+            ..CommitExtras::default()
         };
         Ok((Some(Writing { decision, beside }), token))
     }

@@ -458,7 +458,7 @@ impl Grants<'_> {
             Error::Inconsistent("an access request was changed without a record".to_owned())
         })?;
         let next_seq = decision.agent.next_seq;
-        self.commit(base, decision, codec::WrittenBeside::default())
+        self.commit(base, decision, codec::CommitExtras::default())
             .await?;
         // After the commit: a grant that was not written must not be counted down.
         self.count_down(&request, next_seq);

@@ -30,10 +30,10 @@ use crate::{
         Account, AgentHandle, CONFLICT, Error, Loaded, Memoir, Result,
         accounts::DEFAULT_ACCOUNT,
         again,
-        codec::{self, WrittenBeside},
+        codec::{self, CommitExtras},
         replies,
     },
-    log::verify::Misfit,
+    log::verify::Mismatch,
     people::users::{self, User},
     shown::{ShownRecord, Viewer},
 };
@@ -103,7 +103,7 @@ impl Account {
         let own = own.ok_or_else(|| Error::NoAccount(self.id.to_string()))?;
         let id = AgentScope::of_account(self.id).agent;
         let decision = account::begin(id, &own.name, actor, self.memoir.now());
-        let begun = replies::for_no_request(self.make(decision, WrittenBeside::default()));
+        let begun = replies::for_no_request(self.make(decision, CommitExtras::default()));
         match begun.await {
             // Another process has begun the log in the meantime, and either beginning is valid.
             Err(Error::NameTaken(_) | Error::Store(memoir_store::Error::Conflict)) => Ok(()),
@@ -116,9 +116,9 @@ impl Account {
         again(|| async {
             let loaded = self.load_log().await?;
             let decision = account::tell(loaded.agent, note, self.memoir.now());
-            let beside = WrittenBeside {
+            let beside = CommitExtras {
                 tokens: tokens.to_vec(),
-                ..WrittenBeside::default()
+                ..CommitExtras::default()
             };
             self.log().commit(&loaded.base, decision, beside).await?;
             Ok(())
@@ -136,7 +136,7 @@ impl Account {
         let (commit, _) = codec::commit(
             &loaded.base,
             decision,
-            WrittenBeside::default(),
+            CommitExtras::default(),
             random,
             memoir.time_zone(),
         )?;
@@ -287,7 +287,7 @@ impl Memoir {
 
     /// The mismatches between the account's name, users and administrators' tokens and the account's log. The log
     /// itself is not verified.
-    pub(crate) async fn account_misfits(&self, scope: AgentScope) -> Result<Vec<Misfit>> {
+    pub(crate) async fn account_misfits(&self, scope: AgentScope) -> Result<Vec<Mismatch>> {
         let account = self.account_at(scope.account);
         let version = || async {
             let found = self.store.snapshot(scope, &AgentQuery::default()).await?;
@@ -320,7 +320,7 @@ struct LoggedState {
 }
 
 impl Account {
-    async fn held_against_log(&self) -> Result<Vec<Misfit>> {
+    async fn held_against_log(&self) -> Result<Vec<Mismatch>> {
         let scope = AgentScope::of_account(self.id);
         let filter = RecordFilter::default();
         let rows = self.memoir.store.records(scope, &filter).await?;
@@ -337,13 +337,13 @@ impl Account {
         &self,
         scope: AgentScope,
         first: Option<&AuditRow>,
-        misfits: &mut Vec<Misfit>,
+        misfits: &mut Vec<Mismatch>,
     ) -> Result<()> {
         let accounts = self.memoir.store.accounts().await?;
         let own = accounts.iter().find(|row| row.id == self.id);
         if own.is_some_and(|own| own.folded_name != agent::fold_name(&own.name)) {
             let problem = "table `accounts`: it is found by another name than its own";
-            misfits.push(Misfit::new(None, problem));
+            misfits.push(Mismatch::new(None, problem));
         }
         let (Some(first), Some(key)) = (first, self.memoir.keys.of(scope).await?) else {
             return Ok(());
@@ -357,12 +357,12 @@ impl Account {
             own.is_some_and(|own| reason.is_some_and(|reason| reason.expose() == own.name));
         if !is_as_recorded {
             let problem = "table `accounts`: the name is not as recorded";
-            misfits.push(Misfit::new(first.seq, problem));
+            misfits.push(Mismatch::new(first.seq, problem));
         }
         Ok(())
     }
 
-    async fn hold_users(&self, rows: &[AuditRow], misfits: &mut Vec<Misfit>) -> Result<()> {
+    async fn hold_users(&self, rows: &[AuditRow], misfits: &mut Vec<Mismatch>) -> Result<()> {
         let mut logged: BTreeMap<String, LoggedState> = BTreeMap::new();
         for row in rows.iter().filter(|row| row.action.changes_user()) {
             let facts = codec::facts(row)?;
@@ -378,7 +378,7 @@ impl Account {
         let key = self.memoir.account_key(self.id).await?;
         let store = &self.memoir.store;
         let mut problem = |seq: Option<u64>, id: &str, what: &str| {
-            misfits.push(Misfit::new(
+            misfits.push(Mismatch::new(
                 seq,
                 format!("table `users`, user {id}: {what}"),
             ));
@@ -414,7 +414,7 @@ impl Account {
         Ok(())
     }
 
-    async fn hold_tokens(&self, rows: &[AuditRow], misfits: &mut Vec<Misfit>) -> Result<()> {
+    async fn hold_tokens(&self, rows: &[AuditRow], misfits: &mut Vec<Mismatch>) -> Result<()> {
         let mut logged: BTreeMap<String, LoggedState> = BTreeMap::new();
         for row in rows {
             let is_over = match row.action {
@@ -437,12 +437,12 @@ impl Account {
             if let Some(state) = found {
                 let what = "whether it is revoked is not as recorded: the row was put back";
                 let problem = format!("table `tokens`, token {}: {what}", token.id);
-                misfits.push(Misfit::new(state.seq, problem));
+                misfits.push(Mismatch::new(state.seq, problem));
             }
         }
         for (id, state) in logged {
             let problem = format!("table `tokens`, token {id}: is missing");
-            misfits.push(Misfit::new(state.seq, problem));
+            misfits.push(Mismatch::new(state.seq, problem));
         }
         Ok(())
     }

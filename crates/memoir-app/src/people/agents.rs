@@ -33,18 +33,14 @@ impl Account {
         let id = memoir.ids().agent()?;
         let decision = manage::create_agent(id, name, assignments, actor, memoir.now())?;
         let agent = decision.agent.clone();
-        self.make(decision, codec::WrittenBeside::default()).await?;
+        self.make(decision, codec::CommitExtras::default()).await?;
         let mut created = ShownAgent::answered(memoir, &agent, actor);
         created.words.warnings = placeholder_warnings(assignments);
         Ok(created)
     }
 
     /// Writes a new agent, under a key of its own.
-    pub(crate) async fn make(
-        &self,
-        decision: Decision,
-        beside: codec::WrittenBeside,
-    ) -> Result<()> {
+    pub(crate) async fn make(&self, decision: Decision, beside: codec::CommitExtras) -> Result<()> {
         let memoir = &self.memoir;
         let name = decision.agent.name.clone();
         // The name is looked up before a key is made: names are often taken, and each attempt would leave a key behind.

@@ -405,7 +405,7 @@ impl Grants<'_> {
             access: vec![request],
             ..Decision::of_sessions(loaded.agent, Vec::new())
         };
-        self.commit(&loaded.base, decision, codec::WrittenBeside::default())
+        self.commit(&loaded.base, decision, codec::CommitExtras::default())
             .await?;
         Ok(())
     }

@@ -629,7 +629,7 @@ impl OAuthClient {
     /// Whether it registered itself so long ago that it had to be connected by now.
     fn is_over(&self, now: Timestamp) -> bool {
         let since = self.registered_at;
-        since.is_some_and(|at| !at.is_believed_at(now) || at.plus_days(UNUSED_DAYS) <= now)
+        since.is_some_and(|at| !at.is_plausible_at(now) || at.plus_days(UNUSED_DAYS) <= now)
     }
 }
 

@@ -20,14 +20,15 @@ use std::sync::Arc;
 use crate::{
     core::{AgentHandle, ModuleStates},
     people::{
-        access::Uses, access_requests::GrantsInUse, account_log::Failures, asking::AskingWaits,
+        access::LastUseBuffer, access_requests::GrantsInUse, account_log::Failures,
+        asking::AskingWaits,
     },
 };
 
 /// Enters this module's state.
 pub(crate) fn enter(states: ModuleStates) -> ModuleStates {
     states
-        .with(Arc::<Uses>::default())
+        .with(Arc::<LastUseBuffer>::default())
         .with(Arc::<Failures>::default())
         .with(Arc::<GrantsInUse>::default())
         .with(Arc::<AskingWaits>::default())

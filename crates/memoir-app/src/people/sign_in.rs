@@ -103,11 +103,11 @@ pub enum Proof {
         seconds: u32,
     },
     /// Both are right.
-    Right(Box<Proven>),
+    Right(Box<VerifiedUser>),
 }
 
 /// A user who just gave the password and the code.
-pub struct Proven(User);
+pub struct VerifiedUser(User);
 
 /// A secret for setting up a device, in its displayed forms.
 pub struct SecondFactorOffer {
@@ -568,13 +568,13 @@ impl SignedInUser {
             return Ok(Proof::Wrong);
         }
         if user.sealed.second_factor.is_none() {
-            return Ok(Proof::Right(Box::new(Proven(user))));
+            return Ok(Proof::Right(Box::new(VerifiedUser(user))));
         }
         // The password was right. A wrong code is counted in the user's row, which makes guessing slow through all
         // processes.
         let checked = self.account.check_code(user.id, self.generation, code);
         Ok(match checked.await? {
-            (Verdict::Right, Some(user)) => Proof::Right(Box::new(Proven(user))),
+            (Verdict::Right, Some(user)) => Proof::Right(Box::new(VerifiedUser(user))),
             (Verdict::Wait { seconds }, _) => Proof::Wait { seconds },
             (Verdict::Right | Verdict::Wrong, _) => Proof::Wrong,
         })
@@ -586,10 +586,10 @@ impl SignedInUser {
     /// The password is too short or too long; another process changed the user meanwhile; the store fails.
     pub async fn change_password(
         &self,
-        proven: Proven,
+        proven: VerifiedUser,
         new: &PrivateText,
     ) -> Result<TokenWithSecret> {
-        let Proven(mut user) = proven;
+        let VerifiedUser(mut user) = proven;
         // The row that `prove` read is written over: after a change in between, the proof is outdated, and this fails.
         user.sealed.password_hash = users::hash_of(users::new_password(new)?).await?;
         self.begin_anew(user, Action::PasswordChanged).await
@@ -637,7 +637,7 @@ impl SignedInUser {
     /// Another process changed the user meanwhile; the store fails.
     pub async fn turn_on_second_factor(
         &self,
-        proven: Proven,
+        proven: VerifiedUser,
         sealed: &str,
         code: &PrivateText,
     ) -> Result<Option<(TokenWithSecret, RecoveryCodes)>> {
@@ -648,7 +648,7 @@ impl SignedInUser {
         let Some((factor, codes)) = made else {
             return Ok(None);
         };
-        let Proven(mut user) = proven;
+        let VerifiedUser(mut user) = proven;
         user.sealed.second_factor = Some(factor);
         let made = self.begin_anew(user, Action::SecondFactorSet).await?;
         Ok(Some((made, codes)))
@@ -658,8 +658,8 @@ impl SignedInUser {
     ///
     /// # Errors
     /// Another process changed the user meanwhile; the store fails.
-    pub async fn turn_off_second_factor(&self, proven: Proven) -> Result<TokenWithSecret> {
-        let Proven(mut user) = proven;
+    pub async fn turn_off_second_factor(&self, proven: VerifiedUser) -> Result<TokenWithSecret> {
+        let VerifiedUser(mut user) = proven;
         user.sealed.second_factor = None;
         self.begin_anew(user, Action::SecondFactorRemoved).await
     }
@@ -668,8 +668,11 @@ impl SignedInUser {
     ///
     /// # Errors
     /// Another process changed the user meanwhile; the store fails.
-    pub async fn renew_recovery_codes(&self, proven: Proven) -> Result<Option<RecoveryCodes>> {
-        let Proven(mut user) = proven;
+    pub async fn renew_recovery_codes(
+        &self,
+        proven: VerifiedUser,
+    ) -> Result<Option<RecoveryCodes>> {
+        let VerifiedUser(mut user) = proven;
         let Some(factor) = &mut user.sealed.second_factor else {
             return Ok(None);
         };

@@ -41,7 +41,7 @@ use crate::{
 
 /// A tool's result, and the state of the session after it.
 #[derive(Debug, Clone)]
-pub(crate) struct Called {
+pub(crate) struct ToolOutcome {
     pub(crate) result: ToolResult,
     /// The figures of the breaker before and after; `None` where no session is open.
     pub(crate) gauges: Option<(Gauge, Gauge)>,
@@ -77,7 +77,7 @@ impl Sessions<'_> {
         id: SessionId,
         request: &ToolRequest,
         usage: Option<Usage>,
-    ) -> Result<Called> {
+    ) -> Result<ToolOutcome> {
         let span = spans::tool_call(self.scope, id, request.tool);
         let called = self.carry_out(id, request, usage);
         let called = called.instrument(span.clone()).await;
@@ -100,7 +100,7 @@ impl Sessions<'_> {
         id: SessionId,
         request: &ToolRequest,
         usage: Option<Usage>,
-    ) -> Result<Called> {
+    ) -> Result<ToolOutcome> {
         again(|| self.attempt_call(id, request, usage)).await
     }
 
@@ -109,7 +109,7 @@ impl Sessions<'_> {
         id: SessionId,
         request: &ToolRequest,
         usage: Option<Usage>,
-    ) -> Result<Called> {
+    ) -> Result<ToolOutcome> {
         let mut notes = self.memoir.state::<Recent>().take_notes(id);
         let called = self.attempt_noting(id, request, usage, &mut notes).await;
         let is_over = called.as_ref().is_ok_and(|called| {
@@ -130,7 +130,7 @@ impl Sessions<'_> {
         request: &ToolRequest,
         usage: Option<Usage>,
         notes: &mut SessionNotes,
-    ) -> Result<Called> {
+    ) -> Result<ToolOutcome> {
         let now = self.memoir.now();
         // Only a decision that will be committed may be based on this. Its version is the proof; a refusal, a search or
         // a result without a commit has none, and is decided on the store's state.
@@ -294,7 +294,7 @@ impl Sessions<'_> {
         result: ToolResult,
         before: Option<Gauge>,
         notes: &mut SessionNotes,
-    ) -> Result<Called> {
+    ) -> Result<ToolOutcome> {
         // Only cached memories have to be updated.
         let changes = match notes.memories {
             Some(_) => decision.changes.clone(),
@@ -306,7 +306,7 @@ impl Sessions<'_> {
             let (version, after) = Box::pin(written).await?;
             follow(notes, &state.base, version, &changes);
             let gauges = before.zip(Some(after));
-            return Ok(Called {
+            return Ok(ToolOutcome {
                 result,
                 gauges,
                 is_rehearsed: true,
@@ -317,10 +317,10 @@ impl Sessions<'_> {
             self.prolong(session, self.memoir.now());
             tools::session_gauge(&decision.agent, session)
         });
-        let written = self.commit(&state.base, decision, codec::WrittenBeside::default());
+        let written = self.commit(&state.base, decision, codec::CommitExtras::default());
         let base = written.await?;
         follow(notes, &state.base, base.version(), &changes);
-        Ok(Called {
+        Ok(ToolOutcome {
             result,
             gauges: before.zip(after.or(before)),
             is_rehearsed: false,
@@ -356,7 +356,7 @@ impl Sessions<'_> {
             let decision = lifecycle::end_rehearsal(agent, session, &actor, now);
             (decision, Rehearsal::ended(&copy))
         };
-        let beside = codec::WrittenBeside::rehearsed(id, rehearsal);
+        let beside = codec::CommitExtras::rehearsed(id, rehearsal);
         let next = self.commit(base, decision, beside).await?;
         Ok((next.version(), gauge))
     }
@@ -571,8 +571,8 @@ fn names_memories(request: &ToolRequest) -> bool {
         .is_ok_and(|call| !call.numbers().is_empty())
 }
 
-fn unchanged(state: &CallState, result: ToolResult, gauge: Option<Gauge>) -> Called {
-    Called {
+fn unchanged(state: &CallState, result: ToolResult, gauge: Option<Gauge>) -> ToolOutcome {
+    ToolOutcome {
         result,
         is_rehearsed: state.rehearsed.is_some(),
         gauges: gauge.map(|gauge| (gauge, gauge)),

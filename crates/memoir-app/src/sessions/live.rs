@@ -27,7 +27,7 @@ use utoipa::ToSchema;
 use crate::{
     core::{AgentHandle, Error, Result, codec},
     sessions::Sessions,
-    shown::{AgentLens, SessionFacts, ShownRecord, ShownSession, Sight, Viewer},
+    shown::{AccessLevel, AgentLens, SessionFacts, ShownRecord, ShownSession, Viewer},
 };
 
 /// How often the store is read where nothing wakes a watcher: other processes may write.
@@ -105,7 +105,7 @@ pub enum LiveEvent {
 pub struct Live {
     agent: AgentHandle,
     id: SessionId,
-    sight: Sight,
+    sight: AccessLevel,
     seen: SeenUpTo,
     /// The agent's version at the last read that returned everything.
     looked_at: Option<u64>,
@@ -122,8 +122,8 @@ impl AgentLens<'_> {
             agent: agent.clone(),
             id,
             sight: match self.viewer {
-                Viewer::Agent => Sight::Words,
-                Viewer::Administrator(_) => Sight::NoWords,
+                Viewer::Agent => AccessLevel::Words,
+                Viewer::Administrator(_) => AccessLevel::NoWords,
             },
             seen,
             looked_at: None,
@@ -167,12 +167,12 @@ impl Sessions<'_> {
         self,
         agent: &AgentRow,
         row: SessionRow,
-        sight: Sight,
+        sight: AccessLevel,
     ) -> Result<(LiveSession, SessionProgress)> {
         // Also finds an erased agent.
         let key = self.key_of(agent).await?;
         let version = row.document.version;
-        let key = (sight == Sight::Words).then_some(&key);
+        let key = (sight == AccessLevel::Words).then_some(&key);
         let (session, _) = codec::session(key, row)?;
         let shown = ShownSession::with_words(&self.name, session.clone(), None);
         let live = live(codec::listed_agent(agent)?, &session, shown);
@@ -264,7 +264,7 @@ impl Live {
             ..RecordFilter::default()
         };
         let key = match self.sight {
-            Sight::Words => self.agent.key().await?,
+            AccessLevel::Words => self.agent.key().await?,
             _ => None,
         };
         let records = self

@@ -31,7 +31,7 @@ pub use drive::{Observer, Progress};
 pub(crate) use live::AgentChanges;
 pub use live::{Live, LiveEvent, LiveRecord, LiveSession, SeenUpTo, SessionProgress};
 pub(crate) use own::own_lease_time;
-pub use queue::TakenUp;
+pub use queue::LeasedSession;
 pub(crate) use recent::Recent;
 pub(crate) use refusals::Refusals;
 pub use rehearse::{

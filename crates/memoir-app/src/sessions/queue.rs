@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// A session that a worker acquired.
-pub struct TakenUp {
+pub struct LeasedSession {
     hold: Hold,
     model: Arc<dyn Model>,
     state: State,
@@ -67,7 +67,7 @@ impl Memoir {
     ///
     /// # Errors
     /// The store fails. A model that cannot be used ends the session as `failed` and is no error.
-    pub async fn take_up(&self, scope: AgentScope, id: SessionId) -> Result<Option<TakenUp>> {
+    pub async fn take_up(&self, scope: AgentScope, id: SessionId) -> Result<Option<LeasedSession>> {
         let mut agent = self.handle(scope);
         let loaded = agent.load(&AgentQuery::default()).await?.agent;
         agent.name = loaded.name;
@@ -112,7 +112,7 @@ impl Memoir {
             .map_err(Error::from)
             .and_then(|name| Ok(self.connect(&name, &settings)?));
         match model {
-            Ok(model) => Ok(Some(TakenUp {
+            Ok(model) => Ok(Some(LeasedSession {
                 hold: Hold {
                     agent,
                     id,
@@ -136,7 +136,7 @@ impl Memoir {
     }
 }
 
-impl TakenUp {
+impl LeasedSession {
     /// The session.
     pub fn id(&self) -> SessionId {
         self.hold.id

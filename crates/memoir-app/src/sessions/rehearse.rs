@@ -25,7 +25,7 @@ use utoipa::ToSchema;
 use crate::{
     core::{
         Error, Loaded, Result,
-        codec::{Writing, WrittenBeside},
+        codec::{CommitExtras, Writing},
         opened::MemoryList,
         rehearsal::{Rehearsal, RehearsedEdit, Touched},
     },
@@ -253,7 +253,7 @@ impl Sessions<'_> {
             applied_by: Some(plan.session),
             ..rehearsal
         };
-        let beside = WrittenBeside::rehearsed(id, applied_rehearsal);
+        let beside = CommitExtras::rehearsed(id, applied_rehearsal);
         let applied = AppliedRehearsal {
             session: ShownSession::answered(&self.name, session, actor),
             not_applied: plan.not_applied,

@@ -134,7 +134,7 @@ impl Sessions<'_> {
         self.commit(
             &loaded.base,
             decision,
-            crate::core::codec::WrittenBeside::default(),
+            crate::core::codec::CommitExtras::default(),
         )
         .await?;
         undone

@@ -9,7 +9,7 @@ use memoir_domain::{
     audit::Actor,
     authoring,
     memory::{Tally, tokens},
-    schedule::{self, LeftAlone, RefinementSchedule},
+    schedule::{self, RefinementSchedule, SkipReason},
     session::Mode,
 };
 use memoir_store::AgentQuery;
@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{AgentLens, ShowsWords, Sight, schema, schemas};
+use super::{AccessLevel, AgentLens, ShowsWords, schema, schemas};
 use crate::{
     core::{Memoir, Result},
     shown::{Views, views::RefinementDue},
@@ -82,7 +82,7 @@ pub struct AgentFacts {
     pub next_refinement_at: Option<Timestamp>,
     /// Why the schedule never asks it; null where it does.
     #[schema(required, value_type = Option<schemas::LeftAlone>)]
-    pub next_refinement_reason: Option<LeftAlone>,
+    pub next_refinement_reason: Option<SkipReason>,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
@@ -240,7 +240,7 @@ impl ShownAgent {
         found.next()
     }
 
-    pub(crate) fn seen(memoir: &Memoir, agent: &Agent, sight: Sight) -> Self {
+    pub(crate) fn seen(memoir: &Memoir, agent: &Agent, sight: AccessLevel) -> Self {
         let shown = Self::from(memoir.agent_facts(agent));
         if !sight.covers(AccessScope::shows_prompts) {
             return shown;
@@ -257,7 +257,7 @@ impl ShownAgent {
 
     /// In the response to a change, for the actor who made it.
     pub(crate) fn answered(memoir: &Memoir, agent: &Agent, actor: &Actor) -> Self {
-        Self::seen(memoir, agent, Sight::of_answer(actor))
+        Self::seen(memoir, agent, AccessLevel::of_answer(actor))
     }
 }
 

@@ -15,7 +15,7 @@ use memoir_store::{AgentQuery, Faded, MemoryPage, Selection};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{AgentLens, ArchiveLinks, ShowsWords, Sight, Viewer, schema, schemas};
+use super::{AccessLevel, AgentLens, ArchiveLinks, ShowsWords, Viewer, schema, schemas};
 use crate::{
     core::{Error, Result, codec, spans},
     memory::{
@@ -171,7 +171,7 @@ impl ShownMemory {
         self
     }
 
-    fn seen(memory: Memory, links: &ArchiveLinks, sight: Sight) -> Self {
+    fn seen(memory: Memory, links: &ArchiveLinks, sight: AccessLevel) -> Self {
         if sight.covers(|scope| scope.shows_memory(&memory)) {
             Self::with_words(memory, links)
         } else {
@@ -181,7 +181,7 @@ impl ShownMemory {
 
     /// In the response to a change, for the actor who made it.
     pub(crate) fn answered(memory: Memory, links: &ArchiveLinks, actor: &Actor) -> Self {
-        Self::seen(memory, links, Sight::of_answer(actor))
+        Self::seen(memory, links, AccessLevel::of_answer(actor))
     }
 
     /// Its text; empty for a viewer that may not read it.
@@ -422,7 +422,7 @@ impl AgentLens<'_> {
             }
             let agent_query = &memory_query(active_or_all(with_discarded));
             self.look(agent_query, covers_memories, |mut look| async move {
-                if look.sight == Sight::NoWords {
+                if look.sight == AccessLevel::NoWords {
                     return Err(Error::NoAccess(look.agent.name.clone()));
                 }
                 let mut memories = look.load(agent_query).await?.memories;

@@ -47,7 +47,7 @@ pub use session::{SessionFacts, SessionWords, ShownSession};
 use crate::{
     core::{
         AgentHandle, CONFLICT, Condition, Error, Loaded, Result, again,
-        codec::{self, WrittenBeside},
+        codec::{self, CommitExtras},
         load_room::HeldRoom,
     },
     people::access::SignedInUser,
@@ -148,7 +148,7 @@ impl OwnAgent {
 
 /// The rights of a viewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sight {
+pub(crate) enum AccessLevel {
     /// All text.
     Words,
     /// The text that a grant of that scope covers.
@@ -157,7 +157,7 @@ pub(crate) enum Sight {
     NoWords,
 }
 
-impl Sight {
+impl AccessLevel {
     /// Those of the actor of a change, in the response to it.
     pub(crate) fn of_answer(actor: &Actor) -> Self {
         match actor.kind {
@@ -178,7 +178,7 @@ impl Sight {
 /// One read, with the viewer's current rights.
 struct ViewersLook<'a> {
     agent: &'a AgentHandle,
-    sight: Sight,
+    sight: AccessLevel,
     /// The data requested when the read began, as found with the grants.
     found: Option<StoredAgent>,
 }
@@ -333,12 +333,12 @@ impl<'a> AgentLens<'a> {
             found,
         };
         let Viewer::Administrator(who) = &self.viewer else {
-            return see(look(Sight::Words, None)).await;
+            return see(look(AccessLevel::Words, None)).await;
         };
         again(|| async {
             let entered = match self.agent.views().enter(who, query, &covers).await? {
                 Ok(entered) => entered,
-                Err(found) => return see(look(Sight::NoWords, found)).await,
+                Err(found) => return see(look(AccessLevel::NoWords, found)).await,
             };
             let EffectiveGrant {
                 loaded,
@@ -348,7 +348,7 @@ impl<'a> AgentLens<'a> {
             } = entered;
             let (base, agent) = (loaded.base.clone(), loaded.agent.clone());
             let seen = see(look(
-                Sight::Under(scope),
+                AccessLevel::Under(scope),
                 Some(StoredAgent::Opened(Box::new(loaded))),
             ))
             .await?;
@@ -357,7 +357,7 @@ impl<'a> AgentLens<'a> {
             // nothing of the view is returned.
             if shown != ShownAmount::default() || seen.tells_by_nothing() {
                 let decision = access::read(agent, &request, shown, &who.actor, now)?;
-                let written = self.agent.commit(&base, decision, WrittenBeside::default());
+                let written = self.agent.commit(&base, decision, CommitExtras::default());
                 written.await?;
             }
             Ok(seen)

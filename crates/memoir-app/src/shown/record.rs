@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::{AgentLens, ShowsWords, Sight, schema, schemas, words};
+use super::{AccessLevel, AgentLens, ShowsWords, schema, schemas, words};
 use crate::{
     core::{Error, Result, codec},
     shown::Views,
@@ -197,7 +197,7 @@ impl Views<'_> {
     pub(crate) async fn shown_records(
         self,
         filter: &RecordFilter,
-        sight: Sight,
+        sight: AccessLevel,
         key: Option<&AgentKey>,
     ) -> Result<Vec<ShownRecord>> {
         let limit = filter.last.or(filter.first).unwrap_or(u32::MAX);
@@ -229,9 +229,9 @@ impl AgentLens<'_> {
         };
         self.look(&AgentQuery::default(), covers, |look| async move {
             let key = match look.sight {
-                Sight::Words => look.agent.key().await?,
-                Sight::Under(_) => Some(look.key().await?),
-                Sight::NoWords => None,
+                AccessLevel::Words => look.agent.key().await?,
+                AccessLevel::Under(_) => Some(look.key().await?),
+                AccessLevel::NoWords => None,
             };
             let agent = look.agent;
             agent

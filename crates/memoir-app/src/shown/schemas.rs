@@ -60,11 +60,11 @@ named! {
     Kind: memoir_domain::memory::Kind::ALL.map(|one| one.as_str()), "`core` memories are in the prompt, `journal` entries for a week, `archival` memories never; recall finds all of them.";
     FoundAs: memoir_domain::recall::FoundAs::ALL.map(|one| one.as_str()),
         "How a queried term is in a memory: a `word`, a `phrase` or name, a `part` of a longer word, a word that differs by one `slip`, as it stands (`literal`), or the whole question by its `meaning`, where embeddings are configured: the weight is then the cosine between the two.";
-    Meaning: memoir_domain::recall::Meaning::ALL.map(|one| one.as_str()),
+    Meaning: memoir_domain::recall::SemanticStatus::ALL.map(|one| one.as_str()),
         "Whether memories were searched by their meaning too: `merged`, by both; `partial`, as before, but not all memories have a vector yet, and the others are found by words alone; `unavailable`, by words alone, since the server of embeddings did not respond in time or correctly; `not_allowed`, by words alone, since the agent has not consented to its text being sent there.";
     Origin: memoir_domain::origin::Origin::ALL.map(|one| one.as_str()),
         "Where a text came from, the strongest first; agent and administrator are equally strong.";
-    LeftAlone: memoir_domain::schedule::LeftAlone::ALL.map(|one| one.as_str()),
+    LeftAlone: memoir_domain::schedule::SkipReason::ALL.map(|one| one.as_str()),
         "Why the schedule never asks an agent: `nothing_to_refine`, a session could do nothing.";
     Mode: memoir_domain::session::Mode::ALL.map(|one| one.as_str()), "The kind of a session: `dedup_only` has no consolidating and no rewriting.";
     OwnField: memoir_domain::agent::Field::ALL.into_iter().filter(|one| one.is_own()).map(|one| one.as_str()), "What an agent sets about itself; its loss guard to a stricter one only.";

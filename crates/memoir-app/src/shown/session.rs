@@ -13,7 +13,7 @@ use memoir_store::AgentQuery;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{AgentLens, ShowsWords, Sight, Viewer, schema, schemas, total, words};
+use super::{AccessLevel, AgentLens, ShowsWords, Viewer, schema, schemas, total, words};
 use crate::{
     core::{Error, Result, codec, rehearsal::Rehearsal},
     sessions::{Observer, Progress, RefineOptions, Refusals, RehearsedMemory},
@@ -184,8 +184,8 @@ impl ShownSession {
 
     /// In the response to a change, for the actor who made it.
     pub(crate) fn answered(agent: &str, session: Session, actor: &Actor) -> Self {
-        match Sight::of_answer(actor) {
-            Sight::Words => Self::with_words(agent, session, None),
+        match AccessLevel::of_answer(actor) {
+            AccessLevel::Words => Self::with_words(agent, session, None),
             _ => SessionFacts::new(agent, &session).into(),
         }
     }
@@ -288,7 +288,7 @@ impl AgentLens<'_> {
         let query = &session_query(id);
         self.look(query, covers, |mut look| async move {
             let agent = look.agent;
-            if look.sight == Sight::NoWords {
+            if look.sight == AccessLevel::NoWords {
                 return Ok(agent.views().session(id).await?.into());
             }
             let found = look.load(query).await?.session;

@@ -3,7 +3,7 @@
 use memoir_domain::{
     Timestamp,
     agent::Agent,
-    schedule::{self, LeftAlone},
+    schedule::{self, SkipReason},
     session::Trigger,
 };
 use serde::Serialize;
@@ -51,10 +51,10 @@ impl Memoir {
     }
 
     /// Why the schedule never begins a session of `agent`; `None` where it does.
-    pub(crate) fn left_alone(&self, agent: &Agent) -> Option<LeftAlone> {
+    pub(crate) fn left_alone(&self, agent: &Agent) -> Option<SkipReason> {
         let no_model = || {
             let model = self.effective_model(&agent.settings);
-            model.is_none().then_some(LeftAlone::NoModel)
+            model.is_none().then_some(SkipReason::NoModel)
         };
         schedule::left_alone(agent).or_else(no_model)
     }

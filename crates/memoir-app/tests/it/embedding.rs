@@ -19,7 +19,7 @@ use memoir_app::{
 use memoir_domain::{
     audit::Actor,
     memory::Number,
-    recall::{Meaning, RecallQuery},
+    recall::{RecallQuery, SemanticStatus},
 };
 use memoir_model::{ProviderSettings, Providers};
 use memoir_store_sqlite::SqliteStore;
@@ -135,7 +135,7 @@ impl Embedding {
         }
     }
 
-    async fn ask(&self, text: &str) -> (Vec<u64>, Option<Meaning>) {
+    async fn ask(&self, text: &str) -> (Vec<u64>, Option<SemanticStatus>) {
         let RecallPage { found, meaning } = asked(&self.agent, text).await.unwrap();
         (
             found.iter().map(|(found, _)| found.number.0).collect(),
@@ -177,9 +177,9 @@ fn me() -> Actor {
     Actor::agent("wren")
 }
 
-const ALL: Option<Meaning> = Some(Meaning::Merged);
-const SOME: Option<Meaning> = Some(Meaning::Partial);
-const DOWN: Option<Meaning> = Some(Meaning::Unavailable);
+const ALL: Option<SemanticStatus> = Some(SemanticStatus::Merged);
+const SOME: Option<SemanticStatus> = Some(SemanticStatus::Partial);
+const DOWN: Option<SemanticStatus> = Some(SemanticStatus::Unavailable);
 const NONE: [u64; 0] = [];
 
 #[tokio::test]
@@ -668,7 +668,7 @@ async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_
     let elsewhere = server.base_url().replace("127.0.0.1", "0.0.0.0");
     let installation = TestInstallation::in_memory();
     let wren = Embedding::on(&installation, &elsewhere, settings("lab:small")).await;
-    let forbidden = Some(Meaning::NotAllowed);
+    let forbidden = Some(SemanticStatus::NotAllowed);
     let is_silent = async |wren: &Embedding| {
         let sent = server.received().len();
         assert_eq!(wren.ask("hot").await, (vec![2], forbidden));
@@ -784,7 +784,7 @@ async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
     let at = async |address: &str, model: &str| {
         Embedding::on(&installation, address, settings(model)).await
     };
-    let forbidden = Some(Meaning::NotAllowed);
+    let forbidden = Some(SemanticStatus::NotAllowed);
     let wren = at(&elsewhere, "lab:small").await;
     // Each time a journal entry reports the end to the agent, and gets its vector the next time.
     for (memories, who) in [(2, me()), (3, person())] {
@@ -1087,7 +1087,7 @@ async fn spec_6_4_a_no_is_not_worn_out_by_asking() {
         .request_embeddings(&purpose, &person())
         .await;
     assert_eq!(again.unwrap_err().code(), "refused_before");
-    assert_eq!(wren.ask("hot").await.1, Some(Meaning::NotAllowed));
+    assert_eq!(wren.ask("hot").await.1, Some(SemanticStatus::NotAllowed));
     // On this machine no consent is needed.
     let server = ScriptedServer::always(model());
     let local = Embedding::new(&server).await;

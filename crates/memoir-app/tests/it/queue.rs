@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use memoir_app::{
     Error, SessionFacts,
-    sessions::{Progress, RefineOptions, TakenUp},
+    sessions::{LeasedSession, Progress, RefineOptions},
 };
 use memoir_domain::{PrivateText, SessionId, lifecycle::StartRefusal, session::State};
 use memoir_testkit::Turn;
@@ -32,14 +32,14 @@ async fn queued(wren: &TestAgent) -> SessionId {
     session.id
 }
 
-async fn take(wren: &TestAgent) -> Option<TakenUp> {
+async fn take(wren: &TestAgent) -> Option<LeasedSession> {
     let waiting = wren.memoir.waiting_sessions(10).await.unwrap();
     let session = waiting.first()?;
     let taken = wren.memoir.take_up(session.scope, session.id);
     taken.await.unwrap()
 }
 
-async fn drive(taken: &TakenUp) -> SessionFacts {
+async fn drive(taken: &LeasedSession) -> SessionFacts {
     taken.drive(&mut |_| {}).await.unwrap()
 }
 
@@ -58,7 +58,7 @@ fn stalling(wren: &TestAgent, numbers: impl IntoIterator<Item = u64>) {
 }
 
 /// Drives until so many edits were made, and then stops in the middle of a call of the model.
-async fn drive_until(wren: &TestAgent, taken: &TakenUp, edits: u32) {
+async fn drive_until(wren: &TestAgent, taken: &LeasedSession, edits: u32) {
     let watch = async {
         for _ in 0..10_000 {
             let sessions = wren.seen().session_page(None, 1).await.unwrap();

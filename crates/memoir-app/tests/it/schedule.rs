@@ -18,7 +18,7 @@ use memoir_domain::{
     agent::{Field, LossGuard},
     lifecycle::{NothingToRefine, StartRefusal},
     memory::{Kind, Number},
-    schedule::{LeftAlone, WeeklySlot},
+    schedule::{SkipReason, WeeklySlot},
     session::{Mode, State},
 };
 use memoir_model::{ConnectError, Model, ModelName};
@@ -563,7 +563,7 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
             .unwrap();
         assert_eq!(
             shown.next_refinement_reason,
-            Some(LeftAlone::NothingToRefine),
+            Some(SkipReason::NothingToRefine),
             "{name}"
         );
         assert_eq!(

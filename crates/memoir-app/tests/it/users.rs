@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{Account, Error, Memoir, Proof, Proven, SignIn, SignedInUser, TokenWithSecret};
+use memoir_app::{
+    Account, Error, Memoir, Proof, SignIn, SignedInUser, TokenWithSecret, VerifiedUser,
+};
 use memoir_domain::{PrivateText, Timestamp};
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::InstallationFolder;
@@ -124,7 +126,7 @@ impl Site {
     }
 }
 
-async fn proven(visitor: &SignedInUser, code: &str) -> Proven {
+async fn proven(visitor: &SignedInUser, code: &str) -> VerifiedUser {
     match visitor.prove(password(PASSWORD), &code.into()).await {
         Ok(Proof::Right(proven)) => *proven,
         _ => panic!("the proof is right"),
@@ -412,7 +414,7 @@ async fn a_new_password_goes_with_this_browser_alone() {
     assert!(matches!(changed, Err(Error::Changed)));
 }
 
-async fn proven_with(visitor: &SignedInUser, with: &str) -> Proven {
+async fn proven_with(visitor: &SignedInUser, with: &str) -> VerifiedUser {
     match visitor.prove(password(with), &"".into()).await {
         Ok(Proof::Right(proven)) => *proven,
         _ => panic!("the proof is right"),

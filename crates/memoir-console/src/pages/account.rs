@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 use maud::{Markup, html};
-use memoir_app::{Error, Proven, SignInView};
+use memoir_app::{Error, SignInView, VerifiedUser};
 use memoir_domain::{PrivateText, TokenId};
 use serde::Deserialize;
 
@@ -40,7 +40,7 @@ pub(super) async fn prove(
     visitor: &Visitor,
     form: &SentForm,
     again: impl FnOnce(&SignInRefusal) -> Response,
-) -> Result<Proven, Response> {
+) -> Result<VerifiedUser, Response> {
     let password = PrivateText::from(form.field(PASSWORD));
     let code = PrivateText::from(form.field(CODE));
     let proven = console.prove(head, visitor, &password, &code).await;

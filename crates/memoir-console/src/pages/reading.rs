@@ -47,7 +47,7 @@ use crate::{
 const AT_ONCE: u32 = 25;
 
 /// A visitor with a live grant.
-struct GrantedLook {
+struct AuthorizedRead {
     shown_request: ShownRequest,
     viewer: Viewer,
 }
@@ -71,7 +71,7 @@ impl ReadingPart {
     }
 }
 
-impl GrantedLook {
+impl AuthorizedRead {
     /// Under that grant, where it is the visitor's and covers the page; else a redirect to the page with its state.
     ///
     /// # Errors
@@ -246,7 +246,7 @@ pub(crate) async fn memories(
     RawQuery(raw_query): RawQuery,
 ) -> PageResult {
     let query: ReadingQuery = form::query(raw_query.as_deref())?;
-    let look = match GrantedLook::at(visitor, &request, ReadingPart::Memories).await? {
+    let look = match AuthorizedRead::at(visitor, &request, ReadingPart::Memories).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
@@ -325,7 +325,7 @@ pub(crate) async fn sessions(
     RawQuery(raw_query): RawQuery,
 ) -> PageResult {
     let query: ReadingQuery = form::query(raw_query.as_deref())?;
-    let look = match GrantedLook::at(visitor, &request, ReadingPart::Sessions).await? {
+    let look = match AuthorizedRead::at(visitor, &request, ReadingPart::Sessions).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
@@ -370,7 +370,7 @@ pub(crate) async fn session(
         shown_request.request.scope == Some(AccessScopeName::All)
             || own.as_deref() == Some(session.as_str())
     };
-    let look = match GrantedLook::begin(visitor, &request, covers).await? {
+    let look = match AuthorizedRead::begin(visitor, &request, covers).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
@@ -451,7 +451,7 @@ pub(crate) async fn records(
     RawQuery(raw_query): RawQuery,
 ) -> PageResult {
     let query: ReadingQuery = form::query(raw_query.as_deref())?;
-    let look = match GrantedLook::at(visitor, &request, ReadingPart::Records).await? {
+    let look = match AuthorizedRead::at(visitor, &request, ReadingPart::Records).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };
@@ -464,7 +464,7 @@ pub(crate) async fn records(
 
 /// One page of records with their text, oldest first.
 async fn records_after(
-    look: &GrantedLook,
+    look: &AuthorizedRead,
     filter: &RecordFilter,
     query: &ReadingQuery,
     path: &str,
@@ -553,7 +553,7 @@ pub(crate) async fn prompts(
     Extension(visitor): Extension<Visitor>,
     Path(request): Path<String>,
 ) -> PageResult {
-    let look = match GrantedLook::at(visitor, &request, ReadingPart::Prompts).await? {
+    let look = match AuthorizedRead::at(visitor, &request, ReadingPart::Prompts).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
     };

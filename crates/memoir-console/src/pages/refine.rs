@@ -40,13 +40,13 @@ pub(super) struct RefineForm {
 }
 
 /// Why no session can be begun now.
-enum Hindrance {
+enum BlockedReason {
     OutOfService,
     NothingToRefine,
     Running(SessionId),
 }
 
-impl Hindrance {
+impl BlockedReason {
     /// `latest` are the agent's sessions, newest first: one that runs is the newest.
     fn of(view: &AgentFacts, latest: &[SessionFacts]) -> Option<Self> {
         let running = latest.iter().find(|session| session.ended_at.is_none());
@@ -89,7 +89,7 @@ pub(super) fn section(
     html! {
         section aria-labelledby=(PLACE) {
             h2 id=(PLACE) { "Refining" }
-            @match Hindrance::of(view, latest) {
+            @match BlockedReason::of(view, latest) {
                 Some(hindrance) => (hindrance.markup(&settings)),
                 None => (begin(console, visitor, view, draft)),
             }

@@ -772,7 +772,7 @@ fn refused_before(
     let times = u32::try_from(noes().count()).unwrap_or(u32::MAX);
     // A clock that has been set back since could have dated an answer far ahead.
     let said = noes().filter_map(|request| request.answered_at);
-    let last = said.filter(|at| at.is_believed_at(now)).max()?;
+    let last = said.filter(|at| at.is_plausible_at(now)).max()?;
     let doublings = times.saturating_sub(1).min(MOST_DOUBLINGS);
     let until = last.plus_days(DAYS_AFTER_NO << doublings);
     (now < until).then_some((times, until))

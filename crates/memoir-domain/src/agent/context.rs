@@ -79,7 +79,7 @@ pub fn is_recent(entry: &Memory, now: Timestamp) -> bool {
 
 /// As [`is_recent`], by the origin date of the entry.
 pub fn is_recent_at(created_at: Timestamp, now: Timestamp) -> bool {
-    created_at > journal_since(now) && created_at.is_believed_at(now)
+    created_at > journal_since(now) && created_at.is_plausible_at(now)
 }
 
 /// Decides, without its text, whether a memory is in a context.

@@ -5,7 +5,7 @@
 //! for budget pressure, in a slot of its own, or for a retry ([`Attempt`]). Both are empty where the schedule skips the
 //! agent; [`left_alone`] returns the reason.
 //!
-//! A time ahead of now comes from a clock that was set back since, and is ignored ([`Timestamp::is_believed_at`]).
+//! A time ahead of now comes from a clock that was set back since, and is ignored ([`Timestamp::is_plausible_at`]).
 
 use std::{fmt, str::FromStr};
 
@@ -297,7 +297,7 @@ pub fn prospect(agent: &Agent, time_zone: &TimeZone) -> NextDue {
 
 wire_names! {
     /// Why the schedule never begins a session of an agent, while it does not change.
-    pub enum LeftAlone {
+    pub enum SkipReason {
         /// It is out of service, or erased.
         Inactive = "inactive",
         /// It is paused.
@@ -311,7 +311,7 @@ wire_names! {
     }
 }
 
-impl LeftAlone {
+impl SkipReason {
     /// The reason in words.
     pub fn explanation(self) -> &'static str {
         match self {
@@ -326,17 +326,17 @@ impl LeftAlone {
 
 /// Why the schedule skips `agent`; `None` where it does not. Only callers that know the installation's default can
 /// judge whether there is a model.
-pub fn left_alone(agent: &Agent) -> Option<LeftAlone> {
+pub fn left_alone(agent: &Agent) -> Option<SkipReason> {
     let settings = &agent.settings;
     let schedule = settings.effective_refinement_schedule();
     if settings.inactive || agent.erased_at.is_some() {
-        Some(LeftAlone::Inactive)
+        Some(SkipReason::Inactive)
     } else if settings.paused {
-        Some(LeftAlone::Paused)
+        Some(SkipReason::Paused)
     } else if schedule == RefinementSchedule::Off {
-        Some(LeftAlone::ScheduleOff)
+        Some(SkipReason::ScheduleOff)
     } else if has_nothing_to_refine(agent) {
-        Some(LeftAlone::NothingToRefine)
+        Some(SkipReason::NothingToRefine)
     } else {
         None
     }
@@ -404,7 +404,7 @@ pub fn retry_seconds(failures: u32) -> Option<i64> {
 fn last_attempt(agent: &Agent, now: Timestamp) -> Option<Attempt> {
     agent
         .last_attempt
-        .filter(|attempt| attempt.at.is_believed_at(now))
+        .filter(|attempt| attempt.at.is_plausible_at(now))
 }
 
 /// When the last attempt was made; no slot before it counts.
@@ -414,7 +414,7 @@ fn attempted_at(agent: &Agent, now: Timestamp) -> Timestamp {
 
 /// When the agent was created; long ago, where that is ahead.
 fn made_at(agent: &Agent, now: Timestamp) -> Timestamp {
-    let made = Some(agent.created_at).filter(|at| at.is_believed_at(now));
+    let made = Some(agent.created_at).filter(|at| at.is_plausible_at(now));
     made.unwrap_or(Timestamp::MIN)
 }
 
@@ -427,7 +427,7 @@ fn reflect_after(agent: &Agent, now: Timestamp) -> Option<Timestamp> {
     if settings.inactive || settings.paused || agent.erased_at.is_some() {
         return None;
     }
-    let believed = |at: Option<Timestamp>| at.filter(|at| at.is_believed_at(now));
+    let believed = |at: Option<Timestamp>| at.filter(|at| at.is_plausible_at(now));
     agent.unreflected_since.map(|since| {
         let since = believed(Some(since)).unwrap_or(Timestamp::MIN);
         believed(agent.last_reflection_at).map_or(since, |last| last.max(since))

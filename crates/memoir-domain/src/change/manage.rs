@@ -131,7 +131,7 @@ pub fn correct_times(
 ) -> Option<Decision> {
     let mut corrected = 0_u64;
     let mut correct = |at: &mut Timestamp| {
-        if !at.is_believed_at(now) {
+        if !at.is_plausible_at(now) {
             *at = now;
             corrected += 1;
         }
@@ -152,7 +152,7 @@ pub fn correct_times(
     let mut draft = Draft::new(agent, None, now);
     let mut changes = Vec::new();
     for memory in memories {
-        let is_ahead = memory.kind() == Kind::Journal && !memory.created_at.is_believed_at(now);
+        let is_ahead = memory.kind() == Kind::Journal && !memory.created_at.is_plausible_at(now);
         // No record may follow a shredding: verifying would refuse a change.
         if memory.shredded_at.is_some() || !is_ahead {
             continue;

@@ -43,7 +43,7 @@ pub enum AdoptRefusal {
     Change(#[from] ChangeRefusal),
     /// Its log does not match its data.
     #[error("the agent's log does not fit: {}", .0.problem)]
-    Misfit(ReplayMisfit),
+    Mismatch(ReplayMisfit),
     /// Some of its data exceeds a limit, or the given name is invalid.
     #[error(transparent)]
     Invalid(#[from] Invalid),
@@ -79,12 +79,12 @@ impl ArchivedAgent {
         // The log proves no limits: the author of the file wrote the log in it too.
         self.memories.iter().try_for_each(check_limits)?;
         self.check_settings()?;
-        let replay = Replay::of(&self.records).map_err(AdoptRefusal::Misfit)?;
+        let replay = Replay::of(&self.records).map_err(AdoptRefusal::Mismatch)?;
         replay
             .check_agent(&self.agent)
             .and_then(|()| replay.check_memories(&self.memories))
             .and_then(|_| replay.check_sessions(&self.sessions))
-            .map_err(AdoptRefusal::Misfit)
+            .map_err(AdoptRefusal::Mismatch)
     }
 
     /// Whether the settings could have been set.

@@ -593,7 +593,7 @@ impl NewMemory {
 /// It is dated more than a day ahead.
 pub(crate) fn check_date(kind: Kind, at: Timestamp, now: Timestamp) -> Result<(), Invalid> {
     // A core memory does not expire, so it may have any date.
-    if kind == Kind::Journal && !at.is_believed_at(now) {
+    if kind == Kind::Journal && !at.is_plausible_at(now) {
         return Err(Invalid::new(
             "created_at",
             format!(

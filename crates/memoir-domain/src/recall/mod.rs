@@ -125,7 +125,7 @@ pub struct MatchedTerm {
 
 wire_names! {
     /// Whether the search used meaning too, where an embeddings server is configured.
-    pub enum Meaning {
+    pub enum SemanticStatus {
         /// By words and by meaning.
         Merged = "merged",
         /// As `merged`; but some or all memories have no vector yet, and are found by words alone.

@@ -5,7 +5,7 @@ use memoir_domain::{
     SessionId,
     agent::{self, Agent, Attempt, Field},
     lifecycle::{self, Start},
-    schedule::{LeftAlone, WeeklySlot, due, left_alone, next, prospect},
+    schedule::{SkipReason, WeeklySlot, due, left_alone, next, prospect},
     session::{Driver, Mode, Session, Trigger},
 };
 
@@ -265,13 +265,13 @@ fn spec_2_2_a_schedule_that_is_off_leaves_reflection_as_it_is() {
     let waits = |world: &World| prospect(&world.agent, &TimeZone::UTC).reflect_after;
     world.set(Field::RefinementSchedule, "off");
     assert!(waits(&world).is_some());
-    assert_eq!(left_alone(&world.agent), Some(LeftAlone::ScheduleOff));
+    assert_eq!(left_alone(&world.agent), Some(SkipReason::ScheduleOff));
     let now = time("2026-04-01");
     assert_eq!(due(&world.agent, &WeeklySlot::default(), now), None);
     assert_eq!(next(&world.agent, &WeeklySlot::default(), now), None);
     world.set(Field::Paused, "true");
     assert_eq!(waits(&world), None);
-    assert_eq!(left_alone(&world.agent), Some(LeftAlone::Paused));
+    assert_eq!(left_alone(&world.agent), Some(SkipReason::Paused));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Files of one program each, with what they are known for.
 
 use memoir_domain::memory::Kind;
-use memoir_import::{ImportFormat, WhyGone};
+use memoir_import::{DeletionReason, ImportFormat};
 use rusqlite::Connection;
 use serde_json::json;
 
@@ -64,7 +64,7 @@ fn an_expiration_date_of_mem0_hides_from_the_day_after_it() {
     let before = gone("2026-03-30").unwrap();
     assert_eq!(
         (before.why, before.at),
-        (WhyGone::Expired, Some(time("2026-03-31T00:00:00Z")))
+        (DeletionReason::Expired, Some(time("2026-03-31T00:00:00Z")))
     );
 }
 
@@ -92,12 +92,15 @@ fn the_history_of_mem0_brings_what_was_said_before_and_what_was_deleted() {
     let gone = |text: &str| found.of(text).gone.map(|gone| (gone.why, gone.at));
     assert_eq!(
         gone("Porto"),
-        Some((WhyGone::Superseded, Some(time("2026-02-01T00:00:00Z"))))
+        Some((
+            DeletionReason::Superseded,
+            Some(time("2026-02-01T00:00:00Z"))
+        ))
     );
     assert_eq!(gone("Lisbon"), None);
     assert_eq!(
         gone("cat"),
-        Some((WhyGone::Deleted, Some(time("2026-02-03T00:00:00Z"))))
+        Some((DeletionReason::Deleted, Some(time("2026-02-03T00:00:00Z"))))
     );
     // From a stream, too.
     let bytes = std::fs::read(&path).unwrap();
@@ -338,7 +341,7 @@ fn letta_of_version_1_and_archival_passages_are_read() {
         (moored.kind, tags(moored)),
         (Some(Kind::Archival), vec!["log"])
     );
-    assert_eq!(found.of("Wrong").gone.unwrap().why, WhyGone::Deleted);
+    assert_eq!(found.of("Wrong").gone.unwrap().why, DeletionReason::Deleted);
 }
 
 #[test]
@@ -389,7 +392,10 @@ fn chatgpt_s_notes_come_out_of_its_conversations() {
             found.of("shellfish").created_at,
             Some(time("2026-01-15T00:00:00Z"))
         );
-        assert_eq!(found.of("Portland").gone.unwrap().why, WhyGone::Superseded);
+        assert_eq!(
+            found.of("Portland").gone.unwrap().why,
+            DeletionReason::Superseded
+        );
         assert_eq!(found.of("kayak").gone, None);
         assert_eq!(found.notices(), ["deleted_may_return"]);
     }

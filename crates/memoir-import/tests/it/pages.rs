@@ -1,7 +1,7 @@
 //! Folders of Markdown.
 
 use memoir_domain::memory::Kind;
-use memoir_import::{ImportFormat, PageOf, WhyGone};
+use memoir_import::{DeletionReason, ImportFormat, PageOf};
 
 use crate::{folder, read_path, tags, time};
 
@@ -162,8 +162,14 @@ fn pages_of_the_open_knowledge_format_keep_their_standing() {
         (vec!["health"], Some(time("2026-03-01T10:00:00Z")))
     );
     assert_eq!(allergy.gone, None);
-    assert_eq!(found.of("Berth four").gone.unwrap().why, WhyGone::Expired);
-    assert_eq!(found.of("oak").gone.unwrap().why, WhyGone::Invalidated);
+    assert_eq!(
+        found.of("Berth four").gone.unwrap().why,
+        DeletionReason::Expired
+    );
+    assert_eq!(
+        found.of("oak").gone.unwrap().why,
+        DeletionReason::Invalidated
+    );
 }
 
 #[test]

@@ -13,7 +13,7 @@ use memoir_domain::{
     access::{AccessDraft, AccessKind},
     memory::{Kind, Number, parse_text},
     origin::{Origin, SavedBy},
-    recall::{Meaning, RecallQuery},
+    recall::{RecallQuery, SemanticStatus},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -292,7 +292,7 @@ pub(crate) struct FoundPage {
     /// the query has no meaning.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schemas::Meaning>)]
-    meaning: Option<Meaning>,
+    meaning: Option<SemanticStatus>,
 }
 
 /// The active memories by number, or those that match, best first.

@@ -16,7 +16,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{
-    DEFAULT_ACCOUNT, HalfSignedIn, PasswordProof, Proof, Proven, SignIn, TokenWithSecret,
+    DEFAULT_ACCOUNT, HalfSignedIn, PasswordProof, Proof, SignIn, TokenWithSecret, VerifiedUser,
 };
 use memoir_domain::{PrivateText, Timestamp};
 use memoir_vault::password::Password;
@@ -196,7 +196,7 @@ pub(crate) async fn prove(
     peer: Option<IpAddr>,
     visitor: &memoir_app::SignedInUser,
     (password, code): (&PrivateText, &PrivateText),
-) -> Result<Proven, Problem> {
+) -> Result<VerifiedUser, Problem> {
     let account = visitor.account_name().await?;
     let who = (account.as_str(), visitor.user.name.as_str());
     let attempt = SignInAttempt::begin(service, headers, peer, who)?;

@@ -11,7 +11,7 @@ use memoir_domain::{
     PrivateText, Timestamp,
     memory::Kind,
     origin::Origin,
-    recall::{Meaning, RECALL_LIMIT, RecallQuery},
+    recall::{RECALL_LIMIT, RecallQuery, SemanticStatus},
 };
 use serde::{Deserialize, Serialize};
 
@@ -146,22 +146,22 @@ struct RecallOutput {
     #[serde(flatten)]
     list: List<ShownMemory>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    meaning: Option<Meaning>,
+    meaning: Option<SemanticStatus>,
 }
 
 /// A note on how memories were found; `None` where nothing is degraded.
-fn in_words(meaning: Meaning) -> Option<&'static str> {
+fn in_words(meaning: SemanticStatus) -> Option<&'static str> {
     match meaning {
-        Meaning::Merged => None,
-        Meaning::Partial => Some(
+        SemanticStatus::Merged => None,
+        SemanticStatus::Partial => Some(
             "some memories are found by words alone: they have no vector yet; `memoir serve` makes them, or \
              `memoir recall AGENT --index`",
         ),
-        Meaning::Unavailable => Some(
+        SemanticStatus::Unavailable => Some(
             "found by words alone: the server of embeddings did not answer in time, or not as it should; \
              see `memoir doctor`",
         ),
-        Meaning::NotAllowed => Some(
+        SemanticStatus::NotAllowed => Some(
             "found by words alone: the agent has not agreed that its words are sent to the server of \
              embeddings; ask it with `memoir access ask AGENT --embeddings`",
         ),

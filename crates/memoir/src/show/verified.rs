@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use memoir_app::{CheckpointGrowth, Misfit, Verification};
+use memoir_app::{CheckpointGrowth, Mismatch, Verification};
 
 use super::{counted, moment};
 use crate::terminal::{DIM, GREEN, RED, safe};
@@ -67,7 +67,7 @@ fn originals(agent: &Verification) -> String {
     originals.map_or_else(String::new, |originals| format!("        {originals}\n"))
 }
 
-fn line(misfit: &Misfit) -> String {
+fn line(misfit: &Mismatch) -> String {
     let problem = safe(&misfit.problem);
     match misfit.seq {
         Some(seq) => format!("record {seq}: {problem}"),

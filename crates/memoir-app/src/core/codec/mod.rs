@@ -690,7 +690,7 @@ impl Base {
 
 /// Data that is written with a decision and that the domain does not know.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct WrittenBeside {
+pub(crate) struct CommitExtras {
     /// The states of the rehearsals among its sessions.
     pub(crate) rehearsals: BTreeMap<SessionId, Rehearsal>,
     /// The records that it redacts, as they are now.
@@ -705,19 +705,19 @@ pub(crate) struct WrittenBeside {
 #[derive(Debug)]
 pub(crate) struct Writing {
     pub(crate) decision: Decision,
-    pub(crate) beside: WrittenBeside,
+    pub(crate) beside: CommitExtras,
 }
 
 impl From<Decision> for Writing {
     fn from(decision: Decision) -> Self {
         Self {
             decision,
-            beside: WrittenBeside::default(),
+            beside: CommitExtras::default(),
         }
     }
 }
 
-impl WrittenBeside {
+impl CommitExtras {
     /// The state of one rehearsal.
     pub(crate) fn rehearsed(session: SessionId, rehearsal: Rehearsal) -> Self {
         Self {
@@ -731,7 +731,7 @@ impl WrittenBeside {
 pub(crate) fn commit(
     base: &Base,
     mut decision: Decision,
-    beside: WrittenBeside,
+    beside: CommitExtras,
     random: &dyn Random,
     time_zone: &TimeZone,
 ) -> Result<(Commit, Base)> {
@@ -958,7 +958,7 @@ mod tests {
             commit(
                 base,
                 decision,
-                WrittenBeside::default(),
+                CommitExtras::default(),
                 &SystemRandom,
                 &TimeZone::UTC,
             )

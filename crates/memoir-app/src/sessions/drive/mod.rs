@@ -24,7 +24,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use self::machine::{Machine, SessionEffect, SessionEvent};
-use super::{RefineOptions, calls::Called};
+use super::{RefineOptions, calls::ToolOutcome};
 use crate::{
     core::{AgentHandle, Error, Result, spans},
     sessions::Sessions,
@@ -293,7 +293,7 @@ impl<'a> Drive<'a> {
             .call(self.hold.id, &request, Some(self.machine.usage()))
             .await?;
         observer(&Progress::called(&request, &called));
-        let Called { result, .. } = called;
+        let ToolOutcome { result, .. } = called;
         if result.refusal() == Some(RefusalCode::SessionOver) {
             return self.lost().await;
         }

@@ -10,7 +10,7 @@ use memoir_domain::{
 };
 use serde::Serialize;
 
-use super::Called;
+use super::ToolOutcome;
 use crate::{sessions::OpenedSession, shown::SessionFacts};
 
 /// One thing that happened.
@@ -140,7 +140,7 @@ impl Progress {
         }
     }
 
-    pub(super) fn called(request: &ToolRequest, called: &Called) -> Self {
+    pub(super) fn called(request: &ToolRequest, called: &ToolOutcome) -> Self {
         let tool = request
             .tool
             .map_or("unknown", memoir_domain::tools::Tool::as_str);

@@ -14,7 +14,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
-use memoir_app::{AgentHandle, ForeignMemory, ForeignPart, MemoryInput, TakeOver, TakenOver};
+use memoir_app::{AgentHandle, ForeignMemory, ForeignPart, ImportRequest, MemoryInput, TakenOver};
 use memoir_domain::{
     PrivateText,
     agent::Field,
@@ -159,7 +159,7 @@ pub(super) async fn run(
         instructions: arguments.instructions,
         limits,
     };
-    let how = TakeOver {
+    let how = ImportRequest {
         format: recognised.format.as_str(),
         // Applied as the memories are shaped, beside `--core-tag`.
         to: None,
@@ -340,7 +340,7 @@ fn read(
 async fn watched(
     agent: &AgentHandle,
     parts: mpsc::Receiver<ForeignPart>,
-    how: &TakeOver,
+    how: &ImportRequest,
 ) -> Result<TakenOver, Failure> {
     let bar = ProgressBar::with_draw_target(None, terminal::bars());
     if let Ok(style) = ProgressStyle::with_template("{spinner} {human_pos} memories, {per_sec}") {
