@@ -107,7 +107,7 @@ async fn claim(memoir: Memoir) -> (Vec<SessionId>, u32) {
         let mut free = WORKERS;
         while let Some(next) = turns.next(&waiting).cloned().filter(|_| free > 0) {
             waiting.retain(|session| session.id != next.id);
-            match memoir.take_up(next.scope, next.id).await.unwrap() {
+            match memoir.acquire(next.scope, next.id).await.unwrap() {
                 Some(session) => {
                     turns.note(next.scope.account);
                     taken.push(session.id());

@@ -55,7 +55,7 @@ pub(crate) async fn admit(
     next: Next,
 ) -> Response {
     let found = visitor(&console, request.headers()).await;
-    let_in(&console, found, request, next).await
+    admit(&console, found, request, next).await
 }
 
 /// As [`admit`], for the repeated requests of an open page's script: they do not prolong the sign-in.
@@ -65,10 +65,10 @@ pub(crate) async fn admit_script(
     next: Next,
 ) -> Response {
     let found = recognized(&console, request.headers()).await;
-    let_in(&console, found, request, next).await
+    admit(&console, found, request, next).await
 }
 
-async fn let_in(
+async fn admit(
     console: &Console,
     found: Result<Option<SignedInUser>, PageFailure>,
     request: Request,

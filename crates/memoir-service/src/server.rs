@@ -84,8 +84,11 @@ pub async fn serve(
     let schedule = tokio::spawn(workers::schedule(service.clone(), stopped.clone()));
     let connections = GracefulShutdown::new();
     let (acceptor, mut finished) = ConnectionServer::new(&service, stopped.clone());
-    let living = tokio::spawn(workers::live(service.clone(), stopped.clone()));
-    let letting_in = tokio::spawn(workers::let_in(service.clone(), stopped.clone()));
+    let lifecycle_task = tokio::spawn(workers::live(service.clone(), stopped.clone()));
+    let access_task = tokio::spawn(workers::process_access_requests(
+        service.clone(),
+        stopped.clone(),
+    ));
     let embedding = tokio::spawn(workers::embed(service.clone(), stopped.clone()));
     let finishing = tokio::spawn(workers::finish(service.clone(), stopped.clone()));
     let tidying = tokio::spawn(workers::tidy(service.clone(), stopped));
@@ -102,8 +105,8 @@ pub async fn serve(
         // A task that failed changes nothing here: the others are waited for all the same.
         let _ = schedule.await;
         let _ = work.await;
-        let _ = living.await;
-        let _ = letting_in.await;
+        let _ = lifecycle_task.await;
+        let _ = access_task.await;
         let _ = embedding.await;
         let _ = finishing.await;
         let _ = tidying.await;

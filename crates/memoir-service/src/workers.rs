@@ -130,7 +130,7 @@ impl Workers {
                 _slot: slot,
                 _room: room,
             };
-            self.take_up(&next, place).await;
+            self.acquire(&next, place).await;
         }
     }
 
@@ -146,8 +146,8 @@ impl Workers {
         room.clone().try_acquire_owned().ok().map(Some)
     }
 
-    async fn take_up(&mut self, session: &WaitingSession, place: SessionSlot) {
-        match self.service.memoir.take_up(session.scope, session.id).await {
+    async fn acquire(&mut self, session: &WaitingSession, place: SessionSlot) {
+        match self.service.memoir.acquire(session.scope, session.id).await {
             Ok(Some(taken)) => {
                 // Only now: where another process leased the session first, the account had no turn.
                 self.turns.note(session.scope.account);
@@ -212,7 +212,7 @@ async fn drive(session: LeasedSession, mut stop: watch::Receiver<bool>) {
         Some(Err(error)) => {
             tracing::error!(session = %id, %error, "a session was not driven to its end")
         }
-        None => match session.hand_back().await {
+        None => match session.release().await {
             Ok(()) => tracing::info!(session = %id, "released"),
             Err(error) => tracing::error!(session = %id, %error, "a session was not released"),
         },
@@ -221,7 +221,7 @@ async fn drive(session: LeasedSession, mut stop: watch::Receiver<bool>) {
 
 /// Ends expired access requests, and asks agents' models about waiting ones, until stopped. A model without a response
 /// by then is asked again later.
-pub(crate) async fn let_in(service: Service, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn process_access_requests(service: Service, mut stop: watch::Receiver<bool>) {
     let mut rounds = JoinSet::new();
     loop {
         if let Err(error) = service.memoir.expire_access().await {

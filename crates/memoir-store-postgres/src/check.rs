@@ -115,7 +115,7 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
     }
     let rules = RULES.map(|(sql, _)| Statement::new(sql, values![]));
     let answers = connection.send(None, &rules, Some("COMMIT")).await?;
-    connection.give_back();
+    connection.restore();
     for (rows, (_, advice)) in answers.iter().zip(RULES) {
         for row in rows {
             let problem = row

@@ -86,7 +86,7 @@ pub(crate) async fn write(mut connection: PooledConnection, commit: Commit) -> R
     let answer = send(&mut connection, &commit, true, true).await;
     match answer {
         Ok(()) => {
-            connection.give_back();
+            connection.restore();
             count_progress(&commit);
             Ok(())
         }
@@ -138,7 +138,7 @@ async fn send(
     sent.map_err(|fault| {
         if is_alone && matches!(fault, StatementFault::Refused(..)) {
             // Rolled back with its transaction: nothing is open on the connection.
-            connection.give_back();
+            connection.restore();
         }
         meaning(fault, &abouts, commit)
     })?;
@@ -201,7 +201,7 @@ pub(crate) async fn write_all(connections: &Connections, commits: Commits) -> Re
                     ended => ended?,
                 };
             }
-            connection.give_back();
+            connection.restore();
             return Ok(());
         };
         // An error drops the connection and with it the transaction, which has no end yet.

@@ -130,7 +130,7 @@ impl GroupCommit {
                 Ok(mut connection) => {
                     let share = self.queue().share();
                     if share.is_empty() {
-                        connection.give_back();
+                        connection.restore();
                         return outcome_of(answer.await);
                     }
                     // By a task of its own: a caller that leaves must not end the work that others wait for.
@@ -168,7 +168,7 @@ async fn write_share(
     let commits: Vec<&Commit> = share.iter().map(|one| &one.commit).collect();
     match commit::send_all(&mut connection, &commits).await {
         Ok(()) => {
-            connection.give_back();
+            connection.restore();
             for one in share {
                 commit::count_progress(&one.commit);
                 respond(one.answer, Ok(()));
@@ -181,7 +181,7 @@ async fn write_share(
             }
         }
         Err(_) => {
-            connection.give_back();
+            connection.restore();
             join_all(share.into_iter().map(|one| one.write(&connections))).await;
         }
     }

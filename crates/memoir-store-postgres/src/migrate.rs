@@ -121,6 +121,6 @@ async fn run_one(connections: &Connections, migration: &Migration) -> Result<(),
     connection
         .send(Some(&opening), &[enter], Some("COMMIT"))
         .await?;
-    connection.give_back();
+    connection.restore();
     Ok(())
 }

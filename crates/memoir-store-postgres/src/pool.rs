@@ -484,7 +484,7 @@ impl Connections {
         let answers = connection
             .send(Some(&opening), statements, Some("COMMIT"))
             .await?;
-        connection.give_back();
+        connection.restore();
         Ok(answers)
     }
 }
@@ -610,7 +610,7 @@ impl PooledConnection {
             // `COMMIT` of a transaction in which a statement failed rolls it back, and was sent: the connection is
             // clean. Without a closing statement, or with an unknown outcome, it is not released, and closes.
             if closing.is_some() && matches!(fault, StatementFault::Refused(..)) {
-                self.give_back();
+                self.restore();
             }
             return Err(fault);
         }
@@ -641,7 +641,7 @@ impl PooledConnection {
     }
 
     /// Lets others have it.
-    pub(crate) fn give_back(&mut self) {
+    pub(crate) fn restore(&mut self) {
         drop(self.object.take());
     }
 }

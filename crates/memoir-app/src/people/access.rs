@@ -309,11 +309,11 @@ impl Memoir {
         if !token.counts(now) || is_signed_in && self.user_behind(&token).await?.is_none() {
             return Ok(None);
         }
-        Ok(Some(self.let_in(&row, name, key, now)))
+        Ok(Some(self.admit(&row, name, key, now)))
     }
 
     /// Notes the use of a valid token, and returns its holder.
-    pub(crate) fn let_in(
+    pub(crate) fn admit(
         &self,
         row: &TokenRow,
         name: Option<String>,

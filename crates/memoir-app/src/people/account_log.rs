@@ -127,7 +127,7 @@ impl Account {
     }
 
     /// The commit that records an event of a user, to be written with the user's row, and the place of that record.
-    pub(crate) async fn telling(&self, note: &Note<'_>) -> Result<(Commit, u64)> {
+    pub(crate) async fn with_record(&self, note: &Note<'_>) -> Result<(Commit, u64)> {
         let memoir = &self.memoir;
         let loaded = self.load_log().await?;
         let seq = loaded.agent.next_seq;

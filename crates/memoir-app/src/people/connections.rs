@@ -567,7 +567,7 @@ impl Memoir {
         if !is_open || found.connection.resource != resource {
             return Ok(None);
         }
-        Ok(Some(self.let_in(&found.row, found.name, found.key, now)))
+        Ok(Some(self.admit(&found.row, found.name, found.key, now)))
     }
 
     /// Ends the connection of a presented token; other texts are ignored (RFC 7009).

@@ -603,7 +603,7 @@ impl Account {
         // Not by `again`: a conflict is retried only where it came from the log. After a change of the user's row the
         // decision is outdated, and the caller must decide anew.
         for _ in 0..crate::core::ATTEMPTS {
-            let (commit, seq) = self.telling(note).await?;
+            let (commit, seq) = self.with_record(note).await?;
             user.open.seq = seq;
             let row = self.memoir.user_row(user).await?;
             let written = match place {

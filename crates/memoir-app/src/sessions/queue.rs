@@ -67,7 +67,7 @@ impl Memoir {
     ///
     /// # Errors
     /// The store fails. A model that cannot be used ends the session as `failed` and is no error.
-    pub async fn take_up(&self, scope: AgentScope, id: SessionId) -> Result<Option<LeasedSession>> {
+    pub async fn acquire(&self, scope: AgentScope, id: SessionId) -> Result<Option<LeasedSession>> {
         let mut agent = self.handle(scope);
         let loaded = agent.load(&AgentQuery::default()).await?.agent;
         agent.name = loaded.name;
@@ -92,7 +92,7 @@ impl Memoir {
                 };
                 // Judged in the decision that acquires it: of several workers with the same row one writes its lease,
                 // and the others reload and find it leased.
-                let Some(session) = lifecycle::take_up(session, lease) else {
+                let Some(session) = lifecycle::acquire(session, lease) else {
                     return Ok((None, None));
                 };
                 let decision = memoir_domain::draft::Decision::of_sessions(
@@ -177,14 +177,14 @@ impl LeasedSession {
     ///
     /// # Errors
     /// The store fails.
-    pub async fn hand_back(&self) -> Result<()> {
+    pub async fn release(&self) -> Result<()> {
         let hold = &self.hold;
         hold.agent
             .decide(&with_session(hold.id), |mut loaded, _| {
                 let mut session = loaded.take_session(hold.id)?;
                 session.usage = hold.used();
                 // Only while the lease is still this worker's: another one may have the session by now.
-                let back = lifecycle::hand_back(session, hold.holder);
+                let back = lifecycle::release(session, hold.holder);
                 let decision = back.map(|session| {
                     memoir_domain::draft::Decision::of_sessions(loaded.agent, vec![session])
                 });

@@ -58,7 +58,7 @@ impl Turns {
         waiting.into_iter().min_by_key(|session| {
             let last = self.accounts.last(session.scope.account);
             // Two processes may try the same session: each acquires it by a commit under the agent's version, and only
-            // one succeeds (`take_up`). Different orders are enough to keep conflicts rare.
+            // one succeeds (`acquire`). Different orders are enough to keep conflicts rare.
             let scattered = match self.is_contended {
                 true => self.scattered(session.id),
                 false => 0,

@@ -39,7 +39,7 @@ async fn the_queue_and_a_workers_lease_are_told() {
 
     let waiting = wren.memoir.waiting_sessions(1).await.unwrap();
     let session = &waiting[0];
-    let taken = wren.memoir.take_up(session.scope, session.id).await;
+    let taken = wren.memoir.acquire(session.scope, session.id).await;
     assert!(taken.unwrap().is_some());
     // Longer than the lease lasts: the worker has died.
     wren.clock

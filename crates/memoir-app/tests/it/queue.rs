@@ -35,7 +35,7 @@ async fn queued(wren: &TestAgent) -> SessionId {
 async fn take(wren: &TestAgent) -> Option<LeasedSession> {
     let waiting = wren.memoir.waiting_sessions(10).await.unwrap();
     let session = waiting.first()?;
-    let taken = wren.memoir.take_up(session.scope, session.id);
+    let taken = wren.memoir.acquire(session.scope, session.id);
     taken.await.unwrap()
 }
 
@@ -114,7 +114,7 @@ async fn spec_3_2_of_many_workers_at_once_one_takes_a_session_up() {
     let workers: Vec<_> = (0..16)
         .map(|_| {
             let (memoir, scope) = (wren.memoir.clone(), wren.agent.scope());
-            tokio::spawn(async move { memoir.take_up(scope, id).await.unwrap().is_some() })
+            tokio::spawn(async move { memoir.acquire(scope, id).await.unwrap().is_some() })
         })
         .collect();
     let mut taken = 0;
@@ -150,7 +150,7 @@ async fn spec_3_2_a_session_handed_back_while_asking_is_asked_again() {
     let wren = TestAgent::new(&MEMORIES).await;
     let id = queued(&wren).await;
     let taken = take(&wren).await.unwrap();
-    taken.hand_back().await.unwrap();
+    taken.release().await.unwrap();
     assert_eq!(state_of(&wren, id).await, State::Queued);
     let script = wren.script([Turn::text("No, not now.")]);
     let driven = drive(&take(&wren).await.unwrap()).await;
@@ -183,7 +183,7 @@ async fn spec_3_2_another_worker_goes_on_with_the_edits_and_the_measure_that_are
     let taken = take(&wren).await.unwrap();
     drive_until(&wren, &taken, 4).await;
     let before = wren.agent.views().session(id).await.unwrap();
-    taken.hand_back().await.unwrap();
+    taken.release().await.unwrap();
     assert_eq!(state_of(&wren, id).await, State::Open);
     wren.clock.advance(Duration::from_secs(86_400));
     assert_eq!(
@@ -226,7 +226,7 @@ async fn spec_3_17_another_worker_goes_on_with_a_rehearsal_on_its_copy() {
     stalling(&wren, [1]);
     let taken = take(&wren).await.unwrap();
     drive_until(&wren, &taken, 1).await;
-    taken.hand_back().await.unwrap();
+    taken.release().await.unwrap();
     let again = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
     let script = again.script([delete(1), complete()]);
     let driven = drive(&take(&again).await.unwrap()).await;
@@ -251,7 +251,7 @@ async fn spec_3_13_the_breaker_measures_from_before_the_first_worker() {
     stalling(&wren, [1]);
     let taken = take(&wren).await.unwrap();
     drive_until(&wren, &taken, 1).await;
-    taken.hand_back().await.unwrap();
+    taken.release().await.unwrap();
     wren.script([delete(2), complete()]);
     let driven = drive(&take(&wren).await.unwrap()).await;
     assert_eq!((driven.id, driven.state), (id, State::RolledBack));
@@ -273,7 +273,7 @@ async fn spec_3_16_limits_count_what_earlier_workers_used() {
     let mut observer = |_: &Progress| {};
     let driving = tokio::time::timeout(Duration::from_millis(300), taken.drive(&mut observer));
     assert!(driving.await.is_err());
-    taken.hand_back().await.unwrap();
+    taken.release().await.unwrap();
     wren.script([much(), complete()]);
     let driven = drive(&take(&wren).await.unwrap()).await;
     assert_eq!((driven.id, driven.end_reason), (id, Some("token_limit")));
@@ -286,14 +286,14 @@ async fn spec_3_2_who_lost_a_session_hands_nothing_back() {
     let id = queued(&wren).await;
     let taken = take(&wren).await.unwrap();
     wren.agent.sessions().cancel(id, &person()).await.unwrap();
-    taken.hand_back().await.unwrap();
+    taken.release().await.unwrap();
     assert_eq!(state_of(&wren, id).await, State::Abandoned);
 
     let id = queued(&wren).await;
     let first = take(&wren).await.unwrap();
-    first.hand_back().await.unwrap();
+    first.release().await.unwrap();
     let second = take(&wren).await.unwrap();
-    first.hand_back().await.unwrap();
+    first.release().await.unwrap();
     assert_eq!(
         state_of(&wren, id).await,
         State::Asking,
@@ -385,7 +385,7 @@ async fn spec_3_16_a_model_that_cannot_be_used_ends_the_session_as_failed_on_the
     let id = queued(&wren).await;
     let none = memoir_model::Providers::new(std::collections::BTreeMap::new()).unwrap();
     let other = wren.another_process().with_models(Arc::new(none)).memoir;
-    let taken = other.take_up(wren.agent.scope(), id).await.unwrap();
+    let taken = other.acquire(wren.agent.scope(), id).await.unwrap();
     assert!(taken.is_none());
     let ended = wren.agent.views().session(id).await.unwrap();
     assert_eq!(

@@ -182,7 +182,7 @@ impl Month {
 
     async fn work(&self) {
         for waiting in self.memoir.waiting_sessions(u32::MAX).await.unwrap() {
-            let taken = self.memoir.take_up(waiting.scope, waiting.id);
+            let taken = self.memoir.acquire(waiting.scope, waiting.id);
             if let Some(taken) = taken.await.unwrap() {
                 // On the heap: the futures of a whole session are large without optimisation.
                 Box::pin(taken.drive(&mut |_| {})).await.unwrap();

@@ -126,18 +126,18 @@ impl EffectiveRecords {
             EffectKind::Edit => self.sessions.note_edit(event),
             EffectKind::RolledBack(named) => {
                 self.sessions.rolled_back.extend(event.session);
-                self.take_back(event.seq, named);
+                self.undo(event.seq, named);
             }
             EffectKind::Undone(at, named) => {
                 self.sessions.note_undo(event, *at, named);
-                self.take_back(event.seq, named);
+                self.undo(event.seq, named);
             }
             EffectKind::Rewound(at, to_seq) => self.rewind(event.seq, *to_seq, *at),
         }
         self.extend_to(event.seq);
     }
 
-    fn take_back(&mut self, seq: u64, named: &[u64]) {
+    fn undo(&mut self, seq: u64, named: &[u64]) {
         let mut stretches = Stretches::default();
         // A record reverses only earlier ones; one that was tampered with may name any.
         for &place in named.iter().filter(|place| **place < seq) {

@@ -239,7 +239,7 @@ pub fn is_withdrawn(agent: &Agent, session: &Session) -> bool {
 
 /// Leases a session to a worker: one from the queue, or one that was released while it ran. `None` where it has a lease
 /// or has ended.
-pub fn take_up(session: Session, lease: Lease) -> Option<Session> {
+pub fn acquire(session: Session, lease: Lease) -> Option<Session> {
     if session.lease.is_some() || !session.state.is_running() {
         return None;
     }
@@ -256,7 +256,7 @@ pub fn take_up(session: Session, lease: Lease) -> Option<Session> {
 }
 
 /// Releases a worker's session to other workers. `None` where the worker does not hold the lease.
-pub fn hand_back(session: Session, holder: u64) -> Option<Session> {
+pub fn release(session: Session, holder: u64) -> Option<Session> {
     // A worker that lost the lease must not release it for the new holder.
     let holds = session.lease.is_some_and(|lease| lease.holder == holder);
     (holds && session.state.is_running()).then(|| {

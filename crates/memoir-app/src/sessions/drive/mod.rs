@@ -166,14 +166,14 @@ impl<'a> Drive<'a> {
         observer: &mut Observer<'_>,
     ) -> Result<SessionFacts> {
         let span = self.span();
-        span::of_session(span, self.take_up(opened, observer)).await
+        span::of_session(span, self.acquire(opened, observer)).await
     }
 
     fn span(&self) -> tracing::Span {
         spans::session(self.agent.scope, self.hold.id, self.model.name())
     }
 
-    async fn take_up(
+    async fn acquire(
         mut self,
         opened: super::OpenedSession,
         observer: &mut Observer<'_>,
