@@ -401,10 +401,7 @@ impl Grants<'_> {
     }
 
     async fn write_question(self, loaded: Loaded, request: AccessRequest) -> Result<()> {
-        let decision = Decision {
-            access: vec![request],
-            ..Decision::of_sessions(loaded.agent, Vec::new())
-        };
+        let decision = Decision::of_access(loaded.agent, request);
         self.commit(&loaded.base, decision, codec::CommitExtras::default())
             .await?;
         Ok(())

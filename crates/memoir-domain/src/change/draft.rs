@@ -15,7 +15,9 @@ use crate::{
 };
 
 /// The writes of a use case, in one transaction.
+// Made here only: changes without their records, or counts that do not follow the changes, cannot be put together.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Decision {
     /// The agent's new state, counts included.
     pub agent: Agent,
@@ -209,6 +211,14 @@ impl Decision {
             records: Vec::new(),
             redactions: Vec::new(),
             access: Vec::new(),
+        }
+    }
+
+    /// A decision that writes the agent and one of its access requests, and adds no record.
+    pub fn of_access(agent: Agent, request: AccessRequest) -> Self {
+        Self {
+            access: vec![request],
+            ..Self::of_sessions(agent, Vec::new())
         }
     }
 

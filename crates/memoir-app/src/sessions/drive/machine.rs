@@ -104,8 +104,15 @@ pub(crate) struct Machine {
     cut: u32,
     /// The size of the session's prompt, in tokens: our own count, or the provider's where that is more.
     prompt_tokens: u64,
-    /// `None` until the session tools are given.
-    conversation: Option<Conversation>,
+    stage: Stage,
+}
+
+/// The stage of the session: which events can come, and how they are taken.
+enum Stage {
+    /// The agent is asked for its consent.
+    Consent,
+    /// The session tools are given.
+    Open(Conversation),
 }
 
 struct Conversation {
@@ -131,7 +138,7 @@ impl Machine {
             answer_tokens: limits.answer_tokens,
             cut: 0,
             prompt_tokens: 0,
-            conversation: None,
+            stage: Stage::Consent,
         }
     }
 
@@ -142,38 +149,67 @@ impl Machine {
 
     /// The effects of `event`, which happened `at` after the beginning.
     pub(crate) fn handle(&mut self, event: SessionEvent, at: Duration) -> Vec<SessionEffect> {
-        match event {
-            SessionEvent::Begun { consent } => {
-                let mut effects = vec![SessionEffect::Note(Progress::Asked)];
-                effects.extend(self.ask(ModelRequest {
-                    system: consent.system,
-                    messages: vec![ModelMessage::User(consent.user)],
-                    tools: Vec::new(),
-                    answer_schema: None,
-                    max_output_tokens: self.limits.answer_tokens,
-                    reasoning_effort: None,
-                }));
-                effects
+        use SessionEvent as Event;
+        match (&mut self.stage, event) {
+            (Stage::Consent, Event::Begun { consent }) => self.ask_for_consent(consent),
+            (Stage::Consent, Event::Replied { request, reply }) => {
+                self.consent_replied(request, *reply, at)
             }
-            SessionEvent::Replied { request, reply } => self.replied(request, *reply, at),
-            SessionEvent::CallFailed { request, error } => self.failed(request, &error, at),
-            SessionEvent::Waited { request } => {
-                vec![SessionEffect::Act(SessionAction::Call(request))]
+            // Also without a request for consent: a worker that resumes an open session begins here.
+            (Stage::Consent, Event::Opened { prompt, tools }) => self.opened(prompt, tools, at),
+            (Stage::Open(_), Event::Replied { request, reply }) => {
+                self.turn_replied(request, *reply, at)
             }
-            SessionEvent::Opened { prompt, tools } => {
-                self.prompt_tokens = tokens(prompt.system.expose()) + tokens(prompt.user.expose());
-                self.conversation = Some(Conversation {
-                    system: prompt.system,
-                    tools,
-                    messages: vec![ModelMessage::User(prompt.user)],
-                    pending: VecDeque::new(),
-                    running: None,
-                });
-                self.next_turn(at)
+            (Stage::Open(conversation), Event::ToolAnswered { content, ended }) => {
+                if ended {
+                    return act(SessionAction::Finish);
+                }
+                conversation.note_result(content);
+                self.next_tool(at)
             }
-            SessionEvent::ToolAnswered { content, ended } => self.tool_answered(content, ended, at),
-            SessionEvent::DeadlinePassed => act(SessionAction::Abandon(EndReason::TimeLimit)),
+            (Stage::Consent | Stage::Open(_), Event::CallFailed { request, error }) => {
+                self.failed(request, &error, at)
+            }
+            (Stage::Consent | Stage::Open(_), Event::Waited { request }) => {
+                act(SessionAction::Call(request))
+            }
+            (Stage::Consent | Stage::Open(_), Event::DeadlinePassed) => {
+                act(SessionAction::Abandon(EndReason::TimeLimit))
+            }
+            // No action of these stages returns them.
+            (Stage::Consent, Event::ToolAnswered { .. })
+            | (Stage::Open(_), Event::Begun { .. } | Event::Opened { .. }) => Vec::new(),
         }
+    }
+
+    fn ask_for_consent(&mut self, consent: Prompt) -> Vec<SessionEffect> {
+        let mut effects = vec![SessionEffect::Note(Progress::Asked)];
+        effects.extend(self.ask(ModelRequest {
+            system: consent.system,
+            messages: vec![ModelMessage::User(consent.user)],
+            tools: Vec::new(),
+            answer_schema: None,
+            max_output_tokens: self.limits.answer_tokens,
+            reasoning_effort: None,
+        }));
+        effects
+    }
+
+    fn opened(
+        &mut self,
+        prompt: Prompt,
+        tools: Vec<OfferedTool>,
+        at: Duration,
+    ) -> Vec<SessionEffect> {
+        self.prompt_tokens = tokens(prompt.system.expose()) + tokens(prompt.user.expose());
+        self.stage = Stage::Open(Conversation {
+            system: prompt.system,
+            tools,
+            messages: vec![ModelMessage::User(prompt.user)],
+            pending: VecDeque::new(),
+            running: None,
+        });
+        self.next_turn(at)
     }
 
     fn ask(&mut self, request: ModelRequest) -> Vec<SessionEffect> {
@@ -182,34 +218,64 @@ impl Machine {
         act(SessionAction::Call(Box::new(request)))
     }
 
-    fn replied(
+    fn count_usage(&mut self, reply: &Reply) {
+        self.usage.calls += 1;
+        count(&mut self.usage.input_tokens, reply.usage.input_tokens);
+        count(&mut self.usage.output_tokens, reply.usage.output_tokens);
+    }
+
+    /// The response to the request for consent.
+    fn consent_replied(
         &mut self,
         request: Box<ModelRequest>,
         reply: Reply,
         at: Duration,
     ) -> Vec<SessionEffect> {
-        self.usage.calls += 1;
-        count(&mut self.usage.input_tokens, reply.usage.input_tokens);
-        count(&mut self.usage.output_tokens, reply.usage.output_tokens);
-        if self.conversation.is_some() {
-            if self.turns == 0 {
-                let most = self.prompt_tokens.saturating_mul(MOST_REAL_TOKENS);
-                // Of the first turn alone: later ones hold the conversation too, and the limit would grow with it.
-                let read = reply.usage.input_tokens.min(most);
-                self.prompt_tokens = self.prompt_tokens.max(read);
-            }
-            self.turns += 1;
-        }
-        // A cut-off response is neither a refusal nor a stop, and no call of it is carried out: its end may be missing.
-        // Consent is at the beginning, so a missing end does not change it.
-        let is_clear = self.conversation.is_none() && prompt::is_consent(reply.text.expose());
-        if reply.finish == Finish::Length && !is_clear {
+        self.count_usage(&reply);
+        // Consent is at the beginning, so a missing end does not change it. Any other response that was cut off is no
+        // refusal: its end may be missing.
+        let is_consent = prompt::is_consent(reply.text.expose());
+        if reply.finish == Finish::Length && !is_consent {
             return self.ask_with_more_room(request, at);
         }
         self.cut = 0;
-        if self.conversation.is_none() {
-            return Self::answered_request(&reply, at, &self.limits);
+        if !is_consent {
+            return vec![
+                SessionEffect::Note(Progress::Declined {
+                    words: reply.text.clone(),
+                }),
+                SessionEffect::Act(SessionAction::Decline(reply.text)),
+            ];
         }
+        let mut effects = vec![SessionEffect::Note(Progress::Agreed)];
+        // Only the time is checked here: the other limits are checked before the first turn.
+        effects.extend(match within(self.limits.time, at) {
+            Ok(()) => act(SessionAction::Open),
+            Err(why) => act(SessionAction::Abandon(why)),
+        });
+        effects
+    }
+
+    /// The response of a turn.
+    fn turn_replied(
+        &mut self,
+        request: Box<ModelRequest>,
+        reply: Reply,
+        at: Duration,
+    ) -> Vec<SessionEffect> {
+        self.count_usage(&reply);
+        if self.turns == 0 {
+            let most = self.prompt_tokens.saturating_mul(MOST_REAL_TOKENS);
+            // Of the first turn alone: later ones hold the conversation too, and the limit would grow with it.
+            let read = reply.usage.input_tokens.min(most);
+            self.prompt_tokens = self.prompt_tokens.max(read);
+        }
+        self.turns += 1;
+        // A cut-off response is not a stop, and no call of it is carried out: its end may be missing.
+        if reply.finish == Finish::Length {
+            return self.ask_with_more_room(request, at);
+        }
+        self.cut = 0;
         self.take_turn(reply, at)
     }
 
@@ -244,27 +310,8 @@ impl Machine {
         ]
     }
 
-    /// The response to the request for consent.
-    fn answered_request(reply: &Reply, at: Duration, limits: &SessionLimits) -> Vec<SessionEffect> {
-        if !prompt::is_consent(reply.text.expose()) {
-            return vec![
-                SessionEffect::Note(Progress::Declined {
-                    words: reply.text.clone(),
-                }),
-                SessionEffect::Act(SessionAction::Decline(reply.text.clone())),
-            ];
-        }
-        let mut effects = vec![SessionEffect::Note(Progress::Agreed)];
-        // Only the time is checked here: the other limits are checked before the first turn.
-        effects.extend(match within(limits.time, at) {
-            Ok(()) => act(SessionAction::Open),
-            Err(why) => act(SessionAction::Abandon(why)),
-        });
-        effects
-    }
-
     fn take_turn(&mut self, reply: Reply, at: Duration) -> Vec<SessionEffect> {
-        let Some(conversation) = &mut self.conversation else {
+        let Stage::Open(conversation) = &mut self.stage else {
             return Vec::new();
         };
         if reply.tool_calls.is_empty() {
@@ -283,7 +330,7 @@ impl Machine {
         // Once a session, not once a response: a model that never calls a tool would be reminded up to the limit of
         // turns.
         self.reminded = true;
-        if let Some(conversation) = &mut self.conversation {
+        if let Stage::Open(conversation) = &mut self.stage {
             conversation.messages.push(ModelMessage::User(reminder));
         }
         let mut effects = vec![SessionEffect::Note(Progress::Reminded)];
@@ -291,27 +338,15 @@ impl Machine {
         effects
     }
 
-    fn tool_answered(
-        &mut self,
-        content: PrivateText,
-        ended: bool,
-        at: Duration,
-    ) -> Vec<SessionEffect> {
-        if ended {
-            return act(SessionAction::Finish);
-        }
-        if let Some(conversation) = &mut self.conversation {
-            conversation.note_result(content);
-        }
-        self.next_tool(at)
-    }
-
     fn next_tool(&mut self, at: Duration) -> Vec<SessionEffect> {
         // Only the time limit can be reached here: the calls of one response are no turns, and use no tokens.
         if let Err(why) = within(self.limits.time, at) {
             return act(SessionAction::Abandon(why));
         }
-        let next = self.conversation.as_mut().and_then(Conversation::next_call);
+        let next = match &mut self.stage {
+            Stage::Open(conversation) => conversation.next_call(),
+            Stage::Consent => None,
+        };
         match next {
             Some(call) => act(SessionAction::RunTool(call)),
             None => self.next_turn(at),
@@ -323,15 +358,17 @@ impl Machine {
         if let Err(why) = self.within_limits(at) {
             return act(SessionAction::Abandon(why));
         }
-        let request = self.conversation.as_ref().map(|conversation| ModelRequest {
+        let Stage::Open(conversation) = &self.stage else {
+            return Vec::new();
+        };
+        self.ask(ModelRequest {
             system: conversation.system.clone(),
             messages: conversation.messages.clone(),
             tools: conversation.tools.clone(),
             answer_schema: None,
             max_output_tokens: self.answer_tokens,
             reasoning_effort: None,
-        });
-        request.map_or_else(Vec::new, |request| self.ask(request))
+        })
     }
 
     fn within_limits(&self, at: Duration) -> Result<(), EndReason> {
