@@ -129,20 +129,8 @@ fn page(
     let created_at = dated(&fields).or(day).or_else(|| files.written_at(index));
     let is_soul = matches!(file, "SOUL.md" | "IDENTITY.md");
     let is_persona = is_soul && out.offer(body);
-    let mut all_tags = fields.list("tags");
-    all_tags.extend(fields.list("tag"));
-    all_tags.extend(inline_tags(body));
     let is_user = matches!(file, "USER.md" | "user.md");
-    if is_user {
-        all_tags.push("user".to_owned());
-    }
-    if let Some(class) = fields
-        .text("type")
-        // These apply to every page alike.
-        .filter(|class| !matches!(*class, "note" | "fact" | "memory"))
-    {
-        all_tags.push(class.to_owned());
-    }
+    let all_tags = tags_of(&fields, body, is_user);
     let kind = match kind_of(&fields, "kind") {
         Some(kind) => Some(kind),
         None if is_soul || is_user || file == "MEMORY.md" => Some(Kind::Core),
@@ -205,6 +193,21 @@ fn page(
         is_page: true,
         ..base
     })
+}
+
+/// The tags of a page: those of its front matter and in its text, and its type.
+fn tags_of(fields: &Fields, body: &str, is_user: bool) -> Vec<String> {
+    let mut tags = fields.list("tags");
+    tags.extend(fields.list("tag"));
+    tags.extend(inline_tags(body));
+    if is_user {
+        tags.push("user".to_owned());
+    }
+    let class = fields.text("type");
+    // These apply to every page alike.
+    let class = class.filter(|class| !matches!(*class, "note" | "fact" | "memory"));
+    tags.extend(class.map(str::to_owned));
+    tags
 }
 
 fn is_special(file: &str) -> bool {

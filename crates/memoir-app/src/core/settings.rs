@@ -113,9 +113,11 @@ pub(crate) const MORE_ROOM: u32 = 4;
 /// The limits after which a session is abandoned (SPEC 3.16), and the retries of a failing provider.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SessionLimits {
-    /// Responses of the model once the session is open.
+    /// Responses of the model once the session is open, to one process: a session that another process resumes has all
+    /// of them again.
     pub turns: u32,
-    /// Time from the request for consent on.
+    /// Time from the request for consent on, or from where a process resumes the session. Tokens and cost are counted
+    /// for the whole session.
     pub time: Duration,
     /// Tokens sent and received.
     pub tokens: u64,

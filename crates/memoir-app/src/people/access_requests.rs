@@ -116,7 +116,7 @@ impl Grants<'_> {
         let (model, address) = (embedder.name().as_str(), embedder.address());
         // Before the administrator's text, which so cannot imitate it.
         let introduction = format!("They go to `{model}` at {address}. ");
-        let purpose = parse_text("purpose", purpose.expose(), access::PURPOSE_LIMIT)?;
+        let purpose = access::parse_purpose(purpose)?;
         let draft = AccessDraft {
             kind: AccessKind::Embeddings {
                 recipient: access::recipient(model, address),

@@ -87,31 +87,16 @@ impl<'a> AccessForm<'a> {
         }
     }
 
-    /// The request to the agent; `None` where a field has a fault, which is added.
-    fn read(&mut self, wish: AccessWish) -> Option<AccessDraft> {
-        let kind = match wish {
-            AccessWish::Look => self.look(),
-            AccessWish::Token => self.token(),
-            // The server is filled in when the request is made.
-            AccessWish::Embeddings => Some(AccessKind::Token { expires_at: None }),
-            AccessWish::Shredding(number) => Some(AccessKind::Shred {
-                number,
-                derived: self.derived,
-            }),
-        };
-        // A valid kind, so that the faults of the purpose are shown.
+    /// The request to the agent; `None` where a field has a fault, which is added. The purpose is checked also where the
+    /// kind has a fault, so that all faults are reported together.
+    fn draft(&mut self, kind: Option<AccessKind>) -> Option<AccessDraft> {
+        let purpose = access::parse_purpose(&self.purpose.into());
+        let purpose = purpose.map_err(|invalid| self.fault(&invalid)).ok();
         let draft = AccessDraft {
-            kind: kind.unwrap_or(AccessKind::Token { expires_at: None }),
-            purpose: self.purpose.into(),
+            kind: kind?,
+            purpose: purpose?,
         };
-        match draft.check() {
-            // Also where the kind has a fault, so that all faults are reported together.
-            Ok(draft) => kind.map(|_| draft),
-            Err(invalid) => {
-                self.fault(&invalid);
-                None
-            }
-        }
+        draft.check().map_err(|invalid| self.fault(&invalid)).ok()
     }
 
     fn look(&mut self) -> Option<AccessKind> {
@@ -155,21 +140,30 @@ impl<'a> AccessForm<'a> {
         agent: &AgentHandle,
         visitor: &Visitor,
     ) -> Result<Option<AccessRequestFacts>, PageFailure> {
-        let Some(draft) = self.read(wish) else {
-            return Ok(None);
-        };
-        let actor = visitor.actor();
-        let requested = match wish {
+        let (actor, grants) = (visitor.actor(), agent.grants());
+        let kind = match wish {
             AccessWish::Embeddings => {
-                agent
-                    .grants()
-                    .request_embeddings(&draft.purpose, &actor)
-                    .await
+                let purpose = self.purpose.into();
+                return self.sent(grants.request_embeddings(&purpose, &actor).await);
             }
-            AccessWish::Look | AccessWish::Token | AccessWish::Shredding(_) => {
-                agent.grants().request_access(&draft, &actor).await
-            }
+            AccessWish::Look => self.look(),
+            AccessWish::Token => self.token(),
+            AccessWish::Shredding(number) => Some(AccessKind::Shred {
+                number,
+                derived: self.derived,
+            }),
         };
+        match self.draft(kind) {
+            Some(draft) => self.sent(grants.request_access(&draft, &actor).await),
+            None => Ok(None),
+        }
+    }
+
+    /// The request that was made; `None` where it was not, for a reason that the form shows.
+    fn sent(
+        &mut self,
+        requested: memoir_app::Result<AccessRequestFacts>,
+    ) -> Result<Option<AccessRequestFacts>, PageFailure> {
         match requested {
             Ok(request) => Ok(Some(request)),
             Err(Error::Invalid(invalid)) => {

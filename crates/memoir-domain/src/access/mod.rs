@@ -428,9 +428,17 @@ impl AccessDraft {
         }
         Ok(Self {
             kind: self.kind,
-            purpose: parse_text("purpose", self.purpose.expose(), PURPOSE_LIMIT)?,
+            purpose: parse_purpose(&self.purpose)?,
         })
     }
+}
+
+/// The purpose of a request, trimmed.
+///
+/// # Errors
+/// It is empty, or longer than [`PURPOSE_LIMIT`] characters.
+pub fn parse_purpose(purpose: &PrivateText) -> Result<PrivateText, Invalid> {
+    parse_text("purpose", purpose.expose(), PURPOSE_LIMIT)
 }
 
 /// Why a request is not accepted, answered or used.
