@@ -12,7 +12,7 @@ use memoir_app::{
 use memoir_domain::{
     AccessRequestId, SessionId,
     access::{
-        AccessDraft, AccessKind, AccessRefusal, AccessScope, AccessState, MINUTES_LIMIT,
+        self, AccessDraft, AccessKind, AccessRefusal, AccessScope, AccessState, MINUTES_LIMIT,
         PURPOSE_LIMIT,
     },
     labels,
