@@ -55,7 +55,7 @@ pub(crate) async fn admit(
     next: Next,
 ) -> Response {
     let found = visitor(&console, request.headers()).await;
-    admit(&console, found, request, next).await
+    check_visitor(&console, found, request, next).await
 }
 
 /// As [`admit`], for the repeated requests of an open page's script: they do not prolong the sign-in.
@@ -65,10 +65,10 @@ pub(crate) async fn admit_script(
     next: Next,
 ) -> Response {
     let found = recognized(&console, request.headers()).await;
-    admit(&console, found, request, next).await
+    check_visitor(&console, found, request, next).await
 }
 
-async fn admit(
+async fn check_visitor(
     console: &Console,
     found: Result<Option<SignedInUser>, PageFailure>,
     request: Request,
