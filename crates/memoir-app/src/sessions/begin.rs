@@ -24,6 +24,7 @@ use crate::{
     core::{
         Error, Loaded, Result,
         rehearsal::{Rehearsal, RehearsalCopy},
+        tuned::RULES_ONLY,
     },
     memory::memories::memory_query,
     sessions::Sessions,
@@ -147,7 +148,7 @@ impl Sessions<'_> {
         let id = self.memoir.ids().session()?;
         // Before the session is begun, and in a decision of its own. If the schedule proposes an agent with nothing to
         // refine, no model is called, and the attempt counts, so that it is not proposed again immediately.
-        Box::pin(self.check_not_empty(options)).await?;
+        Box::pin(self.check_not_empty(options, model)).await?;
         let is_requested = matches!(options.trigger, None | Some(Trigger::Request));
         Box::pin(self.check_driven_session(is_requested)).await?;
         let until = self.memoir.lease_until();
@@ -156,7 +157,7 @@ impl Sessions<'_> {
         let begun = self.decide(&query, |loaded, now| {
             let trigger = self.trigger(options, &loaded)?;
             let start = options.start(id, trigger, &loaded.agent, model, lease);
-            let nothing = nothing_to_refine(&loaded, start.mode);
+            let nothing = nothing_to_refine(&loaded, possible_mode(start.mode, model));
             let running = loaded.running_session;
             let decision = lifecycle::begin(loaded.agent, running, start, nothing, now)?;
             let session = decision.sessions.first().cloned();
@@ -204,7 +205,11 @@ impl Sessions<'_> {
     ///
     /// # Errors
     /// [`StartRefusal::NothingToRefine`].
-    pub(super) async fn check_not_empty(self, options: &RefineOptions) -> Result<()> {
+    pub(super) async fn check_not_empty(
+        self,
+        options: &RefineOptions,
+        model: &ModelName,
+    ) -> Result<()> {
         if matches!(options.trigger, None | Some(Trigger::Request)) {
             return Ok(());
         }
@@ -213,7 +218,7 @@ impl Sessions<'_> {
             .decide(&query, |loaded, now| {
                 let trigger = self.trigger(options, &loaded)?;
                 let mode = options.mode_for(trigger, &loaded.agent);
-                let found = nothing_to_refine(&loaded, mode);
+                let found = nothing_to_refine(&loaded, possible_mode(mode, model));
                 let decision = found.map(|_| lifecycle::pass_over(loaded.agent, now));
                 Ok((decision, found))
             })
@@ -375,6 +380,15 @@ pub(super) fn as_it_stands(id: SessionId) -> AgentQuery {
 pub(super) fn nothing_to_refine(loaded: &Loaded, mode: Mode) -> Option<NothingToRefine> {
     let memories = AllMemories::new(loaded.memories.shared());
     lifecycle::nothing_to_refine(&loaded.agent, mode, &memories, &loaded.digester())
+}
+
+/// The mode in which a model can do anything. A model that only follows rules removes duplicates, and would refuse a
+/// session without any: that refusal would count as the agent's own, and keep a session from it that can do more.
+fn possible_mode(mode: Mode, model: &ModelName) -> Mode {
+    match model.provider() == RULES_ONLY {
+        true => Mode::DedupOnly,
+        false => mode,
+    }
 }
 
 /// The session, if it has not ended.

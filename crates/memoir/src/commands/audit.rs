@@ -37,8 +37,8 @@ pub(crate) enum Command {
 /// checkpoint that was stored elsewhere shows too that nothing was cut off or rewritten since.
 #[derive(Debug, clap::Args)]
 pub(crate) struct VerifyArguments {
-    /// The agent
-    #[arg(conflicts_with = "all", required_unless_present_any = ["all", "checkpoint"])]
+    /// The agent; not needed where there is only one
+    #[arg(conflicts_with = "all")]
     agent: Option<String>,
     /// Every agent of every account, the erased ones too
     #[arg(long)]
@@ -126,8 +126,11 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
     };
     let installation = Installation::open(global).await?;
     let agents = match &arguments.agent {
-        Some(name) => vec![installation.agent(name).await?.log().verify().await?],
-        None => installation.memoir.verify_all().await?,
+        None if arguments.all || note.is_some() => installation.memoir.verify_all().await?,
+        name => {
+            let agent = installation.agent_or_only(name.as_deref()).await?;
+            vec![agent.log().verify().await?]
+        }
     };
     let checkpoint = match note {
         Some(note) => {
@@ -175,7 +178,7 @@ fn misfit(verified: &VerifyOutput) -> Failure {
         ),
     };
     Failure::new(problem).hint(
-        "integrity check failed: modified outside Memoir; keep a copy of the database as it is, and compare it with a backup",
+        "integrity check failed: modified outside Memoir; keep a copy of the database as it is, and compare it with a backup; docs/backup.md says how to return to one",
     )
 }
 

@@ -57,6 +57,21 @@ fn a_person_watching_sees_each_step_and_stdout_holds_the_outcome() {
 }
 
 #[test]
+fn spec_3_1_a_model_of_rules_is_not_asked_where_there_are_no_duplicates() {
+    let installation = Installation::with_agent();
+    installation.remember(&TEXTS);
+    let careful = ["refine", "wren", "--model", "builtin:careful"];
+    let refused = installation.refused(&careful);
+    assert!(refused.contains("only duplicates may leave"), "{refused}");
+    // Its "no" is not the agent's: nothing that counts as a refusal is left behind.
+    assert_eq!(installation.ok(&["--json", "sessions", "wren"]).trim(), "[]");
+    // Up to case and white space it is another's text.
+    installation.remember(&["folio the  cat sleeps under the press."]);
+    let printed = installation.ok(&careful);
+    assert!(printed.starts_with("completed\n"), "{printed}");
+}
+
+#[test]
 fn with_json_progress_and_the_session_are_lines() {
     let installation = Installation::with_agent();
     installation.remember(&["twice", "Twice!"]);
