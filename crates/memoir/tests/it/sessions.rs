@@ -274,7 +274,7 @@ fn a_session_is_shown_with_its_timeline_and_its_texts_only_when_asked_for() {
     );
 }
 
-/// Two due agents: `robin`, whose model follows the script, and after it `wren`, whose model declines.
+/// Two due agents: `robin`, whose model follows the script, and after it `wren`, whose model removes a duplicate.
 fn make_two_due(installation: &Installation) {
     for (agent, model) in [("robin", "lab:small"), ("wren", "builtin:careful")] {
         installation.ok(&[
@@ -293,6 +293,7 @@ fn make_two_due(installation: &Installation) {
             "all of them",
             "different",
             "in words",
+            "In words",
         ] {
             installation.ok(&["remember", agent, text]);
         }
@@ -323,7 +324,7 @@ fn a_sweep_runs_what_is_due_and_fails_when_one_fails() {
         "{}",
         ran.stdout
     );
-    assert!(lines[1].starts_with("wren: declined"), "{}", ran.stdout);
+    assert!(lines[1].starts_with("wren: completed"), "{}", ran.stdout);
     let told = "kite: not asked: there is nothing to refine: only duplicates may leave";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
     let again = installation.run(&["sweep"]);
@@ -372,7 +373,7 @@ fn a_session_cancelled_elsewhere_does_not_end_a_sweep() {
     let lines: Vec<&str> = ran.stdout.lines().collect();
     assert_eq!((ran.code, lines.len()), (Some(1), 2), "{ran:?}");
     assert!(lines[0].starts_with("robin: abandoned"), "{ran:?}");
-    assert!(lines[1].starts_with("wren: declined"), "{ran:?}");
+    assert!(lines[1].starts_with("wren: completed"), "{ran:?}");
 }
 
 #[cfg(unix)]
