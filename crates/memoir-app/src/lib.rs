@@ -126,3 +126,37 @@ impl Memoir {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use memoir_model::Providers;
+    use memoir_store_sqlite::SqliteStore;
+    use memoir_vault::MasterKey;
+
+    use super::*;
+
+    #[test]
+    fn every_modules_state_is_entered() {
+        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
+        let memoir = Memoir::new(
+            Arc::new(SqliteStore::in_memory().unwrap()),
+            Arc::new(keys),
+            Arc::new(Providers::new(BTreeMap::new()).unwrap()),
+            InstallationSettings::default(),
+        );
+        let _ = memoir.state::<Metrics>();
+        let _ = memoir.state::<memory::same_text::SameTexts>();
+        let _ = memoir.state::<memory::recall::Indexes>();
+        let _ = memoir.state::<memory::vectors::VectorUpkeep>();
+        let _ = memoir.state::<people::access::LastUseBuffer>();
+        let _ = memoir.state::<people::account_log::Failures>();
+        let _ = memoir.state::<people::access_requests::GrantsInUse>();
+        let _ = memoir.state::<people::asking::AskingWaits>();
+        let _ = memoir.state::<log::Limits>();
+        let _ = memoir.state::<sessions::Refusals>();
+        let _ = memoir.state::<sessions::Recent>();
+        let _ = memoir.state::<sessions::AgentChanges>();
+    }
+}

@@ -23,5 +23,5 @@ fn spec_5_1_views_without_an_authorized_viewer_have_no_text() {
 #[test]
 fn the_scoped_forms_compile() {
     let _ = (scoped::read_one, scoped::read_rows);
-    let _ = (scoped::look, scoped::of_its_own);
+    let _ = (scoped::look, scoped::of_its_own, scoped::facts);
 }

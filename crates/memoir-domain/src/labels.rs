@@ -39,7 +39,7 @@ pub fn action(action: Action) -> &'static str {
         Action::ReflectionCompleted => "reflection completed",
         Action::ReflectionFailed => "reflection failed",
         Action::TranscriptAbsorbed => "conversation absorbed",
-        Action::TranscriptFailed => "conversation failed permanently",
+        Action::TranscriptFailed => "reading a conversation failed",
         Action::AgentConfigured => "settings changed",
         Action::AgentConfigureQuestioned => "change of settings questioned",
         Action::TimesCorrected => "times corrected",

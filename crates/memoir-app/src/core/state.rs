@@ -23,7 +23,7 @@ impl ModuleStates {
     /// That of a type.
     #[expect(
         clippy::expect_used,
-        reason = "`Memoir::new` is the only place that makes an installation, and a test reads each type from it"
+        reason = "`Memoir::new` is the only place that makes an installation, and `every_modules_state_is_entered` reads each type from it"
     )]
     pub(crate) fn get<T: Send + Sync + 'static>(&self) -> &T {
         let found = self.0.get(&TypeId::of::<T>());

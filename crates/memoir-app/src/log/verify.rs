@@ -35,7 +35,6 @@ use utoipa::ToSchema;
 use crate::{
     core::{
         ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, check_counts, codec,
-        load_room::HeldRoom,
         parallel::{self, run_blocking},
     },
     log::{AgentLog, Limits},
@@ -44,8 +43,8 @@ use crate::{
 /// Most misfits that are named.
 const NAMED: usize = 20;
 
-/// Records, memories, sessions or requests in memory at a time: so few that the longest texts take tens of megabytes,
-/// and that one thread suffices.
+/// Records, memories, sessions or requests that are read at a time; two pages are in memory. So few that the longest
+/// texts take tens of megabytes.
 const PAGE: u32 = 128;
 
 /// Agents that a process verifies at a time.
@@ -302,6 +301,7 @@ impl AgentLog<'_> {
 
     /// Follows the log from where `judge` stands to its end. The next page is read while one is followed.
     async fn follow(self, mut judge: Judge) -> Result<Judge> {
+        let _room = self.room_for_rows(2 * PAGE).await?;
         let mut page = self.log_page(judge.next_seq).await?;
         loop {
             let next_seq = page.rows.last().map(|row| row.seq + 1);
@@ -309,7 +309,6 @@ impl AgentLog<'_> {
             let following = run_blocking(move || {
                 judge.kept = page.summaries;
                 judge.follow(page.rows);
-                drop(page.room);
                 judge
             });
             let Some(next_seq) = next_seq.filter(|_| !is_last) else {
@@ -327,31 +326,24 @@ impl AgentLog<'_> {
             first: Some(PAGE),
             ..RecordFilter::default()
         };
-        let room = self.room_for_rows(PAGE).await?;
         let rows = self.memoir.store.records(self.scope, &filter).await?;
         let last_seq = rows.last().map_or(0, |row| row.seq);
         // A page of records ends at most one full stretch; one more would be where none belongs.
         let before = from_seq - 1;
         let mut summaries = self.memoir.store.summaries(self.scope, before, 2).await?;
         summaries.retain(|row| row.last_seq <= last_seq);
-        Ok(LogPage {
-            rows,
-            summaries,
-            room,
-        })
+        Ok(LogPage { rows, summaries })
     }
 
     /// The stored memories of numbers over `after`.
-    async fn memory_rows(self, after: u64) -> Result<RowPage> {
+    async fn memory_rows(self, after: u64) -> Result<Vec<MemoryRow>> {
         let page = MemoryPage {
             after,
             limit: PAGE,
             with_discarded: true,
             ..MemoryPage::default()
         };
-        let room = self.room_for_rows(PAGE).await?;
-        let rows = self.memoir.store.memory_page(self.scope, &page).await?;
-        Ok(RowPage { rows, room })
+        Ok(self.memoir.store.memory_page(self.scope, &page).await?)
     }
 
     /// Compares the stored rows with the records that `judge` has followed.
@@ -384,14 +376,14 @@ impl AgentLog<'_> {
             );
             comparison.note(None, problem);
         }
+        let room = self.room_for_rows(2 * PAGE).await?;
         let mut page = self.memory_rows(0).await?;
         loop {
-            let last = page.rows.last().map(|row| row.number.0);
-            let after = last.filter(|_| page.rows.len() == PAGE as usize);
+            let last = page.last().map(|row| row.number.0);
+            let after = last.filter(|_| page.len() == PAGE as usize);
             let judge = Arc::clone(&judge);
             let comparing = run_blocking(move || {
-                comparison.memories(&judge, page.rows);
-                drop(page.room);
+                comparison.memories(&judge, page);
                 comparison
             });
             let Some(after) = after else {
@@ -401,6 +393,7 @@ impl AgentLog<'_> {
             let (compared, next) = tokio::join!(comparing, self.memory_rows(after));
             (comparison, page) = (compared?, next?);
         }
+        drop(room);
         let mut before: Option<(Timestamp, SessionId)> = None;
         loop {
             let rows = store.session_page(self.scope, before, PAGE).await?;
@@ -437,13 +430,6 @@ impl AgentLog<'_> {
 struct LogPage {
     rows: Vec<AuditRow>,
     summaries: Vec<SummaryRow>,
-    room: Option<HeldRoom>,
-}
-
-/// Stored memories that are compared together.
-struct RowPage {
-    rows: Vec<MemoryRow>,
-    room: Option<HeldRoom>,
 }
 
 /// Follows the records, and compares them with each other and with the log over all heads.

@@ -17,8 +17,9 @@ impl CommitListener for Refusals {
         decision: &mut Decision,
     ) -> Option<AfterCommit> {
         // Taken before the rows are made, so that of two simultaneous decisions only one counts them. Where the
-        // decision is not written, they are restored when this is dropped; also where the outcome is not known:
-        // counting twice is acceptable, since no decision uses the count.
+        // decision is not written, they are restored when this is dropped; also where the outcome is not known, or
+        // the commit is cancelled while the store still writes it: counting twice is acceptable, since no decision uses
+        // the count.
         let counted = self.count_into(&mut decision.sessions)?;
         Some(Box::new(move |_| counted.keep()))
     }

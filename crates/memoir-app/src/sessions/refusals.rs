@@ -47,8 +47,13 @@ impl Refusals {
                 counts.push((session.id, count));
             }
         }
+        // Released before the result is made, whose dropping takes it again.
+        drop(waiting);
+        if counts.is_empty() {
+            return None;
+        }
         let refusals = self.clone();
-        (!counts.is_empty()).then_some(CountedRefusals { refusals, counts })
+        Some(CountedRefusals { refusals, counts })
     }
 }
 
@@ -67,10 +72,37 @@ impl CountedRefusals {
 
 impl Drop for CountedRefusals {
     fn drop(&mut self) {
+        if self.counts.is_empty() {
+            return;
+        }
         let mut waiting = self.refusals.waiting();
         for (session, count) in self.counts.drain(..) {
             let waits = waiting.entry(session).or_default();
             *waits = waits.saturating_add(count);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_that_are_not_written_are_restored_and_nothing_to_count_does_not_block() {
+        let refusals = Refusals::default();
+        assert!(refusals.count_into(&mut []).is_none());
+        let id = SessionId::from_bytes([1; 16]);
+        refusals.note(id);
+        drop(CountedRefusals {
+            refusals: refusals.clone(),
+            counts: vec![(id, 2)],
+        });
+        assert_eq!(refusals.of(id), 3);
+        let written = CountedRefusals {
+            refusals: refusals.clone(),
+            counts: vec![(id, 4)],
+        };
+        written.keep();
+        assert_eq!(refusals.of(id), 3);
     }
 }

@@ -1,8 +1,9 @@
 //! The look-ups of what is private, each with its agent.
 
-use memoir_app::{Account, AgentLens, OwnAgent, RecordFilter, Viewer};
+use memoir_app::{Account, AgentHandle, AgentLens, MemoryPage, OwnAgent, RecordFilter, Viewer};
 use memoir_domain::{
-    AccessRequestId, AgentScope, SessionId, agent::Field, recall::RecallQuery, session::Mode,
+    AccessRequestId, AgentScope, SessionId, access::AccessDraft, agent::Field, audit::Actor,
+    recall::RecallQuery, session::Mode,
 };
 use memoir_store::{AgentQuery, Store};
 use memoir_vault::archive::Passphrase;
@@ -18,6 +19,28 @@ pub(crate) async fn read_one(account: &Account) -> memoir_app::Result<()> {
     own.near_duplicates(1).await?;
     own.history(None).await?;
     own.export().await?;
+    Ok(())
+}
+
+/// The parts of a handle give facts without text.
+pub(crate) async fn facts(
+    agent: &AgentHandle,
+    session: SessionId,
+    draft: &AccessDraft,
+    by: &Actor,
+) -> memoir_app::Result<()> {
+    agent.grants().open_access().await?;
+    let request = agent.grants().request_access(draft, by).await?;
+    agent.grants().revoke_access(request.id, by).await?;
+    agent.views().show().await?;
+    agent.views().memory_page(&MemoryPage::default()).await?;
+    agent
+        .views()
+        .search_records(&RecordFilter::default(), None, 10)
+        .await?;
+    agent.views().session(session).await?;
+    agent.views().session_page(None, 10).await?;
+    agent.sessions().live_session(session).await?;
     Ok(())
 }
 

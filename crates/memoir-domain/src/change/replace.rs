@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::{
     change::{
@@ -58,14 +57,12 @@ impl Facts {
     /// Memories that were not replaced, each with the reason; empty where there are none.
     #[must_use]
     pub fn unreplaced(self, unreplaced: impl IntoIterator<Item = Unreplaced>) -> Self {
-        let list: Vec<Value> = unreplaced
-            .into_iter()
-            .map(|one| json!({"number": one.number.0, "reason": one.reason.as_str()}))
-            .collect();
-        if list.is_empty() {
+        let mut list = unreplaced.into_iter().peekable();
+        if list.peek().is_none() {
             return self;
         }
-        self.value("not_replaced", list)
+        let coded = list.map(|one| (one.number, one.reason.as_str()));
+        self.coded_numbers("not_replaced", coded)
     }
 }
 

@@ -524,10 +524,38 @@ impl Facts {
         self
     }
 
-    /// A value without text of an agent, for the facts that other modules define.
+    /// The configured name of a model: the configuration of the installation gives it, and no agent and no model.
     #[must_use]
-    pub(crate) fn value(mut self, name: &'static str, value: impl Into<Value>) -> Self {
-        self.0.insert(name.to_owned(), value.into());
+    pub(crate) fn configured_model(mut self, name: &str) -> Self {
+        self.0.insert("model".to_owned(), Value::from(name));
+        self
+    }
+
+    /// Several counts under one name.
+    #[must_use]
+    pub(crate) fn counts<const N: usize>(
+        mut self,
+        name: &'static str,
+        counts: [(&'static str, u32); N],
+    ) -> Self {
+        let counts = counts.map(|(name, count)| (name.to_owned(), Value::from(count)));
+        self.0
+            .insert(name.to_owned(), Value::Object(Map::from_iter(counts)));
+        self
+    }
+
+    /// Numbers of memories, each with a code of Memoir's own.
+    #[must_use]
+    pub(crate) fn coded_numbers(
+        mut self,
+        name: &'static str,
+        numbers: impl IntoIterator<Item = (Number, &'static str)>,
+    ) -> Self {
+        let coded = numbers
+            .into_iter()
+            .map(|(number, reason)| serde_json::json!({"number": number.0, "reason": reason}));
+        self.0
+            .insert(name.to_owned(), Value::Array(coded.collect()));
         self
     }
 

@@ -10,7 +10,6 @@ pub mod session_entry;
 pub mod tools;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::{
     agent::{LossGuard, Threshold},
@@ -142,8 +141,7 @@ impl Facts {
     #[must_use]
     pub fn model(self, session: &Session) -> Self {
         match &session.model {
-            // The configuration of the installation names it: no agent and no model gives this text.
-            Some(model) => self.value("model", model.as_str()),
+            Some(model) => self.configured_model(model.as_str()),
             None => self,
         }
     }
@@ -151,13 +149,13 @@ impl Facts {
     /// The edits of a session.
     #[must_use]
     pub fn stats(self, stats: Stats) -> Self {
-        let value = json!({
-            "consolidated": stats.consolidated,
-            "updated": stats.updated,
-            "deleted": stats.deleted,
-            "protected": stats.protected,
-        });
-        self.value("stats", value)
+        let counts = [
+            ("consolidated", stats.consolidated),
+            ("updated", stats.updated),
+            ("deleted", stats.deleted),
+            ("protected", stats.protected),
+        ];
+        self.counts("stats", counts)
     }
 }
 

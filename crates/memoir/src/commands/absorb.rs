@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     /// Only store the file's messages: the schedule reads them, once nothing was added for six hours
     #[arg(long, requires = "file")]
     later: bool,
-    /// Read the messages of the last seven days once more; the earlier memories stay
+    /// Read once more the messages that were read in the last seven days; the earlier memories stay
     #[arg(long, conflicts_with_all = ["file", "later"])]
     again: bool,
 }

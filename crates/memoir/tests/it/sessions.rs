@@ -64,7 +64,10 @@ fn spec_3_1_a_model_of_rules_is_not_asked_where_there_are_no_duplicates() {
     let refused = installation.refused(&careful);
     assert!(refused.contains("only duplicates may leave"), "{refused}");
     // Its "no" is not the agent's: nothing that counts as a refusal is left behind.
-    assert_eq!(installation.ok(&["--json", "sessions", "wren"]).trim(), "[]");
+    assert_eq!(
+        installation.ok(&["--json", "sessions", "wren"]).trim(),
+        "[]"
+    );
     // Up to case and white space it is another's text.
     installation.remember(&["folio the  cat sleeps under the press."]);
     let printed = installation.ok(&careful);

@@ -5,7 +5,7 @@ use memoir_app::{AccessRequestFacts, AgentHandle};
 use memoir_domain::{AccessRequestId, access::AccessDraft, audit::Actor};
 
 pub async fn read(agent: &AgentHandle) -> memoir_app::Result<()> {
-    for request in agent.open_access().await? {
+    for request in agent.grants().open_access().await? {
         let _ = request.reason;
         let _ = request.summaries;
         let _ = request.words;
@@ -24,9 +24,9 @@ pub async fn change(
     draft: &AccessDraft,
     by: &Actor,
 ) -> memoir_app::Result<()> {
-    let request = agent.request_access(draft, by).await?;
+    let request = agent.grants().request_access(draft, by).await?;
     let _ = request.words;
-    let ended = agent.revoke_access(request.id, by).await?;
+    let ended = agent.grants().revoke_access(request.id, by).await?;
     let _ = ended.words;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use memoir_app::{Account, AgentHandle};
 
 pub async fn read(account: &Account, agent: &AgentHandle) -> memoir_app::Result<()> {
-    let _ = agent.show().await?.words;
+    let _ = agent.views().show().await?.words;
     for agent in account.agents().await? {
         let _ = agent.words;
     }

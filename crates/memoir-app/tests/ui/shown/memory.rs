@@ -3,7 +3,7 @@
 use memoir_app::{AgentHandle, MemoryFacts, MemoryPage};
 
 pub async fn read(agent: &AgentHandle, page: &MemoryPage) -> memoir_app::Result<()> {
-    for memory in agent.memory_page(page).await? {
+    for memory in agent.views().memory_page(page).await? {
         let _ = memory.content;
         let _ = memory.tags;
         let _ = memory.source;

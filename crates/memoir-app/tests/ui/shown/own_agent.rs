@@ -19,6 +19,19 @@ pub async fn by_handle(agent: &AgentHandle, session: SessionId, passphrase: Pass
     let _ = agent.call_tool(session, "list_memories", None).await;
 }
 
+pub async fn by_part(agent: &AgentHandle, session: SessionId, passphrase: Passphrase) {
+    let _ = agent.memories().context(None).await;
+    let _ = agent.memories().near_duplicates(1).await;
+    let _ = agent.memories().export().await;
+    let _ = agent.log().history(None).await;
+    let _ = agent.log().archive(passphrase).await;
+    let _ = agent.settings().own_setting(Field::SystemPrompt).await;
+    let _ = agent.settings().setting_history(Field::SystemPrompt).await;
+    let _ = agent.life().read_part().await;
+    let _ = agent.sessions().open_own(Mode::Full).await;
+    let _ = agent.sessions().call_tool(session, "list_memories", None).await;
+}
+
 pub async fn by_lens(lens: &AgentLens<'_>) {
     let _ = lens.context(None).await;
     let _ = lens.export().await;

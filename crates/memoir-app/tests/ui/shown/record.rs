@@ -4,7 +4,7 @@ use memoir_app::{Account, AgentHandle, RecordFilter};
 
 pub async fn read(account: &Account, agent: &AgentHandle) -> memoir_app::Result<()> {
     let query = RecordFilter::default();
-    for record in agent.search_records(&query, None, 10).await? {
+    for record in agent.views().search_records(&query, None, 10).await? {
         let _ = record.before;
         let _ = record.after;
         let _ = record.words;

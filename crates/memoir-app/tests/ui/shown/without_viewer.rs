@@ -4,9 +4,12 @@ use memoir_app::{AgentHandle, ArchiveLinks, MemoryFacts, RecordFilter, ShownMemo
 use memoir_domain::{memory::Memory, recall::RecallQuery};
 
 pub async fn read(agent: &AgentHandle, query: &RecallQuery) {
-    let _ = agent.memories(true).await;
     let _ = agent.recall(query).await;
     let _ = agent.records(&RecordFilter::default()).await;
+    let _ = agent.memories().recall(query).await;
+    let _ = agent.views().recall(query).await;
+    let _ = agent.views().records(&RecordFilter::default()).await;
+    let _ = agent.log().records(&RecordFilter::default()).await;
 }
 
 pub fn with_words(memory: Memory) -> ShownMemory {
