@@ -104,7 +104,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if saved.refinement_due.is_some() {
         let name = safe(agent.name());
         terminal::note(&format!(
-            "hint: `{name}` is due for a session: its own program is told so at its next start, and `memoir refine {name}` \
+            "hint: `{name}` is due for a session: its own program reads so at its next start, and `memoir refine {name}` \
              runs one with a model"
         ));
     }

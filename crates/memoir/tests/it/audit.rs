@@ -87,12 +87,21 @@ fn records_hold_the_hash_of_the_one_before() {
 }
 
 #[test]
-fn nothing_or_both_to_verify_is_wrong_usage() {
+fn the_only_agent_need_not_be_named_to_be_verified() {
+    let installation = Installation::with_agent();
+    let printed = installation.ok(&["audit", "verify"]);
+    assert!(printed.starts_with("valid   wren: "), "{printed}");
+    installation.ok(&["agent", "create", "finch"]);
+    let refused = installation.refused(&["audit", "verify"]);
+    assert!(refused.contains("there are several agents"), "{refused}");
+}
+
+#[test]
+fn both_to_verify_is_wrong_usage() {
     let installation = Installation::with_agent();
     let note = installation.write("note", "");
     for arguments in [
-        &["audit", "verify"][..],
-        &["audit", "verify", "wren", "--all"],
+        &["audit", "verify", "wren", "--all"][..],
         &["audit", "verify", "wren", "--public-key", "x+00000000+AA=="],
         &[
             "audit",
