@@ -150,7 +150,7 @@ fn spec_5_4_every_command_and_the_service_finish_an_erasing_and_doctor_names_it(
 #[test]
 fn spec_5_4_an_agent_is_erased_when_its_name_is_typed_in_any_case() {
     let installation = Installation::with_agent();
-    installation.remember(&["one", SECRET]);
+    installation.remember(&["one", SECRET, "One"]);
     installation.ok(&["refine", "wren"]);
     let session = installation.last_session();
     let before = installation.texts();
