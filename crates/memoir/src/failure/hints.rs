@@ -49,7 +49,7 @@ pub(super) fn hint(error: &Error) -> Option<String> {
                 "`memoir unprotect AGENT NUMBER` opens a memory to sessions; `immutable_tags` is the list of tags"
             }
             NothingToRefine::NoDuplicates => {
-                "under the loss guard `archive`, a session of the mode `full` may do more"
+                "under the loss guard `archive`, a session of the mode `full` may do more, with a model that understands texts"
             }
         },
         Error::Change(ChangeRefusal::NotArchival(_)) => {

@@ -702,6 +702,7 @@ fn next_request(listener: &TcpListener) -> (TcpStream, String) {
 fn spec_6_2_a_notification_of_a_killed_service_is_sent_again() {
     let installation = Installation::with_agent();
     installation.remember(&SIX);
+    installation.remember(&[&SIX[0].to_uppercase()]);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     installation.write(

@@ -428,7 +428,7 @@ fn a_failing_collector_disturbs_nothing_and_is_logged_once() {
     }
     assert!(refusing.requests() > 0);
     let installation = Installation::with_agent();
-    installation.remember(&["The kiln is fired."]);
+    installation.remember(&["The kiln is fired.", "The Kiln is fired."]);
     let mut command = installation.command(&["refine", "wren"]);
     let ran = Ran::of(command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "no address"));
     assert!(ran.stderr.contains("traces are not sent: "), "{ran:?}");
