@@ -362,6 +362,13 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
         paused.contains("You can start a session all the same"),
         "{paused}"
     );
+    // A model of rules begins where there is a duplicate.
+    let input = memoir_app::MemoryInput {
+        content: "one".into(),
+        ..Default::default()
+    };
+    let saved = agent.memories().save(&[input], &Actor::agent("Wren"));
+    saved.await.unwrap();
     let begun = browser
         .fill_in(
             &page,

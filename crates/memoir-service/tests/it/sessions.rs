@@ -142,7 +142,10 @@ async fn spec_4_3_what_conflicts_with_an_undo_is_listed() {
 async fn spec_4_3_an_agent_undoes_its_last_session_and_no_earlier_one() {
     let installation = Installation::open().await;
     let (_, own) = installation
-        .agent_with("wren", &["The kiln is fired on Thursdays.", "Bees."])
+        .agent_with(
+            "wren",
+            &["The kiln is fired on Thursdays.", "Bees.", "bees."],
+        )
         .await;
     let mut sessions = Vec::new();
     for _ in 0..2 {
