@@ -367,8 +367,8 @@ async fn it_is_told_in_place_why_no_session_can_be_begun() {
         content: "one".into(),
         ..Default::default()
     };
-    let saved = agent.memories().save(&[input], &Actor::agent("Wren"));
-    saved.await.unwrap();
+    let author = Actor::agent("Wren");
+    agent.memories().save(&[input], &author).await.unwrap();
     let begun = browser
         .fill_in(
             &page,
