@@ -101,7 +101,8 @@ class Past {
     await this.save(texts);
     if (week % every !== every - 1) return;
     if (this.plan.overdoes && week === WEEKS - 1) await this.overdo();
-    else await this.refine();
+    // In a week without duplicates the model of rules could do nothing, and no session is begun.
+    else if (every > 1 || week % 5 !== 4) await this.refine();
   }
 
   /** A session that Memoir drives, to its end. */

@@ -16,16 +16,23 @@ use memoir_domain::{
     recall::{self, RecallQuery},
     replace::{Replacements, Replacing, Unreplaced},
 };
-use memoir_store::{AgentQuery, Selection};
+use memoir_store::{AgentQuery, MemoryPage, Selection};
 use memoir_text::is_same_text;
+use memoir_vault::AgentKey;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{Error, Loaded, Result, codec, spans},
-    memory::{Memories, same_text::SameTexts},
+    core::{CONFLICT, Error, Loaded, Result, codec, parallel, spans},
+    memory::{
+        Memories,
+        same_text::{FoundTexts, SameTexts, TextChange},
+    },
     shown::{ArchiveLinks, ShownMemory, schemas, views::RefinementDue},
 };
+
+/// Memories that are read at a time for the cache of texts.
+const TEXTS_PAGE: u32 = 128;
 
 /// A memory from outside, unchecked.
 #[derive(Debug, Clone, Default)]
@@ -252,15 +259,23 @@ impl Memories<'_> {
         for (place, saving) in savings.iter().enumerate() {
             let text = saving.memory.content.expose();
             let hash = same_texts.hash(text);
-            let numbers = match same_texts.find(self.scope, version, hash) {
-                Some(numbers) => numbers,
-                None => {
-                    let all = self.load(&memory_query(Selection::Active)).await?;
-                    let of = all.base.version().unwrap_or_default();
-                    same_texts.put(self.scope, of, &all.memories);
-                    let known = same_texts.find(self.scope, version, hash);
-                    known.ok_or(crate::core::CONFLICT)?
+            let known = match same_texts.find(self.scope, version, hash) {
+                FoundTexts::Unknown => {
+                    let _reading = same_texts.reading(self.scope).await?;
+                    // Another task may have read them meanwhile.
+                    match same_texts.find(self.scope, version, hash) {
+                        FoundTexts::Unknown => {
+                            self.read_texts(loaded.base.key(), version).await?;
+                            same_texts.find(self.scope, version, hash)
+                        }
+                        found => found,
+                    }
                 }
+                found => found,
+            };
+            // Otherwise the agent was changed since it was loaded.
+            let FoundTexts::Numbers(numbers) = known else {
+                return Err(CONFLICT);
             };
             let mut same = None;
             if !numbers.is_empty() {
@@ -282,6 +297,46 @@ impl Memories<'_> {
             found.push(same.or(before));
         }
         Ok(found)
+    }
+
+    /// Reads all active memories into the cache of texts, page by page: in memory are one page and the hashes.
+    ///
+    /// # Errors
+    /// [`CONFLICT`] where the agent is not at that version any more; [`Error::NoRoom`]; the store fails.
+    async fn read_texts(self, key: &AgentKey, version: u64) -> Result<()> {
+        let mut texts = Vec::new();
+        let mut page = MemoryPage {
+            limit: TEXTS_PAGE,
+            ..MemoryPage::default()
+        };
+        loop {
+            let room = self.room_for_rows(TEXTS_PAGE).await?;
+            let rows = self.memoir.store.memory_page(self.scope, &page).await?;
+            let next = rows.last().map(|row| row.number.0);
+            let is_last = rows.len() < TEXTS_PAGE as usize;
+            let (key, memoir) = (key.clone(), self.memoir.clone());
+            let hashed = parallel::run_blocking(move || {
+                let same_texts = memoir.state::<SameTexts>();
+                let hash = |row| Ok(same_texts.of(&codec::memory(&key, &row)?));
+                let hashed: Result<Vec<Option<TextChange>>> = rows.into_iter().map(hash).collect();
+                drop(room);
+                hashed
+            });
+            texts.extend(hashed.await??.into_iter().flatten());
+            match next {
+                Some(after) if !is_last => page.after = after,
+                _ => break,
+            }
+        }
+        // The pages are of one moment only where nothing was written meanwhile.
+        let now = self.load(&AgentQuery::default()).await?;
+        if now.base.version() != Some(version) {
+            return Err(CONFLICT);
+        }
+        self.memoir
+            .state::<SameTexts>()
+            .put(self.scope, version, texts);
+        Ok(())
     }
 
     /// Memories that `actor` saved in an earlier attempt of the same request, as they are now. Their former duplicates

@@ -19,10 +19,16 @@ use memoir_domain::{
 };
 use memoir_text::same_text_key;
 
-use crate::core::{AfterCommit, AgentHandle, CommitListener, cache::BoundedCache};
+use crate::core::{
+    AfterCommit, AgentHandle, CommitListener, Result,
+    cache::BoundedCache,
+    parallel::{ConcurrencyLimit, Turn},
+};
 
 /// The most bytes that all agents' hashes take together.
 const BYTES: usize = 32 << 20;
+/// Agents whose memories are read for the cache at a time.
+const READERS: usize = 2;
 /// The bytes of one memory.
 const MEMORY_BYTES: usize = 100;
 
@@ -37,9 +43,22 @@ struct AgentTexts {
 /// A change of a memory: the hash of its text, or none where it is no longer active.
 pub(crate) type TextChange = (Number, Option<u64>);
 
+/// What the cache has for a hash.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum FoundTexts {
+    /// The active memories with that hash, by number.
+    Numbers(Vec<Number>),
+    /// The agent is cached at a later version than the caller's.
+    Outdated,
+    /// The agent is not cached.
+    Unknown,
+}
+
 /// The hashes of all agents' active memories.
 pub(crate) struct SameTexts {
     keys: RandomState,
+    /// One reader of an agent's memories at a time.
+    reading: ConcurrencyLimit,
     agents: Mutex<BoundedCache<AgentScope, AgentTexts>>,
 }
 
@@ -47,6 +66,7 @@ impl Default for SameTexts {
     fn default() -> Self {
         Self {
             keys: RandomState::new(),
+            reading: ConcurrencyLimit::new(READERS),
             agents: Mutex::new(BoundedCache::new(BYTES)),
         }
     }
@@ -72,34 +92,45 @@ impl SameTexts {
         self.keys.hash_one(same_text_key(text).as_bytes())
     }
 
-    /// The active memories whose text may be the one with that hash, by number; `None` where this version of the agent
-    /// is not cached.
-    pub(crate) fn find(&self, scope: AgentScope, version: u64, hash: u64) -> Option<Vec<Number>> {
+    /// The active memories whose text may be the one with that hash.
+    pub(crate) fn find(&self, scope: AgentScope, version: u64, hash: u64) -> FoundTexts {
         let mut agents = self.lock();
-        let known = agents.take(scope)?;
-        if known.version != version {
-            return None;
-        }
-        let found = known.by_hash.get(&hash);
-        let found = found.map(|numbers| numbers.iter().copied().collect());
+        let Some(known) = agents.take(scope) else {
+            return FoundTexts::Unknown;
+        };
+        let found = match known.version.cmp(&version) {
+            // Another process wrote since: the entry is dropped.
+            std::cmp::Ordering::Less => return FoundTexts::Unknown,
+            // This process wrote since the caller read the agent. The entry stays: dropping it would make each of many
+            // simultaneous saves read all memories again.
+            std::cmp::Ordering::Greater => FoundTexts::Outdated,
+            std::cmp::Ordering::Equal => {
+                let found = known.by_hash.get(&hash);
+                FoundTexts::Numbers(found.into_iter().flatten().copied().collect())
+            }
+        };
         self.keep(agents, scope, known);
-        Some(found.unwrap_or_default())
+        found
     }
 
-    /// Notes the active ones of these memories, all of the agent at that version.
-    pub(crate) fn put<'a>(
-        &self,
-        scope: AgentScope,
-        version: u64,
-        memories: impl IntoIterator<Item = &'a Memory>,
-    ) {
+    /// Waits until no other task reads the agent's memories for this cache.
+    pub(crate) async fn reading(&self, scope: AgentScope) -> Result<Turn> {
+        self.reading.take(scope).await
+    }
+
+    /// The hash of an active memory's text; `None` of any other.
+    pub(crate) fn of(&self, memory: &Memory) -> Option<TextChange> {
+        let hash = || Some(self.hash(memory.content.expose()));
+        memory.is_active().then(|| (memory.number, hash()))
+    }
+
+    /// Notes all of the agent's active memories at that version.
+    pub(crate) fn put(&self, scope: AgentScope, version: u64, texts: Vec<TextChange>) {
         let mut known = AgentTexts {
             version,
             ..AgentTexts::default()
         };
-        for memory in memories.into_iter().filter(|memory| memory.is_active()) {
-            known.set((memory.number, Some(self.hash(memory.content.expose()))));
-        }
+        texts.into_iter().for_each(|text| known.set(text));
         self.keep(self.lock(), scope, known);
     }
 
