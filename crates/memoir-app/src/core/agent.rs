@@ -62,6 +62,31 @@ pub(crate) enum Condition {
     Memory(Number, Arc<MemoryCondition>),
 }
 
+/// Defines what a module offers of one agent: a type over its handle, and the handle's method that returns it.
+macro_rules! agent_part {
+    ($(#[$doc:meta])* $part:ident, $method:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub struct $part<'a>(&'a $crate::core::AgentHandle);
+
+        impl std::ops::Deref for $part<'_> {
+            type Target = $crate::core::AgentHandle;
+
+            fn deref(&self) -> &$crate::core::AgentHandle {
+                self.0
+            }
+        }
+
+        impl $crate::core::AgentHandle {
+            $(#[$doc])*
+            pub fn $method(&self) -> $part<'_> {
+                $part(self)
+            }
+        }
+    };
+}
+pub(crate) use agent_part;
+
 /// The result of one read of an agent, in the domain's types.
 pub(crate) struct Loaded {
     pub(crate) base: codec::Base,

@@ -30,7 +30,7 @@ pub(crate) mod together;
 pub(crate) mod tuned;
 
 pub use agent::{Account, AgentHandle};
-pub(crate) use agent::{Condition, Loaded, check_counts};
+pub(crate) use agent::{Condition, Loaded, agent_part, check_counts};
 pub(crate) use commit::{AfterCommit, CommitCounts, CommitListener};
 pub(crate) use error::{Error, Result};
 pub(crate) use installation::Parts;

@@ -4,7 +4,6 @@
 //! identifiers and names of models and tools: never text, never the name of an agent (SPEC 5.1). Without a
 //! subscriber they cost a comparison.
 
-use super::Result;
 use memoir_domain::{
     AgentScope, SessionId,
     session::Driver,
@@ -12,6 +11,8 @@ use memoir_domain::{
 };
 use memoir_model::{ModelName, TokenUsage};
 use tracing::{Instrument, Span, field::Empty, info_span};
+
+use super::Result;
 
 /// The target of every span for export.
 pub const TARGET: &str = "memoir::trace";

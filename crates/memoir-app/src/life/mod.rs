@@ -21,30 +21,14 @@ mod own;
 mod reflect;
 mod schedule;
 
-use std::ops::Deref;
-
-use crate::core::AgentHandle;
+use crate::core::agent_part;
 
 pub use absorb::{AbsorbProgress, Absorbed, HandedMessage, HandedOver, TranscriptView};
 pub use own::{NotedPart, UnreadPart};
 pub use reflect::Reflected;
 pub use schedule::{Job, JobOutcome, LifeSchedule};
 
-/// What happens to one agent between sessions: conversations, reflection and due work.
-#[derive(Clone, Copy)]
-pub struct Life<'a>(&'a AgentHandle);
-
-impl Deref for Life<'_> {
-    type Target = AgentHandle;
-
-    fn deref(&self) -> &AgentHandle {
-        self.0
-    }
-}
-
-impl AgentHandle {
+agent_part! {
     /// What happens to one agent between sessions: conversations, reflection and due work.
-    pub fn life(&self) -> Life<'_> {
-        Life(self)
-    }
+    Life, life
 }

@@ -15,10 +15,9 @@ pub(crate) mod rewind;
 pub(crate) mod stats;
 pub(crate) mod verify;
 
-use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::core::{AgentHandle, ModuleStates, parallel::ConcurrencyLimit};
+use crate::core::{ModuleStates, agent_part, parallel::ConcurrencyLimit};
 
 /// The large work of this module that a process does at a time.
 pub(crate) struct Limits {
@@ -36,21 +35,7 @@ pub(crate) fn enter(states: ModuleStates) -> ModuleStates {
     }))
 }
 
-/// The audit log of one agent.
-#[derive(Clone, Copy)]
-pub struct AgentLog<'a>(&'a AgentHandle);
-
-impl Deref for AgentLog<'_> {
-    type Target = AgentHandle;
-
-    fn deref(&self) -> &AgentHandle {
-        self.0
-    }
-}
-
-impl AgentHandle {
+agent_part! {
     /// The audit log of one agent.
-    pub fn log(&self) -> AgentLog<'_> {
-        AgentLog(self)
-    }
+    AgentLog, log
 }

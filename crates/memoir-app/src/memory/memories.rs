@@ -259,20 +259,16 @@ impl Memories<'_> {
         for (place, saving) in savings.iter().enumerate() {
             let text = saving.memory.content.expose();
             let hash = same_texts.hash(text);
-            let known = match same_texts.find(self.scope, version, hash) {
-                FoundTexts::Unknown => {
-                    let _reading = same_texts.reading(self.scope).await?;
-                    // Another task may have read them meanwhile.
-                    match same_texts.find(self.scope, version, hash) {
-                        FoundTexts::Unknown => {
-                            self.read_texts(loaded.base.key(), version).await?;
-                            same_texts.find(self.scope, version, hash)
-                        }
-                        found => found,
-                    }
+            let mut known = same_texts.find(self.scope, version, hash);
+            if known == FoundTexts::Unknown {
+                let _reading = same_texts.reading(self.scope).await?;
+                // Another task may have read them meanwhile.
+                known = same_texts.find(self.scope, version, hash);
+                if known == FoundTexts::Unknown {
+                    self.read_texts(loaded.base.key(), version).await?;
+                    known = same_texts.find(self.scope, version, hash);
                 }
-                found => found,
-            };
+            }
             // Otherwise the agent was changed since it was loaded.
             let FoundTexts::Numbers(numbers) = known else {
                 return Err(CONFLICT);
@@ -317,7 +313,7 @@ impl Memories<'_> {
             let (key, memoir) = (key.clone(), self.memoir.clone());
             let hashed = parallel::run_blocking(move || {
                 let same_texts = memoir.state::<SameTexts>();
-                let hash = |row| Ok(same_texts.of(&codec::memory(&key, &row)?));
+                let hash = |row| Ok(same_texts.text_of(&codec::memory(&key, &row)?));
                 let hashed: Result<Vec<Option<TextChange>>> = rows.into_iter().map(hash).collect();
                 drop(room);
                 hashed

@@ -14,11 +14,10 @@ pub(crate) mod shred;
 pub(crate) mod take_over;
 pub(crate) mod vectors;
 
-use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::{
-    core::{AgentHandle, CommitListener, ModuleStates, settings::InstallationSettings},
+    core::{CommitListener, ModuleStates, agent_part, settings::InstallationSettings},
     memory::{recall::Indexes, same_text::SameTexts, vectors::VectorUpkeep},
     metrics::Metrics,
 };
@@ -41,21 +40,7 @@ pub(crate) fn enter(
     states.with(same_texts).with(indexes).with(vectors)
 }
 
-/// The memories of one agent: saving, changing, importing and shredding them.
-#[derive(Clone, Copy)]
-pub struct Memories<'a>(&'a AgentHandle);
-
-impl Deref for Memories<'_> {
-    type Target = AgentHandle;
-
-    fn deref(&self) -> &AgentHandle {
-        self.0
-    }
-}
-
-impl AgentHandle {
+agent_part! {
     /// The memories of one agent: saving, changing, importing and shredding them.
-    pub fn memories(&self) -> Memories<'_> {
-        Memories(self)
-    }
+    Memories, memories
 }

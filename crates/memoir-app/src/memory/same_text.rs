@@ -119,7 +119,7 @@ impl SameTexts {
     }
 
     /// The hash of an active memory's text; `None` of any other.
-    pub(crate) fn of(&self, memory: &Memory) -> Option<TextChange> {
+    pub(crate) fn text_of(&self, memory: &Memory) -> Option<TextChange> {
         let hash = || Some(self.hash(memory.content.expose()));
         memory.is_active().then(|| (memory.number, hash()))
     }

@@ -14,11 +14,10 @@ pub(crate) mod in_use;
 pub(crate) mod sign_in;
 pub(crate) mod users;
 
-use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::{
-    core::{AgentHandle, ModuleStates},
+    core::{ModuleStates, agent_part},
     people::{
         access::LastUseBuffer, access_requests::GrantsInUse, account_log::Failures,
         asking::AskingWaits,
@@ -34,40 +33,12 @@ pub(crate) fn enter(states: ModuleStates) -> ModuleStates {
         .with(Arc::<AskingWaits>::default())
 }
 
-/// Who may do what with one agent: tokens, connections and access grants.
-#[derive(Clone, Copy)]
-pub struct Grants<'a>(&'a AgentHandle);
-
-impl Deref for Grants<'_> {
-    type Target = AgentHandle;
-
-    fn deref(&self) -> &AgentHandle {
-        self.0
-    }
-}
-
-impl AgentHandle {
+agent_part! {
     /// Who may do what with one agent: tokens, connections and access grants.
-    pub fn grants(&self) -> Grants<'_> {
-        Grants(self)
-    }
+    Grants, grants
 }
 
-/// The settings of one agent.
-#[derive(Clone, Copy)]
-pub struct AgentSettings<'a>(&'a AgentHandle);
-
-impl Deref for AgentSettings<'_> {
-    type Target = AgentHandle;
-
-    fn deref(&self) -> &AgentHandle {
-        self.0
-    }
-}
-
-impl AgentHandle {
+agent_part! {
     /// The settings of one agent.
-    pub fn settings(&self) -> AgentSettings<'_> {
-        AgentSettings(self)
-    }
+    AgentSettings, settings
 }

@@ -16,14 +16,13 @@ mod sweep;
 mod turns;
 mod undo;
 
-use std::ops::Deref;
 use std::sync::Arc;
 
 use memoir_domain::{PrivateText, tools::Tool};
 use memoir_model::OfferedTool;
 
 use self::listeners::LapsedSessions;
-use crate::core::{AgentHandle, CommitListener, ModuleStates};
+use crate::core::{CommitListener, ModuleStates, agent_part};
 
 pub(crate) use begin::room;
 pub use begin::{OpenedSession, RefineOptions};
@@ -82,21 +81,7 @@ fn bounded(words: &PrivateText) -> PrivateText {
     format!("{kept} […{} more characters]", words.chars() - WORDS_LIMIT).into()
 }
 
-/// The refinement sessions of one agent.
-#[derive(Clone, Copy)]
-pub struct Sessions<'a>(&'a AgentHandle);
-
-impl Deref for Sessions<'_> {
-    type Target = AgentHandle;
-
-    fn deref(&self) -> &AgentHandle {
-        self.0
-    }
-}
-
-impl AgentHandle {
+agent_part! {
     /// The refinement sessions of one agent.
-    pub fn sessions(&self) -> Sessions<'_> {
-        Sessions(self)
-    }
+    Sessions, sessions
 }

@@ -46,7 +46,7 @@ pub use session::{SessionFacts, SessionWords, ShownSession};
 
 use crate::{
     core::{
-        AgentHandle, CONFLICT, Condition, Error, Loaded, Result, again,
+        AgentHandle, CONFLICT, Condition, Error, Loaded, Result, again, agent_part,
         codec::{self, CommitExtras},
         load_room::HeldRoom,
     },
@@ -429,21 +429,7 @@ fn granted<'row>(
     Ok(granted)
 }
 
-/// What one agent is shown as, to each viewer.
-#[derive(Clone, Copy)]
-pub struct Views<'a>(&'a AgentHandle);
-
-impl Deref for Views<'_> {
-    type Target = AgentHandle;
-
-    fn deref(&self) -> &AgentHandle {
-        self.0
-    }
-}
-
-impl AgentHandle {
+agent_part! {
     /// What one agent is shown as, to each viewer.
-    pub fn views(&self) -> Views<'_> {
-        Views(self)
-    }
+    Views, views
 }
