@@ -2,7 +2,7 @@
 //! body.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     future::poll_fn,
     hash::Hash,
     net::IpAddr,
@@ -291,7 +291,7 @@ fn too_large(limit: usize) -> Problem {
 const REMEMBERED: usize = 10_000;
 
 /// Recent entries by key.
-struct RecentByKey<K, V> {
+pub(crate) struct RecentByKey<K, V> {
     of: HashMap<K, V>,
     /// The size at which expired ones are removed next: seldom enough to cost each caller little.
     look_over_at: usize,
@@ -307,8 +307,17 @@ impl<K, V> Default for RecentByKey<K, V> {
 }
 
 impl<K: Eq + Hash, V> RecentByKey<K, V> {
+    /// The entry of a key; `None` where it has none.
+    pub(crate) fn get(&self, key: &K) -> Option<&V> {
+        self.of.get(key)
+    }
+
+    pub(crate) fn entry(&mut self, key: K) -> Entry<'_, K, V> {
+        self.of.entry(key)
+    }
+
     /// Removes expired entries, where there are many.
-    fn look_over(&mut self, counts: impl Fn(&V) -> bool) {
+    pub(crate) fn look_over(&mut self, counts: impl Fn(&V) -> bool) {
         // Next at twice the remaining size: each pass walks over all, and must not come with every request of a crowd.
         if self.of.len() >= self.look_over_at {
             self.of.retain(|_, value| counts(value));
@@ -350,7 +359,7 @@ impl<Who: Eq + Hash> Limiter<Who> {
             bucket.level + now.duration_since(bucket.at).as_secs_f64() * rate < most
         });
         // A new one is full, and one that would be full by now is removed: both are the same.
-        let bucket = buckets.of.entry(who).or_insert(Bucket {
+        let bucket = buckets.entry(who).or_insert(Bucket {
             level: most,
             at: now,
         });
@@ -400,7 +409,7 @@ impl Attempts {
         limits.into_iter().all(|(key, most)| {
             // An attempt that a later limit refuses has counted in the earlier ones: repeated attempts with one name
             // use up the address.
-            let times = all.of.entry(key).or_default();
+            let times = all.entry(key).or_default();
             times.retain(|at| now - *at < ATTEMPTS_TIME);
             let admits = times.len() < most;
             if admits {

@@ -184,6 +184,17 @@ pub struct RowCounts {
     pub shredded: u64,
 }
 
+impl RowCounts {
+    /// The active memories of all kinds.
+    pub fn active(&self) -> CountAndTokens {
+        let all = [self.core, self.journal, self.archival];
+        CountAndTokens {
+            count: all.iter().map(|kind| kind.count).sum(),
+            tokens: all.iter().map(|kind| kind.tokens).sum(),
+        }
+    }
+}
+
 /// A session of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {

@@ -90,6 +90,11 @@ fn main() -> ExitCode {
         cli::Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
     };
+    // Ends with `main`, after the service.
+    let _long_work = match arguments.command {
+        cli::Command::Serve(_) => long_work_runtime(),
+        _ => None,
+    };
     let ending = runtime
         .enable_all()
         .build()
@@ -168,6 +173,29 @@ fn forbid_core_dumps() {
 
 #[cfg(not(unix))]
 fn forbid_core_dumps() {}
+
+/// The runtime for the service's long work; `None` where none can be started: such work then runs beside all other.
+fn long_work_runtime() -> Option<tokio::runtime::Runtime> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_name("long-work")
+        .on_thread_start(lower_priority)
+        .enable_all()
+        .build();
+    let runtime = runtime.ok()?;
+    memoir_app::run_long_work_on(runtime.handle().clone());
+    Some(runtime)
+}
+
+/// Gives this thread, and those that it starts, a tenth of the processor time of another one where both want it.
+#[cfg(target_os = "linux")]
+fn lower_priority() {
+    // Without it, long work is done all the same.
+    let _ = rustix::process::nice(10);
+}
+
+/// Elsewhere the call concerns the whole process.
+#[cfg(not(target_os = "linux"))]
+fn lower_priority() {}
 
 /// A panic's message may contain an agent's texts; its place is enough to find it (SPEC 5.1).
 fn hush_panics() {

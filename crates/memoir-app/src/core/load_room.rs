@@ -199,12 +199,11 @@ pub(crate) fn weight(counts: &RowCounts, query: &AgentQuery) -> usize {
         discarded,
         shredded,
     } = *counts;
-    let all = [core, journal, archival];
     let sum = |parts: &[CountAndTokens]| CountAndTokens {
         count: parts.iter().map(|part| part.count).sum(),
         tokens: parts.iter().map(|part| part.tokens).sum(),
     };
-    let active = sum(&all);
+    let active = counts.active();
     // The sizes of discarded memories are not counted: they are taken as average.
     let average = active
         .tokens

@@ -3,11 +3,14 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use memoir_domain::AgentScope;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
 
 use crate::core::{Error, Result};
 
@@ -55,11 +58,29 @@ impl ConcurrencyLimit {
     }
 }
 
+/// The runtime for long work of this process.
+static LONG_WORK: OnceLock<Handle> = OnceLock::new();
+
+/// Sets the runtime that long work of this process runs on, so that it does not delay short requests: its threads have
+/// a lower priority. Only the first call has an effect; without one, long work runs on the runtime of its caller.
+pub fn run_long_work_on(runtime: Handle) {
+    let _ = LONG_WORK.set(runtime);
+}
+
+/// The runtime for long work; `None` where this process has none of its own.
+pub fn long_work() -> Option<&'static Handle> {
+    LONG_WORK.get()
+}
+
 /// Runs slow work on a thread where it does not block others.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
-    match tokio::task::spawn_blocking(work).await {
+    let running = match long_work() {
+        Some(runtime) => runtime.spawn_blocking(work),
+        None => tokio::task::spawn_blocking(work),
+    };
+    match running.await {
         Ok(done) => Ok(done),
         // A panic is a fault of this program and must be reported as one, whichever thread it occurred on.
         Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),

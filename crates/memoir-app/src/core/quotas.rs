@@ -79,11 +79,11 @@ quotas! {
     /// Memories of an agent, discarded ones included.
     AgentMemories = "agent_memories", Some(500_000), "storage_quota", "memories of this agent";
     /// Characters of an agent's active memories.
-    AgentCharacters = "agent_characters", Some(256_000_000), "storage_quota", "characters of this agent's memories";
+    AgentCharacters = "agent_characters", Some(64_000_000), "storage_quota", "characters of this agent's memories";
     /// Characters of conversations that wait to be read.
     AgentWaiting = "agent_waiting_characters", Some(64_000_000), "storage_quota", "characters of conversations of this agent that wait to be read";
     /// Bytes that are written to an agent's log in a day.
-    AgentBytesADay = "agent_bytes_a_day", Some(512 << 20), "daily_quota", "bytes that this agent saves in 24 hours";
+    AgentBytesADay = "agent_bytes_a_day", Some(128 << 20), "daily_quota", "bytes that this agent saves in 24 hours";
     /// Tokens of an agent that are valid, or were made within a day.
     AgentTokens = "agent_tokens", Some(100), "token_quota", "tokens of this agent that are valid or were made in the last 24 hours";
     /// Open streams of events of an agent.

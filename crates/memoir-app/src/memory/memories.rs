@@ -16,23 +16,20 @@ use memoir_domain::{
     recall::{self, RecallQuery},
     replace::{Replacements, Replacing, Unreplaced},
 };
-use memoir_store::{AgentQuery, MemoryPage, Selection};
+use memoir_store::{AgentQuery, Selection};
 use memoir_text::is_same_text;
 use memoir_vault::AgentKey;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{CONFLICT, Error, Loaded, Result, codec, parallel, spans},
+    core::{CONFLICT, Error, Loaded, Result, codec, spans},
     memory::{
         Memories,
-        same_text::{FoundTexts, SameTexts, TextChange},
+        same_text::{FoundTexts, ReadTexts, SameTexts},
     },
     shown::{ArchiveLinks, ShownMemory, schemas, views::RefinementDue},
 };
-
-/// Memories that are read at a time for the cache of texts.
-const TEXTS_PAGE: u32 = 128;
 
 /// A memory from outside, unchecked.
 #[derive(Debug, Clone, Default)]
@@ -300,38 +297,14 @@ impl Memories<'_> {
     /// # Errors
     /// [`CONFLICT`] where the agent is not at that version any more; [`Error::NoRoom`]; the store fails.
     async fn read_texts(self, key: &AgentKey, version: u64) -> Result<()> {
-        let mut texts = Vec::new();
-        let mut page = MemoryPage {
-            limit: TEXTS_PAGE,
-            ..MemoryPage::default()
-        };
-        loop {
-            let room = self.room_for_rows(TEXTS_PAGE).await?;
-            let rows = self.memoir.store.memory_page(self.scope, &page).await?;
-            let next = rows.last().map(|row| row.number.0);
-            let is_last = rows.len() < TEXTS_PAGE as usize;
-            let (key, memoir) = (key.clone(), self.memoir.clone());
-            let hashed = parallel::run_blocking(move || {
-                let same_texts = memoir.state::<SameTexts>();
-                let hash = |row| Ok(same_texts.text_of(&codec::memory(&key, &row)?));
-                let hashed: Result<Vec<Option<TextChange>>> = rows.into_iter().map(hash).collect();
-                drop(room);
-                hashed
-            });
-            texts.extend(hashed.await??.into_iter().flatten());
-            match next {
-                Some(after) if !is_last => page.after = after,
-                _ => break,
-            }
-        }
+        let texts = self.memoir.state::<SameTexts>().none_read(version);
+        let texts = self.fold_active(key, texts, ReadTexts::add).await?;
         // The pages are of one moment only where nothing was written meanwhile.
         let now = self.load(&AgentQuery::default()).await?;
         if now.base.version() != Some(version) {
             return Err(CONFLICT);
         }
-        self.memoir
-            .state::<SameTexts>()
-            .put(self.scope, version, texts);
+        self.memoir.state::<SameTexts>().put(self.scope, texts);
         Ok(())
     }
 

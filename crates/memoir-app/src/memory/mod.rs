@@ -7,6 +7,7 @@ pub(crate) mod context;
 pub mod import;
 pub(crate) mod memories;
 pub(crate) mod near_duplicates;
+mod pages;
 pub(crate) mod recall;
 pub(crate) mod replacing;
 pub(crate) mod same_text;

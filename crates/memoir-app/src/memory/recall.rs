@@ -30,12 +30,15 @@ use memoir_domain::{
     },
 };
 use memoir_model::EmbeddingModel;
-use memoir_store::Selection;
+use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{AfterCommit, AgentHandle, CONFLICT, CommitListener, Result, again, opened::MemoryList},
+    core::{
+        AfterCommit, AgentHandle, CONFLICT, CommitListener, Result, again, opened::MemoryList,
+        parallel::ConcurrencyLimit,
+    },
     memory::{Memories, memories::memory_query, vectors::QuestionVector},
     metrics::{IndexBuild, Metrics},
     shown::{ShownMemory, schemas},
@@ -136,9 +139,24 @@ struct KeptIndex {
     is_logged: bool,
 }
 
+/// A commit of this process.
+struct FollowedCommit {
+    from: Option<u64>,
+    to: u64,
+    changes: Vec<Change>,
+}
+
+/// The commits on an agent since its memories are being read for an index.
+type MissedCommits = Vec<FollowedCommit>;
+
+/// Most changes that are kept while an index is built; after more, it is built anew.
+const MISSED_CHANGES: usize = 4_096;
+
 #[derive(Default)]
 struct KeptIndexes {
     entries: HashMap<AgentScope, KeptIndex>,
+    /// Indexes that are being built; `None` where too much was written meanwhile.
+    building: HashMap<AgentScope, Option<MissedCommits>>,
     uses: u64,
     /// Agents whose index was evicted, [`GAVE_WAY`] of them at most: rebuilding one counts as a wrong eviction.
     gave_way: HashSet<AgentScope>,
@@ -147,9 +165,14 @@ struct KeptIndexes {
 // Thirty-two bytes each; beyond the limit, some rebuilds are not counted.
 const GAVE_WAY: usize = 10_000;
 
+/// Indexes that are built at a time, each of another agent.
+const BUILDERS: usize = 2;
+
 /// The indexes of this process.
 pub(crate) struct Indexes {
     kept: Mutex<KeptIndexes>,
+    /// The turns to build one.
+    builders: ConcurrencyLimit,
     /// The most that all of them take, in bytes.
     most: usize,
     /// Whether there is any: most processes never recall, and their commits need no further check.
@@ -161,6 +184,7 @@ impl Indexes {
     pub(crate) fn new(most: usize, metrics: Arc<Metrics>) -> Self {
         Self {
             kept: Mutex::default(),
+            builders: ConcurrencyLimit::new(BUILDERS),
             most,
             any: AtomicBool::new(false),
             metrics,
@@ -196,7 +220,6 @@ impl Indexes {
         if kept.gave_way.remove(&scope) {
             self.metrics.index_built_again();
         }
-        self.any.store(true, Ordering::Release);
         self.make_room(&mut kept);
     }
 
@@ -242,6 +265,9 @@ impl Indexes {
         let mut kept = self.kept();
         // An erased agent's identifier must not stay either.
         kept.gave_way.remove(&scope);
+        if let Some(missed) = kept.building.get_mut(&scope) {
+            *missed = None;
+        }
         if kept.entries.remove(&scope).is_some() {
             self.make_room(&mut kept);
         }
@@ -257,15 +283,42 @@ impl Indexes {
         }
     }
 
-    /// Whether the agent has one.
+    /// Whether the agent has one, or will have.
     pub(crate) fn has(&self, scope: AgentScope) -> bool {
-        self.any.load(Ordering::Acquire) && self.kept().entries.contains_key(&scope)
+        if !self.any.load(Ordering::Acquire) {
+            return false;
+        }
+        let kept = self.kept();
+        kept.entries.contains_key(&scope) || kept.building.contains_key(&scope)
+    }
+
+    /// Begins to keep what this process commits on the agent, until the index is built.
+    fn begin(&self, scope: AgentScope) -> IndexBuilding<'_> {
+        self.any.store(true, Ordering::Release);
+        self.kept().building.insert(scope, Some(Vec::new()));
+        IndexBuilding {
+            indexes: self,
+            scope,
+        }
     }
 
     /// Updates the agent's index with changes that this process wrote on one version of the agent, and which made
     /// another one.
     pub(crate) fn follow(&self, scope: AgentScope, from: Option<u64>, to: u64, changes: &[Change]) {
         let mut kept = self.kept();
+        if let Some(missed) = kept.building.get_mut(&scope) {
+            let changed = missed.iter().flatten().map(|commit| commit.changes.len());
+            match changed.sum::<usize>() + changes.len() > MISSED_CHANGES {
+                true => *missed = None,
+                false => missed.iter_mut().for_each(|missed| {
+                    missed.push(FollowedCommit {
+                        from,
+                        to,
+                        changes: changes.to_vec(),
+                    });
+                }),
+            }
+        }
         let Some(entry) = kept.entries.get_mut(&scope) else {
             return;
         };
@@ -281,6 +334,56 @@ impl Indexes {
             kept.entries.remove(&scope);
         }
         self.make_room(&mut kept);
+    }
+}
+
+/// An index that is being built. Dropping it ends the keeping of what is committed.
+struct IndexBuilding<'a> {
+    indexes: &'a Indexes,
+    scope: AgentScope,
+}
+
+impl IndexBuilding<'_> {
+    /// The index, which was built from pages read since the agent was at `version`, with what this process has committed
+    /// meanwhile. A page may already contain a commit: following it again changes nothing.
+    ///
+    /// # Errors
+    /// [`CONFLICT`]: too much was written meanwhile, text was shredded, or another process wrote in between.
+    fn finish(&self, mut version: u64, mut index: RecallIndex) -> Result<Arc<RwLock<Indexed>>> {
+        loop {
+            let missed = {
+                let mut kept = self.indexes.kept();
+                let missed = kept.building.get_mut(&self.scope);
+                let missed = missed.and_then(Option::as_mut).ok_or(CONFLICT)?;
+                std::mem::take(missed)
+            };
+            if missed.is_empty() {
+                break;
+            }
+            for commit in missed {
+                // A commit before the agent was read is in the pages.
+                if commit.to <= version {
+                    continue;
+                }
+                if commit.from != Some(version) || !index.follow(&commit.changes) {
+                    return Err(CONFLICT);
+                }
+                version = commit.to;
+            }
+        }
+        let indexed = Arc::new(RwLock::new(Indexed {
+            version,
+            index,
+            model: None,
+        }));
+        self.indexes.put(self.scope, &indexed);
+        Ok(indexed)
+    }
+}
+
+impl Drop for IndexBuilding<'_> {
+    fn drop(&mut self) {
+        self.indexes.kept().building.remove(&self.scope);
     }
 }
 
@@ -455,28 +558,24 @@ impl Memories<'_> {
         if let Some(indexed) = self.memoir.state::<Indexes>().get(self.scope) {
             return Ok(indexed);
         }
-        let loaded = self.load(&memory_query(Selection::Active)).await?;
-        // An agent that was read has a version.
-        let version = loaded.base.version().unwrap_or_default();
+        let indexes = self.memoir.state::<Indexes>();
+        let _turn = indexes.builders.take(self.scope).await?;
+        // Another caller may have built it meanwhile.
+        if let Some(indexed) = indexes.get(self.scope) {
+            return Ok(indexed);
+        }
+        let building = indexes.begin(self.scope);
+        let loaded = self.load(&AgentQuery::default()).await?;
         let started = Instant::now();
-        // Seconds of work where there are hundreds of thousands.
-        let index = tokio::task::spawn_blocking(move || RecallIndex::of(&loaded.memories)).await;
-        let index = index.map_err(|_| {
-            crate::core::Error::Inconsistent("building a word index was interrupted".to_owned())
-        })?;
-        let built = IndexBuild {
+        let index = RecallIndex::default();
+        let index = self.fold_active(loaded.base.key(), index, RecallIndex::put);
+        let index = index.await?;
+        self.memoir.state::<Metrics>().index_built(&IndexBuild {
             memories: index.memories(),
             time: started.elapsed(),
-        };
-        self.memoir.state::<Metrics>().index_built(&built);
-        let indexed = Arc::new(RwLock::new(Indexed {
-            version,
-            index,
-            model: None,
-        }));
-        // Two concurrent callers may both build one; the later stays, and each uses its own.
-        self.memoir.state::<Indexes>().put(self.scope, &indexed);
-        Ok(indexed)
+        });
+        // An agent that was read has a version.
+        building.finish(loaded.base.version().unwrap_or_default(), index)
     }
 }
 

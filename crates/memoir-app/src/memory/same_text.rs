@@ -40,8 +40,27 @@ struct AgentTexts {
     hashes: HashMap<Number, u64>,
 }
 
+/// The texts of an agent that are being read for the cache.
+pub(crate) struct ReadTexts {
+    keys: RandomState,
+    texts: AgentTexts,
+}
+
+impl ReadTexts {
+    /// Adds an active memory.
+    pub(crate) fn add(&mut self, memory: &Memory) {
+        let hash = hash(&self.keys, memory.content.expose());
+        self.texts.set((memory.number, Some(hash)));
+    }
+}
+
+/// A hash that is equal for the same text.
+fn hash(keys: &RandomState, text: &str) -> u64 {
+    keys.hash_one(same_text_key(text).as_bytes())
+}
+
 /// A change of a memory: the hash of its text, or none where it is no longer active.
-pub(crate) type TextChange = (Number, Option<u64>);
+type TextChange = (Number, Option<u64>);
 
 /// What the cache has for a hash.
 #[derive(Debug, PartialEq, Eq)]
@@ -89,7 +108,7 @@ impl AgentTexts {
 impl SameTexts {
     /// A hash that is equal for the same text.
     pub(crate) fn hash(&self, text: &str) -> u64 {
-        self.keys.hash_one(same_text_key(text).as_bytes())
+        hash(&self.keys, text)
     }
 
     /// The active memories whose text may be the one with that hash.
@@ -118,20 +137,20 @@ impl SameTexts {
         self.reading.take(scope).await
     }
 
-    /// The hash of an active memory's text; `None` of any other.
-    pub(crate) fn text_of(&self, memory: &Memory) -> Option<TextChange> {
-        let hash = || Some(self.hash(memory.content.expose()));
-        memory.is_active().then(|| (memory.number, hash()))
+    /// For the texts of an agent at that version, none of which is read yet.
+    pub(crate) fn none_read(&self, version: u64) -> ReadTexts {
+        ReadTexts {
+            keys: self.keys.clone(),
+            texts: AgentTexts {
+                version,
+                ..AgentTexts::default()
+            },
+        }
     }
 
-    /// Notes all of the agent's active memories at that version.
-    pub(crate) fn put(&self, scope: AgentScope, version: u64, texts: Vec<TextChange>) {
-        let mut known = AgentTexts {
-            version,
-            ..AgentTexts::default()
-        };
-        texts.into_iter().for_each(|text| known.set(text));
-        self.keep(self.lock(), scope, known);
+    /// Notes all of the agent's active memories.
+    pub(crate) fn put(&self, scope: AgentScope, read: ReadTexts) {
+        self.keep(self.lock(), scope, read.texts);
     }
 
     /// The text changes of these changes; `None` where the agent is not cached.

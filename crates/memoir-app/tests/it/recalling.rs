@@ -84,6 +84,27 @@ async fn spec_2_8_the_index_follows_what_this_process_writes() {
     assert!(measured(&wren.memoir, "memoir_recall_index_bytes").await > 0);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn spec_2_8_an_index_that_is_built_beside_saves_has_what_they_saved() {
+    let texts: Vec<String> = (0..2_000)
+        .map(|number| format!("The loom number {number} is old"))
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let wren = TestAgent::new(&texts).await;
+    let saves = async {
+        for number in 0..20 {
+            wren.remember(&format!("A kiln came, number {number}"))
+                .await;
+        }
+    };
+    let (early, ()) = tokio::join!(recalled(&wren.agent, "kiln"), saves);
+    assert!(early.len() <= 20);
+    let saved: Vec<u64> = (2_001..=2_020).collect();
+    assert_eq!(recalled(&wren.agent, "kiln").await, saved);
+    // Built once, or once more where a save came between its end and its entry.
+    assert!(measured(&wren.memoir, BUILT).await <= 2);
+}
+
 #[tokio::test]
 async fn spec_2_8_the_index_is_built_anew_where_another_process_wrote() {
     let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());

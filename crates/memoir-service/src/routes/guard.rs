@@ -9,7 +9,7 @@ use axum::{
 };
 
 use super::description;
-use crate::{Problem, Service, caller::Caller, extract, limits, replies};
+use crate::{Problem, Service, caller::Caller, extract, limits, priority, replies};
 
 pub(super) async fn admit(
     State(service): State<Service>,
@@ -37,17 +37,22 @@ async fn pass(service: &Service, request: Request, next: Next) -> Result<Respons
         .shares
         .take(party, service.options.request_time)
         .await?;
-    if limits::is_long(&parts.headers, &body) {
+    let is_long = limits::is_long(&parts.headers, &body);
+    if is_long {
         caller.check_daily_quota().await?;
     }
     let (body, _room) = limits::whole_body(service, party, &parts.headers, body).await?;
     parts.extensions.insert(caller.clone());
     let request = Request::from_parts(parts, Body::from(body.clone()));
-    // A repeated read is harmless, and its response is not stored.
-    if request.method().is_safe() {
-        return Ok(next.run(request).await);
-    }
-    replies::once(service, &caller, (request, body), next).await
+    let own = service.clone();
+    priority::run(service, party, is_long, async move {
+        // A repeated read is harmless, and its response is not stored.
+        if request.method().is_safe() {
+            return Ok(next.run(request).await);
+        }
+        replies::once(&own, &caller, (request, body), next).await
+    })
+    .await
 }
 
 /// Refuses query parameters that the request does not have: a misspelt filter would otherwise return too much.

@@ -15,8 +15,9 @@ use crate::{
     Problem, Service,
     caller::Caller,
     host,
-    limits::{self, HeldRoom},
+    limits::{self, HeldRoom, Party},
     oauth::RESOURCE_PATH,
+    priority,
 };
 
 pub(super) fn routes(service: &Service) -> Router<Service> {
@@ -28,13 +29,23 @@ pub(super) fn routes(service: &Service) -> Router<Service> {
 
 async fn admit(State(service): State<Service>, request: Request, next: Next) -> Response {
     let has_token = request.headers().contains_key(header::AUTHORIZATION);
-    match carried(&service, request).await {
-        Ok((request, _room)) => match readable(request).await {
+    let admitted = match admitted(&service, request).await {
+        Ok(admitted) => admitted,
+        Err(problem) => return challenged(&service, problem.into_response(), has_token),
+    };
+    let AdmittedRequest {
+        request,
+        party,
+        is_long,
+        _held,
+    } = admitted;
+    priority::run(&service, party, is_long, async move {
+        match readable(request).await {
             Ok(request) => next.run(request).await,
             Err(refused) => (StatusCode::BAD_REQUEST, Json(refused)).into_response(),
-        },
-        Err(problem) => challenged(&service, problem.into_response(), has_token),
-    }
+        }
+    })
+    .await
 }
 
 /// The request with its message mended (SPEC 2.1).
@@ -77,11 +88,15 @@ fn challenged(service: &Service, mut answer: Response, has_token: bool) -> Respo
     answer
 }
 
-/// The request with the agent that its token is for.
-async fn carried(
-    service: &Service,
+/// A request with the agent that its token is for, and what it holds while it runs.
+struct AdmittedRequest {
     request: Request,
-) -> Result<(Request, (OwnedSemaphorePermit, HeldRoom)), Problem> {
+    party: Party,
+    is_long: bool,
+    _held: (OwnedSemaphorePermit, HeldRoom),
+}
+
+async fn admitted(service: &Service, request: Request) -> Result<AdmittedRequest, Problem> {
     let (mut parts, body) = request.into_parts();
     // Before the token is looked up: a page of another site must not learn whether one is valid.
     host::check(&parts, &service.options)?;
@@ -96,10 +111,16 @@ async fn carried(
         .shares
         .take(party, service.options.request_time)
         .await?;
-    if limits::is_long(&parts.headers, &body) {
+    let is_long = limits::is_long(&parts.headers, &body);
+    if is_long {
         caller.check_daily_quota().await?;
     }
     let (body, room) = limits::whole_body(service, party, &parts.headers, body).await?;
     parts.extensions.insert(own);
-    Ok((Request::from_parts(parts, body.into()), (turn, room)))
+    Ok(AdmittedRequest {
+        request: Request::from_parts(parts, body.into()),
+        party,
+        is_long,
+        _held: (turn, room),
+    })
 }

@@ -1,0 +1,67 @@
+//! Reading all active memories of an agent page by page.
+
+use memoir_domain::memory::Memory;
+use memoir_store::MemoryPage;
+use memoir_vault::AgentKey;
+
+use crate::{
+    core::{Result, codec, load_room, parallel},
+    memory::Memories,
+};
+
+/// The bytes of a page, approximately.
+const PAGE_BYTES: usize = 4 << 20;
+/// Fewest and most memories of a page.
+const PAGE_ROWS: [usize; 2] = [64, 4_096];
+
+impl Memories<'_> {
+    /// Adds all active memories to `folded`, in the order of their numbers, on a thread for long work. In memory are one
+    /// page of them and what `fold` keeps. The pages are of different moments: the caller compares the agent's version
+    /// before and after, or follows what is written meanwhile.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoRoom`]; a row that Memoir did not write; the store fails.
+    pub(crate) async fn fold_active<T: Send + 'static>(
+        self,
+        key: &AgentKey,
+        mut folded: T,
+        fold: fn(&mut T, &Memory),
+    ) -> Result<T> {
+        let rows = self.rows_of_a_page().await?;
+        let mut page = MemoryPage {
+            limit: rows,
+            ..MemoryPage::default()
+        };
+        loop {
+            let room = self.room_for_rows(rows).await?;
+            let found = self.memoir.store.memory_page(self.scope, &page).await?;
+            let is_last = found.len() < rows as usize;
+            let last = found.last().map(|row| row.number.0);
+            let key = key.clone();
+            folded = parallel::run_blocking(move || {
+                let opened = parallel::map(found, |row| codec::memory(&key, &row));
+                for memory in opened {
+                    fold(&mut folded, &memory?);
+                }
+                drop(room);
+                Ok::<T, crate::Error>(folded)
+            })
+            .await??;
+            match last {
+                Some(last) if !is_last => page.after = last,
+                _ => return Ok(folded),
+            }
+        }
+    }
+
+    async fn rows_of_a_page(self) -> Result<u32> {
+        let counts = self.known_counts().await?;
+        let active = counts.active();
+        let average =
+            load_room::bytes(active) / usize::try_from(active.count).unwrap_or(usize::MAX).max(1);
+        let [fewest, most] = PAGE_ROWS;
+        // At most `PAGE_ROWS`, so that it cannot fail.
+        let rows = (PAGE_BYTES / average.max(1)).clamp(fewest, most);
+        Ok(u32::try_from(rows).unwrap_or(u32::MAX))
+    }
+}
