@@ -336,9 +336,23 @@ pub(crate) struct Limiter<Who = Party> {
 /// Requests a second from one address without a token: many clients of one host share it.
 pub(crate) const STRANGERS_PER_SECOND: u32 = 20;
 
-struct Bucket {
+/// What a party may still use of something that fills up again with time: below zero where it used more.
+pub(crate) struct Bucket {
     level: f64,
     at: Instant,
+}
+
+impl Bucket {
+    /// Filled up to `level` at `now`.
+    pub(crate) fn new(level: f64, now: Instant) -> Self {
+        Self { level, at: now }
+    }
+
+    /// Its level at `now`, filled at `rate` a second up to `most`.
+    pub(crate) fn level(&self, rate: f64, most: f64, now: Instant) -> f64 {
+        let gained = now.saturating_duration_since(self.at).as_secs_f64() * rate;
+        (self.level + gained).min(most)
+    }
 }
 
 impl<Who: Eq + Hash> Limiter<Who> {
@@ -355,21 +369,12 @@ impl<Who: Eq + Hash> Limiter<Who> {
         let most = self.rate * 2.0;
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let rate = self.rate;
-        buckets.look_over(|bucket| {
-            bucket.level + now.duration_since(bucket.at).as_secs_f64() * rate < most
-        });
+        buckets.look_over(|bucket| bucket.level(rate, most, now) < most);
         // A new one is full, and one that would be full by now is removed: both are the same.
-        let bucket = buckets.entry(who).or_insert(Bucket {
-            level: most,
-            at: now,
-        });
-        let gained = now.duration_since(bucket.at).as_secs_f64() * self.rate;
-        bucket.level = (bucket.level + gained).min(most);
-        bucket.at = now;
-        let admits = bucket.level >= 1.0;
-        if admits {
-            bucket.level -= 1.0;
-        }
+        let bucket = buckets.entry(who).or_insert(Bucket::new(most, now));
+        let level = bucket.level(rate, most, now);
+        let admits = level >= 1.0;
+        *bucket = Bucket::new(if admits { level - 1.0 } else { level }, now);
         admits
     }
 }

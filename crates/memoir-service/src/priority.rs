@@ -15,7 +15,7 @@ use tracing::Instrument;
 
 use crate::{
     Service,
-    limits::{Party, RecentByKey},
+    limits::{Bucket, Party, RecentByKey},
 };
 
 /// The share of one processor that a party's requests take of the first threads, while other parties are served.
@@ -31,24 +31,16 @@ pub(crate) struct Foreground(Mutex<Usage>);
 
 #[derive(Default)]
 struct Usage {
-    parties: RecentByKey<Party, Remaining>,
+    parties: RecentByKey<Party, Bucket>,
     /// The party whose request began last.
     newest: Option<(Party, Instant)>,
     /// When a request began last whose party was not the one of the request before.
     changed_at: Option<Instant>,
 }
 
-/// What a party may still use, in seconds: below zero where it used more.
-struct Remaining {
-    seconds: f64,
-    at: Instant,
-}
-
-impl Remaining {
-    fn at(&self, now: Instant) -> f64 {
-        let gained = now.saturating_duration_since(self.at).as_secs_f64() * SHARE;
-        (self.seconds + gained).min(SAVED_UP)
-    }
+/// What of its share a party has left at `now`, in seconds.
+fn left(bucket: &Bucket, now: Instant) -> f64 {
+    bucket.level(SHARE, SAVED_UP, now)
 }
 
 impl Foreground {
@@ -63,24 +55,17 @@ impl Foreground {
         }
         let changed_at = usage.changed_at;
         let is_shared = changed_at.is_some_and(|at| now.saturating_duration_since(at) < SERVED);
-        let remaining = usage.parties.get(&party);
-        is_shared && remaining.is_some_and(|remaining| remaining.at(now) <= 0.0)
+        let bucket = usage.parties.get(&party);
+        is_shared && bucket.is_some_and(|bucket| left(bucket, now) <= 0.0)
     }
 
     /// Counts the time that a request of the party used.
     fn charge(&self, party: Party, used: Duration, now: Instant) {
         let mut usage = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        usage
-            .parties
-            .look_over(|remaining| remaining.at(now) < SAVED_UP);
-        let remaining = usage.parties.entry(party).or_insert(Remaining {
-            seconds: SAVED_UP,
-            at: now,
-        });
-        *remaining = Remaining {
-            seconds: remaining.at(now) - used.as_secs_f64(),
-            at: now,
-        };
+        let parties = &mut usage.parties;
+        parties.look_over(|bucket| left(bucket, now) < SAVED_UP);
+        let bucket = parties.entry(party).or_insert(Bucket::new(SAVED_UP, now));
+        *bucket = Bucket::new(left(bucket, now) - used.as_secs_f64(), now);
     }
 
     /// Runs a request here and counts its time.

@@ -169,6 +169,15 @@ pub struct CountAndTokens {
     pub tokens: u64,
 }
 
+impl std::iter::Sum for CountAndTokens {
+    fn sum<Parts: Iterator<Item = Self>>(parts: Parts) -> Self {
+        parts.fold(Self::default(), |sum, part| Self {
+            count: sum.count + part.count,
+            tokens: sum.tokens + part.tokens,
+        })
+    }
+}
+
 /// The totals of an agent's memories, by their columns. A row of an unknown kind is in no count until it is discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RowCounts {
@@ -187,11 +196,7 @@ pub struct RowCounts {
 impl RowCounts {
     /// The active memories of all kinds.
     pub fn active(&self) -> CountAndTokens {
-        let all = [self.core, self.journal, self.archival];
-        CountAndTokens {
-            count: all.iter().map(|kind| kind.count).sum(),
-            tokens: all.iter().map(|kind| kind.tokens).sum(),
-        }
+        [self.core, self.journal, self.archival].into_iter().sum()
     }
 }
 

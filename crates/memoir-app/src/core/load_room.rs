@@ -199,10 +199,7 @@ pub(crate) fn weight(counts: &RowCounts, query: &AgentQuery) -> usize {
         discarded,
         shredded,
     } = *counts;
-    let sum = |parts: &[CountAndTokens]| CountAndTokens {
-        count: parts.iter().map(|part| part.count).sum(),
-        tokens: parts.iter().map(|part| part.tokens).sum(),
-    };
+    let sum = |parts: [CountAndTokens; 2]| parts.into_iter().sum();
     let active = counts.active();
     // The sizes of discarded memories are not counted: they are taken as average.
     let average = active
@@ -213,7 +210,7 @@ pub(crate) fn weight(counts: &RowCounts, query: &AgentQuery) -> usize {
         count: discarded + shredded,
         tokens: discarded * average,
     };
-    let everything = sum(&[active, discarded]);
+    let everything: CountAndTokens = sum([active, discarded]);
     let some = |count: u64| {
         let count = count.min(everything.count);
         CountAndTokens {
@@ -226,10 +223,10 @@ pub(crate) fn weight(counts: &RowCounts, query: &AgentQuery) -> usize {
         Selection::Numbers(numbers) => some(numbers.len() as u64),
         Selection::Page(page) => some(u64::from(page.limit)),
         Selection::ActiveCore => core,
-        Selection::Core => sum(&[core, discarded]),
-        Selection::Searchable => sum(&[core, archival]),
+        Selection::Core => sum([core, discarded]),
+        Selection::Searchable => sum([core, archival]),
         Selection::Archive => archival,
-        Selection::Context { .. } => sum(&[core, journal]),
+        Selection::Context { .. } => sum([core, journal]),
         // Rows without their texts.
         Selection::ContextMarks { .. } => CountAndTokens {
             count: core.count + journal.count,

@@ -1,5 +1,5 @@
-//! Using all processors for a long list of small, independent pieces of work, and keeping few large ones in
-//! memory at a time.
+//! Using all processors for a long list of small, independent pieces of work, keeping few large ones in memory at a
+//! time, and doing long work where it delays no short one.
 
 use std::{
     collections::HashMap,

@@ -15,10 +15,11 @@ use memoir_vault::archive::Passphrase;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    core::rehearsal::Rehearsal,
     core::{
         Account, Error, Result,
         codec::{self, CommitExtras},
+        parallel::run_blocking,
+        rehearsal::Rehearsal,
     },
     memory::memories::memory_query,
     shown::{OwnAgent, ShownAgent},
@@ -77,18 +78,7 @@ impl OwnAgent {
             Ok(contents)
         });
         let contents = contents.await?;
-        blocking(move || contents.seal(&passphrase)).await
-    }
-}
-
-/// Deriving the key from a passphrase takes a second and much memory, on purpose.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(panic) if panic.is_panic() => std::panic::resume_unwind(panic.into_panic()),
-        Err(_) => Err(Error::Inconsistent("the process was ending".to_owned())),
+        run_blocking(move || contents.seal(&passphrase)).await?
     }
 }
 
@@ -137,7 +127,7 @@ impl Account {
             traveller,
             rehearsals,
             ..
-        } = blocking(move || ArchiveContents::open(&passphrase, &sealed)).await?;
+        } = run_blocking(move || ArchiveContents::open(&passphrase, &sealed)).await??;
         let ids = self.memoir.ids();
         // Sessions get new identifiers: the same archive may be imported twice, or into the installation that it came
         // from.
