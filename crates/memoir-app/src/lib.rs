@@ -54,10 +54,13 @@ pub use log::doctor::{Examination, Severity};
 pub use log::erase::Erased;
 pub use log::finish::{Finished, Unfinished};
 pub use log::fleet::{FleetQuery, FleetView, LastSessionView, ListedAgent};
-pub use log::look_back::{LogHistory, LookBack, MASS_POINTS, MassAt, RecordMark, SessionSpan};
+pub use log::look_back::{
+    CORE_SIZE_POINTS, CoreSizeAt, LogHistory, LookBack, RecordMark, SessionSpan,
+};
 pub use log::rewind::{Point, Rewound};
 pub use log::stats::{
-    AgentStats, MassHistory, OriginalsView, QuarterOfOriginals, Return, SessionCounts, SessionMark,
+    AgentStats, CoreSizeHistory, OriginalsView, QuarterOfOriginals, Return, SessionCounts,
+    SessionMark,
 };
 pub use log::verify::{Mismatch, Verification};
 pub use memoir_store::{
@@ -92,7 +95,7 @@ pub use shown::views::{RefinementDue, ScheduleView};
 pub use shown::{
     AccessRequestFacts, AccessRequestWords, AgentFacts, AgentLens, AgentWords, ArchiveLinks,
     Explanation, MemoryCounts, MemoryFacts, MemoryWords, OriginalCounts, OwnAgent, RecordFacts,
-    RecordWords, SessionFacts, SessionWords, ShownAccessRequest, ShownAgent, ShownMemory,
+    RecordWords, SessionFacts, SessionWords, Shown, ShownAccessRequest, ShownAgent, ShownMemory,
     ShownRecord, ShownSession, Viewer, schemas,
 };
 

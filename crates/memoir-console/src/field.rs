@@ -188,6 +188,10 @@ impl<'a> LabelledField<'a> {
         self.framed(html! {
             select id=(self.id) name=(self.id)
                 aria-describedby=[self.described_by()] aria-invalid=[self.is_wrong()] {
+                // Stored by another version of Memoir: sent back, it counts as unchanged.
+                @if !chosen.is_empty() && options.iter().all(|(value, _)| value.as_ref() != chosen) {
+                    option value=(chosen) selected { (chosen) }
+                }
                 @for (value, text) in options {
                     option value=(value.as_ref()) selected[chosen == value.as_ref()] { (text.as_ref()) }
                 }

@@ -108,8 +108,8 @@ fn agent_pages() -> Router<Console> {
         .route("/agents/{agent}/refine", post(pages::refine::refine))
         .route("/agents/{agent}/pause", post(pages::agent::pause))
         .route("/agents/{agent}/resume", post(pages::agent::resume))
-        .route("/agents/{agent}/mass", get(pages::mass::show))
-        .route("/agents/{agent}/mass.json", get(pages::mass::curve))
+        .route("/agents/{agent}/mass", get(pages::core_size::show))
+        .route("/agents/{agent}/mass.json", get(pages::core_size::curve))
         .route("/agents/{agent}/memories", get(pages::memories::show))
         .route(
             "/agents/{agent}/memories/{number}/{handling}",

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use memoir_app::{MassHistory, Return, SessionMark};
+use memoir_app::{CoreSizeHistory, Return, SessionMark};
 use memoir_domain::{Timestamp, audit::Action, labels, session::State};
 use serde::Serialize;
 
@@ -19,7 +19,8 @@ pub(crate) struct PlotCurve {
     /// Seconds since 1970 for a curve over time, else records since the beginning.
     pub(crate) at: Vec<i64>,
     /// The core size at each, in tokens.
-    pub(crate) mass: Vec<u64>,
+    #[serde(rename = "mass")]
+    pub(crate) core_size: Vec<u64>,
     /// The smallest core size since the one before; empty where the curve omits nothing.
     pub(crate) low: Vec<u64>,
     /// The largest.
@@ -63,7 +64,7 @@ pub(crate) struct Happening {
 }
 
 /// The curve of an agent's core size over time.
-pub(crate) fn over_time(history: &MassHistory, budget: u64) -> PlotCurve {
+pub(crate) fn over_time(history: &CoreSizeHistory, budget: u64) -> PlotCurve {
     let points = &history.points;
     let marks = happenings(history)
         .into_iter()
@@ -74,7 +75,7 @@ pub(crate) fn over_time(history: &MassHistory, budget: u64) -> PlotCurve {
             // `div_euclid` rounds down for times before 1970 too.
             .map(|point| point.at.microseconds().div_euclid(1_000_000))
             .collect(),
-        mass: points.iter().map(|point| point.core_tokens).collect(),
+        core_size: points.iter().map(|point| point.core_tokens).collect(),
         low: points
             .iter()
             .map(|point| point.lowest_core_tokens)
@@ -110,7 +111,7 @@ fn mark(place: usize, happened: Vec<Happening>) -> MarkOnCurve {
 }
 
 /// The events since the point before, by the places of points. Rehearsals change nothing and are omitted.
-pub(crate) fn happenings(history: &MassHistory) -> BTreeMap<usize, Vec<Happening>> {
+pub(crate) fn happenings(history: &CoreSizeHistory) -> BTreeMap<usize, Vec<Happening>> {
     let last = history.points.len().saturating_sub(1);
     // A point covers the time since the one before it, so that an event belongs to the first point after it.
     let place = |at: Timestamp| {
@@ -276,14 +277,14 @@ mod tests {
         }
     }
 
-    fn history(sessions: Vec<SessionMark>, returns: Vec<Return>) -> MassHistory {
+    fn history(sessions: Vec<SessionMark>, returns: Vec<Return>) -> CoreSizeHistory {
         let point = |place: i64| CoreSizePoint {
             at: at(place * 10),
             core_tokens: 100,
             lowest_core_tokens: 60,
             highest_core_tokens: 130,
         };
-        MassHistory {
+        CoreSizeHistory {
             since: at(0),
             until: at(40),
             points: (0..5).map(point).collect(),

@@ -1,4 +1,8 @@
-//! Enums whose variants each have one name outside of the code.
+//! Enums whose variants each have one name outside of the code, and how a stored one is read that another version wrote.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, de};
 
 /// Defines an enum of plain variants, each with its wire name, which is written here and nowhere else: the variant's
 /// form in JSON, in the database and in a text.
@@ -36,4 +40,44 @@ macro_rules! wire_names {
             }
         }
     };
+}
+
+/// Reads a stored name; `None` where this version of Memoir does not know it.
+pub(crate) fn stored_name<'de, T, D: Deserializer<'de>>(
+    from_name: fn(&str) -> Option<T>,
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    struct Name<T>(fn(&str) -> Option<T>);
+
+    impl<T> de::Visitor<'_> for Name<T> {
+        type Value = Option<T>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a name")
+        }
+
+        fn visit_str<E: de::Error>(self, name: &str) -> Result<Option<T>, E> {
+            Ok((self.0)(name))
+        }
+    }
+
+    // Memories are read by the thousand: no text is made of the name.
+    deserializer.deserialize_str(Name(from_name))
+}
+
+/// Reads a stored value that can be absent; `None` also where this version of Memoir does not know it.
+pub(crate) fn stored_or_none<'de, T: de::DeserializeOwned, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let stored = serde_json::Value::deserialize(deserializer)?;
+    Ok(T::deserialize(stored).ok())
+}
+
+/// Reads a stored value that can be absent; `strictest` where this version of Memoir does not know it.
+pub(crate) fn stored_or_strictest<'de, T: de::DeserializeOwned, D: Deserializer<'de>>(
+    strictest: T,
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let stored = Option::<serde_json::Value>::deserialize(deserializer)?;
+    Ok(stored.map(|stored| T::deserialize(stored).unwrap_or(strictest)))
 }

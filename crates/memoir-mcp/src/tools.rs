@@ -352,9 +352,9 @@ async fn save(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
         source: arguments.text("source")?.map(PrivateText::from),
         origin: arguments.text("origin")?.map(str::parse).transpose()?,
         created_at: arguments.time("created_at")?,
-        // Set only inside a session or by an administrator (SPEC 2.4).
-        constitutional: false,
         replaces: arguments.numbers("replaces")?,
+        // `constitutional` is set only inside a session or by an administrator (SPEC 2.4).
+        ..MemoryInput::default()
     };
     let saved = agent.memories().save(&[input], &agent.as_actor()).await?;
     let saved = saved

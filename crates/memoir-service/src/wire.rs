@@ -1,16 +1,11 @@
 //! The wire format, under the names that programs depend on.
 
 use memoir_app::{
-    AgentFacts, EndNotice, MemoryFacts, MemoryInput, Mismatch, ShownSession, Verification,
+    AgentFacts, EndNotice, MemoryFacts, Mismatch, ShownSession, Verification,
     sessions::{AppliedRehearsal, NotApplied},
 };
-use memoir_domain::{
-    PrivateText, Timestamp,
-    memory::{Kind, Number},
-    origin::Origin,
-    replay::Originals,
-};
-use serde::{Deserialize, Serialize};
+use memoir_domain::{PrivateText, Timestamp, replay::Originals};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::schemas;
@@ -22,58 +17,6 @@ pub(crate) fn etag(of: &impl Serialize) -> String {
     let digest = Sha256::digest(serde_json::to_vec(of).unwrap_or_default());
     // 96 bits: a tag is compared with another one of the same object, and a collision brings no advantage.
     format!("\"{}\"", HEXLOWER.encode(&digest[..12]))
-}
-
-/// A memory to save.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct NewMemory {
-    /// 1 to 10,000 characters after trimming.
-    #[schema(value_type = String, min_length = 1, max_length = 10_000, example = "The kiln is fired on Thursdays.")]
-    content: PrivateText,
-    /// `core` where it is left out.
-    #[serde(default)]
-    #[schema(value_type = Option<schemas::Kind>)]
-    kind: Option<Kind>,
-    /// Up to 16, each 1 to 50 characters.
-    #[serde(default)]
-    #[schema(value_type = Option<Vec<String>>, max_items = 16, example = json!(["pottery"]))]
-    tags: Option<Vec<PrivateText>>,
-    /// Where it came from: up to 200 characters.
-    #[serde(default)]
-    #[schema(value_type = Option<String>, min_length = 1, max_length = 200, example = "conversation")]
-    source: Option<PrivateText>,
-    /// A weaker origin than that which the interface assigns, such as `external` for what is quoted.
-    #[serde(default)]
-    #[schema(value_type = Option<schemas::Origin>)]
-    origin: Option<Origin>,
-    /// The origin date; now where it is left out.
-    #[serde(default)]
-    #[schema(value_type = Option<String>, format = DateTime, example = "2026-03-04T12:00:00Z")]
-    created_at: Option<Timestamp>,
-    /// Whether no session can delete, consolidate or archive it: for an administrator to set.
-    #[serde(default)]
-    pub(crate) constitutional: Option<bool>,
-    /// Numbers of core memories that it replaces. They become archival under it; what cannot be replaced stays where it
-    /// is, and `not_replaced` in the response says why.
-    #[serde(default)]
-    #[schema(value_type = Option<Vec<u64>>, example = json!([12]))]
-    replaces: Option<Vec<Number>>,
-}
-
-impl From<NewMemory> for MemoryInput {
-    fn from(new: NewMemory) -> Self {
-        Self {
-            content: new.content,
-            kind: new.kind,
-            tags: new.tags.unwrap_or_default(),
-            source: new.source,
-            origin: new.origin,
-            created_at: new.created_at,
-            constitutional: new.constitutional.unwrap_or(false),
-            replaces: new.replaces.unwrap_or_default(),
-        }
-    }
 }
 
 /// Changes with every change of the memory; the same for callers with and without a right to its text.

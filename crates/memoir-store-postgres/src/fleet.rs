@@ -11,7 +11,7 @@ use memoir_store::{
     OpenAccess, RecordFilter, RecordPlace, Result, SessionRow, StoredUsage, WaitingSession,
     account_columns, agent_columns,
     decode::{self, Columns, DatabaseRow},
-    leaf_columns, session_columns,
+    leaf_columns, session_columns, wordless_record_columns,
 };
 
 use crate::{
@@ -276,14 +276,9 @@ impl Fleet for PostgresStore {
             after.map(|place| i64::try_from(place.seq).unwrap_or(i64::MAX)),
             limit,
         ]);
+        const COLUMNS: &str = wordless_record_columns!();
         let sql = format!(
-            "SELECT audit_records.agent_id, agents.name, audit_records.seq, audit_records.recorded_at, \
-                 audit_records.actor_kind, audit_records.actor_name, audit_records.action, \
-                 audit_records.session_id, audit_records.memory, audit_records.facts, audit_records.hash, \
-                 (SELECT before.hash FROM audit_records AS before \
-                     WHERE before.agent_id = audit_records.agent_id \
-                         AND before.seq = audit_records.seq - 1) \
-             FROM audit_records JOIN agents ON agents.id = audit_records.agent_id \
+            "SELECT audit_records.agent_id, agents.name, {COLUMNS} FROM audit_records JOIN agents ON agents.id = audit_records.agent_id \
              WHERE agents.account_id = $8 AND agents.id <> $8 AND {FILTER} \
                  AND ($9 IS NULL OR (audit_records.recorded_at, audit_records.agent_id, audit_records.seq) \
                      > ($9, $10, $11)) \

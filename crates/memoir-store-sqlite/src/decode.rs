@@ -13,7 +13,7 @@ pub(crate) use memoir_store::{
     },
     leaf_columns, memory_columns, message_columns, record_columns, reply_columns,
     row_count_columns, session_columns, summary_columns, token_columns, user_columns,
-    vector_columns,
+    vector_columns, wordless_record_columns,
 };
 
 /// A row of a result.

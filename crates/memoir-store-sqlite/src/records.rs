@@ -6,7 +6,7 @@ use rusqlite::{Connection, ToSql, params, types::Value};
 
 use crate::{
     agent::{all, exists, first},
-    decode::{self, DatabaseRow, record_columns},
+    decode::{self, DatabaseRow, record_columns, wordless_record_columns},
     encode::count,
     error::Result,
     reader::ReadTransaction,
@@ -141,15 +141,13 @@ pub(crate) fn of_account(
     let _view = ReadTransaction::new(connection)?;
     let mut conditions = Conditions {
         // The index by time leads, and each record's agent is looked up: a sort of all records would not end.
-        sql:
-            "SELECT audit_records.agent_id, agents.name, seq, recorded_at, actor_kind, actor_name, \
-                  action, session_id, memory, facts, hash, \
-                  (SELECT before.hash FROM audit_records AS before \
-                      WHERE before.agent_id = audit_records.agent_id \
-                          AND before.seq = audit_records.seq - 1) \
-              FROM audit_records CROSS JOIN agents ON agents.id = audit_records.agent_id \
+        sql: concat!(
+            "SELECT audit_records.agent_id, agents.name, ",
+            wordless_record_columns!(),
+            " FROM audit_records CROSS JOIN agents ON agents.id = audit_records.agent_id \
               WHERE agents.account_id = ?1 AND agents.id <> ?1"
-                .to_owned(),
+        )
+        .to_owned(),
         values: vec![Value::Blob(account.as_bytes().to_vec())],
     };
     conditions.add_filter(filter)?;

@@ -14,8 +14,8 @@ use serde::{Deserialize, de::value::StrDeserializer};
 use crate::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, ArchiveLink, AuditRow,
     CountAndTokens, Document, Error, FleetRanks, FleetRecord, LeafRow, MemoryRow, MessageRow,
-    RecordPlace, ReplyRow, Result, RowCounts, SessionColumns, SessionRow, StoredText, SummaryRow,
-    TokenColumns, TokenRow, UserColumns, UserRow, VectorRow, WaitingSession,
+    ReplyRow, Result, RowCounts, SessionColumns, SessionRow, StoredText, SummaryRow, TokenColumns,
+    TokenRow, UserColumns, UserRow, VectorRow, WaitingSession,
 };
 
 /// A value of a row, as the database has it.
@@ -113,16 +113,24 @@ macro_rules! session_columns {
     };
 }
 
-/// The columns that [`record`](crate::decode::record) reads, of `audit_records` under its own name. The hash before a
-/// record's own is that of the record before it, wherever that is in the result.
+/// The columns that [`record`](crate::decode::record) reads, of `audit_records` under its own name.
 #[macro_export]
 macro_rules! record_columns {
+    () => {
+        concat!($crate::wordless_record_columns!(), ", body")
+    };
+}
+
+/// The columns of a record without its words, of `audit_records` under its own name. The hash before a record's own is
+/// that of the record before it, wherever that is in the result.
+#[macro_export]
+macro_rules! wordless_record_columns {
     () => {
         "seq, recorded_at, actor_kind, actor_name, action, session_id, memory, body_version, \
          body_commitment, hash, (SELECT before.hash FROM audit_records AS before \
              WHERE before.agent_id = audit_records.agent_id \
                  AND before.seq = audit_records.seq - 1) AS previous_hash, \
-         facts, body"
+         facts"
     };
 }
 
@@ -422,6 +430,13 @@ pub fn waiting_session(row: &dyn DatabaseRow) -> Result<WaitingSession> {
 /// Reads `record_columns!()`.
 pub fn record(row: &dyn DatabaseRow) -> Result<AuditRow> {
     let mut columns = Columns::new(row, "audit_records");
+    record_with(&mut columns, |columns| columns.stored_text())
+}
+
+fn record_with<Body>(
+    columns: &mut Columns<'_>,
+    body: impl FnOnce(&mut Columns<'_>) -> Result<Body>,
+) -> Result<AuditRow<Body>> {
     Ok(AuditRow {
         seq: columns.count()?,
         recorded_at: columns.time()?,
@@ -435,31 +450,18 @@ pub fn record(row: &dyn DatabaseRow) -> Result<AuditRow> {
         hash: columns.bytes()?,
         previous_hash: columns.optional_bytes()?,
         facts: columns.text()?,
-        body: columns.stored_text()?,
+        body: body(columns)?,
     })
 }
 
-/// Reads a record of an account's list: the agent and its name, then what an administrator may read.
+/// Reads a record of an account's list: the agent and its name, then `wordless_record_columns!()`.
 pub fn fleet_record(row: &dyn DatabaseRow) -> Result<FleetRecord> {
     let mut columns = Columns::new(row, "audit_records");
     let agent = AgentId::from_bytes(columns.id()?);
-    let agent_name = columns.text()?;
-    let seq = columns.count()?;
     Ok(FleetRecord {
-        place: RecordPlace {
-            recorded_at: columns.time()?,
-            agent,
-            seq,
-        },
-        agent_name,
-        actor_kind: columns.word()?,
-        actor_name: columns.text()?,
-        action: columns.word()?,
-        session: columns.optional_id()?.map(SessionId::from_bytes),
-        memory: columns.optional_count()?.map(Number),
-        facts: columns.text()?,
-        hash: columns.bytes()?,
-        previous_hash: columns.optional_bytes()?,
+        agent,
+        agent_name: columns.text()?,
+        record: record_with(&mut columns, |_| Ok(()))?,
     })
 }
 

@@ -1,14 +1,10 @@
 //! An account's agents as a list that can be sorted and searched: what each of them comes to, never what it
 //! says.
 
-use memoir_domain::{
-    AgentId, SessionId, Timestamp,
-    audit::{Action, ActorKind},
-    memory::Number,
-};
+use memoir_domain::{AgentId, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentRow, SessionColumns};
+use crate::{AgentRow, AuditRow, SessionColumns};
 
 /// By what a list of agents is sorted; agents that are alike in it come by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -98,19 +94,13 @@ pub struct RecordPlace {
 
 /// A record of any agent, without its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the fields are those of `AuditRow`")]
 pub struct FleetRecord {
-    pub place: RecordPlace,
+    /// Whose it is.
+    pub agent: AgentId,
     /// The agent's name.
     pub agent_name: String,
-    pub actor_kind: ActorKind,
-    pub actor_name: String,
-    pub action: Action,
-    pub session: Option<SessionId>,
-    pub memory: Option<Number>,
-    pub facts: String,
-    pub hash: [u8; 32],
-    pub previous_hash: Option<[u8; 32]>,
+    /// The record.
+    pub record: AuditRow<()>,
 }
 
 /// A session in a list of agents: its unsealed part.

@@ -243,9 +243,9 @@ pub struct WaitingSession {
     pub started_at: Timestamp,
 }
 
-/// A record of one agent's log.
+/// A record of one agent's log; with `()` as its body, without the agent's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AuditRow {
+pub struct AuditRow<Body = StoredText> {
     /// Its place in the log, from 1, without gaps.
     pub seq: u64,
     /// When it was written.
@@ -263,7 +263,7 @@ pub struct AuditRow {
     /// Counts, codes and identifiers, as a JSON object.
     pub facts: String,
     /// The agent's words.
-    pub body: StoredText,
+    pub body: Body,
     /// Which body this is: 1 as the record was written, and one more with each that took its place.
     pub body_version: u64,
     /// The hash of the body as the record was written.

@@ -33,9 +33,9 @@ use crate::{
 /// Summaries that are read at a time.
 const PAGE: u32 = 64;
 
-/// Most points of [`LogHistory::mass`].
+/// Most points of [`LogHistory::core_size`].
 // Half as many as the pixels that the console draws across (`pages/time.rs`): every point is a pixel or two.
-pub const MASS_POINTS: u64 = 500;
+pub const CORE_SIZE_POINTS: u64 = 500;
 
 /// One point of an agent's history.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,15 +76,15 @@ pub struct RecordMark {
 pub struct LogHistory {
     /// The place of the newest record; 0 where there is none.
     pub newest_seq: u64,
-    /// The core size from before the first record to the newest, in at most [`MASS_POINTS`] points.
-    pub mass: Vec<MassAt>,
+    /// The core size from before the first record to the newest, in at most [`CORE_SIZE_POINTS`] points.
+    pub core_size: Vec<CoreSizeAt>,
     /// Every session that has records, the newest first.
     pub sessions: Vec<SessionSpan>,
 }
 
 /// The core size after a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct MassAt {
+pub struct CoreSizeAt {
     /// The record's place in the log; 0 before the first.
     pub seq: u64,
     /// The core size, in tokens.
@@ -165,7 +165,7 @@ impl AgentLog<'_> {
                 running,
                 history: LogHistory {
                     newest_seq,
-                    mass: core_sizes(past.core_sizes(), newest_seq),
+                    core_size: core_sizes(past.core_sizes(), newest_seq),
                     sessions: spans(&past, &sessions),
                 },
             })
@@ -400,26 +400,26 @@ fn mark(record: &Record) -> RecordMark {
 }
 
 /// The core size along the log: after every record, or after as many stretches of them.
-fn core_sizes(masses: &[(u64, u64)], newest_seq: u64) -> Vec<MassAt> {
-    let mut points = vec![MassAt {
+fn core_sizes(sizes: &[(u64, u64)], newest_seq: u64) -> Vec<CoreSizeAt> {
+    let mut points = vec![CoreSizeAt {
         seq: 0,
         core_tokens: 0,
         lowest_core_tokens: 0,
         highest_core_tokens: 0,
     }];
-    let stretch = newest_seq.div_ceil(MASS_POINTS - 1).max(1);
+    let stretch = newest_seq.div_ceil(CORE_SIZE_POINTS - 1).max(1);
     let mut core_tokens = 0;
-    let mut masses = masses.iter().peekable();
+    let mut sizes = sizes.iter().peekable();
     let mut seq = 0;
     while seq < newest_seq {
         seq = (seq + stretch).min(newest_seq);
         let (mut lowest, mut highest) = (core_tokens, core_tokens);
-        while let Some((_, after)) = masses.next_if(|(at, _)| *at <= seq) {
+        while let Some((_, after)) = sizes.next_if(|(at, _)| *at <= seq) {
             core_tokens = *after;
             lowest = lowest.min(core_tokens);
             highest = highest.max(core_tokens);
         }
-        points.push(MassAt {
+        points.push(CoreSizeAt {
             seq,
             core_tokens,
             lowest_core_tokens: lowest,

@@ -34,7 +34,7 @@ const ENDS: [State; 5] = [
 
 /// The core size over a period.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MassHistory {
+pub struct CoreSizeHistory {
     /// Its beginning.
     pub since: Timestamp,
     /// Its end.
@@ -165,7 +165,7 @@ pub struct AgentStats {
     /// The budget of its core memories, in tokens.
     pub effective_core_token_budget: u64,
     /// The core size over time.
-    pub history: MassHistory,
+    pub history: CoreSizeHistory,
     /// The causes of the changes of the core size in that time. The sum of all additions less all removals is the
     /// growth of the core size.
     pub causes: BTreeMap<Cause, Flow>,
@@ -218,12 +218,12 @@ impl AgentLog<'_> {
     ///
     /// # Errors
     /// The agent is erased; the store fails.
-    pub async fn mass_history(
+    pub async fn core_size_history(
         self,
         since: Timestamp,
         until: Timestamp,
         points: usize,
-    ) -> Result<MassHistory> {
+    ) -> Result<CoreSizeHistory> {
         let loaded = self.load(&AgentQuery::default()).await?;
         let (history, _) = self.history_from_log(&loaded, since, until, points).await?;
         Ok(history)
@@ -267,10 +267,10 @@ impl AgentLog<'_> {
         since: Timestamp,
         until: Timestamp,
         points: usize,
-    ) -> Result<(MassHistory, BTreeMap<Cause, Flow>)> {
+    ) -> Result<(CoreSizeHistory, BTreeMap<Cause, Flow>)> {
         let first = self.first_record_since(since).await?;
         let before = match first {
-            Some(seq) => self.mass_before(seq).await?,
+            Some(seq) => self.core_size_before(seq).await?,
             // Nothing changed since.
             None => loaded.agent.tally.core_tokens,
         };
@@ -299,7 +299,7 @@ impl AgentLog<'_> {
                 }
             }
         }
-        let history = MassHistory {
+        let history = CoreSizeHistory {
             since,
             until,
             points: curve.points(),
@@ -327,7 +327,7 @@ impl AgentLog<'_> {
     }
 
     /// The core size before the record at that place, by the last one before it that changed memories.
-    async fn mass_before(self, seq: u64) -> Result<u64> {
+    async fn core_size_before(self, seq: u64) -> Result<u64> {
         let mut end = seq;
         // Backwards by pages: a record that changes no memory has no core size, and there may be many of them.
         while end > 1 {

@@ -5,6 +5,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
+    mem,
     sync::{Arc, atomic::AtomicU64},
 };
 
@@ -19,7 +20,7 @@ use memoir_domain::{
     replace::NotReplaced,
 };
 use memoir_store::{AgentQuery, Selection};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{
     core::{Error, Result, again, parallel},
@@ -34,47 +35,6 @@ use crate::{
 /// Memories that are sealed together.
 // All chunks are one transaction; a chunk bounds the sealed data that is held twice meanwhile.
 const CHUNK: usize = 2_000;
-
-/// One line of a file of memories.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Line {
-    /// Its text.
-    pub content: PrivateText,
-    /// Its kind; `None` means core.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<Kind>,
-    /// Its tags.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tags: Vec<PrivateText>,
-    /// A free-text reference to where it came from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<PrivateText>,
-    /// Its origin: `import`, or a weaker one that is named here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
-    /// Its origin date; `None` means now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub created_at: Option<Timestamp>,
-    /// Whether it is constitutional.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub constitutional: bool,
-    /// Its number in the file, by which other lines refer to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub number: Option<u64>,
-    /// Whether a session wrote its text in place of others. It is ignored unless another line is under it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_summary: bool,
-    /// For an archival memory: the line that took its place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub under: Option<u64>,
-    /// Of an archival memory: when it became so; `None` means now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub archived_at: Option<Timestamp>,
-    /// The lines that it replaces.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub replaces: Vec<u64>,
-}
 
 /// A line that can be imported.
 #[derive(Debug, Clone)]
@@ -202,7 +162,7 @@ fn read_line(
     to: Option<Kind>,
     now: Timestamp,
 ) -> Result<ReadLine, String> {
-    let line: Line = serde_json::from_slice(line).map_err(|error| {
+    let mut input: MemoryInput = serde_json::from_slice(line).map_err(|error| {
         let kind = match error.classify() {
             serde_json::error::Category::Data => {
                 "has a field that is missing, unknown or of the wrong type; a line is \
@@ -213,26 +173,21 @@ fn read_line(
         };
         format!("{kind} (column {})", error.column())
     })?;
-    let is_archived = line.under.is_some() || line.archived_at.is_some();
-    if is_archived && line.kind != Some(Kind::Archival) {
+    let is_archived = input.under.is_some() || input.archived_at.is_some();
+    if is_archived && input.kind != Some(Kind::Archival) {
         return Err("has `under` or `archived_at`, which only archival memories have; add `\"kind\": \"archival\"`, or leave them out".to_owned());
     }
-    if line.is_summary && line.constitutional {
+    if input.is_summary && input.constitutional {
         return Err("is a summary and constitutional; no summary can be constitutional".to_owned());
     }
-    let mut input = MemoryInput {
-        content: line.content,
-        kind: line.kind,
-        tags: line.tags,
-        source: line.source,
-        // A file cannot raise its own origin.
-        origin: line
-            .origin
-            .filter(|named| named.weakness() > Origin::Import.weakness()),
-        created_at: line.created_at,
-        constitutional: line.constitutional,
-        replaces: Vec::new(),
-    };
+    // The parts that the whole file gives their meaning.
+    let (number, is_summary) = (input.number.take(), mem::take(&mut input.is_summary));
+    let (under, archived_at) = (input.under.take(), input.archived_at.take());
+    let replaces = mem::take(&mut input.replaces);
+    // A file cannot raise its own origin.
+    input.origin = input
+        .origin
+        .filter(|named| named.weakness() > Origin::Import.weakness());
     input.kind = kind_under(to, &input);
     // The importing actor is entered when it is imported.
     let saved_by = SavedBy {
@@ -245,13 +200,13 @@ fn read_line(
     Ok(ReadLine {
         place,
         memory: saving.memory,
-        number: line.number,
-        is_summary: line.is_summary,
-        under: line.under,
-        archived_at: line.archived_at,
+        number,
+        is_summary,
+        under,
+        archived_at,
         // `to` then decides which lines are core.
         replaces: match to {
-            None => line.replaces,
+            None => replaces.into_iter().map(|number| number.0).collect(),
             Some(_) => Vec::new(),
         },
     })
@@ -599,7 +554,7 @@ impl OwnAgent {
     ///
     /// # Errors
     /// The store fails.
-    pub async fn export(&self) -> Result<Vec<Line>> {
+    pub async fn export(&self) -> Result<Vec<MemoryInput>> {
         let loaded = self.load(&memory_query(Selection::Active)).await?;
         let all = AllMemories::new(loaded.memories.shared());
         let lines = loaded.memories.iter();
@@ -607,7 +562,7 @@ impl OwnAgent {
     }
 }
 
-fn line(memory: &Memory, all: &AllMemories) -> Line {
+fn line(memory: &Memory, all: &AllMemories) -> MemoryInput {
     let is_replaced = |source: &&Memory| {
         let archived = source.place.archived();
         archived.is_some_and(|archived| archived.by == ArchivedBy::Replaced)
@@ -616,9 +571,9 @@ fn line(memory: &Memory, all: &AllMemories) -> Line {
     let replaced = all.sources(memory.number).filter(is_replaced);
     let replaces = match memory.is_summary {
         true => Vec::new(),
-        false => replaced.map(|source| source.number.0).collect(),
+        false => replaced.map(|source| source.number).collect(),
     };
-    Line {
+    MemoryInput {
         kind: Some(memory.kind()),
         tags: memory.tags.iter().map(PrivateText::from).collect(),
         constitutional: memory.is_constitutional(),
@@ -798,7 +753,7 @@ mod tests {
             exported.push(lines);
             assert!(agent.log().verify().await.unwrap().valid);
         }
-        let shape = |lines: &[Line]| -> Vec<(String, bool, bool, usize)> {
+        let shape = |lines: &[MemoryInput]| -> Vec<(String, bool, bool, usize)> {
             let shown = lines.iter().map(|line| {
                 let text = line.content.expose().to_owned();
                 (

@@ -19,7 +19,7 @@ use memoir_domain::{
 use memoir_store::{AgentQuery, Selection};
 use memoir_text::is_same_text;
 use memoir_vault::AgentKey;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
@@ -31,25 +31,81 @@ use crate::{
     shown::{ArchiveLinks, ShownMemory, schemas, views::RefinementDue},
 };
 
-/// A memory from outside, unchecked.
-#[derive(Debug, Clone, Default)]
+/// A memory to save.
+// Unchecked; every interface gives it in this form, and so does a line of a file of memories.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewMemory)]
 pub struct MemoryInput {
-    /// Its text.
+    /// 1 to 10,000 characters after trimming.
+    #[schema(value_type = String, min_length = 1, max_length = 10_000, example = "The kiln is fired on Thursdays.")]
     pub content: PrivateText,
-    /// Its kind; `None` means core.
+    /// `core` where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schemas::Kind>)]
     pub kind: Option<Kind>,
-    /// Its tags.
+    /// Up to 16, each 1 to 50 characters.
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    #[schema(value_type = Option<Vec<String>>, max_items = 16, example = json!(["pottery"]))]
     pub tags: Vec<PrivateText>,
-    /// A free-text reference.
+    /// Where it came from: up to 200 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 200, example = "conversation")]
     pub source: Option<PrivateText>,
-    /// A weaker origin than that of the interface by which it is saved; `None` means that one.
+    /// A weaker origin than that which the interface assigns, such as `external` for what is quoted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schemas::Origin>)]
     pub origin: Option<Origin>,
-    /// The origin date; `None` means now.
+    /// The origin date; now where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime, example = "2026-03-04T12:00:00Z")]
     pub created_at: Option<Timestamp>,
-    /// Whether to make it constitutional: for administrators only.
+    /// Whether no session can delete, consolidate or archive it: for an administrator to set.
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    #[schema(value_type = Option<bool>)]
     pub constitutional: bool,
-    /// The core memories that it replaces.
+    /// In a file only: its number there, by which other lines refer to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(ignore)]
+    pub number: Option<u64>,
+    /// In a file only: whether a session wrote its text in place of others. It is ignored unless another line is under
+    /// it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schema(ignore)]
+    pub is_summary: bool,
+    /// In a file only, for an archival memory: the line that took its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(ignore)]
+    pub under: Option<u64>,
+    /// In a file only, of an archival memory: when it became so; `None` means now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(ignore)]
+    pub archived_at: Option<Timestamp>,
+    /// Numbers of core memories that it replaces. They become archival under it; what cannot be replaced stays where it
+    /// is, and `not_replaced` in the response says why.
+    // In a file: the numbers of lines.
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    #[schema(value_type = Option<Vec<u64>>, example = json!([12]))]
     pub replaces: Vec<Number>,
+}
+
+/// A client can write `null` for what it leaves out.
+fn null_as_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
+    value: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(value).map(Option::unwrap_or_default)
 }
 
 impl MemoryInput {
@@ -60,6 +116,17 @@ impl MemoryInput {
     pub fn check(&self, saved_by: SavedBy, now: Timestamp) -> Result<Saving, Invalid> {
         let source = self.source.as_ref();
         let kind = self.kind.unwrap_or(Kind::Core);
+        for (field, is_given) in [
+            ("number", self.number.is_some()),
+            ("is_summary", self.is_summary),
+            ("under", self.under.is_some()),
+            ("archived_at", self.archived_at.is_some()),
+        ] {
+            if is_given {
+                let problem = "is set in a file of memories only; leave it out";
+                return Err(Invalid::new(field, problem));
+            }
+        }
         if self.constitutional && kind != Kind::Core {
             return Err(Invalid::new(
                 "constitutional",

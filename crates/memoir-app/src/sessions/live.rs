@@ -278,7 +278,7 @@ impl Live {
             .filter(|record| record.seq < agent.columns.next_seq);
         Ok(known
             .map(|record| LiveRecord {
-                core_tokens: record.mass_after(),
+                core_tokens: record.core_size_after(),
                 record,
             })
             .collect())
@@ -294,6 +294,7 @@ fn live<S>(mut agent: Agent, session: &Session, shown: S) -> LiveSession<S> {
         core_tokens = session.post_session_tokens;
         agent.tally.core_tokens = core_tokens.unwrap_or(0);
         agent.settings.refinement_threshold = session.threshold;
+        agent.settings.unknown.clear();
     }
     let has_tools = session.pre_session_tokens.is_some();
     let gauge = has_tools.then(|| session_gauge(&agent, session));

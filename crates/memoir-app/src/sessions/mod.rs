@@ -34,7 +34,7 @@ pub use queue::LeasedSession;
 pub(crate) use recent::Recent;
 pub(crate) use refusals::Refusals;
 pub use rehearse::{
-    AppliedMass, AppliedRehearsal, NotApplied, RehearsalFacts, RehearsedChangeFacts,
+    AppliedCoreSize, AppliedRehearsal, NotApplied, RehearsalFacts, RehearsedChangeFacts,
     RehearsedMemory,
 };
 pub use sweep::{Scheduled, Scheduler};

@@ -97,12 +97,12 @@ pub struct RehearsalFacts {
     /// Those that could not be applied now, in their order; empty where the whole cannot be applied.
     pub not_applied: Vec<NotApplied>,
     /// The core size after it; or why it cannot be applied now.
-    pub outcome: Result<AppliedMass>,
+    pub outcome: Result<AppliedCoreSize>,
 }
 
 /// The core size before and after applying a rehearsal, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AppliedMass {
+pub struct AppliedCoreSize {
     /// Now.
     pub core_tokens_before: u64,
     /// Afterwards.
@@ -203,7 +203,7 @@ impl Sessions<'_> {
         let planned = self.plan_apply(loaded, &rehearsed, &rehearsal, actor, self.memoir.now());
         let (outcome, not_applied) = match planned {
             Ok(plan) => {
-                let core_size = AppliedMass {
+                let core_size = AppliedCoreSize {
                     core_tokens_before,
                     core_tokens_after: plan.decision.agent.tally.core_tokens,
                 };

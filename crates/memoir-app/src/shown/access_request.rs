@@ -1,7 +1,5 @@
 //! Access requests as they are shown, one and by pages (SPEC 5.2).
 
-use std::ops::Deref;
-
 use memoir_domain::{
     AccessRequestId, PrivateText, SessionId, Timestamp,
     access::{
@@ -14,7 +12,7 @@ use memoir_store::AgentQuery;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{AgentLens, Viewer, schema, schemas};
+use super::{AgentLens, Shown, Viewer, schema, schemas};
 use crate::{
     core::{Result, codec},
     memory::shred::StoredTranscript,
@@ -95,16 +93,8 @@ pub struct AccessRequestWords {
     pub transcript: Option<StoredTranscript>,
 }
 
-/// An access request, with the agent's response for a viewer that may read it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ShownAccessRequest {
-    /// The part without text of the agent.
-    #[serde(flatten)]
-    pub facts: AccessRequestFacts,
-    /// Empty for a viewer that may not read it.
-    #[serde(flatten)]
-    pub words: AccessRequestWords,
-}
+/// An access request. Its words are empty for a viewer that may not read the agent's response.
+pub type ShownAccessRequest = Shown<AccessRequestFacts, AccessRequestWords>;
 
 schema::one_object!(
     ShownAccessRequest,
@@ -178,14 +168,6 @@ impl ShownAccessRequest {
         };
         let facts = AccessRequestFacts::new(agent, request);
         Self { facts, words }
-    }
-}
-
-impl Deref for ShownAccessRequest {
-    type Target = AccessRequestFacts;
-
-    fn deref(&self) -> &AccessRequestFacts {
-        &self.facts
     }
 }
 

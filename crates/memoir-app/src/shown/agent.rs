@@ -1,7 +1,5 @@
 //! Agents as they are shown: their settings as set, the effective ones beside them, and their counts.
 
-use std::ops::Deref;
-
 use memoir_domain::{
     AgentId, PrivateJson, PrivateText, Timestamp,
     access::{AccessScope, ShownAmount},
@@ -17,7 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{AccessLevel, AgentLens, ShowsWords, schema, schemas};
+use super::{AccessLevel, AgentLens, Shown, ShowsWords, schema, schemas};
 use crate::{
     core::{Memoir, Result},
     shown::{Views, views::RefinementDue},
@@ -174,16 +172,8 @@ pub struct AgentWords {
     pub warnings: Vec<PrivateText>,
 }
 
-/// An agent, with its own prompts for a viewer that may read them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ShownAgent {
-    /// The part without text of the agent.
-    #[serde(flatten)]
-    pub facts: AgentFacts,
-    /// The agent's own prompts, and warnings about one that was just set.
-    #[serde(flatten)]
-    pub words: AgentWords,
-}
+/// An agent. Its words are its own prompts for a viewer that may read them, and warnings about one that was just set.
+pub type ShownAgent = Shown<AgentFacts, AgentWords>;
 
 schema::one_object!(
     ShownAgent,
@@ -191,14 +181,6 @@ schema::one_object!(
     [AgentFacts, AgentWords],
     "An agent: its settings as set (null where unset), the effective ones beside them, and its counts."
 );
-
-impl Deref for ShownAgent {
-    type Target = AgentFacts;
-
-    fn deref(&self) -> &AgentFacts {
-        &self.facts
-    }
-}
 
 impl From<AgentFacts> for ShownAgent {
     fn from(facts: AgentFacts) -> Self {

@@ -1,7 +1,5 @@
 //! Memories as they are shown, by number, by pages, and found by a search.
 
-use std::ops::Deref;
-
 use memoir_domain::{
     PrivateText, Timestamp,
     access::{AccessScope, ShownAmount},
@@ -15,7 +13,7 @@ use memoir_store::{AgentQuery, Faded, MemoryPage, Selection};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{AccessLevel, AgentLens, ArchiveLinks, ShowsWords, Viewer, schema, schemas};
+use super::{AccessLevel, AgentLens, ArchiveLinks, Shown, ShowsWords, Viewer, schema, schemas};
 use crate::{
     core::{Error, Result, codec, spans},
     memory::{
@@ -70,8 +68,8 @@ pub struct MemoryFacts {
     pub shredded_at: Option<Timestamp>,
 }
 
-/// The text of a memory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+/// The text of a memory, and what recall says of it.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct MemoryWords {
     /// Its text.
     #[schema(value_type = Option<String>)]
@@ -83,24 +81,18 @@ pub struct MemoryWords {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub source: Option<PrivateText>,
-}
-
-/// A memory. `content`, `tags` and `source` are for the agent itself, and for an administrator under an access grant.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ShownMemory {
-    /// The part without text.
-    #[serde(flatten)]
-    pub facts: MemoryFacts,
-    /// `None` for a viewer that may not read it.
-    #[serde(flatten)]
-    pub words: Option<MemoryWords>,
     /// The note that it was replaced; only from recall.
     #[serde(flatten)]
+    #[schema(ignore)]
     pub replaced: Option<ShownReplaced>,
     /// Why recall found it; `None` where that was not requested.
     #[serde(flatten)]
+    #[schema(ignore)]
     pub explanation: Option<Explanation>,
 }
+
+/// A memory. It has no words for a viewer that may not read them.
+pub type ShownMemory = Shown<MemoryFacts, Option<MemoryWords>>;
 
 /// Why a memory was found.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -134,12 +126,7 @@ impl MemoryFacts {
 
 impl From<MemoryFacts> for ShownMemory {
     fn from(facts: MemoryFacts) -> Self {
-        Self {
-            facts,
-            words: None,
-            replaced: None,
-            explanation: None,
-        }
+        Self { facts, words: None }
     }
 }
 
@@ -151,23 +138,27 @@ impl ShownMemory {
                 content: memory.content,
                 tags: memory.tags,
                 source: memory.source,
+                replaced: None,
+                explanation: None,
             }),
-            replaced: None,
-            explanation: None,
         }
     }
 
     /// With the mark of a memory that was replaced (SPEC 2.8).
     fn marked(mut self, found: &RecallMatch) -> Self {
-        self.replaced = found.replaced.map(ShownReplaced::from);
+        if let Some(words) = &mut self.words {
+            words.replaced = found.replaced.map(ShownReplaced::from);
+        }
         self
     }
 
     /// With the reason why it was found.
     #[must_use]
     pub fn explained(mut self, found: RecallMatch) -> Self {
-        let found = found.into();
-        self.explanation = Some(Explanation { found });
+        if let Some(words) = &mut self.words {
+            let found = found.into();
+            words.explanation = Some(Explanation { found });
+        }
         self
     }
 
@@ -195,17 +186,19 @@ impl ShownMemory {
         self.words.as_ref()?.source.as_ref()
     }
 
+    /// The note that it was replaced, where recall found it so.
+    pub fn replaced(&self) -> Option<&ShownReplaced> {
+        self.words.as_ref()?.replaced.as_ref()
+    }
+
+    /// Why recall found it; `None` where that was not requested.
+    pub fn explanation(&self) -> Option<&Explanation> {
+        self.words.as_ref()?.explanation.as_ref()
+    }
+
     /// Its tags; none for a viewer that may not read them.
     pub fn tags(&self) -> impl Iterator<Item = &str> {
         self.words.iter().flat_map(|words| words.tags.iter())
-    }
-}
-
-impl Deref for ShownMemory {
-    type Target = MemoryFacts;
-
-    fn deref(&self) -> &MemoryFacts {
-        &self.facts
     }
 }
 

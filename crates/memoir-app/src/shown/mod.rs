@@ -2,8 +2,8 @@
 //!
 //! Each noun has two types. The first holds numbers, codes, names and times, and no field that could hold the agent's
 //! text ([`MemoryFacts`]). An [`AgentHandle`] itself returns this type, so that a caller without a right to text has
-//! nothing to strip. The second is what every interface prints ([`ShownMemory`]): the first, and the text where there
-//! is a right to it. It comes only from an [`AgentLens`], that is, with a named viewer; or as the response to a change.
+//! nothing to strip. The second holds the text ([`MemoryWords`]). Every interface prints both together, as [`Shown`]:
+//! the facts, and the text where there is a right to it. It comes only from an [`AgentLens`], that is, with a named viewer; or as the response to a change.
 //! That one shows text to the agent and to the owner of the machine and never to an administrator, since responses are
 //! stored and forwarded. The agent's private data under no grant, such as its context and its sessions' prompts, comes
 //! from the [`OwnAgent`] of its lens.
@@ -36,6 +36,7 @@ use memoir_domain::{
 };
 use memoir_store::{AccessRow, AgentQuery, Snapshot};
 use memoir_vault::AgentKey;
+use serde::Serialize;
 
 pub use access_request::{AccessRequestFacts, AccessRequestWords, ShownAccessRequest};
 pub use agent::{AgentFacts, AgentWords, MemoryCounts, OriginalCounts, ShownAgent};
@@ -52,6 +53,25 @@ use crate::{
     },
     people::access::SignedInUser,
 };
+
+/// A noun as every interface prints it: as one object with the fields of both parts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Shown<Facts, Words> {
+    /// The part without text of the agent.
+    #[serde(flatten)]
+    pub facts: Facts,
+    /// The text within the rights of the viewer.
+    #[serde(flatten)]
+    pub words: Words,
+}
+
+impl<Facts, Words> Deref for Shown<Facts, Words> {
+    type Target = Facts;
+
+    fn deref(&self) -> &Facts {
+        &self.facts
+    }
+}
 
 /// The viewer of an agent.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,6 @@
 //! Records of the log as they are shown (SPEC 4.1).
 
-use std::{collections::BTreeSet, ops::Deref};
+use std::collections::BTreeSet;
 
 use memoir_domain::{
     AgentScope, PrivateJson, SessionId, Timestamp,
@@ -17,9 +17,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::{AccessLevel, AgentLens, ShowsWords, schema, schemas, words};
+use super::{AccessLevel, AgentLens, Shown, ShowsWords, schema, schemas, words};
 use crate::{
-    core::{Error, Result, codec},
+    core::{Result, codec},
     shown::Views,
 };
 
@@ -69,20 +69,13 @@ pub struct RecordWords {
     /// Counts and codes, and the further text of the record. Of a consolidation, `merged` lists the members.
     #[schema(value_type = schemas::AnyObject)]
     pub data: PrivateJson,
-}
-
-/// A record, with its text for a viewer that may read it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ShownRecord {
-    /// The part without text.
-    #[serde(flatten)]
-    pub facts: RecordFacts,
-    /// The counts and codes alone for a viewer that may not read text.
-    #[serde(flatten)]
-    pub words: RecordWords,
     #[serde(skip)]
+    #[schema(ignore)]
     shown: ShownAmount,
 }
+
+/// A record. Its words are the counts and codes alone for a viewer that may not read text.
+pub type ShownRecord = Shown<RecordFacts, RecordWords>;
 
 schema::one_object!(
     ShownRecord,
@@ -91,14 +84,6 @@ schema::one_object!(
     "An audit record. `before`, `after` and text in `data` are for the agent itself, and for an administrator\n\
      under an access grant."
 );
-
-impl Deref for ShownRecord {
-    type Target = RecordFacts;
-
-    fn deref(&self) -> &RecordFacts {
-        &self.facts
-    }
-}
 
 impl From<RecordFacts> for ShownRecord {
     fn from(facts: RecordFacts) -> Self {
@@ -112,15 +97,15 @@ impl From<RecordFacts> for ShownRecord {
                 before: None,
                 after: None,
                 data: PrivateJson::new(Value::Object(data)),
+                shown: ShownAmount::default(),
             },
-            shown: ShownAmount::default(),
         }
     }
 }
 
 impl ShowsWords for ShownRecord {
     fn words_shown(&self) -> ShownAmount {
-        self.shown
+        self.words.shown
     }
 }
 
@@ -141,7 +126,7 @@ impl RecordFacts {
     }
 
     /// The core size afterwards; `None` where the record does not measure it.
-    pub fn mass_after(&self) -> Option<u64> {
+    pub fn core_size_after(&self) -> Option<u64> {
         let facts = ["post_session_tokens", "core_tokens_after"];
         let counts = self.counts.as_map();
         facts.iter().find_map(|fact| counts.get(*fact)?.as_u64())
@@ -159,8 +144,8 @@ impl ShownRecord {
                 before: before.map(PrivateJson::new),
                 after: after.map(PrivateJson::new),
                 data: PrivateJson::new(Value::Object(data)),
+                shown: shown(&record.body),
             },
-            shown: shown(&record.body),
         }
     }
 }
@@ -280,46 +265,27 @@ impl crate::core::Account {
         };
         let store = &self.memoir.store;
         let records = store.fleet_records(self.id, &filter, after, limit).await?;
-        let facts = |record: memoir_store::FleetRecord| {
-            let RecordPlace {
-                recorded_at,
-                agent,
-                seq,
-            } = record.place;
+        let facts = |listed: memoir_store::FleetRecord| {
+            let row = listed.record;
+            let place = RecordPlace {
+                recorded_at: row.recorded_at,
+                agent: listed.agent,
+                seq: row.seq,
+            };
             let scope = AgentScope {
                 account: self.id,
-                agent,
+                agent: listed.agent,
             };
-            let counts = serde_json::from_str(&record.facts).map_err(|_| {
-                let place = format!("table `audit_records`, {agent}, record {seq}");
-                Error::Inconsistent(format!("{place}: unreadable facts"))
-            })?;
-            let previous = record.previous_hash.map(RecordHash);
-            let facts = RecordFacts {
-                seq,
-                recorded_at,
-                agent: record.agent_name,
-                actor: Actor {
-                    kind: record.actor_kind,
-                    name: record.actor_name,
-                },
-                action: record.action,
-                session_id: record.session,
-                memory: record.memory,
-                counts,
-                hash: RecordHash(record.hash).to_string(),
-                previous_hash: previous
-                    .unwrap_or_else(|| chain::genesis(scope))
-                    .to_string(),
-            };
-            Ok((record.place, facts))
+            let hashes = hashes(scope, &row);
+            let record = codec::bare_record(row)?;
+            Ok((place, RecordFacts::new(&listed.agent_name, &record, hashes)))
         };
         records.into_iter().map(facts).collect()
     }
 }
 
 /// The hash of a record, and that of the one before it.
-fn hashes(scope: AgentScope, row: &AuditRow) -> (RecordHash, RecordHash) {
+fn hashes<Body>(scope: AgentScope, row: &AuditRow<Body>) -> (RecordHash, RecordHash) {
     let genesis = || chain::genesis(scope);
     let previous = row.previous_hash.map_or_else(genesis, RecordHash);
     (RecordHash(row.hash), previous)

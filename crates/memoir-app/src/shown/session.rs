@@ -1,7 +1,5 @@
 //! Sessions as they are shown, one and by pages.
 
-use std::ops::Deref;
-
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
     access::{AccessScope, ShownAmount},
@@ -13,7 +11,7 @@ use memoir_store::AgentQuery;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{AccessLevel, AgentLens, ShowsWords, Viewer, schema, schemas, total, words};
+use super::{AccessLevel, AgentLens, Shown, ShowsWords, Viewer, schema, schemas, total, words};
 use crate::{
     core::{Error, Result, codec, rehearsal::Rehearsal},
     sessions::{Observer, Progress, RefineOptions, Refusals, RehearsedMemory},
@@ -109,16 +107,8 @@ pub struct SessionWords {
     pub changes: Option<Vec<RehearsedMemory>>,
 }
 
-/// A refinement session, with its text for a viewer that may read it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ShownSession {
-    /// The part without text.
-    #[serde(flatten)]
-    pub facts: SessionFacts,
-    /// The coded reason alone for a viewer that may not read text.
-    #[serde(flatten)]
-    pub words: SessionWords,
-}
+/// A refinement session. Its words are the coded reason alone for a viewer that may not read text.
+pub type ShownSession = Shown<SessionFacts, SessionWords>;
 
 schema::one_object!(
     ShownSession,
@@ -188,14 +178,6 @@ impl ShownSession {
             AccessLevel::Words => Self::with_words(agent, session, None),
             _ => SessionFacts::new(agent, &session).into(),
         }
-    }
-}
-
-impl Deref for ShownSession {
-    type Target = SessionFacts;
-
-    fn deref(&self) -> &SessionFacts {
-        &self.facts
     }
 }
 

@@ -6,6 +6,8 @@ use memoir_app::{FleetQuery, Provision, Viewer};
 use memoir_domain::{
     AccessRequestId, AgentId, AgentScope, SessionId, TokenId, UserId,
     access::{AccessDraft, AccessKind, AccessScope},
+    agent::{DuplicateMatch, Field, LossGuard},
+    session::{Mode, Trigger},
 };
 use memoir_testkit::InstallationFolder;
 use memoir_vault::{
@@ -176,6 +178,79 @@ async fn spec_5_3_rows_of_other_versions_stay_readable() {
         });
     });
     assert_eq!(look(&folder, &earlier).await, before);
+}
+
+/// SPEC 5.3, 3.14: what another version set makes no row unreadable, loosens no guard, and is not lost.
+#[tokio::test]
+async fn spec_5_3_a_value_of_another_version_is_the_strictest_and_is_written_back() {
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    live(&wren).await;
+    drop(wren);
+    let later = json!({
+        "loss_guard": "ask_first",
+        "refinement_threshold": "most",
+        "duplicate_match": "by_sound",
+        "a_later_setting": {"of": ["any", "form"]},
+    });
+    intrude(&folder.database(), |connection| {
+        rewrite(connection, &folder, |table, fields| match table {
+            "agents" => {
+                let settings = fields["agent"]["settings"].as_object_mut().unwrap();
+                settings.extend(later.as_object().unwrap().clone());
+            }
+            "sessions" => {
+                for (field, value) in [
+                    ("mode", json!("slow")),
+                    ("trigger", json!("growth")),
+                    ("threshold", json!(7)),
+                    ("loss_guard", json!("ask_first")),
+                    ("end_reason", json!("tired")),
+                    ("started_by", json!({"kind": "robot", "name": "R"})),
+                ] {
+                    fields.insert(field.to_owned(), value);
+                }
+            }
+            _ => {}
+        });
+    });
+    let memoir = folder.open().memoir;
+    let account = memoir.account("default").await.unwrap();
+    let agent = account.agent("wren").await.unwrap();
+    let shown = agent.views().show().await.unwrap();
+    assert_eq!(shown.effective_loss_guard, LossGuard::Refuse);
+    assert_eq!(shown.effective_refinement_threshold, 1.0);
+    assert_eq!(shown.effective_duplicate_match, DuplicateMatch::Exact);
+    assert_eq!(shown.settings.expose()["loss_guard"], "ask_first");
+    let sessions = agent.views().session_page(None, 9).await.unwrap();
+    let session = &sessions[0];
+    assert_eq!(
+        (session.mode, session.trigger, session.loss_guard),
+        (Mode::DedupOnly, Trigger::Request, Some(LossGuard::Refuse))
+    );
+    assert_eq!((session.threshold, session.end_reason), (Some(1.0), None));
+    assert_eq!(session.started_by, None);
+    let settings = agent.settings();
+    let budget = [(Field::CoreTokenBudget, Some("4000"))];
+    settings.configure(&budget, &person()).await.unwrap();
+    let stored = |folder: &InstallationFolder| {
+        let connection = Connection::open(folder.database()).unwrap();
+        let sql = "SELECT open FROM agents WHERE name = 'wren'";
+        let open: String = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+        let open: Value = serde_json::from_str(&open).unwrap();
+        open["agent"]["settings"].clone()
+    };
+    let written = stored(&folder);
+    assert_eq!(written["core_token_budget"], 4_000);
+    for (name, value) in later.as_object().unwrap() {
+        assert_eq!(&written[name], value, "{name}");
+    }
+    // Set here, it is as any other.
+    let guard = [(Field::LossGuard, Some("archive"))];
+    settings.configure(&guard, &person()).await.unwrap();
+    let shown = agent.views().show().await.unwrap();
+    assert_eq!(shown.effective_loss_guard, LossGuard::Archive);
+    assert_eq!(stored(&folder)["loss_guard"], "archive");
 }
 
 /// SPEC 5.3: the columns by which a store finds rows hold nothing beyond the document.

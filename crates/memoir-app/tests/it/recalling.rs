@@ -397,7 +397,7 @@ async fn spec_2_8_archival_memories_are_found_and_replaced_ones_follow_their_suc
         assert_eq!(numbers[at..at + 3], [third, second, first]);
         let of = |number: u64| found.iter().find(|one| one.number.0 == number).unwrap();
         let mark = |number: u64| {
-            let replaced = of(number).replaced?;
+            let replaced = of(number).replaced()?;
             Some((replaced.until.to_string(), replaced.now.0))
         };
         assert_eq!(
@@ -440,7 +440,7 @@ async fn spec_2_8_archival_memories_are_found_and_replaced_ones_follow_their_suc
         .await
         .unwrap();
     let found = wren.seen().recall(&asked("kiln fired")).await.unwrap();
-    assert!(found.iter().all(|memory| memory.replaced.is_none()));
+    assert!(found.iter().all(|memory| memory.replaced().is_none()));
     wren.agent
         .memories()
         .handle(Number(second), Handling::Promote, &me)
@@ -449,7 +449,7 @@ async fn spec_2_8_archival_memories_are_found_and_replaced_ones_follow_their_suc
     let found = wren.seen().recall(&asked("kiln fired")).await.unwrap();
     let marked: Vec<_> = found
         .iter()
-        .filter_map(|memory| Some((memory.number.0, memory.replaced?.now.0)))
+        .filter_map(|memory| Some((memory.number.0, memory.replaced()?.now.0)))
         .collect();
     assert_eq!(marked, [(first, second)]);
 }
@@ -476,7 +476,7 @@ async fn spec_2_8_what_is_under_a_summary_or_has_the_same_text_is_not_marked_as_
     for number in [1, 2, 5] {
         let memory = found.iter().find(|one| one.number.0 == number).unwrap();
         assert_eq!(memory.kind.as_str(), "archival");
-        assert!(memory.under.is_some() && memory.replaced.is_none());
+        assert!(memory.under.is_some() && memory.replaced().is_none());
     }
     // A session's search covers the archive, and marks it (SPEC 3.8).
     let session = crate::archiving::open(&wren).await;

@@ -157,14 +157,14 @@ async fn spec_5_1_the_figures_are_those_of_the_story() {
 }
 
 #[tokio::test]
-async fn spec_5_1_the_curve_tells_the_mass_of_each_day_from_any_day_on() {
+async fn spec_5_1_the_curve_tells_the_core_size_of_each_day_from_any_day_on() {
     let wren = TestAgent::new(&TEXTS).await;
     let days = live(&wren).await;
     let end = day(&wren);
     let history = wren
         .agent
         .log()
-        .mass_history(days[1], end, 7)
+        .core_size_history(days[1], end, 7)
         .await
         .unwrap();
     let told: Vec<(u64, u64, u64)> = history
@@ -199,19 +199,24 @@ async fn spec_5_1_the_curve_tells_the_mass_of_each_day_from_any_day_on() {
     let part = wren
         .agent
         .log()
-        .mass_history(days[3], days[6], 3)
+        .core_size_history(days[3], days[6], 3)
         .await
         .unwrap();
     assert_eq!(part.points[1..], history.points[3..6]);
     assert_eq!(part.points[0].core_tokens, 90);
     assert_eq!((part.sessions.len(), part.returns.len()), (2, 2));
-    let after = wren.agent.log().mass_history(end, end, 3).await.unwrap();
+    let after = wren
+        .agent
+        .log()
+        .core_size_history(end, end, 3)
+        .await
+        .unwrap();
     assert!(after.points.iter().all(|point| point.core_tokens == 80));
     assert_eq!((after.sessions, after.returns), (vec![], vec![]));
 }
 
 #[tokio::test]
-async fn spec_4_4_what_the_mass_was_stays_known_when_words_are_gone() {
+async fn spec_4_4_what_the_core_size_was_stays_known_when_words_are_gone() {
     let wren = TestAgent::new(&TEXTS).await;
     let before = wren
         .agent
@@ -263,7 +268,7 @@ async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
     let part = wren
         .agent
         .log()
-        .mass_history(middle, middle.plus_days(1), 4)
+        .core_size_history(middle, middle.plus_days(1), 4)
         .await
         .unwrap();
     assert_eq!(part.points[0].core_tokens, 1_000);
@@ -287,7 +292,7 @@ async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
     let part = wren
         .agent
         .log()
-        .mass_history(late, late.plus_days(1), 4)
+        .core_size_history(late, late.plus_days(1), 4)
         .await
         .unwrap();
     assert_eq!(
@@ -297,7 +302,7 @@ async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
     let part = wren
         .agent
         .log()
-        .mass_history(quiet, late.plus_days(1), 1)
+        .core_size_history(quiet, late.plus_days(1), 1)
         .await
         .unwrap();
     assert_eq!(

@@ -664,8 +664,8 @@ async fn spec_5_1_the_whole_log_is_told_in_a_few_points() {
     let seen = agent.log().look_back(None).await.unwrap();
     let history = &seen.history;
     assert!(history.newest_seq > 900, "{}", history.newest_seq);
-    let points = &history.mass;
-    assert!((300..=memoir_app::MASS_POINTS as usize).contains(&points.len()));
+    let points = &history.core_size;
+    assert!((300..=memoir_app::CORE_SIZE_POINTS as usize).contains(&points.len()));
     let (first, last) = (points[0], points[points.len() - 1]);
     assert_eq!((first.seq, first.core_tokens), (0, 0));
     assert_eq!(

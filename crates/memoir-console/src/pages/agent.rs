@@ -13,7 +13,7 @@ use memoir_domain::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Tab, access, agent_head, agent_path, mass, refine, sessions::table};
+use super::{Tab, access, agent_head, agent_path, core_size, refine, sessions::table};
 use crate::{
     Console,
     answer::{PageResult, see_other},
@@ -61,7 +61,7 @@ pub(super) async fn page(
         (draft.faults.summary())
         (status(&view))
         (open)
-        (mass::section(agent))
+        (core_size::section(agent))
         (originals(&archive))
         (refine::section(console, visitor, &view, &latest, draft))
         section aria-labelledby="latest" {

@@ -4,7 +4,7 @@ use axum::{Extension, extract::Path, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{
     AgentHandle, Error, SessionFacts,
-    sessions::{AppliedMass, NotApplied, RehearsalFacts, RehearsedChangeFacts},
+    sessions::{AppliedCoreSize, NotApplied, RehearsalFacts, RehearsedChangeFacts},
 };
 use memoir_domain::{
     SessionId,
@@ -164,7 +164,7 @@ fn numbers(numbers: &[Number]) -> String {
     }
 }
 
-fn apply_form(visitor: &Visitor, id: SessionId, newest_seq: u64, size: AppliedMass) -> Markup {
+fn apply_form(visitor: &Visitor, id: SessionId, newest_seq: u64, size: AppliedCoreSize) -> Markup {
     html! {
         p { "The core size would go from " (words::number(size.core_tokens_before)) " to "
             (words::number(size.core_tokens_after)) " tokens." }

@@ -213,7 +213,7 @@ fn curve(view: &LookBack) -> Markup {
     // `max(1)` avoids a division by zero: an empty log has its one point at the beginning.
     let across = |seq: u64| seq * WIDTH / history.newest_seq.max(1);
     let highest = history
-        .mass
+        .core_size
         .iter()
         .map(|point| point.highest_core_tokens)
         .max();
@@ -249,7 +249,7 @@ fn outline(history: &LogHistory, highest: u64) -> String {
     let down = |core_tokens: u64| HEIGHT - core_tokens * (HEIGHT - HEADROOM) / highest.max(1);
     let mut points = Vec::new();
     let mut last = 0;
-    for point in &history.mass {
+    for point in &history.core_size {
         let across = point.seq * WIDTH / history.newest_seq.max(1);
         let (lowest, highest) = (point.lowest_core_tokens, point.highest_core_tokens);
         let is_dip = lowest < last.min(point.core_tokens);

@@ -26,7 +26,7 @@ const AT_ONCE: u32 = 200;
 /// The meanings of the marks on the curve.
 const LEGEND: [(MarkKind, &str); 2] = [(MarkKind::Done, "record"), (MarkKind::Back, "undone")];
 /// The facts of records with the core size after them.
-const MASSES: [&str; 3] = [CORE_TOKENS, "core_tokens_after", "post_session_tokens"];
+const CORE_SIZES: [&str; 3] = [CORE_TOKENS, "core_tokens_after", "post_session_tokens"];
 /// The facts of records that are shown beside the others.
 const SHOWN_BESIDE: [&str; 4] = [
     CORE_TOKENS,
@@ -105,11 +105,11 @@ impl TimelinePage {
         let measured = self.records.iter().filter_map(|record| {
             // Duplicates are joined before the core size of the beginning is fixed.
             let counts = was_opened && record.action != Action::MemoryDeduplicated;
-            Some((record, mass_after(record)?)).filter(|_| counts)
+            Some((record, core_size_after(record)?)).filter(|_| counts)
         });
         let mut curve = PlotCurve {
             at: Vec::new(),
-            mass: Vec::new(),
+            core_size: Vec::new(),
             low: Vec::new(),
             high: Vec::new(),
             line: live.breaker_tokens,
@@ -117,7 +117,7 @@ impl TimelinePage {
         };
         if let Some(before) = session.pre_session_tokens.filter(|_| !self.is_more) {
             curve.at.push(0);
-            curve.mass.push(before);
+            curve.core_size.push(before);
             curve.marks.push(MarkOnCurve {
                 place: 0,
                 kind: MarkKind::Done,
@@ -131,7 +131,7 @@ impl TimelinePage {
             // The conversion cannot fail: a page has about two hundred records.
             let passed = i64::try_from(place).unwrap_or(i64::MAX);
             curve.at.push(passed + i64::from(self.is_more));
-            curve.mass.push(size);
+            curve.core_size.push(size);
             curve
                 .marks
                 .push(mark(place, record, size, live.breaker_tokens));
@@ -170,9 +170,9 @@ impl TimelinePage {
     }
 }
 
-fn mass_after(record: &RecordFacts) -> Option<u64> {
+fn core_size_after(record: &RecordFacts) -> Option<u64> {
     let data = record.counts.as_map();
-    MASSES.iter().find_map(|fact| data.get(*fact)?.as_u64())
+    CORE_SIZES.iter().find_map(|fact| data.get(*fact)?.as_u64())
 }
 
 fn mark(place: usize, record: &RecordFacts, size: u64, line: Option<u64>) -> MarkOnCurve {
@@ -247,7 +247,7 @@ fn row(record: &RecordFacts, live: &LiveSessionFacts) -> Markup {
                 @match record.memory { Some(number) => { "#" (number.0) }, None => span.none { "–" } }
             }
             td.figure role="cell" data-label="Core size after" {
-                @match mass_after(record) {
+                @match core_size_after(record) {
                     Some(size) => span.gauge {
                         (parts::bar_with_line(size, whole, live.breaker_tokens))
                         span { (words::number(size)) }

@@ -60,7 +60,7 @@ pub fn begin(id: AgentId, name: &str, actor: &Actor, now: Timestamp) -> Decision
 
 /// Records the event.
 pub fn tell(agent: Agent, note: &Note<'_>, now: Timestamp) -> Decision {
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let body = RecordBody {
         reason: note.name.map(PrivateText::from),
         ..RecordBody::default()

@@ -816,15 +816,13 @@ pub fn request(
         AccessKind::Shred { number, .. } => Some(number),
         _ => None,
     };
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let body = said(Some(&access_draft.purpose));
     draft.record(actor.clone(), Action::AccessRequested, memory, facts, body);
     // The row is derived from its record, as verifying does it, so that the row cannot contradict the log.
-    draft.access = draft
-        .records()
-        .iter()
-        .filter_map(AccessRequest::begun_by)
-        .collect();
+    let begun = draft.records().iter().filter_map(AccessRequest::begun_by);
+    let begun = begun.collect();
+    draft.put_access(begun);
     Ok(draft.finish())
 }
 
@@ -901,7 +899,7 @@ pub fn answer(
     } else {
         (Action::AccessRefused, facts)
     };
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     follow(&mut draft, request, actor, action, facts, said(reason));
     Ok(Some(draft.finish()))
 }
@@ -922,7 +920,7 @@ pub fn read(
         .request(request.id)
         .count("memories", shown.memories)
         .count("tokens", shown.tokens);
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let body = RecordBody::default();
     follow(&mut draft, request, actor, Action::AccessUsed, facts, body);
     Ok(draft.finish())
@@ -940,7 +938,7 @@ pub fn use_up(
 ) -> Result<Decision, AccessRefusal> {
     check_use(&agent, request, actor)?;
     let facts = Facts::default().request(request.id);
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let body = RecordBody::default();
     follow(&mut draft, request, actor, Action::AccessUsed, facts, body);
     notify(&mut draft, request, "");
@@ -994,7 +992,7 @@ pub fn connect(
     let facts = Facts::default()
         .token(token)
         .count("client", client.recipient());
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let body = RecordBody::default();
     draft.record(actor.clone(), Action::TokenCreated, None, facts, body);
     if !was_asked {
@@ -1070,7 +1068,7 @@ fn end(
     how: &str,
     now: Timestamp,
 ) -> Decision {
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let facts = match request.kind {
         AccessKind::Read { .. } => facts
             .count("reads", request.reads)
@@ -1103,11 +1101,9 @@ fn follow(
     body: RecordBody,
 ) {
     draft.record(actor.clone(), action, None, facts, body);
-    let after = draft.records().last();
-    draft.access = after
-        .and_then(|record| request.clone().follow(record))
-        .into_iter()
-        .collect();
+    let record = draft.records().last();
+    let after = record.and_then(|record| request.clone().follow(record));
+    draft.put_access(after.into_iter().collect());
 }
 
 fn said(words: Option<&PrivateText>) -> RecordBody {

@@ -4,15 +4,23 @@
 pub mod context;
 pub mod schedule;
 
-use std::{collections::BTreeSet, fmt, str::FromStr};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    str::FromStr,
+};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::SerializeMap};
 
 use crate::{
     agent::schedule::RefinementSchedule,
     ids::AgentId,
     memory::{Invalid, Memory, Number, Tally, is_single_line, parse_text},
-    text::{fold, private::PrivateText, quote::is_invisible},
+    text::{
+        fold,
+        private::{PrivateJson, PrivateText},
+        quote::is_invisible,
+    },
     time::Timestamp,
 };
 
@@ -46,6 +54,8 @@ pub struct Threshold(f64);
 impl Threshold {
     /// Where the agent sets none (SPEC 2.2).
     pub const DEFAULT: Self = Self(0.75);
+    /// Everything must be left.
+    pub const STRICTEST: Self = Self(1.0);
 
     /// # Errors
     /// Not over 0 or not up to 1.
@@ -153,9 +163,10 @@ wire_names! {
 }
 
 /// The settings of an agent as set; `None` means the default.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-// A row that was written before a setting was added lacks its field.
-#[serde(default)]
+///
+/// They are stored by name. A row that was written before a setting was added lacks it, which means the default. A
+/// setting or a value that this version of Memoir does not know is in `unknown`, and the row stays readable (SPEC 5.3).
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings {
     /// `provider:name`; `None`: the installation's default.
     pub model: Option<String>,
@@ -199,13 +210,75 @@ pub struct Settings {
     pub inactive: bool,
     /// The prompts that the agent itself set to their present value, by wire name. No administrator reads them (SPEC
     /// 5.1).
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub authored: BTreeSet<String>,
+    /// What another version of Memoir set and this one does not know, by wire name. It is written back unchanged. Of a
+    /// guard, it has the effect of the strictest value; of any other setting, that of the default.
+    pub unknown: BTreeMap<String, PrivateJson>,
+}
+
+/// The name under which [`Field::Active`] is stored, inverted: a row without it is an agent in service.
+const INACTIVE: &str = "inactive";
+/// The name under which the authored prompts are stored.
+const AUTHORED: &str = "authored";
+
+impl Serialize for Settings {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for field in Field::ALL {
+            match field {
+                // Stored with the agent.
+                Field::Name => {}
+                Field::Active => map.serialize_entry(INACTIVE, &self.inactive)?,
+                _ => map.serialize_entry(field.as_str(), &field_value("", self, field))?,
+            }
+        }
+        if !self.authored.is_empty() {
+            map.serialize_entry(AUTHORED, &self.authored)?;
+        }
+        let later = |name: &&String| Field::from_name(name).is_none();
+        for name in self.unknown.keys().filter(later) {
+            map.serialize_entry(name, &self.unknown[name])?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Settings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut settings = Self::default();
+        for (name, value) in BTreeMap::<String, PrivateJson>::deserialize(deserializer)? {
+            match (name.as_str(), Field::from_name(&name)) {
+                (INACTIVE, _) => settings.inactive = value.expose().as_bool().unwrap_or(true),
+                // Unreadable, it hides all prompts: no administrator is to read one of the agent's own.
+                (AUTHORED, _) => {
+                    let texts = Field::ALL.into_iter().filter(|field| field.is_text());
+                    settings.authored = Deserialize::deserialize(value.expose())
+                        .unwrap_or_else(|_| texts.map(|field| field.to_string()).collect());
+                }
+                (_, Some(field)) if !matches!(field, Field::Name | Field::Active) => {
+                    set_field_value(&mut String::new(), &mut settings, field, value.expose())
+                        .map_err(de::Error::custom)?;
+                }
+                _ => {
+                    settings.unknown.insert(name, value);
+                }
+            }
+        }
+        Ok(settings)
+    }
 }
 
 impl Settings {
+    /// Whether another version of Memoir gave it a value that this one does not know.
+    fn is_unknown(&self, field: Field) -> bool {
+        self.unknown.contains_key(field.as_str())
+    }
+
     /// The effective threshold of the breaker.
     pub fn effective_refinement_threshold(&self) -> Threshold {
+        if self.is_unknown(Field::RefinementThreshold) {
+            return Threshold::STRICTEST;
+        }
         self.refinement_threshold.unwrap_or(Threshold::DEFAULT)
     }
 
@@ -245,6 +318,10 @@ impl Settings {
 
     /// The effective loss guard.
     pub fn effective_loss_guard(&self) -> LossGuard {
+        // Unknown immutable tags may exclude any memory.
+        if self.is_unknown(Field::LossGuard) || self.is_unknown(Field::ImmutableTags) {
+            return LossGuard::Refuse;
+        }
         self.loss_guard.unwrap_or_default()
     }
 
@@ -255,6 +332,9 @@ impl Settings {
 
     /// Which tools a scheduled session has.
     pub fn effective_refinement_mode(&self) -> Mode {
+        if self.is_unknown(Field::RefinementMode) {
+            return Mode::DedupOnly;
+        }
         self.refinement_mode.unwrap_or_default()
     }
 
@@ -509,6 +589,9 @@ impl FromStr for Field {
 /// The value of a setting, as JSON; `null` means the default.
 pub fn field_value(name: &str, settings: &Settings, field: Field) -> serde_json::Value {
     use serde_json::json;
+    if let Some(stored) = settings.unknown.get(field.as_str()) {
+        return stored.expose().clone();
+    }
     match field {
         Field::Name => json!(name),
         Field::Model => json!(settings.model),
@@ -535,11 +618,36 @@ pub fn field_value(name: &str, settings: &Settings, field: Field) -> serde_json:
     }
 }
 
-/// Sets one setting to a value from [`field_value`]: the exact inverse.
+/// Sets one setting to a value from [`field_value`]: the exact inverse. A value that this version does not know, as
+/// another one may have stored it, becomes one of [`Settings::unknown`].
 ///
 /// # Errors
-/// A value that [`field_value`] does not produce for the setting. The message omits the value.
+/// A name or a prompt that is no text. The message omits the value.
 pub fn set_field_value(
+    name: &mut String,
+    settings: &mut Settings,
+    field: Field,
+    value: &serde_json::Value,
+) -> Result<(), Invalid> {
+    let set = set_known_value(name, settings, field, value);
+    settings.unknown.remove(field.as_str());
+    match field {
+        // Kept among the settings, an agent's text would be in the open.
+        _ if set.is_ok() || field == Field::Name || field.is_text() => return set,
+        // Stored inverted, so that the value itself cannot be kept.
+        Field::Active => {
+            settings.inactive = true;
+            return Ok(());
+        }
+        Field::Paused => settings.paused = true,
+        _ => set_known_value(name, settings, field, &serde_json::Value::Null)?,
+    }
+    let stored = PrivateJson::new(value.clone());
+    settings.unknown.insert(field.as_str().to_owned(), stored);
+    Ok(())
+}
+
+fn set_known_value(
     name: &mut String,
     settings: &mut Settings,
     field: Field,
@@ -650,6 +758,7 @@ pub fn set_field(
         Field::Paused => settings.paused = parse_flag(field, value)?.unwrap_or(false),
         Field::Active => settings.inactive = !parse_flag(field, value)?.unwrap_or(true),
     }
+    settings.unknown.remove(field.as_str());
     Ok(())
 }
 
@@ -867,13 +976,67 @@ mod tests {
             assert_ne!(before, after, "{}", field.as_str());
             set_field_value(&mut read_name, &mut read, field, &after).unwrap();
             assert_eq!((&read_name, &read), (&name, &settings));
-            let wrong = serde_json::json!({"secret": 1});
-            let error = set_field_value(&mut read_name, &mut read, field, &wrong).unwrap_err();
-            assert!(!error.to_string().contains("secret"), "{error}");
+            // Of another version: a name and a prompt are text in each of them.
+            let unknown = serde_json::json!({"secret": 1});
+            match set_field_value(&mut read_name, &mut read, field, &unknown) {
+                Err(error) => {
+                    assert!(field.is_text() || field == Field::Name, "{error}");
+                    assert!(!error.to_string().contains("secret"), "{error}");
+                }
+                Ok(()) if field == Field::Active => assert!(read.inactive),
+                Ok(()) => {
+                    assert_eq!(field_value(&read_name, &read, field), unknown);
+                    assert!(!format!("{read:?}").contains("secret"));
+                }
+            }
             set_field_value(&mut read_name, &mut read, field, &before).unwrap();
             assert_eq!(field_value(&read_name, &read, field), before);
             set_field_value(&mut read_name, &mut read, field, &after).unwrap();
         }
+    }
+
+    #[test]
+    fn spec_5_3_a_setting_of_another_version_is_the_strictest_and_is_written_back() {
+        let stored = serde_json::json!({
+            "core_token_budget": 4000,
+            "duplicate_match": "by_sound",
+            "loss_guard": "ask_first",
+            "refinement_mode": "slow",
+            "refinement_schedule": "monthly",
+            "refinement_threshold": 2,
+            "reasoning_effort": "all",
+            "paused": "on_holidays",
+            "a_later_setting": {"of": ["any", "form"]},
+        });
+        let read: Settings = serde_json::from_value(stored.clone()).unwrap();
+        assert_eq!(read.effective_core_token_budget(), 4_000);
+        assert_eq!(read.effective_loss_guard(), LossGuard::Refuse);
+        assert_eq!(read.effective_refinement_threshold().share(), 1.0);
+        assert_eq!(read.effective_refinement_mode(), Mode::DedupOnly);
+        assert_eq!(read.effective_duplicate_match(), DuplicateMatch::Exact);
+        assert_eq!(
+            read.effective_refinement_schedule(),
+            RefinementSchedule::Weekly
+        );
+        assert_eq!(read.reasoning_effort, None);
+        assert!(read.paused);
+        let written = serde_json::to_value(&read).unwrap();
+        for (name, value) in stored.as_object().unwrap() {
+            assert_eq!(&written[name], value, "{name}");
+        }
+        // Once it is set here, the value that was not known is gone.
+        let (mut name, mut set) = (String::new(), read);
+        set_field(&mut name, &mut set, Field::LossGuard, Some("archive")).unwrap();
+        set_field(&mut name, &mut set, Field::RefinementThreshold, None).unwrap();
+        assert_eq!(set.effective_loss_guard(), LossGuard::Archive);
+        assert_eq!(set.effective_refinement_threshold(), Threshold::DEFAULT);
+        let tags = serde_json::json!({"immutable_tags": {"all": true}});
+        let tagged: Settings = serde_json::from_value(tags).unwrap();
+        assert_eq!(tagged.effective_loss_guard(), LossGuard::Refuse);
+        let authored = serde_json::json!({"authored": "all of them", "inactive": 1});
+        let hidden: Settings = serde_json::from_value(authored).unwrap();
+        assert!(hidden.authored.contains("system_prompt") && hidden.authored.len() == 4);
+        assert!(hidden.inactive);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use crate::{
     access::AccessRequest,
-    agent::Agent,
+    agent::{Agent, LedgerPosition},
     log::audit::{Action, Actor, CORE_TOKENS, Change, Facts, Record, RecordBody, STARTED_BY},
     memory::{Memory, NewMemory, Number},
     session::Session,
@@ -43,30 +43,25 @@ pub struct Redaction {
     pub body: RecordBody,
 }
 
-/// A decision under construction.
+/// A decision under construction. The agent's numbers and counts change only by its methods.
 #[derive(Debug, Clone)]
 pub struct Draft {
-    /// The agent with everything drafted so far.
-    pub agent: Agent,
-    /// The session with everything drafted so far; records are written in its name.
-    pub session: Option<Session>,
-    /// Further sessions that change.
-    pub other_sessions: Vec<Session>,
-    /// Earlier records whose text is removed.
-    pub redactions: Vec<Redaction>,
-    /// Access requests that change.
-    pub access: Vec<AccessRequest>,
+    agent: Agent,
+    session: Option<Session>,
+    other_sessions: Vec<Session>,
+    redactions: Vec<Redaction>,
+    access: Vec<AccessRequest>,
     now: Timestamp,
     changes: Vec<Change>,
     records: Vec<Record>,
 }
 
 impl Draft {
-    /// Begins with the state at `now`.
-    pub fn new(agent: Agent, session: Option<Session>, now: Timestamp) -> Self {
+    /// Begins with the state of the agent at `now`. Its records belong to no session until [`Draft::put_session`].
+    pub fn for_agent(agent: Agent, now: Timestamp) -> Self {
         Self {
             agent,
-            session,
+            session: None,
             other_sessions: Vec::new(),
             redactions: Vec::new(),
             access: Vec::new(),
@@ -74,6 +69,65 @@ impl Draft {
             changes: Vec::new(),
             records: Vec::new(),
         }
+    }
+
+    /// As [`Draft::for_agent`], with a session that is written and that its records belong to.
+    pub fn for_session(agent: Agent, session: Session, now: Timestamp) -> Self {
+        Self {
+            session: Some(session),
+            ..Self::for_agent(agent, now)
+        }
+    }
+
+    /// The agent with everything drafted so far.
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// The session with everything drafted so far; `None` where the records belong to none.
+    pub fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
+    }
+
+    /// The core size after everything drafted so far, in tokens.
+    pub fn core_tokens(&self) -> u64 {
+        self.agent.tally.core_tokens
+    }
+
+    /// Writes that state of the session. Later records belong to it.
+    pub(crate) fn put_session(&mut self, session: Session) {
+        self.session = Some(session);
+    }
+
+    /// Writes further sessions, to which no record of this decision belongs.
+    pub(crate) fn put_other_sessions(&mut self, sessions: Vec<Session>) {
+        self.other_sessions = sessions;
+    }
+
+    /// Removes the text of earlier records (SPEC 4.4).
+    pub(crate) fn redact(&mut self, redactions: Vec<Redaction>) {
+        self.redactions = redactions;
+    }
+
+    /// Writes those states of access requests.
+    pub(crate) fn put_access(&mut self, requests: Vec<AccessRequest>) {
+        self.access = requests;
+    }
+
+    /// Records on the agent that a session ended with a result, for its schedule (SPEC 3.1).
+    pub(crate) fn note_refinement(&mut self) {
+        self.agent.last_refinement_at = Some(self.now);
+        self.agent.note_attempt_end();
+    }
+
+    /// Sets where the next session's ledger begins; `None` at the oldest row.
+    pub(crate) fn set_ledger_position(&mut self, position: Option<LedgerPosition>) {
+        self.agent.ledger_position = position;
+    }
+
+    /// Sets since when journal entries wait for a reflection; `None` where none does.
+    pub(crate) fn set_unreflected_since(&mut self, since: Option<Timestamp>) {
+        self.agent.unreflected_since = since;
     }
 
     /// The time of the decision.
@@ -172,6 +226,11 @@ impl Draft {
             session.first_seq = Some(seq);
         }
         facts.actor(STARTED_BY, actor)
+    }
+
+    /// Whether no memory and no session beside its own changes.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.changes.is_empty() && self.other_sessions.is_empty()
     }
 
     /// The records drafted so far.

@@ -58,7 +58,7 @@ const REPLACED: &str = "in_place_of";
 
 /// Imports memories, in their order.
 pub fn take(agent: Agent, memories: Vec<Incoming>, actor: &Actor, now: Timestamp) -> Decision {
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     for Incoming { memory, gone } in memories {
         let Some(gone) = gone else {
             manage::save_one(&mut draft, memory, actor);
@@ -117,7 +117,7 @@ pub fn taken(agent: Agent, taken: &Taken<'_>, actor: &Actor, now: Timestamp) -> 
         [] => facts,
         replaced => facts.numbers(REPLACED, replaced.iter().copied()),
     };
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     draft.record(
         actor.clone(),
         Action::MemoriesImported,
@@ -279,7 +279,7 @@ pub fn take_edits(
     actor: &Actor,
     now: Timestamp,
 ) -> Decision {
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     for (memory, old) in edits {
         let (number, created) = draft.create(memory);
         let after = match old.kind() {
@@ -315,13 +315,13 @@ pub fn undo(
     actor: &Actor,
     now: Timestamp,
 ) -> Decision {
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     for memory in memories {
         let number = memory.number;
         let goes = extent.holds(number) || plan.summaries.contains(&number);
         let (after, action) = if memory.is_active() && goes {
             (memory.discarded(now), Action::MemoryDiscarded)
-        } else if let Some(before) = put_back(extent, &memory, draft.agent.next_seq) {
+        } else if let Some(before) = put_back(extent, &memory, draft.agent().next_seq) {
             (before, Action::MemoryRestored)
         } else {
             continue;
@@ -365,7 +365,7 @@ pub fn undone(
     let facts = Facts::default()
         .count(IMPORT, extent.seq)
         .count("memories", discarded);
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     draft.record(
         actor.clone(),
         Action::ImportUndone,

@@ -36,7 +36,7 @@ pub fn create_agent(
     all.extend_from_slice(assignments);
     let (agent, mut changes) = assign(blank(id, now), &all, actor)?;
     changes.retain(|(_, change)| change.is_different());
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     record_settings(&mut draft, actor, changes);
     Ok(draft.finish())
 }
@@ -109,7 +109,7 @@ pub fn configure(
             authored.remove(field.as_str());
         }
     }
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     record_settings(&mut draft, actor, changes);
     if actor.kind != ActorKind::Agent && !notes.is_empty() {
         let entry = format!(
@@ -149,7 +149,7 @@ pub fn correct_times(
         &mut agent.unreflected_since,
     ];
     times.into_iter().flatten().for_each(correct);
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let mut changes = Vec::new();
     for memory in memories {
         let is_ahead = memory.kind() == Kind::Journal && !memory.created_at.is_plausible_at(now);
@@ -302,7 +302,7 @@ pub fn save(
     actor: &Actor,
     now: Timestamp,
 ) -> (Decision, Vec<Saved>) {
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let saved = memories
         .into_iter()
         .map(|saving| save_replacing(&mut draft, saving, replacing, actor))
@@ -473,7 +473,7 @@ pub fn discard(
     if memory.is_constitutional() {
         return Err(ChangeRefusal::Constitutional(memory.number));
     }
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let both = std::iter::once(memory).chain(bare_summary);
     let changes = both
         .filter_map(|memory| draft.alter(memory.clone(), &memory.discarded(now)))
@@ -506,8 +506,8 @@ pub fn promote(
     if memory.kind() != Kind::Archival {
         return Err(ChangeRefusal::NotArchival(memory.number));
     }
-    let mut draft = Draft::new(agent, None, now);
-    let promoted = memory.promoted(draft.agent.next_seq);
+    let mut draft = Draft::for_agent(agent, now);
+    let promoted = memory.promoted(draft.agent().next_seq);
     let mut changes: Vec<Change> = draft.alter(memory.clone(), &promoted).into_iter().collect();
     changes.extend(
         bare_summary.and_then(|summary| draft.alter(summary.clone(), &summary.discarded(now))),
@@ -562,7 +562,7 @@ pub fn edit(
     if memory.content == *content {
         return Ok(None);
     }
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let saved_by = SavedBy::of(actor.kind);
     let (number, created) = draft.create(NewMemory {
         tags: memory.tags.clone(),
@@ -676,7 +676,7 @@ pub fn unprotect(
         updated_at: now,
         ..memory.clone()
     };
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let Some(change) = draft.alter(memory.clone(), &after) else {
         return Ok(None);
     };
@@ -724,7 +724,7 @@ fn confirm(
     actor: &Actor,
     now: Timestamp,
 ) -> Option<Decision> {
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let facts = Facts::default();
     record_changes(&mut draft, memory.number, Vec::new(), facts, action, actor);
     actor.kind.is_in_charge().then(|| draft.finish())
@@ -739,7 +739,7 @@ fn alter_one(
     actor: &Actor,
     now: Timestamp,
 ) -> Option<Decision> {
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let change = draft.alter(memory.clone(), after)?;
     record_changes(
         &mut draft,
@@ -791,7 +791,7 @@ pub fn erase(
         .count("discarded_count", tally.discarded_count)
         .count("shredded_count", tally.shredded_count)
         .count("records", agent.next_seq - 1);
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     draft.record(
         actor.clone(),
         Action::AgentErased,
@@ -820,7 +820,7 @@ pub fn token(
     if let Some(at) = expires_at {
         facts = facts.time("expires_at", at);
     }
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     draft.record(actor.clone(), action, None, facts, RecordBody::default());
     draft.finish()
 }

@@ -127,7 +127,7 @@ impl Replacing {
         new: &Memory,
         number: Number,
     ) -> Result<Memory, NotReplaced> {
-        let settings = &draft.agent.settings;
+        let settings = &draft.agent().settings;
         let memory = self.memories.active(number).ok_or(NotReplaced::NotFound)?;
         if memory.kind() != Kind::Core || new.kind() != Kind::Core || number == new.number {
             return Err(NotReplaced::NotCore);

@@ -11,6 +11,7 @@ use std::{
 };
 
 use memoir_text::same_text_key;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
     agent::{self, Agent, Field, LossGuard, Settings},
     ids::{AccessRequestId, SessionId},
     log::{
-        audit::{Action, Change, GUARD, MEMBERS, Record, STARTED_BY, SettingChange},
+        audit::{Action, Actor, Change, GUARD, MEMBERS, Record, STARTED_BY, SettingChange},
         effective::EffectiveRecords,
     },
     memory::{
@@ -762,10 +763,11 @@ fn misfit_of_session(id: SessionId, seq: impl Into<Option<u64>>, problem: &str) 
 
 /// The first difference of a session from its records.
 fn session_problem(session: &Session, records: &SessionRecords) -> Option<&'static str> {
-    let started_by = session.started_by.as_ref();
-    let started_by = started_by.and_then(|actor| serde_json::to_value(actor).ok());
+    // Both are `None` of an actor whose role this version does not know.
+    let recorded = records.started_by.as_ref();
+    let recorded = recorded.and_then(|actor| Actor::deserialize(actor).ok());
     // Before its first record, only the seal protects it.
-    if records.last_seq > 0 && started_by != records.started_by {
+    if records.last_seq > 0 && session.started_by != recorded {
         return Some("`started_by` is not as recorded");
     }
     if session.rehearsal {

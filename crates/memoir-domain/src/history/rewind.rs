@@ -168,9 +168,9 @@ pub fn preview(
     plan: &RewindPlan,
     now: Timestamp,
 ) -> RewindPreview {
-    let mut draft = Draft::new(agent.clone(), None, now);
+    let mut draft = Draft::for_agent(agent.clone(), now);
     let changes = rollback::restore(&mut draft, memories, &targets(memories, plan, now));
-    RewindPreview::of(&agent.tally, &draft.agent.tally, &changes)
+    RewindPreview::of(&agent.tally, &draft.agent().tally, &changes)
 }
 
 /// All memories in their target state: as they were then, and discarded where they did not exist. A summary whose
@@ -229,8 +229,7 @@ pub fn rewind(
     let running = sessions.iter().find(|session| session.state.is_running());
     manage::check_idle(&agent, running.map(|session| session.id))?;
     let (draft, _) = draft(agent, sessions, log, memories, plan, actor, now);
-    let is_idle = draft.changes().is_empty() && draft.other_sessions.is_empty();
-    Ok((!is_idle).then(|| draft.finish()))
+    Ok((!draft.is_idle()).then(|| draft.finish()))
 }
 
 /// The expected result of [`rewind`] to the end of `then`, if no session is running. `now` is the whole log, `then` a
@@ -319,9 +318,9 @@ fn draft(
     now: Timestamp,
 ) -> (Draft, RewindPreview) {
     let before = agent.tally;
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let changes = rollback::restore(&mut draft, memories, &targets(memories, plan, now));
-    let measured = RewindPreview::of(&before, &draft.agent.tally, &changes);
+    let measured = RewindPreview::of(&before, &draft.agent().tally, &changes);
     let mut facts = facts(plan, &measured);
     let unprotected = unprotected(memories, &changes);
     if unprotected > 0 {
@@ -337,7 +336,7 @@ fn draft(
             ..RecordBody::default()
         },
     );
-    draft.other_sessions = sessions_changed(sessions, log, draft.records());
+    draft.put_other_sessions(sessions_changed(sessions, log, draft.records()));
     (draft, measured)
 }
 

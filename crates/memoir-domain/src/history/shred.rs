@@ -52,7 +52,7 @@ pub fn shred(
     let memory = target.memory;
     check_wish(memory, actor)?;
     let core_tokens_before = agent.tally.core_tokens;
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let emptied = Memory {
         protected_seq: None,
         updated_at: now,
@@ -74,13 +74,14 @@ pub fn shred(
             .and_then(|summary| draft.alter(summary.clone(), &summary.discarded(now))),
     );
     // Before this decision's own record is written: that one is made without the text from the beginning.
-    draft.redactions = redactions(memory.number, history);
-    draft.other_sessions = without_report(memory.number, history, sessions);
+    let redactions = redactions(memory.number, history);
     let facts = Facts::default()
-        .count("redacted", draft.redactions.len() as u64)
+        .count("redacted", redactions.len() as u64)
         .count("tokens_before", memory.tokens())
         .count("core_tokens_before", core_tokens_before)
-        .count("core_tokens_after", draft.agent.tally.core_tokens);
+        .count("core_tokens_after", draft.core_tokens());
+    draft.redact(redactions);
+    draft.put_other_sessions(without_report(memory.number, history, sessions));
     let body = RecordBody {
         changes: recorded,
         reason: Some(reason),

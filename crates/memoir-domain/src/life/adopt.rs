@@ -131,7 +131,7 @@ impl ArchivedAgent {
         // At least 1: `check` has compared it with the log, which begins with 1.
         let last = self.agent.next_seq - 1;
         let agent = Agent { id, ..self.agent };
-        let mut draft = Draft::new(agent, None, now);
+        let mut draft = Draft::for_agent(agent, now);
         let facts = Facts::default()
             .count("records", last)
             .commitments("head", [(last, self.head)]);

@@ -128,7 +128,7 @@ fn question(
         reason: Some(given),
         ..RecordBody::default()
     };
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     draft.record(actor, Action::AgentConfigureQuestioned, None, facts, body);
     draft.finish()
 }

@@ -238,7 +238,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_flows_come_to_what_the_mass_changed(
+        fn the_flows_come_to_what_the_core_size_changed(
             sizes in prop::collection::vec((0i64..1_000, 0u64..500), 0..50), points in 1usize..20, length in 0i64..900,
         ) {
             let mut curve = Curve::new(at(50), at(50 + length), points, 77);

@@ -3,9 +3,9 @@
 
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::memory::Invalid;
+use crate::{memory::Invalid, wire_names::stored_name};
 
 wire_names! {
     /// The role of an actor.
@@ -93,10 +93,23 @@ impl FromStr for Origin {
 /// The role that saved a text, and the origin assigned to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedBy {
-    /// The origin.
+    /// The origin. One of another version of Memoir counts as the weakest.
+    #[serde(deserialize_with = "stored_origin")]
     pub origin: Origin,
-    /// The role of the actor that added it.
+    /// The role of the actor that added it. One of another version counts as an administrator: its text is then merged
+    /// with none of the agent's.
+    #[serde(deserialize_with = "stored_role")]
     pub added_by: ActorKind,
+}
+
+fn stored_origin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Origin, D::Error> {
+    let known = stored_name(Origin::from_name, deserializer)?;
+    Ok(known.unwrap_or(Origin::External))
+}
+
+fn stored_role<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ActorKind, D::Error> {
+    let known = stored_name(ActorKind::from_name, deserializer)?;
+    Ok(known.unwrap_or(ActorKind::Administrator))
 }
 
 impl SavedBy {

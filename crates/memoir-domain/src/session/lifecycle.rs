@@ -226,7 +226,7 @@ pub fn begin(
         lease: start.lease,
     };
     // No record is written here: the session's first record names who began it (`Draft::tell_beginning`).
-    Ok(Draft::new(agent, Some(session), now).finish())
+    Ok(Draft::for_session(agent, session, now).finish())
 }
 
 /// Whether a session that the schedule queued must not run, since the schedule is now set to skip the agent.
@@ -319,24 +319,24 @@ pub fn open(
 ) -> SessionOpening {
     session.state = State::Open;
     let position = agent.ledger_position;
-    let mut draft = Draft::new(agent, Some(session.clone()), now);
+    let mut draft = Draft::for_session(agent, session.clone(), now);
     // Before the core size is fixed: merging by code counts neither against the agent nor as room for its edits.
     let duplicates_removed = clean_duplicates(&mut draft, &mut memories, digester);
-    let gauge = fresh_gauge(&draft.agent);
+    let gauge = fresh_gauge(draft.agent());
     // As the cleanup left it: its record is then the session's first one, and names who began it.
-    let mut session = draft.session.take().unwrap_or(session);
+    let mut session = draft.session().cloned().unwrap_or(session);
     session.pre_session_tokens = Some(gauge.pre_session_tokens);
     session.threshold = Some(gauge.threshold);
     // Stored with the session, so that a laxer setting counts from the next one on only (SPEC 2.7, 3.14).
-    let settings = &draft.agent.settings;
+    let settings = &draft.agent().settings;
     session.core_token_budget = Some(settings.effective_core_token_budget());
     session.loss_guard = Some(settings.effective_loss_guard());
     session.immutable_tags = Some(settings.effective_immutable_tags());
-    let limits = SessionLimits::of(&draft.agent, &session);
-    let ledger = list(&draft.agent, &limits, &memories, position, room);
-    draft.agent.ledger_position = ledger.next_position;
-    let prompt = prompt::session(&draft.agent, (&session).into(), &limits, &gauge, &ledger);
-    draft.session = Some(session);
+    let limits = SessionLimits::of(draft.agent(), &session);
+    let ledger = list(draft.agent(), &limits, &memories, position, room);
+    draft.set_ledger_position(ledger.next_position);
+    let prompt = prompt::session(draft.agent(), (&session).into(), &limits, &gauge, &ledger);
+    draft.put_session(session);
     SessionOpening {
         decision: draft.finish(),
         prompt,
@@ -437,8 +437,8 @@ impl Stays {
 
 /// Merges duplicates (SPEC 3.4). Returns the number of removed memories.
 fn clean_duplicates(draft: &mut Draft, memories: &mut AllMemories, digester: &Digester) -> usize {
-    let how = draft.agent.settings.effective_duplicate_match();
-    let immutable_tags = draft.agent.settings.immutable_tag_set();
+    let how = draft.agent().settings.effective_duplicate_match();
+    let immutable_tags = draft.agent().settings.immutable_tag_set();
     let candidates = duplicates::candidates(memories.core(), digester, how);
     let plan = duplicates::plan(&candidates, &immutable_tags);
     drop(candidates);
@@ -575,7 +575,7 @@ pub fn end_rehearsal(
         reason: session.reason.clone(),
         ..RecordBody::default()
     };
-    let mut draft = Draft::new(agent, Some(session), now);
+    let mut draft = Draft::for_session(agent, session, now);
     draft.record(actor.clone(), action, None, facts, body);
     draft.finish()
 }
@@ -615,7 +615,7 @@ fn end(
         .count("summaries", session.summaries)
         .stats(session.stats);
     let entry = session_entry::left_behind(&session, why, agent.tally.core_tokens);
-    let mut draft = Draft::new(agent, Some(session), now);
+    let mut draft = Draft::for_session(agent, session, now);
     let (number, created) = entry
         .map(|entry| draft.create(NewMemory::journal(entry)))
         .unzip();

@@ -9,7 +9,7 @@ pub mod rollback;
 pub mod session_entry;
 pub mod tools;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     agent::{LossGuard, Threshold},
@@ -17,6 +17,7 @@ use crate::{
     log::audit::{Actor, Facts},
     text::private::PrivateText,
     time::Timestamp,
+    wire_names::{stored_name, stored_or_none, stored_or_strictest},
 };
 
 pub use crate::{
@@ -175,11 +176,13 @@ pub struct Session {
     pub id: SessionId,
     /// Its state.
     pub state: State,
-    /// Which tools it has.
+    /// Which tools it has; the fewest where another version of Memoir stored a mode that this one does not know.
+    #[serde(deserialize_with = "stored_mode")]
     pub mode: Mode,
     /// Who runs the loop.
     pub driver: Driver,
-    /// Why it was begun.
+    /// Why it was begun; one that this version does not know reads as a request.
+    #[serde(deserialize_with = "stored_trigger")]
     pub trigger: Trigger,
     /// Whether it works on a copy (SPEC 3.17).
     pub rehearsal: bool,
@@ -190,6 +193,7 @@ pub struct Session {
     /// The core size when it ended; `None` before, and where it was never opened.
     pub post_session_tokens: Option<u64>,
     /// The breaker's threshold, fixed when it was opened; `None` before.
+    #[serde(default, deserialize_with = "stored_threshold")]
     pub threshold: Option<Threshold>,
     /// Successful edits.
     pub edits: u32,
@@ -208,7 +212,11 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_token_budget: Option<u64>,
     /// The loss guard when it was opened: the stricter of it and the present one holds. `None` before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "stored_guard"
+    )]
     pub loss_guard: Option<LossGuard>,
     /// The immutable tags at its beginning, which apply together with the present ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -220,14 +228,19 @@ pub struct Session {
     pub refused_calls: u32,
     /// The agent's report, where it completed.
     pub summary: Option<PrivateText>,
-    /// Why it ended; `None` while it runs and where it completed.
+    /// Why it ended; `None` while it runs, where it completed, and where this version does not know the reason.
+    #[serde(default, deserialize_with = "stored_or_none")]
     pub end_reason: Option<EndReason>,
     /// The agent's own words for declining.
     pub reason: Option<PrivateText>,
     /// When it was begun.
     pub started_at: Timestamp,
-    /// The actor that began it; `None` where that is not stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The actor that began it; `None` where that is not stored, or is of a role that this version does not know.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "stored_or_none"
+    )]
     pub started_by: Option<Actor>,
     /// The place in the log of its first record, which names who began it; `None` before. Always `None` of a rehearsal,
     /// whose only record is its end.
@@ -241,6 +254,24 @@ pub struct Session {
     pub usage: Usage,
     /// Its lease; `None` once it ended.
     pub lease: Option<Lease>,
+}
+
+fn stored_mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mode, D::Error> {
+    Ok(stored_name(Mode::from_name, deserializer)?.unwrap_or(Mode::DedupOnly))
+}
+
+fn stored_trigger<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Trigger, D::Error> {
+    Ok(stored_name(Trigger::from_name, deserializer)?.unwrap_or(Trigger::Request))
+}
+
+fn stored_threshold<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Threshold>, D::Error> {
+    stored_or_strictest(Threshold::STRICTEST, deserializer)
+}
+
+fn stored_guard<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<LossGuard>, D::Error> {
+    stored_or_strictest(LossGuard::Refuse, deserializer)
 }
 
 impl Session {

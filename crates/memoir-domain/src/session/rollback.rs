@@ -157,7 +157,11 @@ pub(crate) fn end_session(
         memories.insert(change.number(), change.after());
     }
     let drafted = draft.records().to_vec();
-    let own: BTreeSet<SessionId> = draft.session.iter().map(|session| session.id).collect();
+    let own: BTreeSet<SessionId> = draft
+        .session()
+        .map(|session| session.id)
+        .into_iter()
+        .collect();
     let edits: Vec<&Record> = history
         .iter()
         .chain(&drafted)
@@ -176,27 +180,23 @@ pub(crate) fn end_session(
     let mut restored = without(&edits, &memories, &not_left, draft.now());
     keep_confirmed_active(history, &memories, &mut restored);
     let mut changes = restore(&mut draft, &memories, &restored);
-    let core_tokens = draft.agent.tally.core_tokens;
-    let stats = draft
-        .session
-        .as_ref()
-        .map(|session| session.stats)
-        .unwrap_or_default();
+    let core_tokens = draft.core_tokens();
+    let stats = draft.session().map(|session| session.stats);
+    let stats = stats.unwrap_or_default();
     // After the memories are restored: the entry states the new core size.
     let entry = session_entry::undone(gauge, limit, stats, core_tokens);
     let (number, created) = draft.create(NewMemory::journal(entry.clone()));
     changes.push(created);
     let now = draft.now();
     // As after a completion, so that the schedule does not begin another session immediately (SPEC 3.15).
-    draft.agent.last_refinement_at = Some(now);
-    draft.agent.note_attempt_end();
-    if let Some(session) = &mut draft.session {
+    draft.note_refinement();
+    if let Some(mut session) = draft.session().cloned() {
         session.end(State::RolledBack, Some(limit), now);
         session.post_session_tokens = Some(core_tokens);
+        draft.put_session(session);
     }
     let facts = draft
-        .session
-        .as_ref()
+        .session()
         .map(|session| measured(gauge, core_tokens, session))
         .unwrap_or_default()
         .code("limit", limit.as_str())
@@ -242,7 +242,7 @@ pub fn roll_back_running(
     now: Timestamp,
 ) -> Decision {
     let gauge = crate::session::tools::session_gauge(&agent, &session);
-    let draft = Draft::new(agent, Some(session), now);
+    let draft = Draft::for_session(agent, session, now);
     end_session(
         draft,
         history,
@@ -382,17 +382,20 @@ pub fn undo(
         undone_at: Some(now),
         ..session
     });
-    let mut draft = Draft::new(agent, sessions.next(), now);
-    draft.other_sessions = sessions.collect();
+    let mut draft = match sessions.next() {
+        Some(session) => Draft::for_session(agent, session, now),
+        None => Draft::for_agent(agent, now),
+    };
+    draft.put_other_sessions(sessions.collect());
     let records: Vec<&Record> = log
         .iter()
         .filter(|record| plan.records.contains(&record.seq))
         .collect();
-    let core_tokens_before = draft.agent.tally.core_tokens;
+    let core_tokens_before = draft.core_tokens();
     let restored = without(&records, memories, &BTreeSet::new(), now);
     let mut changes = restore(&mut draft, memories, &restored);
-    let core_tokens = draft.agent.tally.core_tokens;
-    let undone = draft.session.as_ref();
+    let core_tokens = draft.core_tokens();
+    let undone = draft.session();
     let entry = format!(
         "Your refinement session of {} was undone ({}; {core_tokens_before} → {core_tokens} tokens).{}",
         undone.map_or(now, |session| session.started_at).date(),

@@ -144,11 +144,8 @@ fn spec_3_12_a_record_by_which_an_original_is_lost_is_named() {
         let before = world.memory(number).clone();
         let mut after = before.clone();
         change(&mut after);
-        let mut draft = Draft::new(
-            world.agent.clone(),
-            Some(world.last_session().clone()),
-            world.now,
-        );
+        let session = world.last_session().clone();
+        let mut draft = Draft::for_session(world.agent.clone(), session, world.now);
         let body = RecordBody {
             changes: draft.alter(before, &after).into_iter().collect(),
             ..RecordBody::default()

@@ -240,7 +240,7 @@ impl World {
         let before = self.memory(number).clone();
         let mut after = before.clone();
         change(&mut after);
-        let mut draft = Draft::new(self.agent.clone(), None, self.now);
+        let mut draft = Draft::for_agent(self.agent.clone(), self.now);
         let changes = draft.alter(before, &after).into_iter().collect();
         let body = RecordBody {
             changes,

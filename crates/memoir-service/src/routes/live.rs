@@ -100,7 +100,7 @@ async fn send_events(
     }
 }
 
-/// `SEQ`, or `SEQ-VERSION-MASS-LINE` once the session itself was shown.
+/// `SEQ`, or `SEQ-VERSION-CORE-LINE` once the session itself was shown.
 struct EventId(SeenUpTo);
 
 impl fmt::Display for EventId {

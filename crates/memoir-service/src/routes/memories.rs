@@ -25,7 +25,7 @@ use crate::{
     matching::IfMatch,
     page::{Page, PageParameters},
     replies, schemas,
-    wire::{NewMemory, memory_etag},
+    wire::memory_etag,
 };
 
 /// The most memories of a batch.
@@ -36,12 +36,12 @@ const MOST_OF_REASON: usize = 1_000;
 
 /// Saves one memory.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memories", tag = "memories", operation_id = "save_memory",
-    request_body = NewMemory, params(schemas::AgentPath),
+    request_body = MemoryInput, params(schemas::AgentPath),
     responses((status = 201, description = "The memory", body = Saved)))]
 pub(crate) async fn save(
     caller: Caller,
     Path(agent): Path<String>,
-    JsonBody(new): JsonBody<NewMemory>,
+    JsonBody(new): JsonBody<MemoryInput>,
 ) -> Result<Response, Problem> {
     let reached = caller.reach(&agent).await?;
     let saved = save_all(&reached, vec![new]).await?;
@@ -56,8 +56,8 @@ pub(crate) async fn save(
 #[serde(deny_unknown_fields)]
 pub(crate) struct Batch {
     /// 1 to 1,000.
-    #[schema(value_type = Vec<NewMemory>, min_items = 1, max_items = 1_000)]
-    memories: Vec<Object<NewMemory>>,
+    #[schema(value_type = Vec<MemoryInput>, min_items = 1, max_items = 1_000)]
+    memories: Vec<Object<MemoryInput>>,
 }
 
 /// Memories that were saved together.
@@ -123,15 +123,14 @@ pub(super) async fn handled_before(
     Ok(with_etag(shown))
 }
 
-async fn save_all(reached: &Reached, new: Vec<NewMemory>) -> Result<Vec<Saved>, Problem> {
-    let sets_flag = new.iter().any(|memory| memory.constitutional == Some(true));
+async fn save_all(reached: &Reached, inputs: Vec<MemoryInput>) -> Result<Vec<Saved>, Problem> {
+    let sets_flag = inputs.iter().any(|memory| memory.constitutional);
     // Here, where the caller is known: the use case accepts all settings of an administrator.
     if reached.is_own() && sets_flag {
         return Err(Problem::forbidden(
             "constitutional: only an administrator sets it when a memory is saved; in a session, `protect_memory` does",
         ));
     }
-    let inputs: Vec<MemoryInput> = new.into_iter().map(MemoryInput::from).collect();
     // A single memory has no place to name.
     if let [_, _, ..] = inputs.as_slice() {
         check_each(

@@ -148,8 +148,8 @@ async fn spec_5_1_a_browser_follows_a_session_edit_by_edit_and_without_words() {
             "memory_refinement_complete"
         ]
     );
-    let masses = all().filter_map(|event| event.data["core_tokens"].as_u64());
-    assert!(masses.into_iter().all(|size| size >= line));
+    let sizes = all().filter_map(|event| event.data["core_tokens"].as_u64());
+    assert!(sizes.into_iter().all(|size| size >= line));
     let last = rest.last().unwrap();
     assert_eq!(
         (last.kind.as_str(), &last.data["state"]),

@@ -116,8 +116,8 @@ async fn spec_4_3_what_is_shown_of_a_point_is_what_going_back_does_and_can_be_ta
     // The summary, and the journal entry about the session, which is newer.
     assert_eq!(told(&page, "Discarded"), "2 memories");
     assert_eq!(told(&page, "Sessions undone"), "1");
-    let masses = told(&page, "Core size");
-    let (from, to) = masses.split_once(" → ").unwrap();
+    let sizes = told(&page, "Core size");
+    let (from, to) = sizes.split_once(" → ").unwrap();
     assert_eq!(from.parse::<u64>().unwrap(), size);
     let to: u64 = to.strip_suffix(" tokens").unwrap().parse().unwrap();
 

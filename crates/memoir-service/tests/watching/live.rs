@@ -241,7 +241,7 @@ async fn what_another_process_does_is_seen_too() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_beside_the_session_moves_the_mass_and_the_line() {
+async fn a_change_beside_the_session_moves_the_core_size_and_the_line() {
     let installation = Installation::new();
     let wren = installation.refiner("default", "wren").await;
     let service = installation.serve(options()).await;

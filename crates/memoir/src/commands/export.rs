@@ -9,7 +9,7 @@ use std::{
 };
 
 use self::pages::PageLayout;
-use memoir_app::import::Line;
+use memoir_app::MemoryInput;
 use memoir_vault::archive::Passphrase;
 use zeroize::Zeroizing;
 
@@ -310,7 +310,7 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn write_lines(lines: &[Line], file: impl Write) -> io::Result<()> {
+fn write_lines(lines: &[MemoryInput], file: impl Write) -> io::Result<()> {
     let mut file = io::BufWriter::new(file);
     for line in lines {
         serde_json::to_writer(&mut file, line)?;

@@ -73,6 +73,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         created_at: arguments.at,
         constitutional: arguments.constitutional,
         replaces: arguments.replaces,
+        ..MemoryInput::default()
     };
     let installation = Installation::open(global).await?;
     let name = agent.as_ref().map(PrivateText::expose);

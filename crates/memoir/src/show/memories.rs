@@ -27,7 +27,7 @@ pub(crate) fn list(memories: &[ShownMemory], now: Timestamp) -> String {
 pub(crate) fn explanations(memories: &[ShownMemory]) -> String {
     let mut text = String::new();
     for memory in memories {
-        let Some(Explanation { found }) = &memory.explanation else {
+        let Some(Explanation { found }) = memory.explanation() else {
             continue;
         };
         let terms = found.terms.iter().map(|term| {
@@ -176,7 +176,7 @@ fn flags(memory: &ShownMemory, now: Option<Timestamp>) -> String {
     if memory.origin.weakness() > 0 {
         flags.push(memory.origin.as_str().to_owned());
     }
-    match &memory.replaced {
+    match memory.replaced() {
         // Of a memory that was replaced, as recall found it (SPEC 2.8).
         Some(replaced) => flags.push(format!(
             "until {}, now {}",

@@ -538,13 +538,19 @@ fn chain_records(scope: AgentScope, mut head: RecordHash, records: &mut [AuditRo
 
 /// A record; without the key, without its text.
 pub(crate) fn record(key: Option<&AgentKey>, row: AuditRow) -> Result<Record> {
-    let body: RecordBody = match key {
+    let body = match key {
         Some(key) => {
             let (place, columns) = (SealedRow::Record(row.seq), record_columns(&row)?);
             open(key, place, row.body_version, &columns, &row.body)?
         }
         None => RecordBody::default(),
     };
+    let record = bare_record(row)?;
+    Ok(Record { body, ..record })
+}
+
+/// A record without its text.
+pub(crate) fn bare_record<Body>(row: AuditRow<Body>) -> Result<Record> {
     Ok(Record {
         facts: facts(&row)?,
         seq: row.seq,
@@ -556,7 +562,7 @@ pub(crate) fn record(key: Option<&AgentKey>, row: AuditRow) -> Result<Record> {
         action: row.action,
         session: row.session,
         memory: row.memory,
-        body,
+        body: RecordBody::default(),
     })
 }
 
@@ -620,7 +626,7 @@ pub(crate) fn vector(key: &AgentKey, row: &VectorRow) -> Result<Vector> {
 }
 
 /// The facts of a record.
-pub(crate) fn facts(row: &AuditRow) -> Result<Facts> {
+pub(crate) fn facts<Body>(row: &AuditRow<Body>) -> Result<Facts> {
     serde_json::from_str(&row.facts).map_err(|_| {
         let seq = row.seq;
         Error::Inconsistent(format!(
@@ -936,6 +942,8 @@ mod tests {
         AccountId, AgentId,
         agent::Field,
         manage::{self, Assignment},
+        memory::NewMemory,
+        origin::{Origin, Side},
     };
     use memoir_vault::{KeyStore, MasterKey};
 
@@ -944,15 +952,43 @@ mod tests {
 
     const OWN: &str = "I am Wren.";
 
-    /// SPEC 5.3: an agent that was read without its prompts holds no text of them, and its row overwrites none.
-    #[test]
-    fn spec_5_3_settings_are_not_decided_on_an_agent_without_its_prompts() {
+    fn key() -> AgentKey {
         let scope = AgentScope {
             account: AccountId::from_bytes([1; 16]),
             agent: AgentId::from_bytes([2; 16]),
         };
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
-        let key = keys.create(scope, Timestamp::MAX).unwrap();
+        keys.create(scope, Timestamp::MAX).unwrap()
+    }
+
+    /// SPEC 5.3, 2.4, 3.4: what another version wrote makes no memory unreadable; the weakest origin and the other side
+    /// allow least.
+    #[test]
+    fn spec_5_3_an_origin_of_another_version_reads_as_the_weakest() {
+        let key = &key();
+        let random = &SystemRandom;
+        let sealer = Sealer { key, random };
+        let new = NewMemory::new(Kind::Core, "Tea.".into(), SavedBy::of(ActorKind::Agent));
+        let saved = new.into_memory(Number(1), 1, Timestamp::MAX);
+        let mut row = memory_row(&sealer, 3, saved).unwrap();
+        let later = serde_json::json!({
+            "content": "Tea.",
+            "saved_by": {"origin": "dream", "added_by": "robot"},
+        });
+        let columns = memory_columns(&row).unwrap();
+        let sealed = sealer.seal(SealedRow::Memory(row.number), 3, &columns, &later);
+        row.body = sealed.unwrap();
+        let read = memory(key, &row).unwrap();
+        assert_eq!(
+            (read.origin(), read.side()),
+            (Origin::External, Side::Administrator)
+        );
+    }
+
+    /// SPEC 5.3: an agent that was read without its prompts holds no text of them, and its row overwrites none.
+    #[test]
+    fn spec_5_3_settings_are_not_decided_on_an_agent_without_its_prompts() {
+        let key = key();
         let (actor, now) = (Actor::owner(), Timestamp::MAX);
         let commit = |base: &Base, decision: Decision| {
             commit(
@@ -964,7 +1000,7 @@ mod tests {
             )
         };
         let own: [Assignment<'_>; 1] = [(Field::SystemPrompt, Some(OWN))];
-        let made = manage::create_agent(scope.agent, "wren", &own, &actor, now).unwrap();
+        let made = manage::create_agent(key.scope().agent, "wren", &own, &actor, now).unwrap();
         let (made, _) = commit(&Base::new(key.clone()), made).unwrap();
 
         let change: [Assignment<'_>; 1] = [(Field::RefinementPrompt, Some("Cut less."))];

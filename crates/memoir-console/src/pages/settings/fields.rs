@@ -254,6 +254,8 @@ pub(super) fn written(view: &AgentFacts, field: Field) -> String {
         // A choice with a default of its own, unlike the boxes.
         Some(Value::Bool(is_set)) if field == Field::NearDuplicates => is_set.to_string(),
         Some(Value::Bool(is_set)) => if *is_set { "yes" } else { "" }.to_owned(),
+        // A value of another version of Memoir, which pauses the agent.
+        Some(_) if field == Field::Paused => "yes".to_owned(),
         // A prompt may be the agent's own text, which no browser of an administrator gets (SPEC 5.1).
         Some(Value::String(text)) if !field.is_text() => text.clone(),
         Some(Value::Number(number)) => number.to_string(),

@@ -384,7 +384,7 @@ pub fn absorb(
     now: Timestamp,
 ) -> (Decision, Vec<Saved>) {
     let actor = Actor::agent(agent.name.clone());
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let mut saved = Vec::new();
     for mut note in notes {
         // The client that delivered the conversation dated its messages.
@@ -411,7 +411,7 @@ pub fn absorb(
 
 /// Records that nothing of `messages` messages was saved, and why. They are retried later.
 pub fn fail(agent: Agent, messages: usize, why: &'static str, now: Timestamp) -> Decision {
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let facts = Facts::default()
         .count("messages", messages as u64)
         .code("why", why);

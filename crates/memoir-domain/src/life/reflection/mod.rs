@@ -224,7 +224,7 @@ pub fn read(
 /// Records that a reflection begins, so that no other one does. It is retried on the next day where it does not end.
 pub fn begin(mut agent: Agent, now: Timestamp) -> Decision {
     agent.last_reflection_at = Some(now);
-    Draft::new(agent, None, now).finish()
+    Draft::for_agent(agent, now).finish()
 }
 
 /// Records that a reflection was interrupted without a result, so that it is due as before; `None` where another one
@@ -234,14 +234,14 @@ pub fn put_off(mut agent: Agent, seen: &ReflectionSeen, now: Timestamp) -> Optio
         return None;
     }
     agent.last_reflection_at = seen.last_at;
-    Some(Draft::new(agent, None, now).finish())
+    Some(Draft::for_agent(agent, now).finish())
 }
 
 /// Records that there is nothing to reflect on: the new entries are discarded or expired.
 pub fn pass(mut agent: Agent, now: Timestamp) -> Decision {
     agent.last_reflection_at = Some(now);
     agent.unreflected_since = None;
-    Draft::new(agent, None, now).finish()
+    Draft::for_agent(agent, now).finish()
 }
 
 /// Makes entries core memories, replaces the memories that they name, and records it. `replacing` has the entries'
@@ -255,17 +255,17 @@ pub fn promote(
     now: Timestamp,
 ) -> Decision {
     let actor = Actor::agent(agent.name.clone());
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     if draft
-        .agent
+        .agent()
         .unreflected_since
         .is_some_and(|since| since <= seen.at)
         // Where some did not fit, the rest waits for the next day as if nothing had been shown.
         && !seen.is_partial
     {
         // Entries saved while the model was running are shown tomorrow.
-        let is_newer = draft.agent.next_number > seen.next_number;
-        draft.agent.unreflected_since = is_newer.then_some(now);
+        let is_newer = draft.agent().next_number > seen.next_number;
+        draft.set_unreflected_since(is_newer.then_some(now));
     }
     let mut promoted = 0_u64;
     let mut done = Replacements::default();
@@ -276,7 +276,7 @@ pub fn promote(
         };
         let after = Memory {
             updated_at: now,
-            ..before.promoted(draft.agent.next_seq)
+            ..before.promoted(draft.agent().next_seq)
         };
         let Some(change) = replacing.memories.alter(&mut draft, &before, &after) else {
             continue;
@@ -327,7 +327,7 @@ pub struct ReflectionSeen {
 
 /// Records that a reflection promoted nothing, and why.
 pub fn fail(agent: Agent, why: &'static str, now: Timestamp) -> Decision {
-    let mut draft = Draft::new(agent, None, now);
+    let mut draft = Draft::for_agent(agent, now);
     let facts = Facts::default().code("why", why);
     draft.record(
         Actor::system(),

@@ -634,7 +634,7 @@ impl<'a> Plan<'a> {
     fn carry_out(self, session: &Session, actor: &Actor, now: Timestamp) -> CallOutcome {
         let agent = self.view.agent;
         let taken = self.taken_tokens();
-        let mut draft = Draft::new(agent.clone(), None, now);
+        let mut draft = Draft::for_agent(agent.clone(), now);
         let written = self.write(&mut draft);
         // On the copy of the session that is written with the decision: where that fails on a conflict, nothing was
         // counted.
@@ -658,18 +658,18 @@ impl<'a> Plan<'a> {
             session.archived_under_summaries += archived;
         }
         // After the draft has counted the edit in: what is compared is the core size that there would be.
-        let gauge = session_gauge(&draft.agent, &session);
+        let gauge = session_gauge(draft.agent(), &session);
         let after = AfterEdit {
             edits_left: EDIT_CAP.saturating_sub(session.edits),
             removable_tokens: self.limits.removable_tokens(&gauge),
             core_tokens: gauge.core_tokens,
             budget: agent.settings.effective_core_token_budget(),
         };
-        draft.session = Some(session);
+        draft.put_session(session);
         let mut facts = Facts::default()
             .count("tokens_removed", taken)
             .count("core_tokens_before", agent.tally.core_tokens)
-            .count("core_tokens_after", draft.agent.tally.core_tokens)
+            .count("core_tokens_after", draft.core_tokens())
             .numbers(MEMBERS, self.members.iter().map(|memory| memory.number))
             .numbers("archived", written.archived.iter().copied())
             .count("summaries", u64::from(written.is_summary));
@@ -711,7 +711,7 @@ impl<'a> Plan<'a> {
                 ..memory.clone()
             }),
             Effect::Rewrite { content } => {
-                let seq = draft.agent.next_seq;
+                let seq = draft.agent().next_seq;
                 self.rewrite(draft, |memory| Memory {
                     content: content.clone(),
                     // What is written under `off` counts as an original of this record (SPEC 3.14).
@@ -953,9 +953,9 @@ fn protect(
     }
     let mut session = session.clone();
     session.stats.protected += 1;
-    let mut draft = Draft::new(view.agent.clone(), Some(session), now);
+    let mut draft = Draft::for_session(view.agent.clone(), session, now);
     let after = Memory {
-        protected_seq: Some(draft.agent.next_seq),
+        protected_seq: Some(draft.agent().next_seq),
         updated_at: now,
         ..memory.clone()
     };
@@ -981,13 +981,13 @@ fn complete(
     now: Timestamp,
 ) -> CallOutcome {
     let mut session = session.clone();
-    let mut draft = Draft::new(view.agent.clone(), None, now);
-    let gauge = session_gauge(&draft.agent, &session);
+    let mut draft = Draft::for_agent(view.agent.clone(), now);
+    let gauge = session_gauge(draft.agent(), &session);
     // Once more at the end: a threshold that was made stricter, and memories that were discarded since the last edit,
     // count here too.
     if let Some(limit) = gauge.trip() {
         // Without the report: no record of a completion would lead shredding to it (SPEC 4.4).
-        draft.session = Some(session);
+        draft.put_session(session);
         return CallOutcome::Tripped(Box::new(Trip {
             draft,
             gauge,
@@ -998,8 +998,7 @@ fn complete(
     session.summary = Some(summary.clone());
     session.end(State::Completed, None, now);
     session.post_session_tokens = Some(gauge.core_tokens);
-    draft.agent.last_refinement_at = Some(now);
-    draft.agent.note_attempt_end();
+    draft.note_refinement();
     let entry = session_entry::completed(&session, &gauge, summary.expose());
     let result = ToolResult::RefinementComplete {
         summary: summary.clone(),
@@ -1010,7 +1009,7 @@ fn complete(
         post_session_tokens: gauge.core_tokens,
     };
     let facts = rollback::measured(&gauge, gauge.core_tokens, &session);
-    draft.session = Some(session);
+    draft.put_session(session);
     let (number, created) = draft.create(NewMemory::journal(entry));
     let body = RecordBody {
         changes: vec![created],

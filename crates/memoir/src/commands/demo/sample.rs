@@ -32,11 +32,9 @@ impl SampleLine {
             content: self.content,
             kind: Some(self.kind),
             tags: self.tags,
-            source: None,
-            origin: None,
             created_at: Some(now.plus_seconds(-(self.days_ago * SECONDS_PER_DAY) as i64)),
             constitutional: self.constitutional,
-            replaces: Vec::new(),
+            ..MemoryInput::default()
         }
     }
 }

@@ -161,7 +161,7 @@ async fn correction(agent: &OwnAgent) -> Result<bool, Failure> {
         ))?;
     }
     let is_marked = old.is_some_and(|old| {
-        let replaced = old.replaced.as_ref();
+        let replaced = old.replaced();
         replaced.is_some_and(|replaced| replaced.now == new)
     });
     Ok(is_marked)

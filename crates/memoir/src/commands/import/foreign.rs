@@ -285,10 +285,9 @@ impl Shaping {
                 kind: Some(kind),
                 tags,
                 source: Some(memory.source),
-                origin: None,
                 created_at: memory.created_at,
                 constitutional: memory.constitutional,
-                replaces: Vec::new(),
+                ..MemoryInput::default()
             },
             gone: memory.gone.map(|gone| ForeignGone {
                 why: gone.why.as_str(),

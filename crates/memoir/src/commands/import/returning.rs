@@ -37,10 +37,8 @@ impl PageEdit<'_> {
             kind: Some(after.kind.or(kind).unwrap_or(Kind::Journal)),
             tags: after.tags.clone(),
             source: Some(after.source.clone()),
-            origin: None,
             created_at: after.created_at,
-            constitutional: false,
-            replaces: Vec::new(),
+            ..MemoryInput::default()
         }
     }
 

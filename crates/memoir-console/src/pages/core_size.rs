@@ -7,7 +7,7 @@ use axum::{
     response::IntoResponse,
 };
 use maud::{Markup, html};
-use memoir_app::{AgentHandle, MassHistory};
+use memoir_app::{AgentHandle, CoreSizeHistory};
 use memoir_domain::Timestamp;
 use serde::Deserialize;
 
@@ -39,17 +39,17 @@ const LEGEND: [(MarkKind, &str); 3] = [
 ];
 
 #[derive(Deserialize)]
-pub(crate) struct MassQuery {
+pub(crate) struct CoreSizeQuery {
     days: Option<u32>,
 }
 
 /// An agent's core size over the requested days.
-struct MassCurve {
-    history: MassHistory,
+struct CoreSizeCurve {
+    history: CoreSizeHistory,
     budget: u64,
 }
 
-impl MassQuery {
+impl CoreSizeQuery {
     /// The requested range.
     fn range(&self) -> Result<(Option<u32>, &'static str, usize), PageFailure> {
         let mut ranges = RANGES.into_iter();
@@ -61,13 +61,13 @@ impl MassQuery {
 }
 
 /// The core size over these days in so many parts, or in fewer that are not shorter than the minimum.
-async fn mass_changes(
+async fn core_size_changes(
     agent: &AgentHandle,
     now: Timestamp,
     days: Option<u32>,
     parts: usize,
     least_seconds: i64,
-) -> Result<MassCurve, PageFailure> {
+) -> Result<CoreSizeCurve, PageFailure> {
     let view = agent.views().show().await?;
     // Not before its creation.
     let since = days.map(|days| now.plus_days(-i64::from(days)).max(view.created_at));
@@ -78,9 +78,9 @@ async fn mass_changes(
     let parts = parts.min(usize::try_from(seconds / least_seconds).unwrap_or(0));
     let history = match since {
         None => agent.log().stats(None, Some(now), parts).await?.history,
-        Some(since) => agent.log().mass_history(since, now, parts).await?,
+        Some(since) => agent.log().core_size_history(since, now, parts).await?,
     };
-    Ok(MassCurve {
+    Ok(CoreSizeCurve {
         history,
         budget: view.effective_core_token_budget,
     })
@@ -92,11 +92,11 @@ pub(crate) async fn curve(
     Path(agent): Path<String>,
     RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let query: MassQuery = form::query(raw_query.as_deref())?;
+    let query: CoreSizeQuery = form::query(raw_query.as_deref())?;
     let (days, ..) = query.range()?;
     let agent = visitor.account.agent(&agent).await?;
     // A part lasts a second at least, since the curve has no finer time.
-    let curve = mass_changes(&agent, console.memoir().now(), days, PARTS, 1).await?;
+    let curve = core_size_changes(&agent, console.memoir().now(), days, PARTS, 1).await?;
     Ok(Json(plot::over_time(&curve.history, curve.budget)).into_response())
 }
 
@@ -128,10 +128,10 @@ pub(crate) async fn show(
     Path(agent): Path<String>,
     RawQuery(raw_query): RawQuery,
 ) -> PageResult {
-    let query: MassQuery = form::query(raw_query.as_deref())?;
+    let query: CoreSizeQuery = form::query(raw_query.as_deref())?;
     let (days, _, rows) = query.range()?;
     let agent = visitor.account.agent(&agent).await?;
-    let curve = mass_changes(&agent, console.memoir().now(), days, rows, 3_600).await?;
+    let curve = core_size_changes(&agent, console.memoir().now(), days, rows, 3_600).await?;
     let path = format!("{}/mass", agent_path(agent.scope().agent));
     let content = html! {
         (agent_head(&agent, Tab::Overview))
@@ -148,7 +148,7 @@ pub(crate) async fn show(
     Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
-fn table(curve: &MassCurve) -> Markup {
+fn table(curve: &CoreSizeCurve) -> Markup {
     let happenings = plot::happenings(&curve.history);
     // Points are numbered before the order is reversed: `happenings` has the places of the points from the oldest on.
     let points = curve.history.points.iter().enumerate().rev();
