@@ -110,8 +110,9 @@ export class AgentMemory extends Base {
   }
 
   /** The text for the prompt, after the system prompt; whole entries are left out to fit `maxTokens`. */
-  context(options: { maxTokens?: number | undefined } = {}): Promise<Context> {
-    return this.send("GET", this.#at("/context"), { query: { max_tokens: options.maxTokens } });
+  context(options: { maxTokens?: number | undefined; explain?: boolean | undefined } = {}): Promise<Context> {
+    const query = { max_tokens: options.maxTokens, explain: options.explain };
+    return this.send("GET", this.#at("/context"), { query });
   }
 
   /**

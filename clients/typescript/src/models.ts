@@ -190,6 +190,8 @@ export interface Context {
   /** The numbers of memories for which the limits left no room. */
   readonly left_out: readonly number[];
   readonly refinement_due: Due | null;
+  /** The size of each part, and why memories are omitted; only where `explain` was requested. */
+  readonly explained?: Readonly<Record<string, unknown>>;
 }
 
 /** One of the agent's own settings: the effective value, and whether it is the default. */

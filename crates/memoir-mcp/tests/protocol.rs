@@ -103,7 +103,7 @@ async fn spec_2_3_the_context_is_a_text_a_prompt_and_a_resource() {
         text,
         result.structured_content.unwrap()["text"].as_str().unwrap()
     );
-    assert!(text.contains(&format!("\n- {CONTENT}\n")), "{text}");
+    assert!(text.contains(&format!("\n#1 \"{CONTENT}\"\n")), "{text}");
 
     let prompts = client.list_all_prompts().await.unwrap();
     assert_eq!(prompts.len(), 1);

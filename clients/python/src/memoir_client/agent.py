@@ -153,9 +153,13 @@ class AgentMemory(Base):
         saved = self._transport.send("POST", path, body=body, key=idempotency_key)
         return read_all(SavedMemory, saved["memories"])
 
-    def context(self, *, max_tokens: int | None = None) -> Context:
-        """The text for the prompt, after the system prompt; whole entries are left out to fit."""
-        return self._get(Context, f"{of(self.agent)}/context", {"max_tokens": max_tokens})
+    def context(self, *, max_tokens: int | None = None, explain: bool = False) -> Context:
+        """The text for the prompt, after the system prompt; whole entries are left out to fit.
+
+        `explain` adds what each part costs, and what is left out and why.
+        """
+        asked = {"max_tokens": max_tokens, "explain": "true" if explain else None}
+        return self._get(Context, f"{of(self.agent)}/context", asked)
 
     def recall(
         self,

@@ -230,7 +230,8 @@ class ShreddedMemory(Memory):
 class Context(Shown):
     """What goes into the prompt after the system prompt; empty where there are no memories.
 
-    `left_out` are the numbers of memories for which the limits left no room.
+    `left_out` are the numbers of memories for which the limits left no room. `explained` has the size of each part, and
+    why memories are omitted, where that was requested.
     """
 
     text: str = private()
@@ -238,6 +239,7 @@ class Context(Shown):
     journal_tokens: int
     left_out: tuple[int, ...]
     refinement_due: Due | None = None
+    explained: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::{
     core::{Account, AgentHandle, Memoir, Result, quotas::NEAR_PERCENT, tuned::RULES_ONLY},
-    memory::memories::memory_query,
+    memory::{context::QuarterInContext, memories::memory_query},
     shown::views::ScheduleView,
 };
 
@@ -37,7 +37,7 @@ pub enum Severity {
 /// One examination and its finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Examination {
-    /// `database`, `model`, `embeddings`, `schedule`, `clock`, `counts`, `quotas`, `unfinished` or `administrators`.
+    /// `database`, `model`, `embeddings`, `schedule`, `clock`, `counts`, `context`, `quotas`, `unfinished` or `administrators`.
     pub area: &'static str,
     /// How bad it is.
     pub severity: Severity,
@@ -113,6 +113,7 @@ impl Memoir {
         found.extend(self.examine_schedule(account, agents.len()).await?);
         found.push(self.examine_clock(account).await?);
         found.push(self.examine_counts(account).await?);
+        found.push(self.examine_contexts(account).await?);
         found.push(self.examine_quotas(account).await?);
         found.push(self.examine_unfinished().await?);
         found.push(self.examine_administrators(account).await?);
@@ -248,6 +249,52 @@ impl Memoir {
                 "`memoir audit verify {first}` names the record that does not match; restore a backup"
             ),
         ))
+    }
+
+    /// The share of its core memories that each agent's context shows (SPEC 2.3).
+    async fn examine_contexts(&self, account: &Account) -> Result<Examination> {
+        let mut partial = Vec::new();
+        let mut is_little = false;
+        for agent in account.agents().await? {
+            let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
+            // An agent that cannot be read is another finding.
+            let Ok(share) = handle.context_share().await else {
+                continue;
+            };
+            if share.shown == share.core_memories {
+                continue;
+            }
+            is_little |= share.shown * 2 < share.core_memories;
+            let quarters = share.by_quarter.iter().map(|quarter| {
+                let QuarterInContext {
+                    quarter,
+                    core_memories,
+                    shown,
+                } = quarter;
+                format!("{quarter} {shown} of {core_memories}")
+            });
+            partial.push(format!(
+                "`{}` {} of {} core memories ({})",
+                agent.name,
+                share.shown,
+                share.core_memories,
+                quarters.collect::<Vec<_>>().join(", ")
+            ));
+        }
+        let finding = match partial.is_empty() {
+            true => "every agent's context shows all of its core memories".to_owned(),
+            false => format!("the contexts show: {}", partial.join("; ")),
+        };
+        Ok(match is_little {
+            false => fine("context", finding),
+            true => bad(
+                "context",
+                Severity::Warning,
+                finding,
+                "raise the agent's `context_core_tokens` or its client's `max_tokens`, or let it refine its memory; \
+                 recall finds the others, and `memoir context --explain` shows what is left out",
+            ),
+        })
     }
 
     /// How near the account and its agents are to their quotas.

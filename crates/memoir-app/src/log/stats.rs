@@ -18,6 +18,7 @@ use utoipa::ToSchema;
 use crate::{
     core::{Loaded, Result, codec},
     log::AgentLog,
+    memory::context::{ContextShare, quarter_name},
     shown::OriginalCounts,
 };
 
@@ -174,6 +175,8 @@ pub struct AgentStats {
     /// Where its originals are now.
     #[serde(flatten)]
     pub originals: OriginalsView,
+    /// The share of its core memories that its context shows.
+    pub context: ContextShare,
 }
 
 impl AgentLog<'_> {
@@ -250,6 +253,7 @@ impl AgentLog<'_> {
         let (history, causes) = self.history_from_log(&loaded, since, until, points).await?;
         let agent = loaded.agent;
         let originals = self.originals_of(agent.tally).await?;
+        let context = self.context_share().await?;
         Ok(AgentStats {
             agent: agent.name,
             tally: agent.tally,
@@ -258,6 +262,7 @@ impl AgentLog<'_> {
             history,
             causes,
             originals,
+            context,
         })
     }
 
@@ -409,7 +414,7 @@ impl Quarters {
         }
         let (year, quarter) = row.recorded_at.quarter();
         let counts = self.0.entry((year, quarter)).or_insert_with(|| {
-            let quarter = format!("{year:04}-Q{quarter}");
+            let quarter = quarter_name(year, quarter);
             QuarterOfOriginals {
                 quarter,
                 saved: 0,

@@ -1,11 +1,15 @@
-//! The text for the agent's runtime (SPEC 2.3).
+//! The text for the agent's runtime (SPEC 2.3), and the share of the core memories that it shows.
 
 use std::collections::BTreeSet;
 
 use memoir_domain::{
     PrivateText,
-    agent::Agent,
-    context::{self, ArchiveNote, ContextMark, ContextPlan, ContextText},
+    agent::{Agent, ContextBound},
+    context::{
+        self, ArchiveNote, Bounds, ContextExplained, ContextMark, ContextPlan, ContextText,
+        CoreShare, CoreShares,
+    },
+    draft::Decision,
     memory::{Kind, Number},
 };
 use memoir_store::{MemoryRow, Selection};
@@ -13,10 +17,22 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{CONFLICT, Result, again, opened::MemoryList},
+    core::{AgentHandle, CONFLICT, Loaded, Result, again, codec::CommitExtras, opened::MemoryList},
     memory::{Memories, memories::memory_query},
-    shown::{OwnAgent, views::RefinementDue},
+    metrics::Metrics,
+    shown::{OwnAgent, schemas::AnyObject, views::RefinementDue},
 };
+
+/// Which context is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ContextRequest {
+    /// Most tokens of the whole; `None` for no bound beside those of the agent's settings.
+    pub max_tokens: Option<u64>,
+    /// Whether `max_tokens` is a client's limit, beyond which constitutional memories are omitted too, the newest first.
+    pub is_hard: bool,
+    /// Whether the response explains what each part costs and what is omitted.
+    pub explain: bool,
+}
 
 /// The text for the agent's prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -35,6 +51,58 @@ pub struct ContextView {
     /// The numbers of the memories that were omitted for lack of room.
     #[schema(value_type = Vec<u64>)]
     pub left_out: BTreeSet<Number>,
+    /// What each part costs, what is omitted and why, and which texts are shown by a copy. Only where it was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<AnyObject>)]
+    pub explained: Option<ContextExplained>,
+}
+
+/// How many of the core memories that were recorded in one calendar quarter a context shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct QuarterInContext {
+    /// The quarter (UTC) in which they were recorded, such as `2026-Q1`.
+    pub quarter: String,
+    /// Active core memories.
+    pub core_memories: u64,
+    /// Those of them that are shown.
+    pub shown: u64,
+}
+
+/// The share of the core memories that a context shows, within the bounds of the last one that was made. In counts: it
+/// is for those who may not read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ContextShare {
+    /// The bound of the whole that the last context had, in tokens; null where it had none, or none was made yet. It is
+    /// noted at most every ten minutes.
+    #[schema(required)]
+    pub max_tokens: Option<u64>,
+    /// Active core memories.
+    pub core_memories: u64,
+    /// Those of them that are shown. A memory whose text is shown by a copy counts.
+    pub shown: u64,
+    /// Those of each calendar quarter in which any were recorded, the earliest first.
+    pub by_quarter: Vec<QuarterInContext>,
+}
+
+impl ContextShare {
+    fn new(max_tokens: Option<u64>, shares: &CoreShares) -> Self {
+        let of_quarter = |(&(year, quarter), share): (&(i32, u8), &CoreShare)| QuarterInContext {
+            quarter: quarter_name(year, quarter),
+            core_memories: share.memories,
+            shown: share.shown,
+        };
+        Self {
+            max_tokens,
+            core_memories: shares.all.memories,
+            shown: shares.all.shown,
+            by_quarter: shares.by_quarter.iter().map(of_quarter).collect(),
+        }
+    }
+}
+
+/// The name of a calendar quarter, such as `2026-Q1`.
+pub(crate) fn quarter_name(year: i32, quarter: u8) -> String {
+    format!("{year:04}-Q{quarter}")
 }
 
 impl OwnAgent {
@@ -44,13 +112,42 @@ impl OwnAgent {
     /// # Errors
     /// The store fails.
     pub async fn context(&self, max_tokens: Option<u64>) -> Result<ContextView> {
-        again(|| self.attempt_context(max_tokens)).await
+        let request = ContextRequest {
+            max_tokens,
+            ..ContextRequest::default()
+        };
+        self.requested_context(&request).await
     }
 
-    async fn attempt_context(&self, max_tokens: Option<u64>) -> Result<ContextView> {
+    /// As [`OwnAgent::context`], by a request.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn requested_context(&self, request: &ContextRequest) -> Result<ContextView> {
+        let (loaded, context) = again(|| self.attempt_context(request)).await?;
+        let metrics = self.memoir.state::<Metrics>();
+        for (&(year, quarter), share) in &context.shares.by_quarter {
+            metrics.shown_in_context(&quarter_name(year, quarter), share);
+        }
+        let view = ContextView {
+            text: context.text,
+            core_tokens: context.core_tokens,
+            journal_tokens: context.journal_tokens,
+            left_out: context.left_out,
+            refinement_due: self.memoir.refinement_due(&loaded.agent),
+            explained: request.explain.then_some(context.explained),
+        };
+        self.note_context(loaded, request).await;
+        Ok(view)
+    }
+
+    async fn attempt_context(&self, request: &ContextRequest) -> Result<(Loaded, ContextText)> {
         let now = self.memoir.now();
         let journal_after = context::journal_since(now);
-        let bounds = |agent: &Agent| context::Bounds::of(&agent.settings, max_tokens);
+        let bounds = |agent: &Agent| Bounds {
+            is_hard: request.is_hard,
+            ..Bounds::of(&agent.settings, request.max_tokens)
+        };
         let whole = memory_query(Selection::Context { journal_after });
         // In one read where all of it is a short load, as nearly always.
         if self.is_short(&whole).await? {
@@ -59,27 +156,20 @@ impl OwnAgent {
                 .memories()
                 .archive_note(&loaded.agent, &loaded.memories)
                 .await?;
-            let context = context::build(&loaded.memories, now, bounds(&loaded.agent), &archive);
-            return Ok(self.context_view(&loaded.agent, context));
+            let bounds = bounds(&loaded.agent);
+            let context = context::build(&loaded.memories, now, bounds, &archive);
+            return Ok((loaded, context));
         }
         let query = memory_query(Selection::ContextMarks { journal_after });
         let room = self.room_for(&query).await?;
         let mut snapshot = self.snapshot(&query).await?;
-        let rows = std::mem::take(&mut snapshot.memories);
+        let mut rows = std::mem::take(&mut snapshot.memories);
         let loaded = self.read(snapshot, None).await?;
-        let marks = |kind| {
-            let of_kind = rows.iter().filter(move |row| row.kind == kind);
-            of_kind
-                .filter(move |row| kind == Kind::Core || context::is_recent_at(row.created_at, now))
-                .map(mark)
-        };
-        let bounds = bounds(&loaded.agent);
-        let mut plan = ContextPlan::new(marks(Kind::Core), marks(Kind::Journal), bounds);
-        let summaries: Vec<Number> = rows
-            .iter()
-            .filter(|row| row.is_summary)
-            .map(|row| row.number)
-            .collect();
+        rows.retain(|row| row.kind == Kind::Core || context::is_recent_at(row.created_at, now));
+        let marks = rows.iter().map(|row| mark(&loaded.agent, row));
+        let mut plan = ContextPlan::new(marks, bounds(&loaded.agent));
+        let summaries = rows.iter().filter(|row| row.is_summary);
+        let summaries: Vec<Number> = summaries.map(|row| row.number).collect();
         drop((rows, room));
         let archive = self
             .memories()
@@ -102,27 +192,71 @@ impl OwnAgent {
                 .iter()
                 .for_each(|memory| plan.give(memory, &archive));
         }
-        Ok(self.context_view(&loaded.agent, plan.finish(&archive)))
+        Ok((loaded, plan.finish(&archive)))
     }
 
-    fn context_view(&self, agent: &Agent, context: ContextText) -> ContextView {
-        ContextView {
-            text: context.text,
-            core_tokens: context.core_tokens,
-            journal_tokens: context.journal_tokens,
-            left_out: context.left_out,
-            refinement_due: self.memoir.refinement_due(agent),
+    /// Notes the bound of a context, by which the share of the core memories is counted. Without effect on the context:
+    /// where it cannot be written now, a later one notes it.
+    async fn note_context(&self, loaded: Loaded, request: &ContextRequest) {
+        let now = self.memoir.now();
+        let bound = ContextBound {
+            at: now,
+            max_tokens: request.max_tokens,
+            is_hard: request.is_hard,
+        };
+        let Some(agent) = loaded.agent.noting_context(bound) else {
+            return;
+        };
+        let decision = Decision::of_sessions(agent, Vec::new());
+        if let Err(error) = self
+            .commit(&loaded.base, decision, CommitExtras::default())
+            .await
+        {
+            tracing::debug!(%error, "the bound of a context is not noted");
         }
     }
 }
 
-fn mark(row: &MemoryRow) -> ContextMark {
+impl AgentHandle {
+    /// The share of the core memories that the agent's context shows now, within the bounds of the last one. No text is
+    /// opened.
+    ///
+    /// # Errors
+    /// The agent is erased; the store fails.
+    pub async fn context_share(&self) -> Result<ContextShare> {
+        let now = self.memoir.now();
+        let journal_after = context::journal_since(now);
+        let query = memory_query(Selection::ContextMarks { journal_after });
+        let room = self.room_for(&query).await?;
+        let mut snapshot = self.snapshot(&query).await?;
+        let mut rows = std::mem::take(&mut snapshot.memories);
+        let loaded = self.read(snapshot, None).await?;
+        rows.retain(|row| row.kind == Kind::Core || context::is_recent_at(row.created_at, now));
+        let last = loaded.agent.last_context;
+        let max_tokens = last.and_then(|last| last.max_tokens);
+        let bounds = Bounds {
+            is_hard: last.is_some_and(|last| last.is_hard),
+            ..Bounds::of(&loaded.agent.settings, max_tokens)
+        };
+        let marks = rows.iter().map(|row| mark(&loaded.agent, row));
+        let shares = ContextPlan::new(marks, bounds).expected_shares();
+        drop(room);
+        Ok(ContextShare::new(max_tokens, &shares))
+    }
+}
+
+fn mark(agent: &Agent, row: &MemoryRow) -> ContextMark {
+    let immutable = agent.known_immutable();
     ContextMark {
         number: row.number,
+        kind: row.kind,
         tokens: row.tokens,
         constitutional: row.constitutional,
+        is_summary: row.is_summary,
+        is_immutable: immutable.map(|immutable| immutable.contains(&row.number)),
+        by_memoir: agent.reports.contains_key(&row.number),
         created_at: row.created_at,
-        core_seq: row.core_seq,
+        recorded_at: row.recorded_at,
     }
 }
 

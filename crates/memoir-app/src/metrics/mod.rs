@@ -28,6 +28,7 @@ use std::{
 
 use memoir_domain::{
     audit::Action,
+    context::CoreShare,
     session::{Driver, EndReason, State},
     tools::{RefusalCode, Tool, ToolResult},
 };
@@ -73,6 +74,8 @@ pub(crate) struct Metrics {
     session_summaries: IntCounter,
     memories_replaced: IntCounter,
     memories_promoted: IntCounter,
+    context_memories: IntCounterVec,
+    context_shown: IntCounterVec,
     records: IntCounterVec,
     tool_calls: IntCounterVec,
     refusals: IntCounterVec,
@@ -153,6 +156,16 @@ impl Metrics {
             memories_promoted: total(
                 "memoir_memories_promoted_total",
                 "Archival and journal memories that became core.",
+            ),
+            context_memories: counter(
+                "memoir_context_core_memories_total",
+                "Core memories of agents whose contexts were made, counted at each context, by the calendar quarter (UTC) in which they were recorded.",
+                &["quarter"],
+            ),
+            context_shown: counter(
+                "memoir_context_core_shown_total",
+                "Those of them that the contexts showed; the share shows how much of its memory an agent acts on.",
+                &["quarter"],
             ),
             records: counter(
                 "memoir_audit_records_total",
@@ -259,6 +272,18 @@ impl Metrics {
         };
         let tool = tool.map_or("unknown", Tool::as_str);
         self.tool_calls.with_label_values(&[tool, kind]).inc();
+    }
+
+    /// Counts the core memories of a quarter, and how many of them a context shows.
+    pub(crate) fn shown_in_context(&self, quarter: &str, share: &CoreShare) {
+        let of_quarter = [quarter];
+        let counted = [
+            (&self.context_memories, share.memories),
+            (&self.context_shown, share.shown),
+        ];
+        for (counter, count) in counted {
+            counter.with_label_values(&of_quarter).inc_by(count);
+        }
     }
 
     /// The labels of a model.

@@ -249,10 +249,11 @@ impl Sessions<'_> {
             self.context_of(context_tokens),
             [&loaded.agent.settings.system_prompt],
         );
-        let bounds = context::Bounds::of(&loaded.agent.settings, Some(room));
+        let mut bounds = context::Bounds::of(&loaded.agent.settings, Some(room));
         if session.model.as_deref().is_some_and(is_builtin) {
             // `builtin:careful` consents exactly where it finds duplicates. With texts of an administrator among them,
             // its consent would reveal whether one of these equals one of the agent's (SPEC 5.1).
+            bounds.shows_copies = true;
             loaded
                 .memories
                 .retain(|memory| memory.side() == Side::Agent);

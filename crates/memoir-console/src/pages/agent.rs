@@ -5,7 +5,7 @@ use axum::{
     extract::{Path, RawQuery, State},
 };
 use maud::{Markup, html};
-use memoir_app::{AgentFacts, AgentHandle, OriginalsView};
+use memoir_app::{AgentFacts, AgentHandle, ContextShare, OriginalsView};
 use memoir_domain::{
     agent::{Field, Threshold},
     breaker::Gauge,
@@ -56,6 +56,7 @@ pub(super) async fn page(
     let latest = agent.views().session_page(None, LATEST).await?;
     let open = access::open(agent).await?;
     let archive = agent.log().originals().await?;
+    let share = agent.context_share().await?;
     let content = html! {
         (agent_head(agent, Tab::Overview))
         (draft.faults.summary())
@@ -63,6 +64,7 @@ pub(super) async fn page(
         (open)
         (core_size::section(agent))
         (originals(&archive))
+        (context(&share))
         (refine::section(console, visitor, &view, &latest, draft))
         section aria-labelledby="latest" {
             h2 #latest { "Latest sessions" }
@@ -123,6 +125,39 @@ fn status(view: &AgentFacts) -> Markup {
 /// The tokens of some memories, where there are any.
 fn tokens_beside(count: u64, tokens: u64) -> Markup {
     html! { @if count > 0 { span.of { " · " (words::number(tokens)) " tokens" } } }
+}
+
+/// The share of the core memories that the context shows, by the calendar quarter in which they were recorded.
+fn context(share: &ContextShare) -> Markup {
+    html! {
+        section aria-labelledby="context" {
+            h2 #context { "Context" }
+            p { "The context shows " (words::number(share.shown)) " of "
+                (words::counted(share.core_memories, "core memory", "core memories"))
+                @if let Some(tokens) = share.max_tokens { " within " (words::number(tokens)) " tokens" } "." }
+            @if !share.by_quarter.is_empty() {
+                table.cards role="table" {
+                    caption.hidden { "Core memories by the calendar quarter (UTC) in which they were recorded" }
+                    thead role="rowgroup" { tr role="row" {
+                        th role="columnheader" scope="col" { "Quarter (UTC)" }
+                        th role="columnheader" scope="col" class="figure" { "Core memories" }
+                        th role="columnheader" scope="col" class="figure" { "In the context" }
+                    } }
+                    tbody role="rowgroup" {
+                        @for quarter in share.by_quarter.iter().rev() {
+                            tr role="row" {
+                                th role="rowheader" scope="row" data-label="Quarter (UTC)" { (quarter.quarter) }
+                                td.figure role="cell" data-label="Core memories" {
+                                    (words::number(quarter.core_memories))
+                                }
+                                td.figure role="cell" data-label="In the context" { (words::number(quarter.shown)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Where the originals are, by the calendar quarter in which they were saved.

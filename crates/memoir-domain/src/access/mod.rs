@@ -35,7 +35,7 @@ use crate::{
     },
     ids::{AccessRequestId, SessionId, TokenId},
     log::audit::{Action, Actor, Facts, Record, RecordBody},
-    memory::{Invalid, Memory, NewMemory, Number, origin::ActorKind, parse_text},
+    memory::{Invalid, Memory, NewMemory, Number, ReportKind, origin::ActorKind, parse_text},
     text::{answer::Usage, private::PrivateText, quote},
     time::Timestamp,
 };
@@ -1001,7 +1001,11 @@ pub fn connect(
         let entry = format!(
             "On {day}, before I had any memories, the administrator {who} connected a program to my memory, which calls itself {name} and is at {host}. It can do all that I can until it is revoked."
         );
-        manage::save_one(&mut draft, NewMemory::journal(entry), &Actor::system());
+        manage::save_one(
+            &mut draft,
+            NewMemory::report(ReportKind::Access, entry),
+            &Actor::system(),
+        );
     }
     draft.finish()
 }
@@ -1157,7 +1161,11 @@ fn notify(draft: &mut Draft, request: &AccessRequest, how: &str) {
         ),
         AccessKind::Shred { .. } => return,
     };
-    manage::save_one(draft, NewMemory::journal(entry), &Actor::system());
+    manage::save_one(
+        draft,
+        NewMemory::report(ReportKind::Access, entry),
+        &Actor::system(),
+    );
 }
 
 fn plural(count: u64, one: &str, many: &str) -> String {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::Serialize
 use crate::{
     agent::schedule::RefinementSchedule,
     ids::AgentId,
-    memory::{Invalid, Memory, Number, Tally, is_single_line, parse_text},
+    memory::{Invalid, Kind, Memory, Number, Tally, is_single_line, parse_text},
     text::{
         fold,
         private::{PrivateJson, PrivateText},
@@ -40,6 +40,8 @@ pub const DEFAULT_CORE_TOKEN_BUDGET: u64 = 5_000;
 pub const LEAST_CORE_TOKEN_BUDGET: u64 = 1_000;
 /// The most tokens that the journal takes of a context where the agent sets nothing else (SPEC 2.2).
 pub const DEFAULT_CONTEXT_JOURNAL_TOKENS: u64 = 8_000;
+/// Most immutable memories whose numbers are kept with the agent, which is written with every change.
+pub const MOST_IMMUTABLE: usize = 1_000;
 /// The range of tokens of one response of an agent's model, as for the same setting of an installation.
 pub const ANSWER_TOKENS: std::ops::RangeInclusive<u32> = 16..=1_000_000;
 /// The tags that exclude a memory from merging, deleting and rewriting where the agent sets none.
@@ -375,6 +377,26 @@ pub struct Attempt {
     pub retry_at: Option<Timestamp>,
 }
 
+/// How a context was bounded, beside the agent's settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextBound {
+    /// When this was noted.
+    pub at: Timestamp,
+    /// Most tokens of the whole; `None` for no bound.
+    pub max_tokens: Option<u64>,
+    /// Whether constitutional memories are omitted too beyond it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_hard: bool,
+}
+
+/// The active core memories with one of some tags.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ImmutableMemories {
+    /// The immutable tags, folded, for which they were found. They are not known for others.
+    tags: BTreeSet<String>,
+    numbers: BTreeSet<Number>,
+}
+
 /// An agent in full.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Agent {
@@ -388,6 +410,16 @@ pub struct Agent {
     pub created_at: Timestamp,
     /// The counts of its memories.
     pub tally: Tally,
+    /// The active core memories with an immutable tag, so that a context knows them without opening any. `None` where
+    /// that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub immutable: Option<ImmutableMemories>,
+    /// Memoir's own reports in the journal, with their origin dates, as long as they are in a context.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reports: BTreeMap<Number, Timestamp>,
+    /// The bound of the last context; `None` where none was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_context: Option<ContextBound>,
     /// The next record's place when the agent was last found to have nothing to refine (SPEC 3.5). It is valid while no
     /// record has been added; `None` where it was never found so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -429,6 +461,83 @@ impl Agent {
         let stored = self.tally.counts().into_iter().zip(tally.counts());
         let differing = stored.filter(|(stored, counted)| stored != counted);
         differing.map(|((name, _), _)| name).collect()
+    }
+
+    /// The agent with the bound of a context that was made; `None` where that is noted already, or another one was noted
+    /// less than ten minutes ago: contexts are read often, and some clients have bounds of their own.
+    #[must_use]
+    pub fn noting_context(self, bound: ContextBound) -> Option<Self> {
+        /// Seconds between two writes.
+        const LEAST_SECONDS: i64 = 600;
+        let is_noted = match self.last_context {
+            // A context without a bound is what is assumed of an agent that had none.
+            None => bound.max_tokens.is_none(),
+            Some(last) => {
+                let is_same = (last.max_tokens, last.is_hard) == (bound.max_tokens, bound.is_hard);
+                is_same || (0..LEAST_SECONDS).contains(&bound.at.seconds_since(last.at))
+            }
+        };
+        (!is_noted && self.erased_at.is_none()).then_some(Self {
+            last_context: Some(bound),
+            ..self
+        })
+    }
+
+    /// The numbers of the active core memories with an immutable tag; `None` where they are not known: the immutable tags
+    /// were changed since, or these are more than [`MOST_IMMUTABLE`].
+    pub fn known_immutable(&self) -> Option<&BTreeSet<Number>> {
+        let known = self.immutable.as_ref()?;
+        (known.tags == self.settings.immutable_tag_set()).then_some(&known.numbers)
+    }
+
+    /// Follows a memory that was created or changed, for [`Agent::immutable`] and [`Agent::reports`]. The tally has it.
+    pub(crate) fn note_memory(&mut self, memory: &Memory, now: Timestamp) {
+        let tags = self.settings.immutable_tag_set();
+        let is_immutable = memory.is_active_core() && memory.tags.contains_any(&tags);
+        // Without another core memory, all that there are are known.
+        if self.tally.core_count == u64::from(memory.is_active_core()) {
+            self.immutable = Some(ImmutableMemories {
+                tags,
+                numbers: BTreeSet::new(),
+            });
+        } else if self.known_immutable().is_none() {
+            self.immutable = None;
+        }
+        if let Some(immutable) = &mut self.immutable {
+            match is_immutable {
+                true => immutable.numbers.insert(memory.number),
+                false => immutable.numbers.remove(&memory.number),
+            };
+        }
+        self.forget_many_immutable();
+        if memory.is_written_by_memoir() {
+            let since = context::journal_since(now);
+            self.reports.retain(|_, created_at| *created_at > since);
+            if memory.kind() == Kind::Journal && memory.is_active() {
+                self.reports.insert(memory.number, memory.created_at);
+            } else {
+                self.reports.remove(&memory.number);
+            }
+        }
+    }
+
+    /// Finds the immutable ones among all of its memories, where they are not known.
+    pub(crate) fn find_immutable<'a>(&mut self, memories: impl IntoIterator<Item = &'a Memory>) {
+        if self.known_immutable().is_some() {
+            return;
+        }
+        let tags = self.settings.immutable_tag_set();
+        let immutable = memories
+            .into_iter()
+            .filter(|memory| memory.is_active_core() && memory.tags.contains_any(&tags));
+        let numbers = immutable.map(|memory| memory.number).collect();
+        self.immutable = Some(ImmutableMemories { tags, numbers });
+        self.forget_many_immutable();
+    }
+
+    fn forget_many_immutable(&mut self) {
+        let known = self.immutable.take();
+        self.immutable = known.filter(|known| known.numbers.len() <= MOST_IMMUTABLE);
     }
 
     /// Whether the core size is over the trigger.

@@ -120,6 +120,11 @@ impl Draft {
         self.agent.note_attempt_end();
     }
 
+    /// Finds the immutable ones among the agent's core memories, where they are not known.
+    pub(crate) fn find_immutable<'a>(&mut self, core: impl IntoIterator<Item = &'a Memory>) {
+        self.agent.find_immutable(core);
+    }
+
     /// Sets where the next session's ledger begins; `None` at the oldest row.
     pub(crate) fn set_ledger_position(&mut self, position: Option<LedgerPosition>) {
         self.agent.ledger_position = position;
@@ -154,6 +159,7 @@ impl Draft {
             ..memory.into_memory(number, self.agent.next_seq, self.now)
         };
         self.agent.tally.add(&memory);
+        self.agent.note_memory(&memory, self.now);
         // The first one since the last reflection: later ones do not make it wait longer.
         if memory.is_active() && memory.is_to_be_reflected_on() {
             self.agent.unreflected_since.get_or_insert(self.now);
@@ -168,6 +174,7 @@ impl Draft {
         // Subtracted and added even where only the text changes: the tally depends on it, and must equal a recount.
         self.agent.tally.remove(&before);
         self.agent.tally.add(after);
+        self.agent.note_memory(after, self.now);
         let change = Change::between(before, after)?;
         self.changes.push(change.clone());
         Some(change)

@@ -1,6 +1,8 @@
 //! Changes to an agent outside of its sessions: creation, settings, saving and restoring memories, and erasure (SPEC
 //! 2.2, 2.4, 4.3, 5.4).
 
+use std::collections::BTreeMap;
+
 use crate::{
     agent::{self, Agent, Field, Settings},
     change::{
@@ -10,7 +12,7 @@ use crate::{
     ids::{AgentId, SessionId, TokenId},
     log::audit::{Action, Actor, Change, Facts, RecordBody, SettingChange},
     memory::{
-        ArchivedBy, Invalid, Kind, Memory, NewMemory, Number, Tally,
+        ArchivedBy, Invalid, Kind, Memory, NewMemory, Number, ReportKind, Tally,
         origin::{ActorKind, SavedBy},
     },
     text::private::{PrivateJson, PrivateText},
@@ -49,6 +51,9 @@ pub(crate) fn blank(id: AgentId, now: Timestamp) -> Agent {
         settings: Settings::default(),
         created_at: now,
         tally: Tally::default(),
+        immutable: None,
+        last_context: None,
+        reports: BTreeMap::new(),
         nothing_to_refine_seq: None,
         next_number: Number(1),
         next_seq: 1,
@@ -116,7 +121,11 @@ pub fn configure(
             "{} changed these settings of mine: {notes}.",
             role_of(actor)
         );
-        save_one(&mut draft, NewMemory::journal(entry), &Actor::system());
+        save_one(
+            &mut draft,
+            NewMemory::report(ReportKind::Settings, entry),
+            &Actor::system(),
+        );
     }
     Ok(Some(draft.finish()))
 }
@@ -603,7 +612,11 @@ pub fn edit(
         role_of(actor),
         memory.number
     );
-    save_one(&mut draft, NewMemory::journal(entry), &Actor::system());
+    save_one(
+        &mut draft,
+        NewMemory::report(ReportKind::Edit, entry),
+        &Actor::system(),
+    );
     Ok(Some(draft.finish()))
 }
 
@@ -696,7 +709,11 @@ pub fn unprotect(
             role_of(actor),
             memory.number
         );
-        save_one(&mut draft, NewMemory::journal(entry), &Actor::system());
+        save_one(
+            &mut draft,
+            NewMemory::report(ReportKind::Protection, entry),
+            &Actor::system(),
+        );
     }
     Ok(Some(draft.finish()))
 }

@@ -30,8 +30,6 @@ pub const TAGS_LIMIT: usize = 16;
 pub const TAG_LIMIT: usize = 50;
 /// Most characters of a memory's source (SPEC 2.4).
 pub const SOURCE_LIMIT: usize = 200;
-/// The source of the journal entries that Memoir itself writes.
-const OWN_SOURCE: &str = "memoir";
 /// Days after its origin date at which a journal entry leaves the prompt (SPEC 1).
 pub const JOURNAL_DAYS: i64 = 7;
 
@@ -95,6 +93,23 @@ wire_names! {
         Replaced = "replaced",
         /// A duplicate cleanup that ignores case.
         Duplicate = "duplicate",
+    }
+}
+
+wire_names! {
+    /// What a journal entry by Memoir reports. It is the entry's source.
+    #[derive(PartialOrd, Ord)]
+    pub enum ReportKind {
+        /// A refinement session.
+        Session = "memoir: session",
+        /// A change of the agent's settings by an administrator or the owner.
+        Settings = "memoir: settings",
+        /// An edit of a memory by the owner.
+        Edit = "memoir: edit",
+        /// A memory that is no longer constitutional.
+        Protection = "memoir: protection",
+        /// A program, a token or a person that was given access.
+        Access = "memoir: access",
     }
 }
 
@@ -482,6 +497,12 @@ impl Memory {
         self.saved_by == SavedBy::of(ActorKind::System)
     }
 
+    /// What it reports; `None` where Memoir did not write it.
+    pub fn report_kind(&self) -> Option<ReportKind> {
+        let source = self.source.as_ref().filter(|_| self.is_written_by_memoir());
+        ReportKind::from_name(source?.expose())
+    }
+
     /// When a journal entry expires from the prompt; `None` of other kinds.
     pub fn fades_at(&self) -> Option<Timestamp> {
         fades_at(self.kind(), self.created_at)
@@ -520,10 +541,10 @@ pub fn by_number<M: Borrow<Memory>>(memories: impl IntoIterator<Item = M>) -> BT
 }
 
 impl NewMemory {
-    /// A journal entry of Memoir's own, dated now.
-    pub fn journal(content: impl Into<PrivateText>) -> Self {
+    /// A report of Memoir's own in the journal, dated now.
+    pub fn report(kind: ReportKind, content: impl Into<PrivateText>) -> Self {
         Self {
-            source: Some(OWN_SOURCE.into()),
+            source: Some(kind.as_str().into()),
             ..Self::new(
                 Kind::Journal,
                 content.into(),

@@ -23,7 +23,8 @@ use crate::{
     ids::SessionId,
     log::audit::{Action, Actor, Facts, RecordBody},
     memory::{
-        ArchivedBy, Memory, NewMemory, Number, duplicates, near_duplicates, origin::Side, tokens,
+        ArchivedBy, Memory, NewMemory, Number, ReportKind, duplicates, near_duplicates,
+        origin::Side, tokens,
     },
     session::{
         Driver, EndReason, Lease, Session, State, Stats,
@@ -322,6 +323,7 @@ pub fn open(
     let mut draft = Draft::for_session(agent, session.clone(), now);
     // Before the core size is fixed: merging by code counts neither against the agent nor as room for its edits.
     let duplicates_removed = clean_duplicates(&mut draft, &mut memories, digester);
+    draft.find_immutable(memories.core());
     let gauge = fresh_gauge(draft.agent());
     // As the cleanup left it: its record is then the session's first one, and names who began it.
     let mut session = draft.session().cloned().unwrap_or(session);
@@ -617,7 +619,7 @@ fn end(
     let entry = session_entry::left_behind(&session, why, agent.tally.core_tokens);
     let mut draft = Draft::for_session(agent, session, now);
     let (number, created) = entry
-        .map(|entry| draft.create(NewMemory::journal(entry)))
+        .map(|entry| draft.create(NewMemory::report(ReportKind::Session, entry)))
         .unzip();
     let body = RecordBody {
         changes: created.into_iter().collect(),

@@ -15,7 +15,7 @@ use crate::{
         audit::{Action, Actor, Change, Facts, Record, RecordBody, TAKEN_BACK},
         effective::EffectiveRecords,
     },
-    memory::{Memory, NewMemory, Number, origin::ActorKind},
+    memory::{Memory, NewMemory, Number, ReportKind, origin::ActorKind},
     session::{EndReason, Session, State, Stats, breaker::Gauge, session_entry},
     time::Timestamp,
 };
@@ -185,7 +185,7 @@ pub(crate) fn end_session(
     let stats = stats.unwrap_or_default();
     // After the memories are restored: the entry states the new core size.
     let entry = session_entry::undone(gauge, limit, stats, core_tokens);
-    let (number, created) = draft.create(NewMemory::journal(entry.clone()));
+    let (number, created) = draft.create(NewMemory::report(ReportKind::Session, entry.clone()));
     changes.push(created);
     let now = draft.now();
     // As after a completion, so that the schedule does not begin another session immediately (SPEC 3.15).
@@ -406,7 +406,7 @@ pub fn undo(
             " Later changes of the same memories were undone with it."
         }
     );
-    let (number, created) = draft.create(NewMemory::journal(entry));
+    let (number, created) = draft.create(NewMemory::report(ReportKind::Session, entry));
     changes.push(created);
     let facts = Facts::default()
         .count("core_tokens_before", core_tokens_before)

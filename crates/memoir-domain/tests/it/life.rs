@@ -7,7 +7,7 @@ use memoir_domain::{
     absorption::{self, CHUNK_TOKENS, ConversationMessage, NOTES_LIMIT},
     agent::Field,
     audit::{Action, ActorKind},
-    memory::{Kind, Memory, NewMemory, Number},
+    memory::{Kind, Memory, NewMemory, Number, ReportKind},
     origin::{Origin, SavedBy},
     reflection::{self, Promotions, ReflectionSeen},
     schedule,
@@ -124,12 +124,12 @@ fn spec_2_5_the_agents_own_prompt_takes_the_place_of_the_default() {
 fn spec_2_5_an_entry_with_memoir_as_its_source_is_reflected_on() {
     let mut world = World::new();
     let posing = NewMemory {
-        source: NewMemory::journal("").source,
+        source: NewMemory::report(ReportKind::Session, "").source,
         ..entry("A letter came.", world.now)
     };
     let posing = world.save(posing);
     // Memoir's own entries are nothing to reflect on.
-    world.save(NewMemory::journal("A session ended."));
+    world.save(NewMemory::report(ReportKind::Session, "A session ended."));
     let asked = ask(&world, 10_000).unwrap();
     assert_eq!(asked.entries, BTreeSet::from([posing]));
 }
@@ -383,7 +383,10 @@ fn spec_2_5_an_agent_waits_for_a_reflection_while_entries_are_new() {
     promote(&mut world, &[]);
     assert_eq!(waits(&world), None);
     // What Memoir itself writes is nothing to reflect on.
-    world.save(NewMemory::journal("A session was rolled back."));
+    world.save(NewMemory::report(
+        ReportKind::Session,
+        "A session was rolled back.",
+    ));
     assert_eq!(waits(&world), None);
     world.save(entry("It rained again.", world.now));
     world.set(Field::Paused, "true");
@@ -448,7 +451,10 @@ fn spec_2_5_entries_that_memoir_wrote_are_no_candidates() {
     let mut world = World::with(&["tea"]);
     let yesterday = world.now.plus_days(-1);
     world.save(entry("met Lena", yesterday));
-    world.save(NewMemory::journal("A session was completed.".to_owned()));
+    world.save(NewMemory::report(
+        ReportKind::Session,
+        "A session was completed.".to_owned(),
+    ));
     let question = ask(&world, 10_000).unwrap();
     assert_eq!(question.entries, BTreeSet::from([Number(2)]));
 }

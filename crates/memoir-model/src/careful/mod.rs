@@ -9,9 +9,7 @@
 mod duplicates;
 
 use async_trait::async_trait;
-use memoir_domain::{
-    PrivateJson, PrivateText, context, ledger, origin::Origin, prompt, reflection,
-};
+use memoir_domain::{PrivateJson, PrivateText, context, ledger, prompt, reflection};
 use serde_json::{Value, json};
 
 use self::duplicates::{LedgerRow, Plan, groups, plan};
@@ -103,43 +101,13 @@ fn consent(texts: &[String]) -> CarefulTurn {
     })
 }
 
-/// The core memories of the agent's context, which ends its system prompt. No line of a memory can be at the place of a
-/// heading or a list item.
+/// The core memories of the agent's context, which ends its system prompt. A summary is no duplicate of anything.
 fn core_memories(system: &str) -> Vec<String> {
-    let lines: Vec<&str> = system.lines().collect();
-    // The last one: the agent's own prompt comes before the context, and may hold such a line.
-    let Some(heading) = lines.iter().rposition(|line| *line == context::HEADING) else {
-        return Vec::new();
-    };
-    let after = lines[heading..]
-        .iter()
-        .skip_while(|line| **line != context::CORE_HEADING)
-        .skip(1);
-    let mut memories: Vec<String> = Vec::new();
-    // The next heading of this level ends the core memories; the journal is not compared.
-    for line in after.take_while(|line| !line.starts_with("## ")) {
-        if let Some(first) = line.strip_prefix("- ") {
-            memories.push(first.to_owned());
-        } else if let (Some(more), Some(memory)) = (line.strip_prefix("  "), memories.last_mut()) {
-            memory.push('\n');
-            memory.push_str(more);
-        }
-    }
+    let memories = context::parse_core(system).into_iter();
     memories
-        .iter()
-        .map(|item| without_origin(item))
-        // A summary is no duplicate of anything.
-        .filter(|text| !text.starts_with("(summary of "))
-        .map(str::to_owned)
+        .filter(|memory| !memory.is_summary)
+        .map(|memory| memory.content.into_exposed())
         .collect()
-}
-
-/// A list item without the origin that may precede its text.
-fn without_origin(item: &str) -> &str {
-    let text = Origin::ALL
-        .iter()
-        .find_map(|origin| item.strip_prefix(&format!("(origin {origin}) ")));
-    text.unwrap_or(item)
 }
 
 /// The results of its calls so far, in order; `null` for one that is no JSON.

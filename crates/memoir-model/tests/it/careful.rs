@@ -98,9 +98,12 @@ async fn say(prompt: Prompt, mode: Option<Mode>, more: Vec<ModelMessage>) -> Rep
 
 async fn consents(texts: &[&str]) -> String {
     let memories = memories(texts);
-    let own = "# Your memory\n\n## Core memories\n- I am Ada.\n- i am ada";
+    let own = "# Your memory\n\n## Core memories\n#1 \"I am Ada.\"\n#2 \"i am ada\"";
     let agent = agent(&memories, &[(Field::SystemPrompt, Some(own))]);
-    let bounds = context::Bounds::of(&agent.settings, None);
+    let bounds = context::Bounds {
+        shows_copies: true,
+        ..context::Bounds::of(&agent.settings, None)
+    };
     let context = context::build(
         &memories,
         day(100),

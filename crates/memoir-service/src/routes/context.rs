@@ -4,7 +4,7 @@ use axum::{
     http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::ContextView;
+use memoir_app::{ContextRequest, ContextView};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -15,7 +15,7 @@ use crate::{
     schemas,
 };
 
-/// How much of it.
+/// How much of it, and whether it is explained.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +24,12 @@ pub(crate) struct Size {
     /// constitutional ones never. The agent's `context_journal_tokens` and `context_core_tokens` hold as well.
     #[param(value_type = Option<u64>, example = 4000)]
     max_tokens: Option<String>,
+    /// Whether `max_tokens` is a client's limit, beyond which constitutional memories are omitted too, the newest first.
+    #[param(value_type = Option<bool>)]
+    hard: Option<String>,
+    /// Whether the response explains what each part costs, and what is omitted and why.
+    #[param(value_type = Option<bool>)]
+    explain: Option<String>,
 }
 
 /// The text that the agent's runtime places after the system prompt. With `Accept: text/plain`, the text
@@ -43,7 +49,16 @@ pub(crate) async fn show(
         tokens.map_err(|_| "must be a whole number of tokens")
     };
     let max_tokens = read("max_tokens", size.max_tokens.as_deref(), whole)?;
-    let context = own.context(max_tokens).await?;
+    let flag = |text: &str| {
+        let flag = text.parse::<bool>();
+        flag.map_err(|_| "must be true or false")
+    };
+    let request = ContextRequest {
+        max_tokens,
+        is_hard: read("hard", size.hard.as_deref(), flag)?.unwrap_or(false),
+        explain: read("explain", size.explain.as_deref(), flag)?.unwrap_or(false),
+    };
+    let context = own.requested_context(&request).await?;
     Ok(if prefers_text(&headers) {
         let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
         (kind, context.text.into_exposed()).into_response()

@@ -665,6 +665,20 @@ async fn spec_2_3_the_context_comes_as_text_to_whoever_wants_text() {
         .await
         .expect(200);
     assert!(!left_out["text"].as_str().unwrap().contains("kiln"));
+    assert!(shown.get("explained").is_none());
+    let explained = installation
+        .get(&format!("{path}?max_tokens=0&hard=true&explain=true"), &own)
+        .await
+        .expect(200);
+    let omitted = &explained["explained"]["omitted"][0];
+    assert_eq!(
+        (&omitted["number"], &omitted["bound"]),
+        (&json!(1), &json!("max_tokens"))
+    );
+    installation
+        .get(&format!("{path}?explain=maybe"), &own)
+        .await
+        .refused(400, "invalid_argument");
     installation
         .get(&format!("{path}?max_tokens=-1"), &own)
         .await

@@ -106,35 +106,37 @@ async fn spec_2_3_what_is_left_out_of_a_context_is_listed_by_number() {
         .agent_with("wren", &["The kiln is fired on Thursdays."])
         .await;
     let token = installation.administrator().await;
-    let entry = |text: &str| MemoryInput {
-        content: text.into(),
+    // Five tokens each.
+    let entry = |number: usize| MemoryInput {
+        content: format!("Fired the kiln {number}.").into(),
         kind: Some(Kind::Journal),
         ..MemoryInput::default()
     };
-    let entries = [entry("Fired the kiln."), entry("Glazed six bowls.")];
+    let entries: Vec<MemoryInput> = (2..=9).map(entry).collect();
     agent.memories().save(&entries, &owner()).await.unwrap();
     let path = "/v1/agents/wren/context";
     assert_eq!(
         installation.get(path, &own).await.expect(200)["left_out"],
         json!([])
     );
-    let body = json!({"context_journal_tokens": 10});
+    let body = json!({"context_journal_tokens": 32});
     installation
         .send("PATCH", "/v1/agents/wren", &token, &body)
         .await
         .expect(200);
     let shown = installation.get(path, &own).await.expect(200);
-    assert_eq!(shown["left_out"], json!([2]));
+    // The seventh exceeded the bound, and the oldest left until four fifths of it were left.
+    assert_eq!(shown["left_out"], json!([2, 3]));
     let text = shown["text"].as_str().unwrap();
     assert!(
-        text.contains("Glazed") && text.contains("1 older journal entry"),
+        text.contains("kiln 4") && text.contains("(Left out for want of room: 2 journal entries."),
         "{text}"
     );
     let none = installation
         .get(&format!("{path}?max_tokens=1"), &own)
         .await
         .expect(200);
-    assert_eq!(none["left_out"], json!([1, 2, 3]));
+    assert_eq!(none["left_out"], json!([1, 2, 3, 4, 5, 6, 7, 8, 9]));
 }
 
 #[tokio::test]

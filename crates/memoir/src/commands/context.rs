@@ -1,10 +1,12 @@
 //! `memoir context`: the text that an agent's runtime puts after the system prompt.
 
+use memoir_app::{ContextRequest, ContextView};
+
 use crate::{
     failure::{Ending, Outcome},
     installation::Installation,
     options::Global,
-    output, parse, terminal,
+    output, parse, show, terminal,
 };
 
 /// Print what goes into the agent's prompt: core memories, and the journal of the last week
@@ -15,6 +17,9 @@ pub(crate) struct Arguments {
     /// Leave out whole entries so that it fits; constitutional memories always stay
     #[arg(long, value_name = "N", value_parser = parse::whole_number::<u64>(..))]
     max_tokens: Option<u64>,
+    /// Show what each part costs, and what is left out and why, in place of the text
+    #[arg(long)]
+    explain: bool,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -23,9 +28,16 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .agent_or_only(arguments.agent.as_deref())
         .await?;
     let agent = installation.own(&agent).await?;
-    let context = agent.context(arguments.max_tokens).await?;
+    let request = ContextRequest {
+        max_tokens: arguments.max_tokens,
+        explain: arguments.explain,
+        ..ContextRequest::default()
+    };
+    let context = agent.requested_context(&request).await?;
     if global.json {
         output::json(&context)?;
+    } else if arguments.explain {
+        output::print(&explanation(&context))?;
     } else if terminal::stdout_is_watched() {
         output::print(&terminal::safe_lines(context.text.expose()))?;
     } else {
@@ -33,4 +45,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         output::data(context.text.expose().as_bytes())?;
     }
     Ok(Ending::Done)
+}
+
+fn explanation(context: &ContextView) -> String {
+    let explained = context.explained.as_ref();
+    explained.map_or_else(String::new, show::context::explained)
 }

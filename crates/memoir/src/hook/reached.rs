@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use memoir_app::{AgentHandle, HandedMessage, HandedOver, OwnAgent};
+use memoir_app::{AgentHandle, ContextRequest, HandedMessage, HandedOver, OwnAgent};
 use memoir_domain::{
     PrivateText, Timestamp,
     recall::{RecallQuery, is_worth_telling},
@@ -154,10 +154,19 @@ impl ReachedMemory {
 
     pub(super) async fn context(&self, max_tokens: u64) -> Result<HookContext, Failure> {
         match self {
-            Self::Here { agent, .. } => reshaped(&agent.context(Some(max_tokens)).await?),
+            Self::Here { agent, .. } => {
+                // A program cuts what is longer than its limit (SPEC 2.3).
+                let request = ContextRequest {
+                    max_tokens: Some(max_tokens),
+                    is_hard: true,
+                    explain: false,
+                };
+                reshaped(&agent.requested_context(&request).await?)
+            }
             Self::Away(remote) => {
                 let size = max_tokens.to_string();
-                remote.get("context", &[("max_tokens", &size)]).await
+                let request = [("max_tokens", size.as_str()), ("hard", "true")];
+                remote.get("context", &request).await
             }
         }
     }

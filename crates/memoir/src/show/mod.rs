@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod archive;
+pub(crate) mod context;
 pub(crate) mod diff;
 pub(crate) mod examination;
 pub(crate) mod history;

@@ -107,7 +107,33 @@ pub(crate) fn numbers(stats: &AgentStats, width: usize) -> String {
         .filter(|back| back.action == Action::AgentRewound)
         .count();
     line("rewinds", rewinds as u64);
-    text + &originals(stats, width)
+    text + &originals(stats, width) + &context(stats, width)
+}
+
+/// The share of the core memories that the context shows, in total and by calendar quarter.
+fn context(stats: &AgentStats, width: usize) -> String {
+    let share = &stats.context;
+    let bound = share.max_tokens.map_or_else(String::new, |tokens| {
+        format!(" within {} tokens", thousands(tokens))
+    });
+    let line = format!(
+        "shows {} of {} core memories{bound}",
+        thousands(share.shown),
+        thousands(share.core_memories)
+    );
+    let quarters = share.by_quarter.iter().map(|quarter| {
+        format!(
+            "{}: {} of {}",
+            quarter.quarter,
+            thousands(quarter.shown),
+            thousands(quarter.core_memories)
+        )
+    });
+    let lines = std::iter::once(line).chain(quarters);
+    let lines: Vec<String> = lines
+        .flat_map(|line| super::wrap::wrap(&line, width.saturating_sub(2)))
+        .collect();
+    format!("\n{BOLD}Context{BOLD:#}\n  {}\n", lines.join("\n  "))
 }
 
 /// The locations of the originals, in total and by calendar quarter.

@@ -320,12 +320,70 @@ fn context_is_the_prompts_text_and_nothing_else() {
     installation.ok(&["remember", "wren", "A quiet day.", "--kind", "journal"]);
     let text = installation.ok(&["context", "wren"]);
     assert!(text.starts_with("# Your memory\n"), "{text}");
-    assert!(text.contains("- I am Wren.\n"), "{text}");
+    assert!(text.contains("\n#1 \"I am Wren.\"\n"), "{text}");
     let context = installation.json(&["context", "wren"]);
     assert_eq!(context["text"], text);
     assert_eq!(context["refinement_due"], json!(null));
     let short = installation.ok(&["context", "wren", "--max-tokens", "1"]);
     assert!(!short.contains("I am Wren."), "{short}");
+}
+
+#[test]
+fn spec_2_3_the_share_that_the_last_context_showed_is_counted_and_explained() {
+    let installation = Installation::with_agent();
+    let texts: Vec<String> = (1..=40)
+        .map(|at| format!("{at} {}", "linen ".repeat(20)))
+        .collect();
+    installation.remember(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+    let share = || installation.json(&["stats", "wren"])["context"].clone();
+    assert_eq!(share()["shown"], 40);
+    assert_eq!(share()["max_tokens"], json!(null));
+    let shown = installation.json(&["context", "wren", "--max-tokens", "600", "--explain"]);
+    let left_out = shown["left_out"].as_array().unwrap().len();
+    assert!((20..35).contains(&left_out), "{shown}");
+    let omitted = shown["explained"]["omitted"].as_array().unwrap();
+    assert_eq!(omitted.len(), left_out);
+    assert_eq!(
+        (&omitted[0]["rule"], &omitted[0]["bound"]),
+        (&json!("core"), &json!("max_tokens"))
+    );
+    let characters: u64 = shown["explained"]["parts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| part["characters"].as_u64().unwrap())
+        .sum();
+    assert_eq!(
+        characters,
+        shown["text"].as_str().unwrap().chars().count() as u64
+    );
+    // From another process, and without text.
+    assert_eq!(share()["shown"], 40 - left_out);
+    assert_eq!(share()["max_tokens"], 600);
+    let quarter = &share()["by_quarter"][0];
+    assert_eq!(
+        (&quarter["core_memories"], &quarter["shown"]),
+        (&json!(40), &share()["shown"])
+    );
+    let stats = installation.ok(&["stats", "wren"]);
+    assert!(
+        stats.contains(&format!(
+            "shows {} of 40 core memories within 600 tokens",
+            40 - left_out
+        )),
+        "{stats}"
+    );
+    let doctor = installation.ok(&["doctor"]);
+    assert!(
+        doctor.contains("warning  context") && doctor.contains("hint: raise the agent's"),
+        "{doctor}"
+    );
+    let table = installation.ok(&["context", "wren", "--max-tokens", "600", "--explain"]);
+    assert!(
+        table.starts_with("part ") && table.contains("neither among the oldest"),
+        "{table}"
+    );
+    assert!(!table.contains("linen"), "{table}");
 }
 
 #[test]
@@ -439,6 +497,7 @@ fn doctor_is_content_with_a_sound_installation_and_warns_of_agents_without_a_mod
             ("schedule", "ok"),
             ("clock", "ok"),
             ("counts", "ok"),
+            ("context", "ok"),
             ("quotas", "ok"),
             ("unfinished", "ok"),
             ("administrators", "ok")

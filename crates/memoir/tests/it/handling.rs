@@ -85,7 +85,7 @@ fn spec_2_4_a_weak_origin_is_shown_and_looked_for() {
     }
     let context = installation.ok(&["context", "wren"]);
     assert!(
-        context.contains("- (origin external) The kiln is hot."),
+        context.contains("\n(origin external from here on)\n#1 \"The kiln is hot.\"\n"),
         "{context}"
     );
     let found = installation.json(&["recall", "wren", "kiln", "--origin", "external"]);

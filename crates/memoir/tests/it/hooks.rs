@@ -125,10 +125,12 @@ fn spec_2_3_what_is_over_what_a_program_takes_is_left_out_whole() {
     let ran = begin(&installation, "s-1", "startup");
     let text = injected(&ran, "SessionStart");
     assert!(text.chars().count() <= 10_000, "{}", text.chars().count());
-    assert!(text.contains("Left out here for want of room"), "{text}");
+    assert!(text.contains("(Left out for want of room: "), "{text}");
     // An omitted memory is found by a matching prompt.
-    let ran = ask(&installation, "s-1", "What is in note 0?");
-    assert!(injected(&ran, "UserPromptSubmit").contains("\"Note 0: "));
+    let ran = ask(&installation, "s-1", "What is in note 15?");
+    assert!(injected(&ran, "UserPromptSubmit").contains("\"Note 15: "));
+    // The oldest are not omitted.
+    assert!(text.contains("#1 \"Note 0: "), "{text}");
 }
 
 #[test]

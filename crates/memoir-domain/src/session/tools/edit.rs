@@ -19,7 +19,7 @@ use crate::{
     },
     log::audit::{Action, Actor, Change, Facts, GUARD, MEMBERS, Record, RecordBody},
     memory::{
-        ArchivedBy, Kind, Memory, NewMemory, Number, Tags,
+        ArchivedBy, Kind, Memory, NewMemory, Number, ReportKind, Tags,
         origin::{ActorKind, Origin, SavedBy},
         tokens,
     },
@@ -1010,7 +1010,7 @@ fn complete(
     };
     let facts = rollback::measured(&gauge, gauge.core_tokens, &session);
     draft.put_session(session);
-    let (number, created) = draft.create(NewMemory::journal(entry));
+    let (number, created) = draft.create(NewMemory::report(ReportKind::Session, entry));
     let body = RecordBody {
         changes: vec![created],
         summary: Some(summary.clone()),
