@@ -101,6 +101,8 @@ export interface Match {
   readonly score: number;
   /** The older memory that it seems to correct, and therefore comes before. */
   readonly corrects?: number | null;
+  /** Whether it was found by words such as "is" and "the" alone; left out where not. */
+  readonly by_stop_words?: boolean;
   /** Its rank among what is near the question in meaning, from 1; left out where it is not. */
   readonly near?: number | null;
   /** What of the question it was found by, the weightiest first. */

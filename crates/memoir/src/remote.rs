@@ -22,6 +22,15 @@ const STILL_RUNNING: &str = "still_running";
 /// The time limit of connecting.
 const CONNECTING: Duration = Duration::from_secs(5);
 
+/// The address of a service, as given.
+#[derive(Debug, Clone)]
+pub(crate) struct ServiceAddress {
+    pub(crate) url: String,
+    /// Whether a command line or a setup has it. One of the environment may be a foreign folder's: the token in
+    /// `MEMOIR_TOKEN` does not go there, unless the service is on this machine (SPEC 5.5).
+    pub(crate) is_typed: bool,
+}
+
 /// One agent behind a service. It holds a token, and is never formatted.
 #[derive(Clone)]
 pub(crate) struct Remote {
@@ -34,25 +43,21 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// Uses the token of the environment, or else the stored one for this service and agent.
+    /// Uses the token of the environment, or else the stored one for this service and agent. An address of the
+    /// environment that is not on this machine gets the stored one only.
     ///
     /// # Errors
     /// The address is invalid; no agent is named, or there is no token.
-    pub(crate) fn open(given_url: &str, agent: Option<&str>) -> Result<Self, Failure> {
-        let url = address(given_url)?;
+    pub(crate) fn open(service: &ServiceAddress, agent: Option<&str>) -> Result<Self, Failure> {
+        let url = address(&service.url)?;
         let agent = agent.ok_or_else(|| {
             Failure::new("no agent is named").hint("name it with `--agent NAME` or in MEMOIR_AGENT")
         })?;
-        // A value that is not UTF-8 is no token.
-        let given = std::env::var(TOKEN).unwrap_or_default();
-        let token = match given.is_empty() {
-            false => given,
-            true => tokens::stored(url.as_str(), agent)?.ok_or_else(|| {
-                Failure::new(format!("there is no token for the agent `{agent}`")).hint(format!(
-                    "give it in {TOKEN}; `memoir setup CLIENT` keeps it for the hooks"
-                ))
-            })?,
-        };
+        let token = token(
+            &url,
+            agent,
+            service.is_typed || memoir_model::is_loopback(&url),
+        )?;
         // An error means that a provider of cryptography is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = Client::builder()
@@ -73,7 +78,7 @@ impl Remote {
         Ok(Self {
             client,
             url,
-            given_url: given_url.to_owned(),
+            given_url: service.url.clone(),
             agent: agent.to_owned(),
             token,
         })
@@ -205,6 +210,33 @@ impl Remote {
             _ => Failure::new(message),
         })
     }
+}
+
+/// The token of an agent for a service.
+///
+/// # Errors
+/// There is none; the file of the tokens cannot be read.
+fn token(url: &Url, agent: &str, may_be_given: bool) -> Result<String, Failure> {
+    // A value that is not UTF-8 is no token.
+    let given = std::env::var(TOKEN).unwrap_or_default();
+    if may_be_given && !given.is_empty() {
+        return Ok(given);
+    }
+    if let Some(stored) = tokens::stored(url.as_str(), agent)? {
+        return Ok(stored);
+    }
+    let setup =
+        format!("`memoir setup CLIENT --url {url} --agent {agent}` stores it for the hooks");
+    Err(match given.is_empty() {
+        true => Failure::new(format!("there is no token for the agent `{agent}`"))
+            .hint(format!("give it in {TOKEN}; {setup}")),
+        false => Failure::new(format!(
+            "nothing was sent to `{url}`: that address is from the environment, and no token is stored for it"
+        ))
+        .hint(format!(
+            "a folder's environment can send {TOKEN} anywhere; give the address with `--url`, or {setup}"
+        )),
+    })
 }
 
 fn innermost(error: &dyn std::error::Error) -> String {

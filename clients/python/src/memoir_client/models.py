@@ -101,6 +101,7 @@ class Match(Shown):
 
     Attributes:
         corrects: the older memory that it seems to correct, and therefore comes before.
+        by_stop_words: whether it was found by words such as "is" and "the" alone.
         near: its rank among what is near the question in meaning, from 1; None where it is not.
     """
 
@@ -108,6 +109,7 @@ class Match(Shown):
     score: float
     terms: tuple[MatchedTerm, ...]
     corrects: int | None = None
+    by_stop_words: bool = False
     near: int | None = None
 
 

@@ -75,6 +75,9 @@ pub struct ShownMatch {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u64>)]
     pub corrects: Option<Number>,
+    /// Whether it was found by stop words alone ("is", "the"), as was the memory that it corrects; left out where not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_stop_words: bool,
     /// Its rank by meaning, from 1; left out where it was not found by meaning, or no embedding model was used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near: Option<usize>,
@@ -107,6 +110,7 @@ impl From<RecallMatch> for ShownMatch {
             rank: found.rank,
             score: found.score,
             corrects: found.corrects,
+            by_stop_words: found.by_stop_words,
             near: found.near,
             terms: found.terms.into_iter().map(shown).collect(),
         }

@@ -570,6 +570,9 @@ impl RecallIndex {
             before: at.checked_sub(1).map(|before| found[before].number),
             score: one.score,
             corrects: one.corrects,
+            by_stop_words: is_asked
+                && near(one.slot).is_none()
+                && self.is_by_stop_words(&looked, one),
             replaced: replaced::mark(self, one.number),
             near: near(one.slot).map(|at| at + 1),
             terms: {
@@ -692,6 +695,7 @@ impl RecallIndex {
             let QueryElement {
                 text,
                 sought,
+                is_stop,
                 is_function,
             } = element;
             let from = looked.len();
@@ -734,8 +738,9 @@ impl RecallIndex {
                     }
                 }
             }
-            if is_function {
-                for one in &mut looked[from..] {
+            for one in &mut looked[from..] {
+                one.is_stop = is_stop;
+                if is_function {
                     one.rarity *= FUNCTION_WEIGHT;
                     one.is_function = true;
                 }
@@ -1170,6 +1175,16 @@ impl RecallIndex {
         groups
     }
 
+    /// Whether a match rests on stop words alone: its own, and those of the memory that it corrects.
+    fn is_by_stop_words(&self, looked: &[LookedUp], found: &FoundMemory) -> bool {
+        let says_something = |slot: u32| {
+            let mut telling = looked.iter().filter(|one| !one.is_stop);
+            telling.any(|one| one.times(self, slot).is_some())
+        };
+        let corrected = found.corrects.and_then(|old| self.slot_of.get(&old));
+        !says_something(found.slot) && !corrected.is_some_and(|slot| says_something(*slot))
+    }
+
     /// The terms by which one memory was found.
     fn matched(&self, looked: &[LookedUp], slot: u32) -> Vec<MatchedTerm> {
         let (average, length) = (self.average(), self.slots[slot as usize].length);
@@ -1262,7 +1277,9 @@ struct LookedUp {
     /// Its weight: the rarer, the higher.
     rarity: f32,
     must: bool,
-    /// Whether it is a function word.
+    /// Whether it says nothing of what is asked for.
+    is_stop: bool,
+    /// Whether it is a function word beside others that are not.
     is_function: bool,
 }
 
@@ -1284,6 +1301,7 @@ impl LookedUp {
             // Never 0 or less: a word in more than half of the memories would otherwise count against them.
             rarity: (1.0 + (memories - with + 0.5).max(0.5) / (with + 0.5)).ln(),
             must: false,
+            is_stop: false,
             is_function: false,
         }
     }

@@ -81,6 +81,8 @@ pub struct RecallMatch {
     pub score: f32,
     /// The older memory that it seems to correct, and therefore precedes; `None` where its score alone decides.
     pub corrects: Option<Number>,
+    /// Whether it was found by stop words alone ("is", "the"), as was the memory that it corrects.
+    pub by_stop_words: bool,
     /// Its replacement; `None` where it was not replaced.
     pub replaced: Option<ReplacedMark>,
     /// Its rank among the nearest in meaning, from 1; `None` where it is not among them, or without a vector.
@@ -92,7 +94,13 @@ pub struct RecallMatch {
 impl RecallMatch {
     /// Whether to add it to a prompt unasked, given the best match by words.
     pub fn is_worth_telling(&self, best: &Self) -> bool {
-        is_worth_telling(self.corrects.is_some(), self.score, best.score, self.near)
+        is_worth_telling(
+            self.by_stop_words,
+            self.corrects.is_some(),
+            self.score,
+            best.score,
+            self.near,
+        )
     }
 
     /// The place behind it.
@@ -106,10 +114,16 @@ impl RecallMatch {
 }
 
 /// Whether to add a match with that score to a prompt unasked: it has a third of the score of the best match by words,
-/// corrects a shown memory, or is among the three nearest in meaning.
-pub fn is_worth_telling(corrects: bool, score: f32, best: f32, near: Option<usize>) -> bool {
+/// corrects a shown memory, or is among the three nearest in meaning. Stop words alone are no reason (SPEC 2.8).
+pub fn is_worth_telling(
+    by_stop_words: bool,
+    corrects: bool,
+    score: f32,
+    best: f32,
+    near: Option<usize>,
+) -> bool {
     let is_said = score > 0.0 && score * 3.0 >= best;
-    corrects || is_said || near.is_some_and(|rank| rank <= 3)
+    !by_stop_words && (corrects || is_said || near.is_some_and(|rank| rank <= 3))
 }
 
 /// One term of a question that a memory matched.
@@ -191,6 +205,7 @@ pub fn literal_matches<'a>(
         before: at.checked_sub(1).map(|before| found[before].number),
         score: 0.0,
         corrects: None,
+        by_stop_words: false,
         replaced: replaced::mark(&all, memory.number),
         near: None,
         terms: vec![MatchedTerm {

@@ -14,6 +14,8 @@ pub(super) struct QueryElement {
     /// As in the question, folded.
     pub(super) text: String,
     pub(super) sought: SoughtForm,
+    /// Whether it says nothing of what is asked for: a function word, or a whole question of function words.
+    pub(super) is_stop: bool,
     /// Whether it is a function word, beside others that are not.
     pub(super) is_function: bool,
 }
@@ -105,14 +107,15 @@ impl RecallQuestion {
             }
             SoughtForm::Sequence { .. } | SoughtForm::Whole(_) => false,
         };
-        let parts = self.elements.iter();
-        // The whole counts as content whatever its words are: with it, a question of function words alone would search
-        // for nothing else.
-        let mut parts = parts.filter(|element| !matches!(element.sought, SoughtForm::Whole(_)));
-        if !parts.all(says_nothing) {
-            for element in &mut self.elements {
-                element.is_function = says_nothing(element);
-            }
+        // The whole is counted by its words: of function words alone, it says nothing either.
+        let is_whole = |element: &QueryElement| matches!(element.sought, SoughtForm::Whole(_));
+        let all_stop = {
+            let mut parts = self.elements.iter().filter(|element| !is_whole(element));
+            parts.all(says_nothing)
+        };
+        for element in &mut self.elements {
+            element.is_stop = all_stop || says_nothing(element);
+            element.is_function = element.is_stop && !all_stop;
         }
     }
 
@@ -121,6 +124,7 @@ impl RecallQuestion {
             self.elements.push(QueryElement {
                 text,
                 sought,
+                is_stop: false,
                 is_function: false,
             });
         }

@@ -335,6 +335,40 @@ fn spec_2_8_for_a_prompt_nothing_must_occur_and_its_end_counts() {
 }
 
 #[test]
+fn spec_2_8_a_match_by_stop_words_alone_is_no_reason_to_tell_it() {
+    let texts = [
+        "The dog is called Rex.",
+        "It is on the table.",
+        "Rosa keeps the bees.",
+        "Rosa no longer keeps the bees, since she moved to Bremen.",
+    ];
+    let index = RecallIndex::of(&memories(&texts));
+    let told = |question: &str| {
+        let found = index.search(&query_of(question), None);
+        let best = found
+            .iter()
+            .max_by(|one, other| one.score.total_cmp(&other.score));
+        let Some(best) = best.cloned() else {
+            return Vec::new();
+        };
+        let told = found.into_iter().filter(|one| one.is_worth_telling(&best));
+        let mut told: Vec<u64> = told.map(|one| one.number.0).collect();
+        told.sort_unstable();
+        told
+    };
+    assert_eq!(told("what is the dog called?"), [1]);
+    assert_eq!(told("Where are the bees?"), [3, 4]);
+    // Recall itself still finds them.
+    for question in ["is it on?", "the", "It is on the table"] {
+        assert!(!index.search(&query_of(question), None).is_empty());
+    }
+    assert_eq!(told("is it on?"), [0; 0]);
+    assert_eq!(told("the"), [0; 0]);
+    assert_eq!(told("the table"), [2]);
+    assert_eq!(told(""), [0; 0]);
+}
+
+#[test]
 fn spec_2_8_a_page_begins_behind_what_was_seen_though_others_came_and_went() {
     let texts: Vec<String> = (0..30).map(|number| format!("tea {number}")).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

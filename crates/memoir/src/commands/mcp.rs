@@ -11,6 +11,7 @@ use crate::{
         AgentChoice,
         calls::{self, CallKind},
         probe,
+        written::ProgramMemory,
     },
     installation::Installation,
     options::Global,
@@ -39,22 +40,23 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    let client = arguments.client.as_deref().unwrap_or_default();
+    let means = ProgramMemory::of(client, global, &arguments.whose, arguments.url.as_deref());
     if probe::is_asked() {
-        probe::report(global, &arguments.whose, arguments.url.as_deref()).await?;
+        probe::report(&means).await?;
         return Ok(Ending::Done);
     }
-    let client = arguments.client.as_deref().unwrap_or_default();
     calls::note(client, CallKind::Tools);
     // No folder is passed, so the project is the folder in which the program started this process.
-    let chosen = arguments.whose.chosen(None);
-    if let Some(url) = &arguments.url {
-        if let Some(warning) = remote::warning_of(url) {
+    let chosen = means.whose.chosen(None);
+    if let Some(service) = &means.service {
+        if let Some(warning) = remote::warning_of(&service.url) {
             terminal::note(&warning);
         }
-        let name = chosen.name_behind(url)?;
-        return pass_on(&Remote::open(url, name.as_deref())?).await;
+        let name = chosen.name_behind(&service.url)?;
+        return pass_on(&Remote::open(service, name.as_deref())?).await;
     }
-    let mut installation = Installation::open(global).await?;
+    let mut installation = Installation::open(&means.global).await?;
     let agent = installation.chosen(&chosen).await?;
     let agent = installation.own_for_program(&agent).await?;
     calls::note_agent(client, &installation.place, agent.name());

@@ -4,7 +4,10 @@ use clap::ValueEnum;
 use memoir_transcripts::TranscriptFormat;
 use serde_json::json;
 
-use super::payload::Payload;
+use super::{
+    length::{TextLimit, TextUnit},
+    payload::Payload,
+};
 use crate::failure::Failure;
 
 /// An event of a program.
@@ -95,24 +98,32 @@ pub(super) struct Dialect {
     prompt: HookOutput,
     /// The format of its transcripts; `None` where Memoir reads none of them.
     pub(super) transcript: Option<TranscriptFormat>,
-    /// Most characters of one response that the program accepts.
-    characters: u64,
+    /// The most that the program accepts as one response.
+    pub(super) limit: TextLimit,
 }
 
-/// Claude Code puts more than this into a file, and shows its model the beginning.
-const CHARACTERS: u64 = 10_000;
-/// The tokens reserved for pending notices, beside the context.
-const WAITING_TOKENS: u64 = 200;
+/// Claude Code puts more than this into a file, and shows its model the beginning. It counts as JavaScript does; so do
+/// the other programs that are written in it, as far as they have a limit.
+const UTF16: TextLimit = TextLimit {
+    most: 10_000,
+    unit: TextUnit::Utf16,
+};
+/// Codex does the same beyond 2,500 tokens, and counts four bytes as one. Copilot CLI accepts 10 KB.
+const BYTES: TextLimit = TextLimit {
+    most: 10_000,
+    unit: TextUnit::Bytes,
+};
 
 const CLAUDE: Dialect = Dialect {
     start: HookOutput::Specific("SessionStart"),
     prompt: HookOutput::Specific("UserPromptSubmit"),
     transcript: Some(TranscriptFormat::ClaudeCode),
-    characters: CHARACTERS,
+    limit: UTF16,
 };
 
 const CODEX: Dialect = Dialect {
     transcript: Some(TranscriptFormat::Codex),
+    limit: BYTES,
     ..CLAUDE
 };
 
@@ -133,13 +144,14 @@ const CURSOR: Dialect = Dialect {
     start: HookOutput::Field("additional_context"),
     prompt: HookOutput::Nothing,
     transcript: None,
-    characters: CHARACTERS,
+    limit: UTF16,
 };
 
 const COPILOT: Dialect = Dialect {
     start: HookOutput::Field("additionalContext"),
     prompt: HookOutput::Field("additionalContext"),
     transcript: Some(TranscriptFormat::Copilot),
+    limit: BYTES,
     ..CURSOR
 };
 
@@ -157,7 +169,7 @@ const OPENCODE: Dialect = Dialect {
     start: HookOutput::Text,
     prompt: HookOutput::Text,
     transcript: Some(TranscriptFormat::Messages),
-    characters: CHARACTERS,
+    limit: UTF16,
 };
 
 impl Client {
@@ -187,12 +199,6 @@ impl Client {
             (Self::ClaudeCode | Self::Vscode | Self::Copilot, Some(host)) => host.dialect(),
             _ => self.dialect(),
         }
-    }
-
-    /// The most tokens of a context that fit into one response.
-    pub(super) fn context_tokens(self) -> u64 {
-        // A token is four characters, as memories are counted.
-        self.dialect().characters / 4 - WAITING_TOKENS
     }
 
     /// The name on the command line.

@@ -1,7 +1,7 @@
 //! Passes a transcript's new messages to the memory: the hook starts a process of its own for it and returns
 //! immediately.
 //!
-//! That process locks the session's file while it reads, so that a later one continues after it. The next session's
+//! That process locks the transcript's file while it reads, so that a later one continues after it. The next session's
 //! start resumes failed work, also the last messages of a session without an end event. A program that keeps no file
 //! sends all its messages with each event.
 
@@ -16,9 +16,15 @@ use memoir_app::{Clock, SystemClock};
 use memoir_transcripts::TranscriptFormat;
 
 use super::{
-    Arguments, HookEvent, host_input, log::Log, payload::Payload, reached::ReachedMemory, state,
+    Arguments, HookEvent, host_input,
+    log::Log,
+    payload::Payload,
+    reached::{ReachedMemory, unreached_key},
+    session,
+    transcript::{self, LockedTranscript},
+    written::ProgramMemory,
 };
-use crate::{failure::Failure, options::Global, show::counted, transcripts};
+use crate::{failure::Failure, show::counted, transcripts};
 
 /// How many sessions a new session resumes, since it waits for the start of their processes. The next ones resume the
 /// others.
@@ -36,11 +42,17 @@ pub(super) fn begin(arguments: &Arguments, payload: &Payload) -> Result<(), Fail
 }
 
 /// Starts it again for sessions with possibly remaining messages, once a session of the agent begins.
-pub(super) fn resume(arguments: &Arguments, payload: &Payload, log: &Log) {
+pub(super) fn resume(
+    arguments: &Arguments,
+    means: &ProgramMemory,
+    memory: &ReachedMemory,
+    payload: &Payload,
+    log: &Log,
+) {
     if arguments.client.dialect_of(payload).transcript.is_none() {
         return;
     }
-    let waiting = state::waiting(&arguments.agent(payload));
+    let waiting = transcript::waiting(&[memory.key(), unreached_key(means, payload)]);
     for (session, transcript) in waiting.into_iter().take(RESUMED) {
         let session = Payload {
             session: Some(session),
@@ -81,17 +93,28 @@ fn start(payload: &Payload) -> Result<(), Failure> {
 }
 
 /// Passes on the new messages, and waits for it.
-pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Result<(), Failure> {
+pub(super) async fn run(
+    means: &ProgramMemory,
+    arguments: &Arguments,
+    log: &Log,
+) -> Result<(), Failure> {
     let input = host_input()?;
     let payload = Payload::read(&input);
-    state::forget_old(SystemClock.now());
+    session::forget_old(SystemClock.now());
+    transcript::forget_old(SystemClock.now());
     if payload.transcript.is_none() && !payload.has_messages {
         return Ok(());
     }
-    let mut session = state::LockedSession::lock(&payload, &arguments.agent(&payload))?;
-    session.transcript.clone_from(&payload.transcript);
+    let memory = ReachedMemory::open(means, arguments.client, &payload).await;
+    let key = match &memory {
+        Ok(memory) => memory.key(),
+        Err(_) => unreached_key(means, &payload),
+    };
+    let mut locked = LockedTranscript::lock(&payload, &key)?;
+    let kept = locked.kept();
+    let (handed_over, last_handed_over) = (kept.handed_over, kept.last_handed_over);
     let handed = async {
-        let memory = ReachedMemory::open(global, arguments, &payload).await?;
+        let memory = memory?;
         let Some(path) = &payload.transcript else {
             let (input, format) = (Cursor::new(input), Some(TranscriptFormat::Messages));
             let taken = transcripts::take(input, format, Path::new("-"), &memory).await?;
@@ -99,10 +122,10 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
         };
         let problem = |error| Failure::file("read", path, &error);
         let mut file = File::open(path).map_err(problem)?;
-        let last = before(&mut file, session.handed_over).map_err(problem)?;
+        let last = before(&mut file, handed_over).map_err(problem)?;
         // A rewritten file is read from the start: its known messages are recognised by their identifiers.
-        let begin = match session.last_handed_over == Some(memory.digest(&last).await?) {
-            true => session.handed_over,
+        let begin = match last_handed_over == Some(memory.digest(&last).await?) {
+            true => handed_over,
             false => 0,
         };
         let end = last_line_end(&mut file, begin).map_err(problem)?;
@@ -116,25 +139,25 @@ pub(super) async fn run(global: &Global, arguments: &Arguments, log: &Log) -> Re
     .await;
     match handed {
         Ok((taken, end, last)) => {
-            session.handed_over = end;
-            session.last_handed_over = last;
+            kept.handed_over = end;
+            kept.last_handed_over = last;
             // Some programs write after the event, and not all send an end event.
             let may_go_on = matches!(arguments.event, HookEvent::Stop | HookEvent::PreCompact);
-            session.is_waiting = may_go_on && payload.transcript.is_some();
+            kept.is_waiting = may_go_on && payload.transcript.is_some();
             log.note(&format!(
                 "handed over {}; {} known before",
                 counted(taken.handed.received, "message", "messages"),
                 taken.handed.known
             ));
-            session.keep()
+            locked.keep()
         }
         Err(problem) => {
             // A transcript that is missing at the next session's start will not appear.
-            session.is_waiting = payload
+            kept.is_waiting = payload
                 .transcript
                 .is_some_and(|path| arguments.event != HookEvent::SessionStart || path.exists());
             // The state is kept even after a failure, so that the next session resumes the work.
-            session.keep()?;
+            locked.keep()?;
             Err(problem)
         }
     }

@@ -4,18 +4,25 @@
 //! **It never breaks its host.** On any error it ends with status 0, prints nothing and writes its own log (`log.rs`).
 //! One error is printed at a session's start: that the memory was modified outside Memoir. Text must be ready within
 //! [`WAITING_MS`]. Transcripts are passed on by a process of its own, which is started within [`HANDING_MS`] and
-//! outlives the host's wait (`hand_over.rs`). A repeated or duplicate event is answered once (`state.rs`).
+//! outlives the host's wait (`hand_over.rs`). A repeated or duplicate event is answered once, and a start that was not
+//! answered is answered at the next prompt (`session.rs`). Which memory is meant is in `written.rs`.
 
 pub(crate) mod calls;
 mod dialect;
 mod hand_over;
+mod length;
 mod log;
 mod payload;
 pub(crate) mod probe;
 pub(crate) mod project;
+mod prompt;
 mod reached;
+mod session;
+mod start;
 mod state;
 mod text;
+mod transcript;
+pub(crate) mod written;
 
 use std::{
     io::{IsTerminal, Read, Write},
@@ -31,13 +38,17 @@ use std::{
 
 use memoir_app::{Clock, SystemClock};
 
+use dialect::Dialect;
 pub(crate) use dialect::{Client, HookEvent};
+use length::TextLimit;
 use log::Log;
 use payload::Payload;
 use reached::ReachedMemory;
-use state::ShownMemories;
+use session::LockedSession;
+use start::StartText;
 pub(crate) use state::folder as state_folder;
 pub(crate) use text::without_hints;
+use written::ProgramMemory;
 
 use crate::{failure::Failure, options::Global, parse, remote::warning_of};
 
@@ -47,9 +58,6 @@ const WAITING_MS: u64 = 300;
 const HANDING_MS: u64 = 50;
 /// Most bytes of an event that are read.
 const PAYLOAD_BYTES: u64 = 16 << 20;
-/// Within this time the same event with the same outcome comes from a second registration.
-const ONE_EVENT: i64 = 2;
-
 /// Answer an event of the program that runs an agent, as its hooks call it
 ///
 /// Reads the event's JSON from stdin and prints the text for the program's model. It always ends with status 0, and
@@ -65,7 +73,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     whose: AgentChoice,
     /// The service to use in place of a database on this machine; the token is that of `MEMOIR_TOKEN`, or the one that
-    /// `memoir setup` has stored
+    /// `memoir setup` has stored. For a program that is set up, the environment names no other memory
     #[arg(long, value_name = "URL", env = "MEMOIR_URL", hide_env_values = true)]
     url: Option<String>,
     /// The most tokens of context at a session's start [default: the program's limit]
@@ -93,25 +101,30 @@ pub(crate) struct AgentChoice {
     pub(crate) prefix: Option<String>,
 }
 
-impl Arguments {
-    /// The agent part of a session's key.
-    fn agent(&self, payload: &Payload) -> String {
-        self.whose.chosen(payload.folder.as_deref()).session_key()
-    }
+/// What a hook prints, and what is kept and logged once it is printed. A response that comes too late, or that the host
+/// does not read, leaves no trace: the next event makes it again.
+#[derive(Default)]
+struct HookAnswer {
+    /// `None` prints nothing.
+    text: Option<String>,
+    session: Option<LockedSession>,
+    note: Option<String>,
 }
 
 /// Responds, and ends with success in any case.
 pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
     let began = Instant::now();
+    let name = arguments.client.name();
+    let means = ProgramMemory::of(&name, &global, &arguments.whose, arguments.url.as_deref());
     if probe::is_asked() {
-        probe::run(&global, &arguments.whose, arguments.url.as_deref());
+        probe::run(&means);
         return ExitCode::SUCCESS;
     }
     // The log is opened first, since it is the only place where a hook reports errors.
     let log = Log::open(&arguments);
-    calls::note(&arguments.client.name(), calls::CallKind::Hook);
+    calls::note(&name, calls::CallKind::Hook);
     if arguments.hand_over {
-        if let Err(problem) = on_runtime(hand_over::run(&global, &arguments, &log)) {
+        if let Err(problem) = on_runtime(hand_over::run(&means, &arguments, &log)) {
             log.problem(&problem);
         }
         return ExitCode::SUCCESS;
@@ -133,24 +146,31 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
             std::process::exit(0);
         }
     });
-    let answer = caught(|| answer_event(&global, &arguments, &log));
+    let answer = caught(|| answer_event(&means, &arguments, &log));
     // `park` may return without a wake-up.
     while is_ended.swap(true, Ordering::SeqCst) {
         // It came too late, and the process is being ended.
         thread::park();
     }
-    match answer {
-        Ok(Some(text)) => {
-            let mut stdout = std::io::stdout().lock();
-            // The host may have closed the pipe.
-            let _ = stdout
-                .write_all(text.as_bytes())
-                .and_then(|()| stdout.flush());
-        }
-        Ok(None) => {}
-        Err(problem) => log.problem(&problem),
+    if let Err(problem) = answer.and_then(|answer| give(answer, &log)) {
+        log.problem(&problem);
     }
     ExitCode::SUCCESS
+}
+
+/// Prints a response, and keeps that it was printed.
+fn give(answer: HookAnswer, log: &Log) -> Result<(), Failure> {
+    if let Some(text) = &answer.text {
+        let mut stdout = std::io::stdout().lock();
+        let printed = stdout.write_all(text.as_bytes());
+        let printed = printed.and_then(|()| stdout.flush());
+        // The host may have closed the pipe.
+        printed.map_err(|error| Failure::new(format!("cannot print: {error}")))?;
+    }
+    if let Some(note) = &answer.note {
+        log.note(note);
+    }
+    answer.session.map_or(Ok(()), LockedSession::keep)
 }
 
 /// The result of the work. A panic is converted to a failure, for it would end the process with another status.
@@ -159,64 +179,82 @@ fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         .unwrap_or_else(|_| Err(Failure::new("internal error: this is a fault of Memoir's")))
 }
 
-/// The text to print; `None` prints nothing.
 fn answer_event(
-    global: &Global,
+    means: &ProgramMemory,
     arguments: &Arguments,
     log: &Log,
-) -> Result<Option<String>, Failure> {
+) -> Result<HookAnswer, Failure> {
     let payload = Payload::read(&host_input()?);
     if !arguments.event.is_answered() {
         hand_over::begin(arguments, &payload)?;
-        return Ok(None);
+        return Ok(HookAnswer::default());
     }
     let dialect = arguments.client.dialect_of(&payload);
     if !dialect.takes(arguments.event) {
-        return Ok(None);
+        return Ok(HookAnswer::default());
+    }
+    let is_start = arguments.event == HookEvent::SessionStart;
+    if is_start {
+        // Before anything slow, so that the next prompt knows of a start that came too late.
+        session::begin(&payload, SystemClock.now())?;
     }
     let answer = on_runtime(async {
-        let memory = ReachedMemory::open(global, arguments, &payload).await?;
-        let text = match arguments.event {
-            HookEvent::SessionStart => session_start(arguments, &memory, &payload).await?,
-            _ => user_prompt(arguments, &memory, &payload).await?,
+        let memory = ReachedMemory::open(means, arguments.client, &payload).await?;
+        let event = ReachedEvent {
+            arguments,
+            memory: &memory,
+            payload: &payload,
+            dialect,
+            chosen: means.whose.chosen(payload.folder.as_deref()),
         };
-        if arguments.event == HookEvent::SessionStart {
-            hand_over::resume(arguments, &payload, log);
-            // The warning belongs here, since a session starts once but has many prompts.
-            if let Some(warning) = arguments.url.as_deref().and_then(warning_of) {
-                log.note(&warning);
-            }
+        if !is_start {
+            return event.user_prompt().await;
         }
-        let Some(text) = text else {
-            return Ok(None);
-        };
-        log.note(&format!("printed {} characters", text.chars().count()));
-        dialect.answer(arguments.event, &payload, &text)
+        let answer = event.session_start().await?;
+        hand_over::resume(arguments, means, &memory, &payload, log);
+        // The warning belongs here, since a session starts once but has many prompts.
+        let service = means.service.as_ref();
+        if let Some(warning) = service.and_then(|service| warning_of(&service.url)) {
+            log.note(&warning);
+        }
+        Ok(answer)
     });
-    let Err(problem) = &answer else {
-        return answer;
-    };
+    match answer {
+        Err(problem) if is_start => notice(&problem, dialect, &payload, log)?.ok_or(problem),
+        answer => answer,
+    }
+}
+
+/// The response to a start whose memory cannot be shown; `None` where the log alone reports that.
+fn notice(
+    problem: &Failure,
+    dialect: Dialect,
+    payload: &Payload,
+    log: &Log,
+) -> Result<Option<HookAnswer>, Failure> {
     let notice = match problem {
         // A closed memory must be reported (SPEC 5.5).
-        Failure::ShownFailure(failure)
-            if problem.is_closing() && arguments.event == HookEvent::SessionStart =>
-        {
-            text::closed(&failure.one_line())
-        }
+        Failure::ShownFailure(failure) if problem.is_closing() => text::closed(&failure.one_line()),
         // Otherwise an agent whose memory was removed would begin as one that has none.
-        _ if problem.is_tampered() && arguments.event == HookEvent::SessionStart => {
-            text::TAMPERED.to_owned()
-        }
+        _ if problem.is_tampered() => text::TAMPERED.to_owned(),
         _ => String::new(),
     };
-    if notice.is_empty() && !dialect.is_kept(arguments.event) {
-        return answer;
+    if notice.is_empty() && !dialect.is_kept(HookEvent::SessionStart) {
+        return Ok(None);
     }
     log.problem(problem);
+    let mut session = LockedSession::lock(payload)?;
+    if !session.note_notice(SystemClock.now()) {
+        return Ok(Some(HookAnswer::default()));
+    }
     // The agent may be erased, or closed to readers of a file that the hooks write: the file's last text is removed
     // too.
-    let text = dialect.answer(arguments.event, &payload, &notice)?;
-    Ok(text.filter(|_| !notice.is_empty()))
+    let text = dialect.answer(HookEvent::SessionStart, payload, &notice)?;
+    Ok(Some(HookAnswer {
+        text: text.filter(|_| !notice.is_empty()),
+        session: Some(session),
+        note: None,
+    }))
 }
 
 /// The host's input; nothing where a person typed the command.
@@ -238,71 +276,116 @@ fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
         .block_on(work)
 }
 
-/// The context, and a line for each pending item.
-async fn session_start(
-    arguments: &Arguments,
-    memory: &ReachedMemory,
-    payload: &Payload,
-) -> Result<Option<String>, Failure> {
-    let now = SystemClock.now();
-    let room = arguments
-        .max_tokens
-        .unwrap_or_else(|| arguments.client.context_tokens());
-    // The slow requests come before the session's file is locked, so that they do not block another hook.
-    let context = memory.context(room).await?;
-    let chosen = arguments.whose.chosen(payload.folder.as_deref());
-    let text = text::start(&context, &memory.waiting(&chosen).await?);
-    let digest = memory.digest(&text).await?;
-    let mut session = state::LockedSession::lock(payload, &arguments.agent(payload))?;
-    let (is_again, since) = (
-        session.start == digest,
-        now.seconds_since(session.started_at),
-    );
-    session.start = digest;
-    session.started_at = now;
-    session.transcript.clone_from(&payload.transcript);
-    session.context = Some(state::ShownContext {
-        at: now,
-        left_out: context.left_out,
-    });
-    // The host may have compacted the conversation, and with it the memories that were shown beside prompts.
-    session.shown = ShownMemories::default();
-    session.keep()?;
-    let is_repeated = is_again && since < ONE_EVENT;
-    // An empty text is written too, so that discarded texts do not remain in a file.
-    let dialect = arguments.client.dialect_of(payload);
-    let is_any = !text.is_empty() || dialect.is_kept(HookEvent::SessionStart);
-    Ok((!is_repeated && is_any).then_some(text))
+/// An event of a host, and the memory that was reached for it.
+struct ReachedEvent<'a> {
+    arguments: &'a Arguments,
+    memory: &'a ReachedMemory,
+    payload: &'a Payload,
+    dialect: Dialect,
+    chosen: project::ChosenAgent,
 }
 
-/// The best memories for the prompt that the session was not shown.
-async fn user_prompt(
-    arguments: &Arguments,
-    memory: &ReachedMemory,
-    payload: &Payload,
-) -> Result<Option<String>, Failure> {
-    let Some(prompt) = &payload.prompt else {
-        return Ok(None);
-    };
-    let now = SystemClock.now();
-    let found = memory.recall(prompt, text::CONSIDERED).await?;
-    let digest = memory.digest(prompt.expose()).await?;
-    let mut session = state::LockedSession::lock(payload, &arguments.agent(payload))?;
-    if session.prompt == digest && now.seconds_since(session.prompted_at) < ONE_EVENT {
-        return Ok(None);
+impl ReachedEvent<'_> {
+    /// The text of a start that fits beside what the prompt gets.
+    async fn start(&self, limit: TextLimit) -> Result<StartText, Failure> {
+        start::start(self.memory, &self.chosen, limit, self.arguments.max_tokens).await
     }
-    session.prompt = digest;
-    session.prompted_at = now;
-    let new = found
-        .into_iter()
-        .filter(|memory| !session.was_shown(memory));
-    let chosen = text::choose(new);
-    for memory in &chosen {
-        session.shown.note(memory);
+
+    /// The context, and a line for each pending item.
+    async fn session_start(&self) -> Result<HookAnswer, Failure> {
+        let now = SystemClock.now();
+        // The slow requests come before the session's file is locked, so that they do not block another hook.
+        let start = self.start(self.dialect.limit).await?;
+        let agent = self.memory.key();
+        let mut session = LockedSession::lock(self.payload)?;
+        // By another registration of the hooks, or by a prompt that came before this response.
+        if session.is_start_shown(&agent) {
+            return Ok(HookAnswer::default());
+        }
+        session.note_start(&agent, now, &start);
+        // An empty text is written too, so that discarded texts do not remain in a file.
+        let is_any = !start.text.is_empty() || self.dialect.is_kept(HookEvent::SessionStart);
+        self.answer(
+            session,
+            is_any.then_some(start.text.as_str()),
+            start.counts(),
+        )
     }
-    // Before it is printed: where the hook times out in between, these count as shown.
-    session.keep()?;
-    Ok((!chosen.is_empty()).then(|| text::prompt(&chosen)))
+
+    /// The best memories for the prompt that the session was not shown; before them the session's start, where that was
+    /// missed.
+    async fn user_prompt(&self) -> Result<HookAnswer, Failure> {
+        let Some(prompt) = &self.payload.prompt else {
+            return Ok(HookAnswer::default());
+        };
+        let now = SystemClock.now();
+        let agent = self.memory.key();
+        let is_missed = LockedSession::lock(self.payload)?.is_start_missed(&agent);
+        let limit = self.dialect.limit;
+        let start = match is_missed {
+            true => Some(
+                self.start(limit.at_most(limit.most.saturating_sub(prompt::LENGTH)))
+                    .await?,
+            ),
+            false => None,
+        };
+        let found = self.memory.recall(prompt, prompt::CONSIDERED).await?;
+        let digest = self.memory.digest(prompt.expose()).await?;
+        let mut session = LockedSession::lock(self.payload)?;
+        if !session.note_prompt(&agent, digest, now) {
+            return Ok(HookAnswer {
+                session: Some(session),
+                ..HookAnswer::default()
+            });
+        }
+        let mut text = String::new();
+        let mut counts = Vec::new();
+        // The start's own response may have come meanwhile.
+        if let Some(start) = start.filter(|_| session.is_start_missed(&agent)) {
+            session.note_start(&agent, now, &start);
+            counts.push(format!("the missed start: {}", start.counts()));
+            text = start.text;
+        }
+        let new = found
+            .into_iter()
+            .filter(|memory| !session.was_shown(&agent, memory));
+        let limit = limit.beside(&text).beside("\n");
+        if let Some((shown, beside)) = prompt::prompt(new.collect(), limit) {
+            for memory in &shown {
+                session.note_shown(&agent, memory);
+            }
+            counts.push(format!("shown {}", shown.len()));
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&beside);
+        }
+        let text = Some(text.as_str()).filter(|text| !text.is_empty());
+        self.answer(session, text, counts.join("; "))
+    }
+
+    /// The response with a text, in the program's dialect.
+    fn answer(
+        &self,
+        session: LockedSession,
+        text: Option<&str>,
+        counts: String,
+    ) -> Result<HookAnswer, Failure> {
+        let Some(text) = text else {
+            return Ok(HookAnswer {
+                session: Some(session),
+                ..HookAnswer::default()
+            });
+        };
+        let length = text.chars().count();
+        Ok(HookAnswer {
+            text: self
+                .dialect
+                .answer(self.arguments.event, self.payload, text)?,
+            session: Some(session),
+            note: Some(format!("{counts}: printed {length} characters")),
+        })
+    }
 }
 
 #[cfg(test)]

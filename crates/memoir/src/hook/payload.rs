@@ -21,6 +21,8 @@ pub(super) struct Payload {
     pub(super) folder: Option<PathBuf>,
     /// The program's own name of the event.
     pub(super) event: Option<String>,
+    /// Why a session starts: `startup`, `resume`, `clear`, `compact`, or a program's own word.
+    pub(super) source: Option<String>,
     pub(super) prompt: Option<PrivateText>,
     /// The sending program, where the format identifies it.
     pub(super) host: Option<Client>,
@@ -50,6 +52,7 @@ impl Payload {
             has_messages: payload["messages"].is_array(),
             folder: text(&["cwd"]).or(roots).map(PathBuf::from),
             event,
+            source: text(&["source"]),
             prompt: text(&["prompt", "user_prompt", "userPrompt"]).map(PrivateText::from),
             host,
         }

@@ -4,10 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{AgentChoice, on_runtime, project::ChosenAgent};
-use crate::{
-    failure::Failure, installation::Installation, options::Global, output, remote::Remote,
-};
+use super::{on_runtime, project::ChosenAgent, written::ProgramMemory};
+use crate::{failure::Failure, installation::Installation, output, remote::Remote};
 
 /// The variable that requests a report.
 pub(crate) const VARIABLE: &str = "MEMOIR_PROBE";
@@ -33,8 +31,8 @@ pub(crate) fn is_asked() -> bool {
 }
 
 /// Reports, for a hook.
-pub(super) fn run(global: &Global, whose: &AgentChoice, url: Option<&str>) {
-    let reported = on_runtime(async { report(global, whose, url).await });
+pub(super) fn run(means: &ProgramMemory) {
+    let reported = on_runtime(async { report(means).await });
     // The caller has closed the pipe, and no other reader exists.
     let _ = reported;
 }
@@ -43,11 +41,7 @@ pub(super) fn run(global: &Global, whose: &AgentChoice, url: Option<&str>) {
 ///
 /// # Errors
 /// Stdout is closed.
-pub(crate) async fn report(
-    global: &Global,
-    whose: &AgentChoice,
-    url: Option<&str>,
-) -> Result<(), Failure> {
+pub(crate) async fn report(means: &ProgramMemory) -> Result<(), Failure> {
     let mut report = ProbeReport {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         place: None,
@@ -55,7 +49,7 @@ pub(crate) async fn report(
         problem: None,
         hint: None,
     };
-    match reach(global, whose, url).await {
+    match reach(means).await {
         Ok((place, agent)) => (report.place, report.agent) = (Some(place), agent),
         Err(Failure::ShownFailure(failure)) => {
             let (problem, hint) = failure.into_parts();
@@ -67,19 +61,15 @@ pub(crate) async fn report(
 }
 
 /// The installation and the agent. No agent is created for a project.
-async fn reach(
-    global: &Global,
-    whose: &AgentChoice,
-    url: Option<&str>,
-) -> Result<(String, Option<String>), Failure> {
-    let chosen = whose.chosen(None);
-    if let Some(url) = url {
-        let name = chosen.name_behind(url)?;
-        let remote = Remote::open(url, name.as_deref())?;
+async fn reach(means: &ProgramMemory) -> Result<(String, Option<String>), Failure> {
+    let chosen = means.whose.chosen(None);
+    if let Some(service) = &means.service {
+        let name = chosen.name_behind(&service.url)?;
+        let remote = Remote::open(service, name.as_deref())?;
         remote.get::<Value>("", &[]).await?;
-        return Ok((url.to_owned(), name));
+        return Ok((service.url.clone(), name));
     }
-    let mut installation = Installation::open(global).await?;
+    let mut installation = Installation::open(&means.global).await?;
     let agent = match &chosen {
         ChosenAgent::OfProject(project) => installation.known_agent(project).await?,
         ChosenAgent::Named(_) => Some(installation.chosen(&chosen).await?),

@@ -43,8 +43,8 @@ pub(crate) enum ChosenAgent {
 }
 
 impl ChosenAgent {
-    /// The agent part of a session's key: the name, nothing for the only agent, or the project.
-    pub(super) fn session_key(&self) -> String {
+    /// The given name, nothing for the only agent, or the key of the project.
+    pub(super) fn given_name(&self) -> String {
         match self {
             Self::Named(name) => name.clone().unwrap_or_default(),
             Self::OfProject(project) => project.key(""),

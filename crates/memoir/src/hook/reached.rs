@@ -13,14 +13,16 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{
-    Arguments, calls,
+    Client, calls,
     payload::Payload,
     project::{ChosenAgent, Project},
+    state::AgentKey,
+    written::ProgramMemory,
 };
 use crate::{
+    database,
     failure::Failure,
     installation::{Installation, administrator},
-    options::Global,
     remote::Remote,
     transcripts::MessageReceiver,
 };
@@ -69,13 +71,9 @@ pub(super) struct HookMemory {
 struct Match {
     score: f32,
     corrects: Option<u64>,
+    #[serde(default)]
+    by_stop_words: bool,
     near: Option<usize>,
-}
-
-impl HookMemory {
-    pub(super) fn is_core(&self) -> bool {
-        self.kind == "core"
-    }
 }
 
 /// The agent's pending work.
@@ -120,28 +118,37 @@ struct HookAgent {
 }
 
 impl ReachedMemory {
-    /// Opens the memory that the arguments name. A missing agent of a project is created.
+    /// Opens the memory that a program means. A missing agent of a project is created.
     ///
     /// # Errors
     /// There is no such agent, or its texts may not be shown here; the database or the service is down.
     pub(super) async fn open(
-        global: &Global,
-        arguments: &Arguments,
+        means: &ProgramMemory,
+        client: Client,
         payload: &Payload,
     ) -> Result<Self, Failure> {
-        let chosen = arguments.whose.chosen(payload.folder.as_deref());
-        if let Some(url) = &arguments.url {
-            let name = chosen.name_behind(url)?;
-            return Ok(Self::Away(Remote::open(url, name.as_deref())?));
+        let chosen = means.whose.chosen(payload.folder.as_deref());
+        if let Some(service) = &means.service {
+            let name = chosen.name_behind(&service.url)?;
+            return Ok(Self::Away(Remote::open(service, name.as_deref())?));
         }
-        let mut installation = Installation::open(global).await?;
+        let mut installation = Installation::open(&means.global).await?;
         let agent = installation.chosen(&chosen).await?;
-        calls::note_agent(&arguments.client.name(), &installation.place, agent.name());
+        calls::note_agent(&client.name(), &installation.place, agent.name());
         let agent = installation.own_for_program(&agent).await?;
         Ok(Self::Here {
             installation: Box::new(installation),
             agent: Box::new(agent),
         })
+    }
+
+    /// The key of the reached agent's part of a session's state.
+    pub(super) fn key(&self) -> AgentKey {
+        let agent = match self {
+            Self::Here { agent, .. } => agent.name(),
+            Self::Away(remote) => remote.agent(),
+        };
+        AgentKey::of(self.place(), agent)
     }
 
     /// A keyed digest that identifies a text. Checking a guess against it requires the agent's key or its token.
@@ -259,13 +266,25 @@ impl ReachedMemory {
                     let found = memory.found.as_ref();
                     found.is_some_and(|found| {
                         let corrects = found.corrects.is_some();
-                        is_worth_telling(corrects, found.score, best, found.near)
+                        let by_stop_words = found.by_stop_words;
+                        is_worth_telling(by_stop_words, corrects, found.score, best, found.near)
                     })
                 });
                 Ok(found)
             }
         }
     }
+}
+
+/// The key of an agent that could not be reached: by the name that was given, where there is one.
+pub(super) fn unreached_key(means: &ProgramMemory, payload: &Payload) -> AgentKey {
+    let place = match &means.service {
+        Some(service) => service.url.clone(),
+        // Without a name, the database cannot be opened either.
+        None => database::place(&means.global).unwrap_or_default(),
+    };
+    let chosen = means.whose.chosen(payload.folder.as_deref());
+    AgentKey::of(&place, &chosen.given_name())
 }
 
 /// The last characters of a text, which mostly contain the question.

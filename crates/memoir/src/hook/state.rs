@@ -1,120 +1,52 @@
-//! The state of a host's session between events: the memories that it was shown, and the passed part of its transcript.
-//! A small file for each session, for its owner only, that holds no texts.
+//! Small files of JSON in the user's state directory: one for each session of a host, and one for each transcript. They
+//! are for their owner only, and hold no texts. A process locks a file while it decides about it.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
     fs::{self, File, OpenOptions},
     hash::{DefaultHasher, Hash, Hasher},
-    io::{Read, Seek, Write},
+    io::{self, Read, Seek, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use etcetera::BaseStrategy;
-use memoir_domain::{Timestamp, memory::JOURNAL_DAYS};
-use serde::{Deserialize, Serialize};
+use memoir_domain::Timestamp;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{payload::Payload, reached::HookMemory};
 use crate::{failure::Failure, private_file};
 
-/// The folder of the sessions' files.
-const SESSIONS: &str = "sessions";
-/// The folder of the marks of sessions with pending messages.
-const WAITING: &str = "waiting";
-/// How long a session without further events is kept.
+/// How long the state of a session without further events is kept.
 const KEPT: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
-/// The stored state of a session.
-#[derive(Default, Serialize, Deserialize)]
-#[serde(default)]
-struct KeptSession {
-    /// The program's own identifier.
-    session: Option<String>,
-    start: u64,
-    started_at: Option<Timestamp>,
-    prompt: u64,
-    prompted_at: Option<Timestamp>,
-    context: Option<ShownContext>,
-    shown: ShownMemories,
-    transcript: Option<PathBuf>,
-    handed_over: u64,
-    last_handed_over: Option<u64>,
-    is_waiting: bool,
-}
+/// An agent, by which its part of a session's state is found: a digest of where its memory is and of its name. Every
+/// command that reaches the same agent has the same one, whichever options name it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct AgentKey(String);
 
-/// The context that the session was shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct ShownContext {
-    pub(super) at: Timestamp,
-    /// The memories that it omitted.
-    pub(super) left_out: BTreeSet<u64>,
-}
-
-/// The memories shown since then, by number, with the time of their last change.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct ShownMemories(BTreeMap<u64, Timestamp>);
-
-impl ShownMemories {
-    pub(super) fn note(&mut self, memory: &HookMemory) {
-        self.0.insert(memory.number, memory.updated_at);
+impl AgentKey {
+    /// Of an agent in that installation or behind that service. Names ignore case (SPEC 2.2).
+    pub(super) fn of(place: &str, agent: &str) -> Self {
+        let place = place.trim_end_matches('/');
+        Self(format!("{:016x}", hash(&(place, agent.to_lowercase()))))
     }
 }
 
-/// The path of a session's file, its length, and its empty mark of pending messages, which saves opening the other
-/// files.
-struct SessionFile {
-    file: File,
+/// A file's content, locked against other processes. Without a file, it is kept nowhere.
+pub(super) struct LockedState<T> {
+    file: Option<File>,
+    /// The bytes that the file has.
     length: usize,
-    mark: PathBuf,
-    is_marked: bool,
+    pub(super) kept: T,
 }
 
-/// A session's file, locked against other processes.
-pub(super) struct LockedSession {
-    file: Option<SessionFile>,
-    session: Option<String>,
-    /// A digest of the text of its start ([`super::reached::ReachedMemory::digest`]).
-    pub(super) start: u64,
-    pub(super) started_at: Timestamp,
-    /// A digest of its last prompt, likewise.
-    pub(super) prompt: u64,
-    pub(super) prompted_at: Timestamp,
-    pub(super) context: Option<ShownContext>,
-    pub(super) shown: ShownMemories,
-    pub(super) transcript: Option<PathBuf>,
-    /// The length of the passed part of the transcript, in bytes.
-    pub(super) handed_over: u64,
-    /// A digest of the bytes before that offset, likewise; `None` where nothing was passed on.
-    pub(super) last_handed_over: Option<u64>,
-    /// Whether more messages may be pending.
-    pub(super) is_waiting: bool,
-}
-
-impl LockedSession {
-    /// Opens the session's file, once other processes have released it. A session without a name has no state.
+impl<T: Default + Serialize + DeserializeOwned> LockedState<T> {
+    /// Opens the file, once other processes have released it.
     ///
     /// # Errors
-    /// The file cannot be created or read.
-    pub(super) fn lock(payload: &Payload, agent: &str) -> Result<Self, Failure> {
-        let mut locked = match (&payload.session, folder()) {
-            (Some(session), Some(folder)) => {
-                let name = file_name(session, agent);
-                Self::open(
-                    &folder.join(SESSIONS).join(&name),
-                    folder.join(WAITING).join(&name),
-                )?
-            }
-            _ => Self::from_kept(None, KeptSession::default()),
-        };
-        locked.session.clone_from(&payload.session);
-        Ok(locked)
-    }
-
-    fn open(path: &Path, mark: PathBuf) -> Result<Self, Failure> {
+    /// It cannot be created or read.
+    pub(super) fn lock(path: &Path) -> Result<Self, Failure> {
         let problem = |error| Failure::file("open", path, &error);
-        if let Some(folder) = path.parent() {
-            private_file::make_private_folder(folder).map_err(problem)?;
-        }
+        private_file::make_private_folder(private_file::folder_of(path)).map_err(problem)?;
         let mut options = OpenOptions::new();
         // The file is not truncated here, since it is read once it is locked.
         options.create(true).truncate(false).read(true).write(true);
@@ -125,32 +57,20 @@ impl LockedSession {
         file.lock().map_err(problem)?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(problem)?;
-        // A truncated file starts the session anew: at worst a memory is shown twice.
-        let kept: KeptSession = serde_json::from_str(&text).unwrap_or_default();
-        let file = SessionFile {
-            file,
+        Ok(Self {
+            file: Some(file),
             length: text.len(),
-            mark,
-            is_marked: kept.is_waiting,
-        };
-        Ok(Self::from_kept(Some(file), kept))
+            // A truncated file starts the session anew: at worst a memory is shown twice.
+            kept: serde_json::from_str(&text).unwrap_or_default(),
+        })
     }
 
-    fn from_kept(file: Option<SessionFile>, kept: KeptSession) -> Self {
+    /// The state of a session without a name, which is not kept.
+    pub(super) fn nowhere() -> Self {
         Self {
-            file,
-            session: kept.session,
-            start: kept.start,
-            // The earliest time is longer ago than `ONE_EVENT`, so that the next event counts as a new one.
-            started_at: kept.started_at.unwrap_or(Timestamp::MIN),
-            prompt: kept.prompt,
-            prompted_at: kept.prompted_at.unwrap_or(Timestamp::MIN),
-            context: kept.context,
-            shown: kept.shown,
-            transcript: kept.transcript,
-            handed_over: kept.handed_over,
-            last_handed_over: kept.last_handed_over,
-            is_waiting: kept.is_waiting,
+            file: None,
+            length: 0,
+            kept: T::default(),
         }
     }
 
@@ -158,108 +78,35 @@ impl LockedSession {
     ///
     /// # Errors
     /// It cannot be written.
-    pub(super) fn keep(self) -> Result<(), Failure> {
-        let Some(mut file) = self.file else {
+    pub(super) fn keep(mut self) -> Result<(), Failure> {
+        let Some(file) = &mut self.file else {
             return Ok(());
         };
-        let kept = KeptSession {
-            session: self.session,
-            start: self.start,
-            started_at: Some(self.started_at),
-            prompt: self.prompt,
-            prompted_at: Some(self.prompted_at),
-            context: self.context,
-            shown: self.shown,
-            transcript: self.transcript,
-            handed_over: self.handed_over,
-            last_handed_over: self.last_handed_over,
-            is_waiting: self.is_waiting,
+        let (kept, length) = (&self.kept, self.length);
+        let mut write = || -> io::Result<()> {
+            let mut text = serde_json::to_vec(kept)?;
+            // Trailing spaces are valid in JSON; truncating a file waits for the disk on some systems.
+            text.resize(text.len().max(length), b' ');
+            file.rewind()?;
+            file.write_all(&text)
         };
-        let written = serde_json::to_vec(&kept)
-            .map_err(std::io::Error::from)
-            // Closing the file after this releases its lock.
-            .and_then(|text| file.write(text, kept.is_waiting));
-        written.map_err(|error| Failure::new(format!("cannot write the session's state: {error}")))
-    }
-
-    /// Whether the session was shown the memory in its present version.
-    pub(super) fn was_shown(&self, memory: &HookMemory) -> bool {
-        // A memory that was changed since it was shown is shown again.
-        if self.shown.0.get(&memory.number) == Some(&memory.updated_at) {
-            return true;
-        }
-        self.context.as_ref().is_some_and(|context| {
-            let was_there = memory.updated_at <= context.at
-                // A journal entry that was older than this then was not in the context.
-                && (memory.is_core() || memory.created_at > context.at.plus_days(-JOURNAL_DAYS));
-            was_there && !context.left_out.contains(&memory.number)
-        })
+        write().map_err(|error| Failure::new(format!("cannot write the session's state: {error}")))
     }
 }
 
-impl SessionFile {
-    fn write(&mut self, mut text: Vec<u8>, is_waiting: bool) -> std::io::Result<()> {
-        // An extra mark is harmless; a missing one would lose pending messages.
-        if is_waiting && !self.is_marked {
-            crate::private_file::write(&self.mark, b"")?;
-        }
-        // Trailing spaces are valid in JSON; truncating a file waits for the disk on some systems.
-        text.resize(text.len().max(self.length), b' ');
-        self.file.rewind()?;
-        self.file.write_all(&text)?;
-        if self.is_marked && !is_waiting {
-            let _ = fs::remove_file(&self.mark);
-        }
-        Ok(())
-    }
+/// Reads a file without its lock; the default where another process is just writing it, or where it is missing.
+pub(super) fn peek<T: Default + DeserializeOwned>(path: &Path) -> T {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// The agent's sessions with possibly pending messages, and their transcripts, the least recently checked first.
-pub(super) fn waiting(agent: &str) -> Vec<(String, PathBuf)> {
-    let Some(folder) = folder() else {
-        return Vec::new();
-    };
-    let Ok(marks) = fs::read_dir(folder.join(WAITING)) else {
-        return Vec::new();
-    };
-    let mut waiting = Vec::new();
-    for mark in marks.flatten() {
-        let file = folder.join(SESSIONS).join(mark.file_name());
-        let kept = fs::read_to_string(&file)
-            // A file that another process is just writing cannot be parsed; the next call reads it again.
-            .ok()
-            .and_then(|text| serde_json::from_str::<KeptSession>(&text).ok())
-            .unwrap_or_default();
-        if let (Some(session), Some(transcript)) = (kept.session, kept.transcript)
-            && kept.is_waiting
-            // A mark does not name its agent, but its file name depends on the agent.
-            && *file_name(&session, agent) == *mark.file_name()
-        {
-            let written = fs::metadata(&file).and_then(|found| found.modified()).ok();
-            waiting.push((written, session, transcript));
-        }
-    }
-    waiting.sort();
-    let waiting = waiting.into_iter();
-    waiting
-        .map(|(_, session, transcript)| (session, transcript))
-        .collect()
-}
-
-/// Deletes the state of old sessions, except those with pending messages.
-pub(super) fn forget_old(now: Timestamp) {
-    let Some(folder) = folder() else {
-        return;
-    };
+/// Deletes the old files of a folder, except those that are still needed.
+pub(super) fn forget_old(folder: &Path, now: Timestamp, is_needed: impl Fn(&Path) -> bool) {
     // A file that cannot be read now is removed another time.
-    for file in fs::read_dir(folder.join(SESSIONS))
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
-        let is_waiting = folder.join(WAITING).join(file.file_name()).exists();
-        if !is_waiting && is_old(&file.path(), now) {
-            let _ = fs::remove_file(file.path());
+    for file in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = file.path();
+        if is_old(&path, now) && !is_needed(&path) {
+            let _ = fs::remove_file(&path);
         }
     }
 }
@@ -283,16 +130,23 @@ pub(crate) fn folder() -> Option<PathBuf> {
     Some(folder.join("memoir"))
 }
 
-/// A valid file name for any session's identifier and agent.
-fn file_name(session: &str, agent: &str) -> String {
-    // Another version of Rust may hash otherwise: the earlier sessions begin anew then.
-    let mut hasher = DefaultHasher::new();
-    (session, agent).hash(&mut hasher);
+/// A valid file name for any session, and for what distinguishes its files.
+pub(super) fn file_name(session: &str, of: Option<&AgentKey>) -> String {
     // Every system allows these characters in a name; the hash distinguishes sessions that differ in others.
     let readable: String = session
         .chars()
         .filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-')
         .take(40)
         .collect();
-    format!("{readable}-{:016x}.json", hasher.finish())
+    format!(
+        "{readable}-{:016x}.json",
+        hash(&(session, of.map(|key| &key.0)))
+    )
+}
+
+/// Another version of Rust may hash otherwise: the earlier sessions begin anew then.
+pub(super) fn hash(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
 }

@@ -12,7 +12,7 @@ use std::{
 use memoir_app::{Examination, Severity};
 
 use super::{
-    clients::{Folders, OwnedPart, Program, ProgramCall, command_of},
+    clients::{Folders, OwnedPart, Program, command_of},
     json as members,
     lasting::Passing,
     record::ProgramRecord,
@@ -24,6 +24,7 @@ use crate::{
         HookEvent,
         calls::{self, ProgramCalls},
         probe::{self, ProbeReport},
+        written::ProgramCall,
     },
     options::Global,
     show::moment,
@@ -195,7 +196,7 @@ fn called(program: Program, record: &ProgramRecord, memory: &str) -> Finding {
     Finding {
         severity,
         text: format!("works with {memory}; {text}"),
-        advice: (severity != Severity::Ok).then(|| program.how_it_calls().to_owned()),
+        advice: (severity != Severity::Ok).then(|| program.left_to_do().to_owned()),
     }
 }
 

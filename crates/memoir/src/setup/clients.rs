@@ -9,13 +9,12 @@ use std::{
 
 use clap::ValueEnum;
 use etcetera::BaseStrategy;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{json as members, json::JsonProblem, lines};
 use crate::{
     failure::Failure,
-    hook::{self, HookEvent},
+    hook::{self, HookEvent, written::ProgramCall},
 };
 
 /// The name of Memoir's entries.
@@ -44,17 +43,6 @@ pub(super) enum Program {
     Zed,
     /// OpenCode
     Opencode,
-}
-
-/// The command line of Memoir for a program.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct ProgramCall {
-    /// The path of the binary.
-    pub(super) program: PathBuf,
-    /// The options that choose the memory and its location.
-    pub(super) arguments: Vec<String>,
-    /// The agent; `None` for one of each project.
-    pub(super) agent: Option<String>,
 }
 
 impl ProgramCall {
@@ -367,20 +355,25 @@ impl Program {
         self.hook_client().is_some()
     }
 
-    /// The hint for a program that works when it is run here, but does not call.
-    pub(super) fn how_it_calls(self) -> &'static str {
+    /// Whether it runs no hook before the person has trusted it there.
+    pub(super) fn asks_for_trust(self) -> bool {
+        self == Self::Codex
+    }
+
+    /// What the person has to do before the program calls: after a setup, and where it works when it is run here, but
+    /// does not call.
+    pub(super) fn left_to_do(self) -> &'static str {
         match self {
             Self::Codex => {
-                "begin a session; Codex runs no hook before you have trusted it: type `/hooks` there, and trust those of Memoir"
+                "start `codex`, type `/hooks` there and trust those of Memoir; before that it runs none of them, and \
+                 `codex exec`, which cannot ask, leaves them out without a word"
             }
-            Self::ClaudeCode => {
-                "begin a session, and trust its folder when asked; `/hooks` and `/mcp` there list what it calls"
-            }
-            Self::Gemini => {
-                "begin a session, and trust its folder when asked; `/hooks` and `/mcp` there list what it calls"
+            Self::ClaudeCode | Self::Gemini => {
+                "begin a new session, and trust its folder when asked; `/hooks` and `/mcp` there list what it calls"
             }
             Self::Cursor | Self::Vscode | Self::ClaudeDesktop | Self::Zed => {
-                "end the program, start it again and begin a session; its settings list the server `memoir`, which may have to be switched on"
+                "end the program, start it again and begin a session; its settings list the server `memoir`, which may \
+                 have to be switched on"
             }
             Self::Copilot | Self::Goose | Self::Opencode => {
                 "end the program, start it again and begin a session"

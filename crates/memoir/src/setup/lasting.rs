@@ -9,8 +9,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::record;
-use crate::{database, failure::Failure, private_file};
+use crate::{database, failure::Failure, hook::written, private_file};
 
 /// Why a path does not last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,7 +180,7 @@ pub(super) fn remove_unused_copy() {
     let Ok(path) = copy_path() else {
         return;
     };
-    let is_used = record::calls()
+    let is_used = written::all()
         .iter()
         .any(|written| written.call.program == path);
     if !is_used {

@@ -19,20 +19,24 @@ use std::{
 
 use clap::ValueEnum;
 use memoir_app::{Clock, Examination, Severity, SystemClock};
+use reqwest::Url;
 use serde_json::json;
 
 use check::ProgramState;
-use clients::{Edit, Folders, KnownFile, OwnedPart, Program, ProgramCall};
-use record::{ProgramRecord, WrittenCall};
+use clients::{Edit, Folders, KnownFile, OwnedPart, Program};
+use record::ProgramRecord;
 
 use crate::{
     database,
     failure::{Ending, Failure, Outcome},
-    hook::{AgentChoice, calls},
+    hook::{
+        AgentChoice, calls,
+        written::{self, ProgramCall, WrittenCall},
+    },
     installation::Installation,
     options::{Global, TOKEN, agent_in_environment},
     output, private_file,
-    remote::{self, Remote},
+    remote::{self, Remote, ServiceAddress},
     show::{TextTable, diff::diff, examination},
     terminal::{self, BOLD, safe},
 };
@@ -200,7 +204,7 @@ fn has_other_hooks(program: Program, folders: &Folders) -> bool {
 
 /// The agents of an installation on this machine that programs are set up with by name.
 pub(crate) fn agents(place: &str) -> Vec<String> {
-    record::calls()
+    written::all()
         .into_iter()
         .filter(|written| written.place == place)
         .filter_map(|written| written.call.agent)
@@ -237,11 +241,11 @@ async fn call(global: &Global, arguments: &Arguments) -> Result<ProgramCall, Fai
         }
         words.extend(["--url".to_owned(), url.clone()]);
     } else {
-        if global.database.is_some() {
-            // The path is absolute, since a program starts Memoir in any folder.
-            let path = database::path(global.database.as_deref())?;
-            words.extend(["--database".to_owned(), absolute(&path)?]);
-        }
+        // Always, since the environment of a folder may name another one (`hook/written.rs`).
+        words.extend([
+            "--database".to_owned(),
+            database_word(global.database.as_deref())?,
+        ]);
         if global.account != memoir_app::DEFAULT_ACCOUNT {
             words.extend(["--account".to_owned(), global.account.clone()]);
         }
@@ -254,6 +258,28 @@ async fn call(global: &Global, arguments: &Arguments) -> Result<ProgramCall, Fai
         arguments: words,
         agent,
     })
+}
+
+/// The database for a program's settings.
+///
+/// # Errors
+/// It cannot be named there.
+fn database_word(url: Option<&str>) -> Result<String, Failure> {
+    let Some(url) = database::postgres(url) else {
+        // The path is absolute, since a program starts Memoir in any folder.
+        return absolute(&database::path(url)?);
+    };
+    let is_open = Url::parse(url).is_ok_and(|url| {
+        url.password().is_none() && url.query_pairs().all(|(name, _)| name != "password")
+    });
+    match is_open {
+        true => Ok(url.to_owned()),
+        // Its differences would be shown, and the file may be read by others.
+        false => Err(Failure::new(
+            "nothing was changed: the address of the database has a password, and a program's settings are no place for it",
+        )
+        .hint("let a service open the database (`memoir serve`), and give its address with `--url`")),
+    }
 }
 
 fn absolute(path: &Path) -> Result<String, Failure> {
@@ -286,7 +312,12 @@ async fn make(global: &Global, arguments: &Arguments, agent: &str) -> Result<(),
         // The token is created now, so that the program keeps its memory when the installation is closed (SPEC 5.5).
         return installation.program_token(&agent).await.map(drop);
     };
-    let remote = Remote::open(url, Some(agent))?;
+    // A person has agreed to it.
+    let service = ServiceAddress {
+        url: url.clone(),
+        is_typed: true,
+    };
+    let remote = Remote::open(&service, Some(agent))?;
     // The request checks the token now, since later its failure would only be in the log of the hooks.
     remote.get::<serde_json::Value>("", &[]).await?;
     match std::env::var(TOKEN) {
@@ -465,6 +496,13 @@ fn report(
     changes: &[FileChange],
     arguments: &Arguments,
 ) -> Outcome {
+    // The program calls its hooks, or its server where it has none.
+    let known = calls::read(&program.name());
+    let called = match program.has_hooks() {
+        true => known.hooks,
+        false => known.tools,
+    };
+    let left_to_do = (!arguments.remove && called.is_none()).then(|| program.left_to_do());
     if global.json {
         let files = changes
             .iter()
@@ -473,29 +511,32 @@ fn report(
             "program": program.name(),
             "agent": agent,
             "files": files.collect::<Vec<_>>(),
+            "left_to_do": left_to_do,
         }))?;
         return Ok(Ending::Done);
     }
     let title = program.title();
     let is_changed = changes.iter().any(FileChange::is_one);
-    output::print(&match (arguments.remove, is_changed, agent) {
-        (true, true, _) => format!("{title} is as it was before"),
-        (true, false, _) => format!("{title} has nothing of Memoir"),
-        (false, true, Some(agent)) => {
-            format!(
-                "{title} has the memory of `{}` from its next session on",
-                safe(agent)
-            )
-        }
-        (false, true, None) => {
-            format!("{title} has a memory for each project from its next session on")
-        }
-        (false, false, _) => format!("{title} is set up already; nothing was changed"),
-    })?;
     if !arguments.remove
         && let Some(limits) = program.limits()
     {
         terminal::note(&format!("note: {limits}"));
+    }
+    let begins = match program.asks_for_trust() {
+        true => "once its hooks are trusted",
+        false => "from its next session on",
+    };
+    output::print(&match (arguments.remove, is_changed, agent) {
+        (true, true, _) => format!("{title} is as it was before"),
+        (true, false, _) => format!("{title} has nothing of Memoir"),
+        (false, true, Some(agent)) => {
+            format!("{title} has the memory of `{}` {begins}", safe(agent))
+        }
+        (false, true, None) => format!("{title} has a memory for each project {begins}"),
+        (false, false, _) => format!("{title} is set up already; nothing was changed"),
+    })?;
+    if let Some(left) = left_to_do {
+        output::print(&format!("left to do: {left}"))?;
     }
     Ok(Ending::Done)
 }

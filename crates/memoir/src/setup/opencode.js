@@ -23,11 +23,13 @@ const said = ({ info, parts }) => {
 };
 
 export const Memoir = async ({ client, directory }) => {
-  // The context of each session's model.
+  // The context of each session's model, and the sessions that were compacted.
   const contexts = new Map();
+  const compacted = new Set();
   const context = (session) => {
     if (!contexts.has(session)) {
-      contexts.set(session, ask("session-start", { session_id: session, cwd: directory, source: "startup" }));
+      const source = compacted.has(session) ? "compact" : "startup";
+      contexts.set(session, ask("session-start", { session_id: session, cwd: directory, source }));
     }
     return contexts.get(session);
   };
@@ -59,6 +61,7 @@ export const Memoir = async ({ client, directory }) => {
       if (text) prompt[0].text += `\n\n<memory>\n${text}\n</memory>`;
     },
     "experimental.session.compacting": async (input) => {
+      compacted.add(input.sessionID);
       contexts.delete(input.sessionID);
     },
   };

@@ -1,5 +1,5 @@
 //! Memoir's changes to a program's files, and the previous texts. The record may hold the program's own secrets, and is
-//! for its owner only.
+//! for its owner only. The command line is recorded apart, since hooks read it (`hook/written.rs`).
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,31 +7,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memoir_domain::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
     FileChange,
-    clients::{KnownFile, Program, ProgramCall},
+    clients::{KnownFile, Program},
 };
-use crate::{failure::Failure, hook, private_file};
+use crate::{
+    failure::Failure,
+    hook::{
+        self,
+        written::{self, WrittenCall},
+    },
+    private_file,
+};
 
 /// The setup of one program, as it is stored.
 #[derive(Default, Serialize, Deserialize)]
 struct WrittenSetup {
-    /// The last written command line; `None` before the first setup.
-    call: Option<WrittenCall>,
     files: BTreeMap<PathBuf, WrittenFile>,
-}
-
-/// The command line of Memoir, and the time of its setup.
-#[derive(Clone, Serialize, Deserialize)]
-pub(super) struct WrittenCall {
-    #[serde(flatten)]
-    pub(super) call: ProgramCall,
-    /// The installation (`Installation::place`), or the address of the service.
-    pub(super) place: String,
-    pub(super) set_up_at: Timestamp,
 }
 
 /// A file before and after.
@@ -48,8 +42,11 @@ struct WrittenFile {
 
 /// The files of one program.
 pub(super) struct ProgramRecord {
+    program: String,
     path: PathBuf,
     written: WrittenSetup,
+    /// The last written command line; `None` before the first setup.
+    call: Option<WrittenCall>,
 }
 
 /// The folder of the records; `None` where none is known.
@@ -66,18 +63,14 @@ fn all() -> impl Iterator<Item = WrittenSetup> {
         .filter_map(|text| serde_json::from_slice(&text).ok())
 }
 
-/// The command lines of all programs.
-pub(super) fn calls() -> Vec<WrittenCall> {
-    all().filter_map(|written| written.call).collect()
-}
-
 impl ProgramRecord {
     /// # Errors
     /// There is no place for it, or it cannot be read.
     pub(super) fn read(program: Program) -> Result<Self, Failure> {
         let folder =
             folder().ok_or_else(|| Failure::new("the user's state directory is not known"))?;
-        let path = folder.join(format!("{}.json", program.name()));
+        let program = program.name();
+        let path = folder.join(format!("{program}.json"));
         let written = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => WrittenSetup::default(),
             read => {
@@ -89,12 +82,17 @@ impl ProgramRecord {
                 })?
             }
         };
-        Ok(Self { path, written })
+        Ok(Self {
+            call: written::read(&program),
+            program,
+            path,
+            written,
+        })
     }
 
     /// The last written command line; `None` where there is no record.
     pub(super) fn call(&self) -> Option<&WrittenCall> {
-        self.written.call.as_ref()
+        self.call.as_ref()
     }
 
     /// The facts about a file.
@@ -146,8 +144,9 @@ impl ProgramRecord {
     /// # Errors
     /// It cannot be written.
     pub(super) fn note_call(&mut self, call: WrittenCall) -> Result<(), Failure> {
-        self.written.call = Some(call);
-        self.write()
+        written::note(&self.program, &call)?;
+        self.call = Some(call);
+        Ok(())
     }
 
     fn write(&self) -> Result<(), Failure> {
@@ -206,6 +205,7 @@ impl ProgramRecord {
     /// # Errors
     /// It cannot be removed.
     pub(super) fn forget(&self) -> Result<(), Failure> {
+        written::forget(&self.program)?;
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(Failure::file("remove", &self.path, &error))

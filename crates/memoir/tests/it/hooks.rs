@@ -93,7 +93,7 @@ fn spec_2_8_a_replaced_memory_at_a_prompt_says_until_when_it_held() {
     let shown = injected(&ran, "UserPromptSubmit");
     assert!(
         shown.contains(
-            "- #1 (archival of 2026-01-01, origin administrator, until 2026-03-01, now #2)"
+            "\n#1 2026-01-01, archival, until 2026-03-01, now #2 \"Ines prefers linen thread.\"\n"
         ),
         "{shown}"
     );
@@ -102,7 +102,7 @@ fn spec_2_8_a_replaced_memory_at_a_prompt_says_until_when_it_held() {
 #[test]
 fn spec_2_3_a_session_begins_with_the_context_once() {
     let installation = Installation::with_agent();
-    let ran = begin(&installation, "s-1", "startup");
+    let ran = begin(&installation, "s-0", "startup");
     assert_eq!(ran.stdout, "", "there is nothing yet");
     installation.remember(&["Ines prefers small functions."]);
     let ran = begin(&installation, "s-1", "startup");
@@ -126,6 +126,14 @@ fn spec_2_3_what_is_over_what_a_program_takes_is_left_out_whole() {
     let text = injected(&ran, "SessionStart");
     assert!(text.chars().count() <= 10_000, "{}", text.chars().count());
     assert!(text.contains("(Left out for want of room: "), "{text}");
+    let shown = text.matches("\"Note ").count();
+    let line = format!(
+        "\n(shown {shown}, left out {}, recall finds them)\n",
+        60 - shown
+    );
+    assert!(shown > 20 && text.contains(&line), "{line}: {text}");
+    let logged = format!("shown {shown}, left out {}, ", 60 - shown);
+    assert!(log(&installation).contains(&logged));
     // An omitted memory is found by a matching prompt.
     let ran = ask(&installation, "s-1", "What is in note 15?");
     assert!(injected(&ran, "UserPromptSubmit").contains("\"Note 15: "));
@@ -155,7 +163,7 @@ fn spec_2_8_a_prompt_is_given_memories_that_its_session_was_not_shown() {
     let ran = ask(&installation, "s-1", "Tell me of the bees!");
     let text = injected(&ran, "UserPromptSubmit");
     assert!(
-        text.ends_with("\n- #2 (core of 2026-05-03, origin administrator): \"The bees swarmed in May.\\nTwice.\"\n"),
+        text.ends_with("\n#2 2026-05-03 \"The bees swarmed in May.\\nTwice.\"\n"),
         "{text}"
     );
     assert_eq!(asked("s-1", "And the bees once more?"), "");
@@ -175,6 +183,199 @@ fn spec_2_8_a_prompt_is_given_memories_that_its_session_was_not_shown() {
     // After its conversation was summed up, the session begins with the context again.
     let ran = begin(&installation, "s-1", "compact");
     assert!(injected(&ran, "SessionStart").contains("swarmed"));
+}
+
+/// Two registrations of the hooks: a plugin's, which names no agent, and that of `memoir setup`.
+#[test]
+fn spec_2_3_a_plugin_and_a_setup_show_everything_once() {
+    let installation = Installation::with_agent();
+    installation.ok(&["agent", "create", "robin"]);
+    installation.remember(&["Ines keeps bees behind the greenhouse."]);
+    installation.ok(&["setup", "claude-code", "--agent", "wren", "--yes"]);
+    let database = installation.path(".local/share/memoir/memoir.db");
+    let by_setup = ["--agent", "wren", "--database", database.to_str().unwrap()];
+    let both = |event: &str, payload: &Value| {
+        let [plugin, setup] = [&[][..], &by_setup]
+            .map(|more| send_with(&installation, "claude-code", event, payload, more).stdout);
+        assert!(
+            plugin.is_empty() != setup.is_empty(),
+            "{plugin}\n{setup}\n{}",
+            log(&installation)
+        );
+        plugin + &setup
+    };
+    let begun = both("session-start", &start("s-1", "startup"));
+    assert!(begun.contains("greenhouse"), "{begun}");
+    installation.remember(&["The bees swarmed in May.", "The bees like lavender."]);
+    let asked = both("user-prompt", &prompt("s-1", "Where are the bees?"));
+    assert!(
+        asked.contains("swarmed") && asked.contains("lavender"),
+        "{asked}"
+    );
+    // Other events of the same session are new ones.
+    for source in ["compact", "resume"] {
+        let begun = both("session-start", &start("s-1", source));
+        assert!(begun.contains("lavender"), "{source}: {begun}");
+    }
+    // Simultaneously, as Codex runs hooks.
+    let payload = start("s-2", "startup");
+    let shown = std::thread::scope(|scope| {
+        let run = |more: &'static [&'static str]| {
+            let (installation, payload) = (&installation, &payload);
+            scope.spawn(move || {
+                send_with(installation, "claude-code", "session-start", payload, more).stdout
+            })
+        };
+        let ran = [
+            run(&[]),
+            run(&["--agent", "wren"]),
+            run(&["--agent", "WREN"]),
+        ];
+        ran.map(|ran| ran.join().unwrap()).concat()
+    });
+    assert_eq!(shown.matches("greenhouse").count(), 1, "{shown}");
+}
+
+#[test]
+fn spec_2_3_a_start_that_failed_or_came_too_late_is_shown_at_the_next_prompt() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees.", "The kiln is hot."]);
+    // A service that accepts the request and does not answer in time.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let late = "hook session-start --client claude-code --agent wren --within 500 --url";
+    let late: Vec<&str> = late.split(' ').chain([url.as_str()]).collect();
+    let mut command = installation.command(&late);
+    let ran = Ran::with_input(
+        command.env("MEMOIR_TOKEN", "memoir_any"),
+        &start("s-1", "startup").to_string(),
+    );
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
+    assert!(log(&installation).contains("no response within 500 ms"));
+    // And a start that fails.
+    let robin = ["--agent", "robin"];
+    let begun = start("s-2", "startup");
+    send_with(
+        &installation,
+        "claude-code",
+        "session-start",
+        &begun,
+        &robin,
+    );
+    installation.ok(&["agent", "create", "robin"]);
+    installation.ok(&["remember", "robin", "Ines keeps bees."]);
+    for (session, whose) in [("s-1", "wren"), ("s-2", "robin")] {
+        let asked = |text: &str| {
+            let (payload, whose) = (prompt(session, text), ["--agent", whose]);
+            send_with(
+                &installation,
+                "claude-code",
+                "user-prompt",
+                &payload,
+                &whose,
+            )
+        };
+        // Nothing bears on this prompt.
+        let text = injected(&asked("Good morning!"), "UserPromptSubmit");
+        assert!(
+            text.starts_with("# Your memory\n") && text.contains("bees"),
+            "{text}"
+        );
+        assert_eq!(asked("Where are the bees?").stdout, "", "it was shown");
+    }
+    assert!(log(&installation).contains("the missed start: shown 2"));
+    // A compaction whose start failed takes the context with it.
+    let compacted = start("s-1", "compact");
+    send_with(
+        &installation,
+        "claude-code",
+        "session-start",
+        &compacted,
+        &["--agent", "nobody"],
+    );
+    let again = prompt("s-1", "And now?");
+    let ran = send_with(
+        &installation,
+        "claude-code",
+        "user-prompt",
+        &again,
+        &["--agent", "wren"],
+    );
+    assert!(injected(&ran, "UserPromptSubmit").contains("kiln"));
+    // A session without a start has no missed one.
+    assert_eq!(ask(&installation, "s-3", "Good morning!").stdout, "");
+}
+
+#[test]
+fn spec_2_3_a_start_is_as_long_as_its_program_counts() {
+    let installation = Installation::with_agent();
+    let bees = "🐝".repeat(100);
+    for at in 0..60 {
+        installation.remember(&[&format!("蜜蜂{at} {bees}")]);
+    }
+    let text = injected(&begin(&installation, "s-1", "startup"), "SessionStart");
+    let units = text.encode_utf16().count();
+    assert!((5_000..=10_000).contains(&units), "{units}");
+    let ran = send(
+        &installation,
+        "codex",
+        "session-start",
+        &start("s-2", "startup"),
+    );
+    let text = injected(&ran, "SessionStart");
+    assert!((5_000..=10_000).contains(&text.len()), "{}", text.len());
+    let ran = ask(&installation, "s-1", "蜜蜂 1");
+    let text = injected(&ran, "UserPromptSubmit");
+    let units = text.encode_utf16().count();
+    assert!((1_000..=1_600).contains(&units), "{units}");
+}
+
+#[test]
+fn spec_2_3_protected_memories_do_not_overflow_a_program_either() {
+    let installation = Installation::with_agent();
+    let numbers: Vec<String> = (1..=60).map(|number: u64| number.to_string()).collect();
+    for number in &numbers {
+        let text = format!("Vow {number}: {}", "I keep my word ".repeat(20));
+        installation.remember(&[&text]);
+    }
+    let protect = ["protect", "wren"].into_iter();
+    let protect: Vec<&str> = protect.chain(numbers.iter().map(String::as_str)).collect();
+    installation.ok(&protect);
+    let text = injected(&begin(&installation, "s-1", "startup"), "SessionStart");
+    assert!(text.chars().count() <= 10_000, "{}", text.chars().count());
+    let shown = (1..=60).take_while(|number| text.contains(&format!("Vow {number}: ")));
+    let shown = shown.count();
+    assert!((25..35).contains(&shown), "{shown}");
+    assert_eq!(
+        text.matches("Vow ").count(),
+        shown,
+        "the newest are left out"
+    );
+    let left_out = 60 - shown;
+    for line in [
+        format!("{left_out} constitutional memories"),
+        format!("\n(shown {shown}, left out {left_out}, recall finds them)\n"),
+    ] {
+        assert!(text.contains(&line), "{line}: {text}");
+    }
+}
+
+#[test]
+fn spec_2_8_stop_words_alone_show_no_memory_at_a_prompt() {
+    let installation = Installation::with_agent();
+    installation.remember(&[
+        "The dog is called Rex.",
+        "The kiln is hot.",
+        "It is on the table, what else.",
+        "What the loom is for.",
+    ]);
+    let text = ask(&installation, "s-1", "what is the dog called?");
+    let text = injected(&text, "UserPromptSubmit");
+    assert_eq!(text.matches("\n#").count(), 1, "{text}");
+    assert!(text.contains("Rex"), "{text}");
+    for nothing in ["Is it on?", "What is it?", "the"] {
+        assert_eq!(ask(&installation, "s-2", nothing).stdout, "", "{nothing}");
+    }
 }
 
 #[test]
@@ -484,6 +685,15 @@ fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
         assert!(told.contains(part), "{told}");
     }
     assert!(!told.contains("bees"), "{told}");
+    let other = ["--agent", "wren"];
+    let again = send_with(
+        &installation,
+        "claude-code",
+        "session-start",
+        &begun,
+        &other,
+    );
+    assert_eq!(again.stdout, "", "another registration of the hooks");
     let asked = send(
         &installation,
         "claude-code",
@@ -669,7 +879,11 @@ fn spec_5_1_no_guess_can_be_checked_by_what_is_kept_of_a_prompt() {
         let files =
             crate::installation::files_in(&installation.path(".local/state/memoir/sessions"));
         let (_, bytes) = files.into_iter().next().unwrap();
-        serde_json::from_slice::<Value>(&bytes).unwrap()["prompt"].clone()
+        let kept: Value = serde_json::from_slice(&bytes).unwrap();
+        let agents = kept["agents"].as_object().unwrap();
+        let digest = agents.values().next().unwrap()["prompt"]["what"].clone();
+        assert!(digest.is_string(), "{kept}");
+        digest
     };
     // Of two agents, which differ by their keys alone.
     assert_ne!(

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Edit, Folders, NAME, OwnedPart, Program, ProgramCall, lines};
-use crate::hook::{self, HookEvent};
+use super::{Edit, Folders, NAME, OwnedPart, Program, lines};
+use crate::hook::{self, HookEvent, written::ProgramCall};
 
 /// How long a program waits for a hook, in seconds, before it continues: longer than a hook ever takes.
 const HOOK_SECONDS: u64 = 5;

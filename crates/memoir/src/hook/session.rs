@@ -1,0 +1,243 @@
+//! What a host's session was shown: the context at its start, and memories beside its prompts.
+//!
+//! Two registrations of the hooks, such as a plugin's and that of `memoir setup`, send each event twice. The state is
+//! that of the session and of the agent that was reached, so that both find it. A start that was not shown, because it
+//! came too late or failed, is noted before anything slow begins; the next prompt shows it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memoir_domain::{Timestamp, context::is_recent_at};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    payload::Payload,
+    reached::HookMemory,
+    start::StartText,
+    state::{self, AgentKey, LockedState, file_name},
+};
+use crate::failure::Failure;
+
+/// The folder of the sessions' files.
+const SESSIONS: &str = "sessions";
+/// Within this many seconds a repeated event is the same one, for every registration.
+const TOGETHER: i64 = 2;
+/// Within this many seconds an event is the same one for another registration. Programs wait no longer for a hook.
+const LONGEST: i64 = 60;
+
+/// The stored state of a session.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct KeptSession {
+    /// Its last start; `None` where no start was sent.
+    begun: Option<Occurrence>,
+    /// When a start was answered with a notice alone, since the memory was closed or damaged.
+    noticed: Option<Timestamp>,
+    agents: BTreeMap<AgentKey, ShownToAgent>,
+}
+
+/// What one agent's memory has contributed.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct ShownToAgent {
+    context: Option<ShownContext>,
+    /// The memories shown since the context, by number, with the time of their last change.
+    shown: BTreeMap<u64, Timestamp>,
+    prompt: Option<Occurrence>,
+}
+
+/// One event of the host, and the registrations that sent it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Occurrence {
+    /// The reason of a start, or the digest of a prompt ([`super::reached::ReachedMemory::digest`]).
+    what: String,
+    at: Timestamp,
+    registrations: BTreeSet<u64>,
+}
+
+/// The context that a session was shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct ShownContext {
+    at: Timestamp,
+    /// The memories that it omitted.
+    left_out: BTreeSet<u64>,
+    /// Whether there was any text.
+    is_any: bool,
+}
+
+impl Occurrence {
+    fn new(what: String, at: Timestamp, registration: u64) -> Self {
+        Self {
+            what,
+            at,
+            registrations: BTreeSet::from([registration]),
+        }
+    }
+
+    /// Whether a registration sends the same event again. One that sent it already sends a new one, unless both come
+    /// together.
+    fn is_again(&self, what: &str, at: Timestamp, registration: u64) -> bool {
+        let age = at.seconds_since(self.at);
+        let is_other = !self.registrations.contains(&registration);
+        // After a clock was set back, nothing counts as repeated.
+        self.what == what && age >= 0 && (age < TOGETHER || is_other && age < LONGEST)
+    }
+}
+
+/// Puts an event into its place. Returns whether it is a new one.
+fn note(place: &mut Option<Occurrence>, what: String, at: Timestamp) -> bool {
+    // A registration is known by its command line.
+    let registration = state::hash(&std::env::args_os().collect::<Vec<_>>());
+    if let Some(known) = place
+        && known.is_again(&what, at, registration)
+    {
+        known.registrations.insert(registration);
+        return false;
+    }
+    *place = Some(Occurrence::new(what, at, registration));
+    true
+}
+
+/// A session's file, locked against other processes.
+pub(super) struct LockedSession(LockedState<KeptSession>);
+
+/// Notes that a session starts, before it is known what it will be shown.
+///
+/// # Errors
+/// Its file cannot be read or written.
+pub(super) fn begin(payload: &Payload, now: Timestamp) -> Result<(), Failure> {
+    let mut session = LockedSession::lock(payload)?;
+    let why = payload.source.clone().unwrap_or_default();
+    note(&mut session.0.kept.begun, why, now);
+    session.keep()
+}
+
+impl LockedSession {
+    /// Opens the session's file, once other processes have released it. A session without a name has no state.
+    ///
+    /// # Errors
+    /// The file cannot be created or read.
+    pub(super) fn lock(payload: &Payload) -> Result<Self, Failure> {
+        Ok(Self(match (&payload.session, state::folder()) {
+            (Some(session), Some(folder)) => {
+                LockedState::lock(&folder.join(SESSIONS).join(file_name(session, None)))?
+            }
+            _ => LockedState::nowhere(),
+        }))
+    }
+
+    /// Writes the file, and releases it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(super) fn keep(self) -> Result<(), Failure> {
+        self.0.keep()
+    }
+
+    fn of(&mut self, agent: &AgentKey) -> &mut ShownToAgent {
+        self.0.kept.agents.entry(agent.clone()).or_default()
+    }
+
+    /// When the session's last start was sent; `None` where none was.
+    fn begun_at(&self) -> Option<Timestamp> {
+        self.0.kept.begun.as_ref().map(|begun| begun.at)
+    }
+
+    /// Whether the session's last start has shown it some text of the agent's memory.
+    pub(super) fn is_start_shown(&mut self, agent: &AgentKey) -> bool {
+        let begun_at = self.begun_at();
+        let context = self.of(agent).context.as_ref();
+        begun_at.is_some_and(|begun_at| {
+            context.is_some_and(|context| context.is_any && context.at >= begun_at)
+        })
+    }
+
+    /// Whether a start was sent, and none of its responses has reached the session.
+    pub(super) fn is_start_missed(&mut self, agent: &AgentKey) -> bool {
+        let begun_at = self.begun_at();
+        let context = self.of(agent).context.as_ref();
+        begun_at.is_some_and(|begun_at| context.is_none_or(|context| context.at < begun_at))
+    }
+
+    /// Notes the context that the session is shown.
+    pub(super) fn note_start(&mut self, agent: &AgentKey, at: Timestamp, start: &StartText) {
+        let of = self.of(agent);
+        of.context = Some(ShownContext {
+            at,
+            left_out: start.left_out.clone(),
+            is_any: !start.text.is_empty(),
+        });
+        // The host may have compacted the conversation, and with it the memories that were shown beside prompts.
+        of.shown.clear();
+    }
+
+    /// Notes that the session's start is answered with a notice. Returns whether it was not yet.
+    pub(super) fn note_notice(&mut self, at: Timestamp) -> bool {
+        let begun_at = self.begun_at();
+        let noticed = self.0.kept.noticed.replace(at);
+        begun_at.is_none_or(|begun_at| noticed.is_none_or(|noticed| noticed < begun_at))
+    }
+
+    /// Notes a prompt by its digest. Returns whether it is a new one.
+    pub(super) fn note_prompt(&mut self, agent: &AgentKey, digest: u64, at: Timestamp) -> bool {
+        note(&mut self.of(agent).prompt, digest.to_string(), at)
+    }
+
+    /// Notes a memory that the session is shown.
+    pub(super) fn note_shown(&mut self, agent: &AgentKey, memory: &HookMemory) {
+        self.of(agent)
+            .shown
+            .insert(memory.number, memory.updated_at);
+    }
+
+    /// Whether the session was shown the memory in its present version.
+    pub(super) fn was_shown(&mut self, agent: &AgentKey, memory: &HookMemory) -> bool {
+        let of = self.of(agent);
+        // A memory that was changed since it was shown is shown again.
+        if of.shown.get(&memory.number) == Some(&memory.updated_at) {
+            return true;
+        }
+        of.context.as_ref().is_some_and(|context| {
+            let is_in_contexts = match memory.kind.as_str() {
+                "core" => true,
+                "journal" => is_recent_at(memory.created_at, context.at),
+                _ => false,
+            };
+            is_in_contexts
+                && memory.updated_at <= context.at
+                && !context.left_out.contains(&memory.number)
+        })
+    }
+}
+
+/// Deletes the state of old sessions.
+pub(super) fn forget_old(now: Timestamp) {
+    if let Some(folder) = state::folder() {
+        state::forget_old(&folder.join(SESSIONS), now, |_| false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_for_each_of_its_registrations() {
+        let at = |seconds: i64| Timestamp::from_microseconds(seconds * 1_000_000).unwrap();
+        let (plugin, setup) = (1, 2);
+        let mut begun = Occurrence::new("compact".to_owned(), at(100), plugin);
+        for (what, second, registration, is_again) in [
+            ("compact", 101, plugin, true),
+            ("compact", 103, plugin, false),
+            ("compact", 103, setup, true),
+            ("compact", 159, setup, true),
+            ("compact", 160, setup, false),
+            ("compact", 99, setup, false),
+            ("resume", 101, setup, false),
+        ] {
+            let found = begun.is_again(what, at(second), registration);
+            assert_eq!(found, is_again, "{what} at {second} by {registration}");
+        }
+        begun.registrations.insert(setup);
+        assert!(!begun.is_again("compact", at(103), setup));
+    }
+}

@@ -1,0 +1,185 @@
+//! The text of a session's start: the context, as far as the program accepts it, and a line for each pending item.
+
+use std::{collections::BTreeSet, fmt::Write};
+
+use super::{
+    length::TextLimit,
+    project::ChosenAgent,
+    reached::{HookContext, ReachedMemory, Waiting},
+};
+use crate::{failure::Failure, show::counted};
+
+/// How many smaller contexts are requested at most, where a program counts more than one for many characters.
+const TRIES: usize = 4;
+/// The most that the line with the counts takes.
+const COUNTS: usize = 80;
+
+/// The text of a start.
+#[derive(Debug)]
+pub(super) struct StartText {
+    /// Empty where there is nothing to show.
+    pub(super) text: String,
+    /// How many memories it shows.
+    pub(super) shown: usize,
+    /// The memories that it omits.
+    pub(super) left_out: BTreeSet<u64>,
+}
+
+impl StartText {
+    /// Its counts, without any text.
+    pub(super) fn counts(&self) -> String {
+        match self.left_out.len() {
+            0 => format!("shown {}", self.shown),
+            left_out => format!(
+                "shown {}, left out {left_out}, recall finds them",
+                self.shown
+            ),
+        }
+    }
+}
+
+/// The text within the limit, with at most `max_tokens` of context where given.
+///
+/// # Errors
+/// The memory cannot be read.
+pub(super) async fn start(
+    memory: &ReachedMemory,
+    chosen: &ChosenAgent,
+    limit: TextLimit,
+    max_tokens: Option<u64>,
+) -> Result<StartText, Failure> {
+    let waiting = memory.waiting(chosen).await?;
+    let pending = pending(&waiting, true);
+    let limit = limit.beside(&pending);
+    let room = limit.at_most(limit.most.saturating_sub(COUNTS));
+    // A token is four characters, as memories are counted.
+    let most = room.most as u64 / 4;
+    let mut asked = max_tokens.map_or(most, |tokens| tokens.min(most));
+    let mut context = memory.context(asked).await?;
+    for left in (0..TRIES).rev() {
+        let text = context.text.expose();
+        let length = room.length_of(text);
+        if length <= room.most {
+            break;
+        }
+        // The program counts more than one for some characters.
+        let characters = text.chars().count() as u64;
+        let in_room = characters * room.most as u64 / length as u64;
+        asked = match left {
+            // Of memories of many kinds of characters the longest may be the last to leave.
+            0 => 0,
+            _ => (in_room / 4).min(asked / 10 * 9),
+        };
+        context = memory.context(asked).await?;
+    }
+    Ok(put(context, &waiting))
+}
+
+/// Puts a context and the pending items together.
+fn put(context: HookContext, waiting: &Waiting) -> StartText {
+    let pending = pending(waiting, context.refinement_due.is_some());
+    let text = context.text.expose().trim_end();
+    let mut start = StartText {
+        text: text.to_owned(),
+        shown: text.lines().filter(|line| is_entry(line)).count(),
+        left_out: context.left_out,
+    };
+    if !text.is_empty() {
+        start.text.push('\n');
+    }
+    if !start.left_out.is_empty() {
+        let _ = writeln!(start.text, "({})", start.counts());
+    }
+    if !pending.is_empty() && !start.text.is_empty() {
+        start.text.push('\n');
+    }
+    start.text.push_str(&pending);
+    start
+}
+
+/// Whether a line of a context is a memory's, which begins with its number; no memory has two lines.
+fn is_entry(line: &str) -> bool {
+    let number = line.strip_prefix('#').and_then(|rest| rest.split_once(' '));
+    number.is_some_and(|(number, _)| number.parse::<u64>().is_ok())
+}
+
+/// The lines about pending items, with their heading; empty where there is none.
+fn pending(waiting: &Waiting, is_refinement_due: bool) -> String {
+    let lines = pending_lines(waiting, is_refinement_due);
+    if lines.is_empty() {
+        return String::new();
+    }
+    let mut text = "## Waiting for you in Memoir\n".to_owned();
+    for line in lines {
+        let _ = write!(text, "\n- {line}");
+    }
+    text.push('\n');
+    text
+}
+
+fn pending_lines(waiting: &Waiting, is_refinement_due: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    if waiting.requests > 0 {
+        let requests = counted(waiting.requests, "request", "requests");
+        lines.push(format!(
+            "{requests} for access to your memory: `view_config` or `get_context` shows who asks and why, and \
+             `answer_access_request` answers. You are free to say no."
+        ));
+    }
+    if let Some(session) = &waiting.rehearsal {
+        lines.push(format!(
+            "The refinement session {session} was a rehearsal, and nothing of it is done: `memoir session {session}` \
+             shows what it came to, and `memoir apply {session}` does it."
+        ));
+    }
+    if is_refinement_due {
+        lines.push(
+            "A refinement session is due: `open_refinement` opens it, when there is time for it. Finishing with no \
+             edits is a good outcome."
+                .to_owned(),
+        );
+    }
+    for agent in &waiting.offered {
+        lines.push(format!(
+            "This project is new here, and the folder of the agent `{agent}` is gone. If it is this one, moved or \
+             renamed, `memoir project adopt {agent}` in this folder takes its memory over. Ask the user first."
+        ));
+    }
+    if waiting.messages > 0 {
+        let messages = counted(waiting.messages, "message waits", "messages wait");
+        lines.push(format!(
+            "{messages} of earlier sessions, and no model is configured that would read: `read_messages` shows them \
+             to you, and takes what is worth keeping. Read them when there is time for it."
+        ));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_domain::PrivateText;
+
+    use super::*;
+
+    #[test]
+    fn spec_2_3_a_sessions_line_says_how_many_are_shown() {
+        let context = |left_out: &[u64]| HookContext {
+            text: PrivateText::from(
+                "# Your memory\n\n## Core memories\n### 2026-05-03\n#1 \"# 2 x\"\n#41 \"y\"\n",
+            ),
+            left_out: left_out.iter().copied().collect(),
+            refinement_due: None,
+        };
+        let start = put(context(&[7, 9, 12]), &Waiting::default());
+        assert!(
+            start
+                .text
+                .ends_with("\n#41 \"y\"\n(shown 2, left out 3, recall finds them)\n"),
+            "{}",
+            start.text
+        );
+        let start = put(context(&[]), &Waiting::default());
+        assert!(!start.text.contains("shown"), "{}", start.text);
+        assert_eq!(start.counts(), "shown 2");
+    }
+}
