@@ -108,7 +108,8 @@ const UTF16: TextLimit = TextLimit {
     most: 10_000,
     unit: TextUnit::Utf16,
 };
-/// Codex does the same beyond 2,500 tokens, and counts four bytes as one. Copilot CLI accepts 10 KB.
+/// Codex does the same beyond 2,500 tokens, and counts four bytes as one. Of Copilot CLI no limit is documented: the
+/// smaller one is safe.
 const BYTES: TextLimit = TextLimit {
     most: 10_000,
     unit: TextUnit::Bytes,
