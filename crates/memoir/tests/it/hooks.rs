@@ -303,7 +303,10 @@ fn spec_2_3_a_start_that_failed_or_came_too_late_is_shown_at_the_next_prompt() {
     );
     assert!(injected(&ran, "UserPromptSubmit").contains("kiln"));
     // A session without a start has no missed one.
-    assert_eq!(ask(&installation, "s-3", "Good morning!").stdout, "");
+    let other = prompt("s-3", "Good morning!");
+    let wren = ["--agent", "wren"];
+    let ran = send_with(&installation, "claude-code", "user-prompt", &other, &wren);
+    assert_eq!(ran.stdout, "");
 }
 
 #[test]

@@ -1008,7 +1008,7 @@ fn spec_5_5_a_token_goes_only_to_this_machine_or_where_it_is_stored_for() {
             "{told}"
         );
         assert_eq!(ran.stdout, "");
-        fs::remove_file(installation.path(".local/state/memoir/hook.log")).ok();
+        let _ = fs::remove_file(installation.path(".local/state/memoir/hook.log"));
     }
     let service = memoir_testkit::ScriptedServer::always(memoir_testkit::ServerStep::Raw {
         status: 404,
