@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn spec_2_8_at_a_prompt_as_many_memories_stand_as_fit() {
-        let long = "🐝".repeat(700);
+        let long = "🐝".repeat(800);
         let found = (1..=200).map(|number| match number {
             // Alone it takes most of the room, as its program counts.
             3 => memory(number, "agent", &long),

@@ -327,7 +327,7 @@ fn spec_2_3_a_start_is_as_long_as_its_program_counts() {
     );
     let text = injected(&ran, "SessionStart");
     assert!((5_000..=10_000).contains(&text.len()), "{}", text.len());
-    let ran = ask(&installation, "s-1", "蜜蜂 1");
+    let ran = ask(&installation, "s-1", "蜜蜂");
     let text = injected(&ran, "UserPromptSubmit");
     let units = text.encode_utf16().count();
     assert!((1_000..=1_600).contains(&units), "{units}");
