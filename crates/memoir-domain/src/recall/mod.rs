@@ -252,18 +252,20 @@ fn replaced_behind<'a>(
 
 /// The origin dates of memories that are shown together: days, and to the minute where two share a day.
 pub fn shown_dates(times: &[Timestamp]) -> Vec<String> {
-    let mut of_day: BTreeMap<i64, BTreeSet<Timestamp>> = BTreeMap::new();
+    let to_the_minute = |time: &Timestamp| time.to_jiff().strftime("%Y-%m-%d %H:%M").to_string();
+    let mut of_day: BTreeMap<i64, BTreeSet<String>> = BTreeMap::new();
     for time in times {
-        of_day.entry(time.day_number()).or_default().insert(*time);
+        let minutes = of_day.entry(time.day_number()).or_default();
+        minutes.insert(to_the_minute(time));
     }
     let is_alone = |time: &Timestamp| {
         of_day
             .get(&time.day_number())
-            .is_none_or(|times| times.len() == 1)
+            .is_none_or(|minutes| minutes.len() == 1)
     };
     let shown = times.iter().map(|time| match is_alone(time) {
         true => time.date(),
-        false => time.to_jiff().strftime("%Y-%m-%d %H:%M").to_string(),
+        false => to_the_minute(time),
     });
     shown.collect()
 }

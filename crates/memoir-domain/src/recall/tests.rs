@@ -871,4 +871,6 @@ fn spec_2_8_dates_are_shown_to_the_minute_where_two_of_one_day_differ() {
             "1970-01-02"
         ]
     );
+    let in_one_minute = shown_dates(&[at(0), at(59)]);
+    assert_eq!(in_one_minute, ["1970-01-01", "1970-01-01"]);
 }
