@@ -12,8 +12,9 @@ use std::{
 use serde_json::Value;
 
 /// What each crate may depend on, except in tests.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 16] = [
     ("memoir-text", &[]),
+    ("memoir-embedder", &[]),
     ("memoir-domain", &["memoir-text"]),
     ("memoir-store", &["memoir-domain"]),
     (
@@ -21,7 +22,10 @@ const MAY_USE: [(&str, &[&str]); 15] = [
         &["memoir-domain", "memoir-store", "memoir-vault"],
     ),
     ("memoir-store-sqlite", &["memoir-domain", "memoir-store"]),
-    ("memoir-model", &["memoir-domain", "memoir-text"]),
+    (
+        "memoir-model",
+        &["memoir-domain", "memoir-embedder", "memoir-text"],
+    ),
     ("memoir-transcripts", &["memoir-domain"]),
     ("memoir-import", &["memoir-domain", "memoir-transcripts"]),
     ("memoir-vault", &["memoir-domain"]),
@@ -53,6 +57,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
         &[
             "memoir-app",
             "memoir-domain",
+            "memoir-embedder",
             "memoir-import",
             "memoir-mcp",
             "memoir-model",

@@ -1,0 +1,152 @@
+//! Vectors of texts by a multilingual E5 small of 4 bits, computed in this process from one file (SPEC 6.5).
+//!
+//! Owns the file's format, the tokenizer and the encoder. Does not own when vectors are made, which texts they are of,
+//! and where they are kept. It opens the model's file and nothing else: no socket, no other program.
+//!
+//! A file is used only if its SHA-256 is one of [`KNOWN_FILES`]. Nevertheless every length and index of it is checked, so
+//! that a file that is changed later gives wrong vectors or an error, and no panic.
+
+mod encoder;
+mod file;
+mod install;
+mod kernel;
+mod math;
+mod tokenizer;
+
+use std::{fs::File, os::unix::fs::FileExt, path::Path};
+
+use zeroize::Zeroizing;
+
+pub use file::{FileProblem, KNOWN_FILES, KnownFile, ModelFileError};
+pub use install::{check, install, install_one_of};
+
+use encoder::Encoder;
+use file::{Place, Shape, failed};
+use tokenizer::Tokenizer;
+
+/// A model that is open. The table of its words, three quarters of the file, stays there and is read by the row; the rest
+/// takes some 20 MB of memory.
+#[derive(Debug)]
+pub struct E5 {
+    file: File,
+    place: Place,
+    shape: Shape,
+    /// Where the table of words begins, in bytes.
+    table_at: u64,
+    tokenizer: Tokenizer,
+    encoder: Encoder,
+}
+
+/// A text on its way to a vector, one window after the other: [`E5::advance`] computes one, so that a caller can give way
+/// to more urgent texts between two of them.
+#[derive(Debug)]
+pub struct TextInProgress {
+    tokens: Zeroizing<Vec<u32>>,
+    /// How many of the tokens are computed.
+    done: usize,
+    /// The sum of the windows' means, each as often as it has tokens.
+    sum: Zeroizing<Vec<f32>>,
+}
+
+impl E5 {
+    /// Opens the file, once its SHA-256 is found to be that of a known one.
+    ///
+    /// # Errors
+    ///
+    /// A [`ModelFileError`] that names the file: it cannot be read, or is none of [`KNOWN_FILES`].
+    pub fn open(path: &Path) -> Result<Self, ModelFileError> {
+        Self::open_one_of(&KNOWN_FILES, path)
+    }
+
+    /// As [`E5::open`], for other files than the known ones: those of tests.
+    ///
+    /// # Errors
+    ///
+    /// As [`E5::open`]; and what is wrong with the form of the file.
+    pub fn open_one_of(known: &[KnownFile], path: &Path) -> Result<Self, ModelFileError> {
+        let mut file = File::open(path).map_err(failed(path))?;
+        file::recognise(&mut file, known, path)?;
+        file::read(file, path)
+    }
+
+    /// The number of dimensions of a vector.
+    pub fn dimensions(&self) -> usize {
+        self.shape.hidden
+    }
+
+    /// Reads the tokens of a text, which begins with what distinguishes questions and memories (`query: `, `passage: `).
+    pub fn start(&self, text: &str) -> TextInProgress {
+        TextInProgress {
+            tokens: self.tokenizer.tokens(text),
+            done: 0,
+            sum: Zeroizing::new(vec![0.0; self.shape.hidden]),
+        }
+    }
+
+    /// Computes one window of at most 510 tokens; `false` where none was left.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read any more.
+    pub fn advance(&self, text: &mut TextInProgress) -> Result<bool, ModelFileError> {
+        let left = text.tokens.get(text.done..).unwrap_or_default();
+        // A text without any token has one window, of the two marks around it.
+        if left.is_empty() && !(text.tokens.is_empty() && text.done == 0) {
+            return Ok(false);
+        }
+        let window = left.get(..self.shape.window()).unwrap_or(left);
+        let mean = self.mean(window)?;
+        // Each window counts by its share of the text, so that a short rest at the end does not count as much as the rest.
+        let weight = window.len().max(1) as f32;
+        for (sum, mean) in text.sum.iter_mut().zip(mean.iter()) {
+            *sum += weight * mean;
+        }
+        text.done += window.len().max(1);
+        Ok(true)
+    }
+
+    /// The vector of a text that [`E5::advance`] has computed, of length 1.
+    pub fn finish(&self, text: TextInProgress) -> Zeroizing<Vec<f32>> {
+        let mut vector = text.sum;
+        let squares: f32 = vector.iter().map(|value| value * value).sum();
+        let length = squares.sqrt();
+        if length > 0.0 {
+            vector.iter_mut().for_each(|value| *value /= length);
+        }
+        vector
+    }
+
+    /// The vector of a text, all windows one after the other.
+    ///
+    /// # Errors
+    ///
+    /// As [`E5::advance`].
+    pub fn embed(&self, text: &str) -> Result<Zeroizing<Vec<f32>>, ModelFileError> {
+        let mut text = self.start(text);
+        while self.advance(&mut text)? {}
+        Ok(self.finish(text))
+    }
+
+    /// The mean of what the encoder makes of the tokens and the marks around them.
+    fn mean(&self, window: &[u32]) -> Result<Zeroizing<Vec<f32>>, ModelFileError> {
+        let marks = self.tokenizer.marks();
+        let tokens = [marks.begin].into_iter().chain(window.iter().copied());
+        let tokens = tokens.chain([marks.end]);
+        let mut states = Zeroizing::new(Vec::with_capacity((window.len() + 2) * self.shape.hidden));
+        let mut row = Zeroizing::new(vec![0; self.shape.row_bytes()]);
+        for token in tokens {
+            let at = self.table_at + u64::from(token) * row.len() as u64;
+            let read = self.file.read_exact_at(&mut row, at);
+            read.map_err(failed(self.place.path()))?;
+            file::widen(&row, &mut states);
+        }
+        Ok(self.encoder.mean(&mut states))
+    }
+}
+
+impl TextInProgress {
+    /// The number of its tokens, without the marks around it.
+    pub fn tokens(&self) -> usize {
+        self.tokens.len()
+    }
+}
