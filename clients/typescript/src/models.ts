@@ -82,7 +82,7 @@ export interface Memory {
 
 /**
  * Whether memories were looked for by their meaning too: `merged` with what was found by words; `partial`, where some
- * have no vector yet; `unavailable`, where the server of embeddings did not answer as it should, and `not_allowed`,
+ * have no vector yet; `unavailable`, where the model of embeddings did not answer as it should, and `not_allowed`,
  * where the agent has not agreed to it: by words alone.
  */
 export type Meaning = "merged" | "partial" | "unavailable" | "not_allowed";

@@ -119,7 +119,7 @@ impl Kernel for Avx2 {
                 products[token] = fma._mm256_fmadd_ps(whole, scales, products[token]);
             }
         }
-        products.map(|products| cast(products))
+        products.map(cast)
     }
 
     #[inline(always)]

@@ -83,26 +83,25 @@ impl E5 {
         }
     }
 
-    /// Computes one window of at most 510 tokens; `false` where none was left.
+    /// Computes one window of at most 510 tokens; `true` where another one is left.
     ///
     /// # Errors
     ///
     /// The file cannot be read any more.
     pub fn advance(&self, text: &mut TextInProgress) -> Result<bool, ModelFileError> {
         let left = text.tokens.get(text.done..).unwrap_or_default();
-        // A text without any token has one window, of the two marks around it.
-        if left.is_empty() && !(text.tokens.is_empty() && text.done == 0) {
+        if left.is_empty() {
             return Ok(false);
         }
         let window = left.get(..self.shape.window()).unwrap_or(left);
         let mean = self.mean(window)?;
         // Each window counts by its share of the text, so that a short rest at the end does not count as much as the rest.
-        let weight = window.len().max(1) as f32;
+        let weight = window.len() as f32;
         for (sum, mean) in text.sum.iter_mut().zip(mean.iter()) {
             *sum += weight * mean;
         }
-        text.done += window.len().max(1);
-        Ok(true)
+        text.done += window.len();
+        Ok(text.done < text.tokens.len())
     }
 
     /// The vector of a text that [`E5::advance`] has computed, of length 1.

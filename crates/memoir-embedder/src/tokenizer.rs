@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-/// What stands for a space in pieces.
+/// The mark of a space in pieces.
 const SPACE: char = '\u{2581}';
 
 /// How much less probable than the least probable piece a character is that no piece has.

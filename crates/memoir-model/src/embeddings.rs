@@ -22,13 +22,40 @@ pub trait Embedder: Send + Sync {
     /// Whether texts stay on this machine, judged by the form of its host (SPEC 6.4).
     fn is_local(&self) -> bool;
 
-    /// A vector of each text, in their order, all of the same length. Each is sent with `before` before it
-    /// ([`EmbeddingModel`]). Makes one attempt: retrying is the caller's.
+    /// Whether this process makes the vectors itself, so that no text leaves it (SPEC 6.5).
+    fn is_in_process(&self) -> bool {
+        false
+    }
+
+    /// A vector of each text, in their order, all of the same length, each with the prefix of the purpose before it. Makes
+    /// one attempt: retrying is the caller's.
     ///
     /// # Errors
     ///
     /// As [`crate::Model::complete`].
-    async fn embed(&self, before: &str, texts: &[PrivateText]) -> Result<Embeddings, ModelError>;
+    async fn embed(
+        &self,
+        purpose: Purpose<'_>,
+        texts: &[PrivateText],
+    ) -> Result<Embeddings, ModelError>;
+}
+
+/// What texts are, with the prefix that the model expects before each of them ([`EmbeddingModel`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose<'a> {
+    /// A question: a recall waits for it.
+    Question(&'a str),
+    /// Memories: nothing waits for them.
+    Memories(&'a str),
+}
+
+impl<'a> Purpose<'a> {
+    /// The prefix.
+    pub fn before(self) -> &'a str {
+        match self {
+            Self::Question(before) | Self::Memories(before) => before,
+        }
+    }
 }
 
 /// What vectors are made with: a model, and the prefixes by which it distinguishes the purpose of a text. Vectors that
@@ -81,6 +108,18 @@ impl EmbeddingModel {
             before_memories: memories.to_owned(),
             name,
         }
+    }
+}
+
+impl EmbeddingModel {
+    /// The purpose of a question.
+    pub fn question(&self) -> Purpose<'_> {
+        Purpose::Question(&self.before_questions)
+    }
+
+    /// The purpose of memories.
+    pub fn memories(&self) -> Purpose<'_> {
+        Purpose::Memories(&self.before_memories)
     }
 }
 
@@ -140,7 +179,12 @@ impl Embedder for OpenAiEmbedder {
         self.is_local
     }
 
-    async fn embed(&self, before: &str, texts: &[PrivateText]) -> Result<Embeddings, ModelError> {
+    async fn embed(
+        &self,
+        purpose: Purpose<'_>,
+        texts: &[PrivateText],
+    ) -> Result<Embeddings, ModelError> {
+        let before = purpose.before();
         let input = texts
             .iter()
             .map(|text| format!("{before}{}", text.expose()));

@@ -45,7 +45,16 @@ pub enum ModelError {
         /// What a person can do about it.
         hint: Option<String>,
     },
+    /// The file of the built-in model cannot be used.
+    #[error("{what}")]
+    ModelFile {
+        /// The file, and what is wrong with it.
+        what: String,
+    },
 }
+
+/// What writes the file of the built-in model of embeddings.
+pub(crate) const INSTALL: &str = "`memoir embeddings install FILE` writes it anew";
 
 /// Why a provider is out of reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,7 +195,7 @@ impl ModelError {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::RateLimited { .. } | Self::Unavailable { .. } => true,
-            Self::Rejected { .. } => false,
+            Self::Rejected { .. } | Self::ModelFile { .. } => false,
             Self::BadAnswer { retryable, .. } => *retryable,
         }
     }
@@ -198,7 +207,7 @@ impl ModelError {
             Self::RateLimited { retry_after } | Self::Unavailable { retry_after, .. } => {
                 *retry_after
             }
-            Self::Rejected { .. } | Self::BadAnswer { .. } => None,
+            Self::Rejected { .. } | Self::BadAnswer { .. } | Self::ModelFile { .. } => None,
         }
     }
 
@@ -214,6 +223,7 @@ impl ModelError {
                 outage: Outage::Timeout,
                 ..
             } => Some("a slow model may need a larger `request_timeout_seconds`".to_owned()),
+            Self::ModelFile { .. } => Some(INSTALL.to_owned()),
             Self::RateLimited { .. } | Self::Unavailable { .. } => None,
         }
     }

@@ -1,11 +1,12 @@
 //! Language models behind one trait: OpenAI-compatible servers, Anthropic, and the built-in refiner; and models of
-//! embeddings behind another.
+//! embeddings behind another: servers, and the built-in one.
 //!
 //! Owns the wire formats, the keys, and the classification of failures. Does not own retrying,
 //! budgets or the tool loop: those are the session's (SPEC 3.16).
 
 mod anthropic;
 mod arguments;
+mod builtin_embedder;
 mod call_ids;
 mod careful;
 mod context_sizes;
@@ -22,7 +23,8 @@ mod usage;
 
 use async_trait::async_trait;
 
-pub use embeddings::{Embedder, EmbeddingModel, Embeddings};
+pub use builtin_embedder::{BUILTIN_EMBEDDINGS, builtin_embeddings};
+pub use embeddings::{Embedder, EmbeddingModel, Embeddings, Purpose};
 pub use error::{ErrorCode, ModelError, Outage};
 pub use key::{ApiKey, BadKey};
 pub use message::{

@@ -29,6 +29,15 @@ pub struct ModelName {
 }
 
 impl ModelName {
+    /// A model that is part of Memoir.
+    pub(crate) fn builtin(model: &str) -> Self {
+        const PROVIDER: &str = "builtin";
+        Self {
+            whole: format!("{PROVIDER}:{model}"),
+            colon: PROVIDER.len(),
+        }
+    }
+
     /// The part before the first colon.
     pub fn provider(&self) -> &str {
         &self.whole[..self.colon]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, NoProxy, Proxy, Url};
 
 use crate::anthropic::{self, Anthropic};
+use crate::builtin_embedder::{BuiltinEmbedder, ModelFile};
 use crate::careful::Careful;
 use crate::context_sizes;
 use crate::embeddings::OpenAiEmbedder;
@@ -36,6 +37,8 @@ pub struct Providers {
     /// local server only may have none.
     encrypted: OnceLock<Result<Client, String>>,
     plain: OnceLock<Result<Client, String>>,
+    /// Of the built-in model of embeddings; `None`: there is no such model.
+    model_file: Option<Arc<ModelFile>>,
 }
 
 /// Why no model could be made of a name.
@@ -63,6 +66,12 @@ pub enum ConnectError {
     NoEmbeddings {
         /// The name given.
         model: ModelName,
+    },
+    /// The file of the built-in model of embeddings is missing.
+    #[error("there is no model file `{}`; `memoir embeddings install FILE` writes one", path.display())]
+    NoModelFile {
+        /// Where it would be.
+        path: PathBuf,
     },
     /// The environment variable with the key, one that is built in, is unset or empty.
     #[error(
@@ -157,7 +166,15 @@ impl Providers {
             environment: Box::new(environment),
             encrypted: OnceLock::new(),
             plain: OnceLock::new(),
+            model_file: None,
         })
+    }
+
+    /// With the file of the built-in model of embeddings, which need not be there. It is opened at the first text.
+    #[must_use]
+    pub fn with_model_file(mut self, path: PathBuf) -> Self {
+        self.model_file = Some(Arc::new(ModelFile::new(path)));
+        self
     }
 
     /// The provider of that name.
@@ -234,6 +251,17 @@ impl Providers {
     /// A [`ConnectError`] that names the setting or variable to change.
     pub fn connect_embedder(&self, model: &ModelName) -> Result<Arc<dyn Embedder>, ConnectError> {
         let provider = self.of_model(model)?;
+        if provider.kind == ProviderKind::Builtin
+            && let Some(file) = self.model_file.as_ref().filter(|file| file.is_named(model))
+        {
+            let (name, file) = (model.clone(), file.clone());
+            return match file.path().is_file() {
+                true => Ok(Arc::new(BuiltinEmbedder { name, file })),
+                false => Err(ConnectError::NoModelFile {
+                    path: file.path().to_owned(),
+                }),
+            };
+        }
         let (ProviderKind::OpenAi, Some(base_url)) = (provider.kind, &provider.base_url) else {
             let model = model.clone();
             return Err(ConnectError::NoEmbeddings { model });

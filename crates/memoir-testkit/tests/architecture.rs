@@ -157,7 +157,7 @@ fn the_domain_asks_the_machine_for_nothing() {
 }
 
 /// The modules of the command, from the lowest to the highest; its root is above all of them.
-const COMMAND_ORDER: [&str; 26] = [
+const COMMAND_ORDER: [&str; 27] = [
     "options",
     "spelling",
     "interrupt",
@@ -172,6 +172,7 @@ const COMMAND_ORDER: [&str; 26] = [
     "database",
     "webhooks",
     "config",
+    "embeddings",
     "keys",
     "tokens",
     "telemetry",

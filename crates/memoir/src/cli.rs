@@ -102,6 +102,8 @@ pub(crate) enum Command {
     Key(commands::key::Command),
     Backup(commands::backup::Arguments),
     Doctor(commands::doctor::Arguments),
+    #[command(subcommand)]
+    Embeddings(commands::embeddings::Command),
     Completions(commands::completions::Arguments),
     Man(commands::man::Arguments),
 }
@@ -180,6 +182,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Key(command) => commands::key::run(&global, command).await,
         Command::Backup(arguments) => commands::backup::run(&global, arguments).await,
         Command::Doctor(arguments) => commands::doctor::run(&global, arguments).await,
+        Command::Embeddings(command) => commands::embeddings::run(&global, command),
         Command::Completions(arguments) => {
             commands::completions::run(&arguments, Arguments::command())
         }

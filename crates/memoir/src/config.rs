@@ -15,7 +15,9 @@ use memoir_app::{
     Quotas, RecallSettings, SessionLimits,
 };
 use memoir_domain::schedule::{DailySlot, WeeklySlot, time_of_day, weekday_and_time};
-use memoir_model::{ModelName, ProviderSettings};
+use memoir_model::{
+    BUILTIN_EMBEDDINGS, ModelName, ModelNameError, ProviderSettings, builtin_embeddings,
+};
 use memoir_service::Programs;
 use serde::Deserialize;
 
@@ -29,6 +31,10 @@ use crate::{
 pub(crate) struct Config {
     pub(crate) settings: InstallationSettings,
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
+    /// What recall finds by meaning with; `None`: the built-in model, where its file is there.
+    pub(crate) embeddings: Option<EmbeddingsSetting>,
+    /// The file of the built-in model of embeddings; `None` for the one in the user's data directory.
+    pub(crate) model_file: Option<PathBuf>,
     /// The path of the master key; `None` for the default beside the database.
     pub(crate) master_key_file: Option<PathBuf>,
     /// The database of PostgreSQL in which the key store is; `None` for a file beside the database.
@@ -110,7 +116,8 @@ struct ScheduleSection {
 #[serde(default, deny_unknown_fields)]
 struct RecallSection {
     index_mb: Option<u32>,
-    embeddings: Option<ModelName>,
+    embeddings: Option<EmbeddingsSetting>,
+    model_file: Option<PathBuf>,
     before_questions: Option<String>,
     before_memories: Option<String>,
     question_seconds: Option<f64>,
@@ -167,6 +174,8 @@ impl Default for Config {
         Self {
             settings: InstallationSettings::default(),
             providers: BTreeMap::new(),
+            embeddings: None,
+            model_file: None,
             master_key_file: None,
             keys_url: None,
             closed: false,
@@ -232,7 +241,7 @@ impl Config {
             daily_slot: daily_slot(&file, &weekly_slot.time_zone)?,
             weekly_slot,
             limits: limits(&file.limits)?,
-            recall: recall(file.recall)?,
+            recall: recall(&file.recall)?,
             quotas: quotas(&file.quotas)?,
             prices: prices(file.prices)?,
             default_model: file.model,
@@ -249,7 +258,16 @@ impl Config {
         Ok(Self {
             settings,
             providers: file.providers,
-            master_key_file: file.master_key_file.map(absolute).transpose()?,
+            embeddings: file.recall.embeddings,
+            model_file: file
+                .recall
+                .model_file
+                .map(|path| absolute("recall.model_file", path))
+                .transpose()?,
+            master_key_file: file
+                .master_key_file
+                .map(|path| absolute("master_key_file", path))
+                .transpose()?,
             keys_url: file
                 .keys
                 .url
@@ -336,16 +354,45 @@ fn daily_slot(file: &ConfigFile, time_zone: &TimeZone) -> Result<DailySlot, Stri
     Ok(slot)
 }
 
-fn recall(section: RecallSection) -> Result<RecallSettings, String> {
+/// What `[recall] embeddings` says.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) enum EmbeddingsSetting {
+    /// Recall is by words alone.
+    Off,
+    /// The built-in model, by the file that is installed.
+    Builtin,
+    /// A model of a provider.
+    Model(ModelName),
+}
+
+impl TryFrom<String> for EmbeddingsSetting {
+    type Error = ModelNameError;
+
+    fn try_from(text: String) -> Result<Self, ModelNameError> {
+        Ok(match text.trim() {
+            "off" => Self::Off,
+            BUILTIN_EMBEDDINGS => Self::Builtin,
+            name => Self::Model(name.parse()?),
+        })
+    }
+}
+
+fn recall(section: &RecallSection) -> Result<RecallSettings, String> {
     let defaults = RecallSettings::default();
     Ok(RecallSettings {
         index_bytes: match section.index_mb {
             Some(mb) => whole("recall.index_mb", mb, 1, 1_000_000)? as usize * 1_048_576,
             None => defaults.index_bytes,
         },
-        embeddings: section.embeddings,
-        before_questions: before("recall.before_questions", section.before_questions)?,
-        before_memories: before("recall.before_memories", section.before_memories)?,
+        // Where nothing is set, the built-in model is used once its file is there (`embeddings.rs`).
+        embeddings: match &section.embeddings {
+            None | Some(EmbeddingsSetting::Off) => None,
+            Some(EmbeddingsSetting::Builtin) => Some(builtin_embeddings()),
+            Some(EmbeddingsSetting::Model(name)) => Some(name.clone()),
+        },
+        before_questions: before("recall.before_questions", section.before_questions.clone())?,
+        before_memories: before("recall.before_memories", section.before_memories.clone())?,
         question_time: match section.question_seconds {
             Some(seconds) => {
                 Duration::from_secs_f64(within("recall.question_seconds", seconds, 0.01, 60.0)?)
@@ -577,12 +624,12 @@ fn endpoint(address: String) -> Result<String, String> {
 }
 
 /// A relative path would mean another file in each folder that a command is started from.
-fn absolute(path: PathBuf) -> Result<PathBuf, String> {
+fn absolute(key: &str, path: PathBuf) -> Result<PathBuf, String> {
     if path.is_absolute() {
         Ok(path)
     } else {
         Err(format!(
-            "`master_key_file` is `{}`; give an absolute path",
+            "`{key}` is `{}`; give an absolute path",
             path.display()
         ))
     }
@@ -675,6 +722,27 @@ mod tests {
         assert_eq!(
             Config::parse("").unwrap().settings,
             InstallationSettings::default()
+        );
+    }
+
+    #[test]
+    fn spec_6_5_embeddings_are_off_built_in_or_of_a_provider() {
+        let read = |value: &str| {
+            let config = Config::parse(&format!("[recall]\nembeddings = '{value}'")).unwrap();
+            let model = config.settings.recall.embeddings.map(String::from);
+            (config.embeddings.unwrap(), model)
+        };
+        let lab: ModelName = "lab:small".parse().unwrap();
+        let built_in = builtin_embeddings().as_str().to_owned();
+        assert_eq!(read("off"), (EmbeddingsSetting::Off, None));
+        let own = (EmbeddingsSetting::Builtin, Some(built_in));
+        assert_eq!(read("builtin:e5-small"), own);
+        let other = (EmbeddingsSetting::Model(lab), Some("lab:small".to_owned()));
+        assert_eq!(read("lab:small"), other);
+        let unset = Config::parse("").unwrap();
+        assert_eq!(
+            (unset.embeddings, unset.settings.recall.embeddings),
+            (None, None)
         );
     }
 
@@ -779,6 +847,11 @@ mod tests {
                 "[recall]\nbefore_memories = \"a\\nb\"",
                 "`recall.before_memories` must be at most 200 characters without line breaks",
             ),
+            (
+                "[recall]\nmodel_file = 'models/e5.bin'",
+                "`recall.model_file` is `models/e5.bin`; give an absolute path",
+            ),
+            ("[recall]\nembeddings = 'on'", "line 2"),
             (
                 "[recall]\nindex_mb = 0",
                 "`recall.index_mb` is 0; it must be 1",

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     config::Config,
-    database,
+    database, embeddings,
     failure::Failure,
     keys,
     options::{AGENT, Global, TOKEN, agent_in_environment},
@@ -393,16 +393,22 @@ pub(crate) fn on(
     is_shared: bool,
 ) -> Result<Memoir, Failure> {
     let origin = config.origin();
-    let providers = Providers::new(config.providers)
+    let mut settings = memoir_app::InstallationSettings {
+        is_shared,
+        ..config.settings.clone()
+    };
+    settings.recall.embeddings = embeddings::model(&config);
+    let model_file = embeddings::path(&config);
+    let mut providers = Providers::new(config.providers)
         .map_err(|error| Failure::new(format!("{origin}: {error}")))?;
+    if let Some(path) = model_file {
+        providers = providers.with_model_file(path);
+    }
     Ok(Memoir::new(
         store,
         Arc::new(keys),
         Arc::new(providers),
-        memoir_app::InstallationSettings {
-            is_shared,
-            ..config.settings
-        },
+        settings,
     ))
 }
 

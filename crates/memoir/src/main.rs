@@ -12,8 +12,8 @@
 //!    `terminal`.
 //! 2. Text for people: `progress`, `show`, `failure`, `output` (stdout), `parse` (of arguments), `watch` (a running
 //!    session).
-//! 3. What the options name: `database`, `webhooks`, `config`, `keys`, `tokens`, `telemetry`, `installation` (all of
-//!    these opened), `remote` (a service in its place).
+//! 3. What the options name: `database`, `webhooks`, `config`, `embeddings` (the built-in model's file), `keys`, `tokens`,
+//!    `telemetry`, `installation` (all of these opened), `remote` (a service in its place).
 //! 4. The programs in which agents live: `transcripts`, `hook`, `setup`, `closing`.
 //! 5. `help`; `commands`, one file each; `cli`, the tree of commands and their dispatch; and this file.
 
@@ -22,6 +22,7 @@ mod closing;
 mod commands;
 mod config;
 mod database;
+mod embeddings;
 mod failure;
 mod help;
 mod hook;

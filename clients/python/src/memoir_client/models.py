@@ -158,7 +158,7 @@ class Recalled(list[Memory]):
     Attributes:
         meaning: whether memories were looked for by their meaning too: `merged` with what was
             found by words; `partial`, where some have no vector yet; `unavailable`, where the
-            server of embeddings did not answer as it should, and `not_allowed`, where the agent
+            model of embeddings did not answer as it should, and `not_allowed`, where the agent
             has not agreed to it: by words alone. None where no such server is configured.
     """
 

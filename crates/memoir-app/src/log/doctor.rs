@@ -134,12 +134,20 @@ impl Memoir {
                 return Ok(Some(bad("embeddings", Severity::Problem, finding, advice)));
             }
         };
-        let mut sent = format!(
-            "the texts of active memories and the queries of recall go to `{}` at {}",
-            embedder.name(),
-            embedder.address()
-        );
-        if embedder.is_local() {
+        let mut sent = match embedder.is_in_process() {
+            true => format!(
+                "`{}` finds memories by meaning in this process; no text leaves it",
+                embedder.name()
+            ),
+            false => format!(
+                "the texts of active memories and the queries of recall go to `{}` at {}",
+                embedder.name(),
+                embedder.address()
+            ),
+        };
+        if embedder.is_in_process() {
+            // Nothing is sent.
+        } else if embedder.is_local() {
             sent.push_str(", on this machine");
         } else {
             let agents = account.agents().await?;
@@ -164,13 +172,18 @@ impl Memoir {
             });
         }
         let word = ["memory".into()];
-        let asking = embedder.embed(&model.before_memories, &word);
+        let asking = embedder.embed(model.memories(), &word);
         // A recall waits for the server this long, so a slower response would be useless.
         let problem = match tokio::time::timeout(self.settings.recall.question_time, asking).await {
             Ok(Ok(_)) => return Ok(Some(fine("embeddings", sent))),
             Ok(Err(error)) => error.to_string(),
             Err(_) => "it does not answer in time".to_owned(),
         };
+        if embedder.is_in_process() {
+            let finding = format!("memories are found by words alone: {problem}");
+            let advice = "`memoir embeddings install FILE` writes the file anew";
+            return Ok(Some(bad("embeddings", Severity::Problem, finding, advice)));
+        }
         Ok(Some(bad(
             "embeddings",
             Severity::Warning,

@@ -137,15 +137,17 @@ pub struct VectorsMade {
     pub problem: Option<String>,
 }
 
-/// The target of an agent's text for vectors, whether or not it is sent.
+/// What makes vectors of an agent's text, whether or not it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentEmbedding {
     /// The model that is configured.
     pub model: ModelName,
-    /// The server's address, which holds no secret.
+    /// The server's address, which holds no secret; of the built-in model, `this process`.
     pub address: String,
     /// Whether that is on this machine, so that no consent is needed.
     pub is_local: bool,
+    /// Whether this process makes the vectors itself, so that no text leaves it.
+    pub is_in_process: bool,
     /// Whether the agent's text is sent there.
     pub is_allowed: bool,
 }
@@ -268,7 +270,7 @@ impl Memories<'_> {
                 let text = half_of(&query.text, halvings, |text, most| {
                     text.chars().skip(characters - most).collect()
                 });
-                match embedder.embed(&model.before_questions, &[text]).await {
+                match embedder.embed(model.question(), &[text]).await {
                     Err(error) if halvings < HALVINGS && is_too_long(&error) => halvings += 1,
                     answer => return answer,
                 }
@@ -328,6 +330,7 @@ impl Memories<'_> {
             model: embedder.name().clone(),
             address: embedder.address().to_owned(),
             is_local: embedder.is_local(),
+            is_in_process: embedder.is_in_process(),
             is_allowed: self.lets_embed(embedder.as_ref()).await?,
         }))
     }
@@ -477,7 +480,7 @@ impl Memories<'_> {
             for row in rows {
                 texts.push(progress.shortened(codec::memory(&key, &row)?));
             }
-            let error = match embedder.embed(&model.before_memories, &texts).await {
+            let error = match embedder.embed(model.memories(), &texts).await {
                 Ok(Embeddings { vectors, .. }) => {
                     let random = memoir.random.as_ref();
                     let sealer = Sealer { key: &key, random };

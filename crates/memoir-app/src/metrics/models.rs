@@ -5,7 +5,8 @@ use std::{sync::Arc, time::Instant};
 use async_trait::async_trait;
 use memoir_domain::{PrivateText, session::Usage};
 use memoir_model::{
-    ConnectError, Embedder, Embeddings, Model, ModelError, ModelName, ModelRequest, Outage, Reply,
+    ConnectError, Embedder, Embeddings, Model, ModelError, ModelName, ModelRequest, Outage,
+    Purpose, Reply,
 };
 use tracing::{Instrument, Span};
 
@@ -81,8 +82,16 @@ impl Embedder for WatchedEmbedder {
         self.embedder.is_local()
     }
 
-    async fn embed(&self, before: &str, texts: &[PrivateText]) -> Result<Embeddings, ModelError> {
-        let asking = self.embedder.embed(before, texts);
+    fn is_in_process(&self) -> bool {
+        self.embedder.is_in_process()
+    }
+
+    async fn embed(
+        &self,
+        purpose: Purpose<'_>,
+        texts: &[PrivateText],
+    ) -> Result<Embeddings, ModelError> {
+        let asking = self.embedder.embed(purpose, texts);
         let span = spans::embeddings(self.name());
         self.watched.watch(span, asking, |made| made.usage).await
     }
@@ -207,5 +216,6 @@ fn result<T>(answer: &Result<T, ModelError>) -> &'static str {
         },
         Err(ModelError::Rejected { .. }) => "rejected",
         Err(ModelError::BadAnswer { .. }) => "bad_answer",
+        Err(ModelError::ModelFile { .. }) => "model_file",
     }
 }

@@ -110,7 +110,10 @@ impl Grants<'_> {
             return Err(Invalid::new("embeddings", problem).into());
         };
         if embedder.is_local() {
-            let problem = "need not be asked for: the server is on this machine";
+            let problem = match embedder.is_in_process() {
+                true => "need not be asked for: no text leaves Memoir's own process",
+                false => "need not be asked for: the server is on this machine",
+            };
             return Err(Invalid::new("embeddings", problem).into());
         }
         let (model, address) = (embedder.name().as_str(), embedder.address());

@@ -61,7 +61,7 @@ named! {
     FoundAs: memoir_domain::recall::FoundAs::ALL.map(|one| one.as_str()),
         "How a queried term is in a memory: a `word`, a `phrase` or name, a `part` of a longer word, a word that differs by one `slip`, as it stands (`literal`), or the whole question by its `meaning`, where embeddings are configured: the weight is then the cosine between the two.";
     Meaning: memoir_domain::recall::SemanticStatus::ALL.map(|one| one.as_str()),
-        "Whether memories were searched by their meaning too: `merged`, by both; `partial`, as before, but not all memories have a vector yet, and the others are found by words alone; `unavailable`, by words alone, since the server of embeddings did not respond in time or correctly; `not_allowed`, by words alone, since the agent has not consented to its text being sent there.";
+        "Whether memories were searched by their meaning too: `merged`, by both; `partial`, as before, but not all memories have a vector yet, and the others are found by words alone; `unavailable`, by words alone, since the model of embeddings did not respond in time or correctly; `not_allowed`, by words alone, since the agent has not consented to its text being sent there.";
     Origin: memoir_domain::origin::Origin::ALL.map(|one| one.as_str()),
         "Where a text came from, the strongest first; agent and administrator are equally strong.";
     LeftAlone: memoir_domain::schedule::SkipReason::ALL.map(|one| one.as_str()),

@@ -473,6 +473,12 @@ fn scopes(chosen: &str, sessions: &[SessionFacts]) -> Vec<(String, String)> {
 
 /// Whether the agent's text is sent to the configured embeddings server.
 fn sent_to(embedding: &AgentEmbedding) -> Markup {
+    if embedding.is_in_process {
+        return html! {
+            "It is on, and needs no leave: " code { (embedding.model.as_str()) } " runs in Memoir’s own process, which \
+            no text leaves."
+        };
+    }
     html! {
         @match (embedding.is_local, embedding.is_allowed) {
             (true, _) => "It is on: the texts of its memories, and what it asks of them, go to ",
@@ -500,7 +506,8 @@ async fn embeddings_page(
         h2 { "Ask for recall by meaning" }
         @match embedding {
             Some(embedding) => { p { (sent_to(&embedding)) } }
-            None => { p { "No server of embeddings is configured: " code { "[recall] embeddings" } " names one." } }
+            None => { p { "No model of embeddings is installed or configured: " code { "memoir embeddings install" } " puts the \
+                built-in one in place, and " code { "[recall] embeddings" } " names a server’s." } }
         }
         p { "With its consent the agent’s memories are found by their meaning too, until it or an administrator takes \
             that back. " (answering(agent).await?) }

@@ -138,7 +138,7 @@ pub struct MatchedTerm {
 }
 
 wire_names! {
-    /// Whether the search used meaning too, where an embeddings server is configured.
+    /// Whether the search used meaning too, where a model of embeddings is installed or configured.
     pub enum SemanticStatus {
         /// By words and by meaning.
         Merged = "merged",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use memoir_domain::PrivateText;
 use memoir_model::{
     ConnectError, Embedder, EmbeddingModel, Embeddings, ModelError, ModelName, ProviderKind,
+    Purpose,
 };
 use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
@@ -19,7 +20,7 @@ fn embedder(server: &ScriptedServer) -> Arc<dyn Embedder> {
 
 async fn embedded(server: &ScriptedServer, texts: &[&str]) -> Result<Embeddings, ModelError> {
     let texts: Vec<PrivateText> = texts.iter().map(|text| (*text).into()).collect();
-    embedder(server).embed("", &texts).await
+    embedder(server).embed(Purpose::Memories(""), &texts).await
 }
 
 #[tokio::test]
@@ -85,7 +86,10 @@ async fn spec_2_8_what_a_model_wants_stands_before_each_text() {
     let server = ScriptedServer::always(ServerStep::embeddings(|_| vec![1.0]));
     let texts = ["One.".into(), "Two.".into()];
     let embedder = embedder(&server);
-    embedder.embed("query: ", &texts).await.unwrap();
+    embedder
+        .embed(Purpose::Question("query: "), &texts)
+        .await
+        .unwrap();
     let sent = json!({"model": "small", "input": ["query: One.", "query: Two."]});
     assert_eq!(server.requests(), [sent]);
 }

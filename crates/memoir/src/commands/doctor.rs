@@ -8,7 +8,7 @@ use memoir_vault::{KeyStore, MasterSource};
 
 use crate::{
     config::Config,
-    database,
+    database, embeddings,
     failure::{Ending, Failure, Outcome},
     installation, keys,
     options::Global,
@@ -117,15 +117,28 @@ async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examina
         None => found.push(file(&database::path(global.database.as_deref())?)),
     }
     let closed = config.closed;
+    let by_words = by_words(&config);
     let memoir = installation::on(store, keys, config, database::is_shared(global))?;
     memoir.keep_time().await?;
     found.push(access(closed || memoir.is_closed().await?));
     let account = memoir.account(&global.account).await?;
     found.extend(memoir.examine(&account).await?);
+    found.extend(by_words);
     if call {
         found.extend(memoir.call_models(&account).await?);
     }
     Ok(found)
+}
+
+/// That recall has no meaning, where nothing is configured; what is configured is examined with the rest.
+fn by_words(config: &Config) -> Option<Examination> {
+    let is_unset = config.embeddings.is_none() && embeddings::lacks_file(config);
+    is_unset.then(|| Examination {
+        area: "embeddings",
+        severity: Severity::Ok,
+        finding: "memories are found by words alone".to_owned(),
+        advice: Some(embeddings::SUGGESTION.to_owned()),
+    })
 }
 
 /// Which master key is in use, and its source.

@@ -15,6 +15,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod doubles;
 pub(crate) mod edit;
+pub(crate) mod embeddings;
 pub(crate) mod export;
 pub(crate) mod handle;
 pub(crate) mod history;

@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    io::{self, IsTerminal},
     path::{Path, PathBuf},
 };
 
@@ -16,6 +17,8 @@ use memoir_domain::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    config::Config,
+    embeddings,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
@@ -106,8 +109,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         })?;
         return Ok(Ending::Done);
     }
-    if let Some(note) = meaning.and_then(in_words) {
-        terminal::note(note);
+    match meaning {
+        Some(meaning) => in_words(meaning).into_iter().for_each(terminal::note),
+        None => suggest_meaning(global)?,
     }
     if found.is_empty() {
         terminal::note("nothing found");
@@ -149,6 +153,21 @@ struct RecallOutput {
     meaning: Option<SemanticStatus>,
 }
 
+/// Says once, at a terminal, how memories are found by meaning too.
+fn suggest_meaning(global: &Global) -> Result<(), Failure> {
+    if !io::stderr().is_terminal() || !io::stdout().is_terminal() {
+        return Ok(());
+    }
+    let config = Config::read(global.config.as_deref())?;
+    if config.embeddings.is_none()
+        && embeddings::lacks_file(&config)
+        && embeddings::is_first_suggestion()
+    {
+        terminal::note(&format!("found by words; {}", embeddings::SUGGESTION));
+    }
+    Ok(())
+}
+
 /// A note on how memories were found; `None` where nothing is degraded.
 fn in_words(meaning: SemanticStatus) -> Option<&'static str> {
     match meaning {
@@ -158,7 +177,7 @@ fn in_words(meaning: SemanticStatus) -> Option<&'static str> {
              `memoir recall AGENT --index`",
         ),
         SemanticStatus::Unavailable => Some(
-            "found by words alone: the server of embeddings did not answer in time, or not as it should; \
+            "found by words alone: the model of embeddings did not answer in time, or not as it should; \
              see `memoir doctor`",
         ),
         SemanticStatus::NotAllowed => Some(

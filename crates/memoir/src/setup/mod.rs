@@ -27,7 +27,8 @@ use clients::{Edit, Folders, KnownFile, OwnedPart, Program};
 use record::ProgramRecord;
 
 use crate::{
-    database,
+    config::Config,
+    database, embeddings,
     failure::{Ending, Failure, Outcome},
     hook::{
         AgentChoice, calls,
@@ -538,7 +539,19 @@ fn report(
     if let Some(left) = left_to_do {
         output::print(&format!("left to do: {left}"))?;
     }
+    if !arguments.remove && is_changed {
+        suggest_meaning(global)?;
+    }
     Ok(Ending::Done)
+}
+
+/// Names the command that gives recall a meaning, where nothing is configured.
+fn suggest_meaning(global: &Global) -> Result<(), Failure> {
+    let config = Config::read(global.config.as_deref())?;
+    if config.embeddings.is_none() && embeddings::lacks_file(&config) {
+        terminal::note(&format!("note: {}", embeddings::SUGGESTION));
+    }
+    Ok(())
 }
 
 /// The programs on this machine, and whether the setup of each works.

@@ -12,6 +12,7 @@ mod commands;
 mod configuration;
 mod demo;
 mod doubles;
+mod embeddings;
 mod failures;
 mod faults;
 mod files;
