@@ -271,7 +271,7 @@ impl Memoir {
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
             // An agent that cannot be read is another finding.
-            let Ok(share) = handle.context_share().await else {
+            let Ok(share) = handle.memories().context_share().await else {
                 continue;
             };
             if share.shown == share.core_memories {

@@ -253,7 +253,7 @@ impl AgentLog<'_> {
         let (history, causes) = self.history_from_log(&loaded, since, until, points).await?;
         let agent = loaded.agent;
         let originals = self.originals_of(agent.tally).await?;
-        let context = self.context_share().await?;
+        let context = self.memories().context_share().await?;
         Ok(AgentStats {
             agent: agent.name,
             tally: agent.tally,

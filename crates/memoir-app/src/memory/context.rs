@@ -17,7 +17,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{AgentHandle, CONFLICT, Loaded, Result, again, codec::CommitExtras, opened::MemoryList},
+    core::{CONFLICT, Loaded, Result, again, codec::CommitExtras, opened::MemoryList},
     memory::{Memories, memories::memory_query},
     metrics::Metrics,
     shown::{OwnAgent, schemas::AnyObject, views::RefinementDue},
@@ -217,13 +217,28 @@ impl OwnAgent {
     }
 }
 
-impl AgentHandle {
+fn mark(agent: &Agent, row: &MemoryRow) -> ContextMark {
+    let immutable = agent.known_immutable();
+    ContextMark {
+        number: row.number,
+        kind: row.kind,
+        tokens: row.tokens,
+        constitutional: row.constitutional,
+        is_summary: row.is_summary,
+        is_immutable: immutable.map(|immutable| immutable.contains(&row.number)),
+        by_memoir: agent.reports.contains_key(&row.number),
+        created_at: row.created_at,
+        recorded_at: row.recorded_at,
+    }
+}
+
+impl Memories<'_> {
     /// The share of the core memories that the agent's context shows now, within the bounds of the last one. No text is
     /// opened.
     ///
     /// # Errors
     /// The agent is erased; the store fails.
-    pub async fn context_share(&self) -> Result<ContextShare> {
+    pub async fn context_share(self) -> Result<ContextShare> {
         let now = self.memoir.now();
         let journal_after = context::journal_since(now);
         let query = memory_query(Selection::ContextMarks { journal_after });
@@ -243,24 +258,7 @@ impl AgentHandle {
         drop(room);
         Ok(ContextShare::new(max_tokens, &shares))
     }
-}
 
-fn mark(agent: &Agent, row: &MemoryRow) -> ContextMark {
-    let immutable = agent.known_immutable();
-    ContextMark {
-        number: row.number,
-        kind: row.kind,
-        tokens: row.tokens,
-        constitutional: row.constitutional,
-        is_summary: row.is_summary,
-        is_immutable: immutable.map(|immutable| immutable.contains(&row.number)),
-        by_memoir: agent.reports.contains_key(&row.number),
-        created_at: row.created_at,
-        recorded_at: row.recorded_at,
-    }
-}
-
-impl Memories<'_> {
     /// The note about the archive in a context of these memories.
     pub(crate) async fn archive_note(
         self,

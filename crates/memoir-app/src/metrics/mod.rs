@@ -16,6 +16,7 @@
 //! is no global recorder: counters are values.
 
 mod commits;
+mod contexts;
 mod load;
 mod models;
 mod recall;
@@ -28,7 +29,6 @@ use std::{
 
 use memoir_domain::{
     audit::Action,
-    context::CoreShare,
     session::{Driver, EndReason, State},
     tools::{RefusalCode, Tool, ToolResult},
 };
@@ -74,8 +74,6 @@ pub(crate) struct Metrics {
     session_summaries: IntCounter,
     memories_replaced: IntCounter,
     memories_promoted: IntCounter,
-    context_memories: IntCounterVec,
-    context_shown: IntCounterVec,
     records: IntCounterVec,
     tool_calls: IntCounterVec,
     refusals: IntCounterVec,
@@ -86,6 +84,7 @@ pub(crate) struct Metrics {
     commits: IntCounterVec,
     commit_seconds: Histogram,
     gauges: Gauges,
+    contexts: contexts::Contexts,
     recall: recall::Recall,
     /// The models that are distinguished.
     models: Mutex<BTreeSet<String>>,
@@ -157,16 +156,6 @@ impl Metrics {
                 "memoir_memories_promoted_total",
                 "Archival and journal memories that became core.",
             ),
-            context_memories: counter(
-                "memoir_context_core_memories_total",
-                "Core memories of agents whose contexts were made, counted at each context, by the calendar quarter (UTC) in which they were recorded.",
-                &["quarter"],
-            ),
-            context_shown: counter(
-                "memoir_context_core_shown_total",
-                "Those of them that the contexts showed; the share shows how much of its memory an agent acts on.",
-                &["quarter"],
-            ),
             records: counter(
                 "memoir_audit_records_total",
                 "Records written to agents' logs, by action.",
@@ -224,6 +213,7 @@ impl Metrics {
                 ),
             ),
             gauges: Gauges::in_registry(&registry),
+            contexts: contexts::Contexts::in_registry(&registry),
             recall: recall::Recall::in_registry(&registry),
             models: Mutex::default(),
             registry,
@@ -272,18 +262,6 @@ impl Metrics {
         };
         let tool = tool.map_or("unknown", Tool::as_str);
         self.tool_calls.with_label_values(&[tool, kind]).inc();
-    }
-
-    /// Counts the core memories of a quarter, and how many of them a context shows.
-    pub(crate) fn shown_in_context(&self, quarter: &str, share: &CoreShare) {
-        let of_quarter = [quarter];
-        let counted = [
-            (&self.context_memories, share.memories),
-            (&self.context_shown, share.shown),
-        ];
-        for (counter, count) in counted {
-            counter.with_label_values(&of_quarter).inc_by(count);
-        }
     }
 
     /// The labels of a model.

@@ -84,7 +84,7 @@ async fn spec_2_3_the_share_is_that_of_the_last_bound_and_read_without_text() {
     let installation = folder.open();
     let wren = TestAgent::of(&installation).await;
     many(&wren).await;
-    let share = async || wren.agent.context_share().await.unwrap();
+    let share = async || wren.agent.memories().context_share().await.unwrap();
     assert_eq!(
         (share().await.core_memories, share().await.shown),
         (400, 400)

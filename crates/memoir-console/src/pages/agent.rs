@@ -56,7 +56,7 @@ pub(super) async fn page(
     let latest = agent.views().session_page(None, LATEST).await?;
     let open = access::open(agent).await?;
     let archive = agent.log().originals().await?;
-    let share = agent.context_share().await?;
+    let share = agent.memories().context_share().await?;
     let content = html! {
         (agent_head(agent, Tab::Overview))
         (draft.faults.summary())
