@@ -83,6 +83,7 @@ pub use people::connections::{
     ACCESS_SECONDS, ADDRESSES_LIMIT, ClientAddress, CodeProof, Connecting, ConnectionView,
     ConnectionWish, GrantRefusal, Granted, NAME_LIMIT, OAuthClient, SCOPE,
 };
+pub use people::owner::{OwnerEntry, OwnerLink, OwnerSession};
 pub use people::sign_in::{
     HalfSignedIn, PasswordProof, Proof, RecoveryCodes, SecondFactorOffer, SignIn, SignInView,
     VerifiedUser,

@@ -11,6 +11,7 @@ use memoir_app::{Error, FaultId, SignedInUser};
 
 use crate::{
     field::with_code,
+    pages::own,
     parts::{self, ConsoleSection, SignedInPage},
     words,
 };
@@ -90,6 +91,9 @@ pub(crate) fn page_of(status: StatusCode, answer: Response) -> Response {
     (status, answer).into_response()
 }
 
+/// The first page of the console, to which every failure of its pages links.
+const FLEET: (&str, &str) = ("/", "Back to the fleet");
+
 /// Why a request was not carried out. It is attached to its response until that gets the frame of the signed-in user.
 #[derive(Debug, Clone)]
 pub(crate) struct PageFailure {
@@ -128,16 +132,28 @@ impl PageFailure {
             _ => ConsoleSection::Fleet,
         };
         let heading = heading(self.status);
-        let content = self.content(heading, self.way_back(path));
+        let content = self.content(heading, self.way_back(path), FLEET);
         page_of(
             self.status,
             SignedInPage::new(visitor, heading, place).show(content),
         )
     }
 
+    /// As a page for the owner of an open installation, with links onwards.
+    pub(crate) fn framed_for_owner(&self, path: &str) -> Response {
+        let heading = heading(self.status);
+        let way_back = own::way_back(path).filter(|_| !self.is_gone());
+        let markup = parts::bare(heading, self.content(heading, way_back, own::HOME));
+        page_of(self.status, page(markup))
+    }
+
+    fn is_gone(&self) -> bool {
+        matches!(self.status, StatusCode::NOT_FOUND | StatusCode::GONE)
+    }
+
     /// The page that the user most likely came from, and its label; `None` where that does not exist either.
     fn way_back(&self, path: &str) -> Option<(String, &'static str)> {
-        let is_gone = matches!(self.status, StatusCode::NOT_FOUND | StatusCode::GONE);
+        let is_gone = self.is_gone();
         let mut parts = path.split('/').skip(1);
         // Three parts are needed: an agent's own page leads back to the fleet, to which every failure page links.
         match (parts.next()?, parts.next()?, parts.next()?) {
@@ -150,12 +166,17 @@ impl PageFailure {
         }
     }
 
-    fn content(&self, heading: &str, way_back: Option<(String, &str)>) -> Markup {
+    fn content(
+        &self,
+        heading: &str,
+        way_back: Option<(String, &str)>,
+        (home, text_home): (&str, &str),
+    ) -> Markup {
         html! {
             h1 { (heading) }
             p { (with_code(&self.message)) }
             @if let Some((path, text)) = way_back { p { a href=(path) { (text) } } }
-            p { a href="/" { "Back to the fleet" } }
+            p { a href=(home) { (text_home) } }
         }
     }
 }
@@ -184,7 +205,7 @@ impl IntoResponse for PageFailure {
     fn into_response(self) -> Response {
         let heading = heading(self.status);
         // The way back depends on the path of the request, which is not known here.
-        let markup = parts::bare(heading, self.content(heading, None));
+        let markup = parts::bare(heading, self.content(heading, None, FLEET));
         let mut response = page_of(self.status, page(markup));
         // Attached to the response, since only the layer above knows the signed-in user for the frame.
         response.extensions_mut().insert(self);

@@ -67,8 +67,16 @@ static SLIDER: LazyLock<AssetFile> = LazyLock::new(|| {
     )
 });
 
+static SEARCH: LazyLock<AssetFile> = LazyLock::new(|| {
+    AssetFile::new(
+        "search",
+        AssetKind::Script,
+        include_str!("../assets/search.js"),
+    )
+});
+
 /// Every file, for lookup.
-static FILES: [&LazyLock<AssetFile>; 8] = [
+static FILES: [&LazyLock<AssetFile>; 9] = [
     &STYLE,
     &UPLOT_STYLE,
     &UPLOT,
@@ -77,6 +85,7 @@ static FILES: [&LazyLock<AssetFile>; 8] = [
     &LIVE,
     &ACCESS,
     &SLIDER,
+    &SEARCH,
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -148,6 +157,8 @@ pub(crate) enum PageScript {
     Access,
     /// Shows an agent's history at the place of a slider.
     Slider,
+    /// Shows the result of a form while it is filled in.
+    Search,
 }
 
 impl PageScript {
@@ -158,6 +169,7 @@ impl PageScript {
             Self::Live => vec![&LIVE],
             Self::Access => vec![&ACCESS],
             Self::Slider => vec![&SLIDER],
+            Self::Search => vec![&SEARCH],
         }
     }
 }
@@ -215,6 +227,7 @@ mod tests {
             PageScript::Live,
             PageScript::Access,
             PageScript::Slider,
+            PageScript::Search,
         ];
         for file in scripts.into_iter().flat_map(PageScript::files) {
             let mut served = FILES.iter();

@@ -5,6 +5,9 @@
 //! (`token::browser_digest_of`), so that revoking, sealing and last use work as for tokens. It ends after twelve hours,
 //! or after two without a request. A form is accepted if the browser reports this host as its origin and it holds the
 //! form token of this browser's pages.
+//!
+//! The owner of an open installation has a cookie of the personal page's link instead (`OwnerLink`), and passes the
+//! same checks of forms.
 
 use std::sync::Arc;
 
@@ -16,12 +19,15 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use maud::html;
-use memoir_app::{HalfSignedIn, SignedInUser, TokenWithSecret};
+use memoir_app::{
+    HalfSignedIn, OwnerEntry, OwnerLink, OwnerSession, SignedInUser, TokenWithSecret,
+};
+use memoir_domain::TokenId;
 use subtle::ConstantTimeEq;
 
 use crate::{
     Console,
-    answer::{PageFailure, PageResult, page, see_other},
+    answer::{PageFailure, PageResult, page, page_of, see_other},
     form::{self, SentForm},
     pages,
 };
@@ -47,6 +53,9 @@ const PASSAGE_SECONDS: i64 = 5 * 60;
 
 /// The signed-in administrator. Clones share it.
 pub(crate) type Visitor = Arc<SignedInUser>;
+
+/// The owner of an open installation. Clones share it.
+pub(crate) type Owner = Arc<OwnerSession>;
 
 /// Admits signed-in users, and forms that were filled in on a page of this browser.
 pub(crate) async fn admit(
@@ -95,6 +104,60 @@ async fn check_visitor(
     framed(answer, visitor, &path)
 }
 
+/// Admits the owner of an open installation, by the cookie of the link and nothing else (SPEC 6.6), and forms that were
+/// filled in on a page of this browser.
+pub(crate) async fn admit_owner(
+    State(console): State<Console>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let owner = match owner(&console, &parts).await {
+        Ok(owner) => owner,
+        Err(refusal) => return *refusal,
+    };
+    parts.extensions.insert(owner.clone());
+    let passed = take_form(&console, owner.token, &owner.form_token, &mut parts, body).await;
+    let path = parts.uri.path().to_owned();
+    let mut answer = match passed {
+        Ok(()) => next.run(Request::from_parts(parts, Body::empty())).await,
+        Err(failure) => failure.into_response(),
+    };
+    match answer.extensions_mut().remove::<PageFailure>() {
+        Some(failure) => failure.framed_for_owner(&path),
+        None => answer,
+    }
+}
+
+/// The owner who makes the request with this head; else the page that says why it shows nothing.
+async fn owner(console: &Console, head: &Parts) -> Result<Owner, Box<Response>> {
+    let refused = |markup| Box::new(page_of(StatusCode::FORBIDDEN, page(markup)));
+    // Without this check a page of another site could read this one, under a name that leads to this machine.
+    if console.check_transport(head).is_err() {
+        return Err(refused(pages::own::elsewhere()));
+    }
+    let Some(link) = console.owner_link() else {
+        return Err(refused(pages::own::without_link()));
+    };
+    let name = link.cookie_name();
+    let presented = cookie(&head.headers, &name);
+    match link.enter(console.memoir(), presented).await {
+        Ok(OwnerEntry::In(owner)) => Ok(owner),
+        Ok(OwnerEntry::WithoutLink) => Err(refused(pages::own::without_link())),
+        Ok(OwnerEntry::Closed) => Err(refused(pages::own::closed())),
+        Err(error) => Err(Box::new(PageFailure::from(error).framed_for_owner("/"))),
+    }
+}
+
+/// Gives the browser that opened the link its cookie.
+pub(crate) fn set_owner_cookie(
+    console: &Console,
+    link: &OwnerLink,
+) -> Result<HeaderValue, PageFailure> {
+    // Without `Max-Age` the browser deletes the cookie when it closes.
+    cookie_of(console, &link.cookie_name(), Some(link.cookie()), "")
+}
+
 /// Whether a page of another site led here to connect a program. Browsers then send no cookie, also of a signed-in
 /// user.
 fn comes_from_elsewhere(parts: &Parts) -> bool {
@@ -108,11 +171,16 @@ fn comes_from_elsewhere(parts: &Parts) -> bool {
 fn once_more(parts: &Parts) -> Response {
     // The path as received, which names no host, so that the browser stays on this host.
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    go_on("Connect a program", path)
+}
+
+/// A page of this host that leads to another one by itself.
+pub(crate) fn go_on(title: &str, path: &str) -> Response {
     let markup = html! {
-        h1 { "Connect a program" }
+        h1 { (title) }
         p { a href=(path) { "Go on" } }
     };
-    let mut shown = page(crate::parts::bare("Connect a program", markup));
+    let mut shown = page(crate::parts::bare(title, markup));
     // A page with `Refresh` counts as a page of this host. After a redirect the browser would still count the request
     // as coming from the other site, and send no cookie.
     if let Ok(value) = HeaderValue::try_from(format!("0; url={path}")) {
@@ -139,8 +207,19 @@ async fn pass(
 ) -> Result<(), PageFailure> {
     let visitor: Visitor = Arc::new(visitor);
     parts.extensions.insert(visitor.clone());
+    take_form(console, visitor.token, &visitor.form_token, parts, body).await
+}
+
+/// Counts a request of an admitted browser, and adds its form to the request.
+async fn take_form(
+    console: &Console,
+    token: TokenId,
+    form_token: &str,
+    parts: &mut Parts,
+    body: Body,
+) -> Result<(), PageFailure> {
     // By token, and after it was found: requests without one are counted at sign-in.
-    if !console.admits(visitor.token) {
+    if !console.admits(token) {
         return Err(PageFailure::new(
             StatusCode::TOO_MANY_REQUESTS,
             "This browser makes too many requests; wait a second.",
@@ -154,7 +233,7 @@ async fn pass(
         // Besides the origin: it shows that the present user filled in the form, not a previous one.
         let given = filled_in.field(form::TOKEN).as_bytes();
         // The comparison takes constant time, so that response times do not reveal how much of a guess is right.
-        if !bool::from(given.ct_eq(visitor.form_token.as_bytes())) {
+        if !bool::from(given.ct_eq(form_token.as_bytes())) {
             return Err(foreign());
         }
     }

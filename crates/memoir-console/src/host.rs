@@ -8,8 +8,8 @@ use axum::{
     response::Response,
 };
 use memoir_app::{
-    AgentHandle, Connecting, HalfSignedIn, Memoir, PasswordProof, SignedInUser, TokenWithSecret,
-    VerifiedUser,
+    AgentHandle, Connecting, HalfSignedIn, Memoir, OwnerLink, PasswordProof, SignedInUser,
+    TokenWithSecret, VerifiedUser,
 };
 use memoir_domain::{PrivateText, SessionId, TokenId};
 
@@ -90,6 +90,9 @@ pub trait Host: Send + Sync {
         password: &PrivateText,
         code: &PrivateText,
     ) -> Result<VerifiedUser, SignInRefusal>;
+
+    /// The link to the personal page, where this server shows that page and not the console (SPEC 6.6).
+    fn owner_link(&self) -> Option<&OwnerLink>;
 
     /// Whether that is the secret of the unused link that creates the first administrator.
     ///

@@ -1,9 +1,13 @@
-//! The console: pages for administrators, who run agents and may not read their text (SPEC 5.1).
+//! The console: pages for administrators, who run agents and may not read their text (SPEC 5.1). And the personal page,
+//! for the owner of an open installation, who may (SPEC 6.6).
 //!
 //! An interface like the others: it parses, calls a use case, and shows the outcome, as pages that need no script. It
 //! calls only the administrators' views, which open no agent's text. The pages of `pages/reading.rs` are the exception:
 //! their text comes from an `AgentLens` under an access grant. All output is escaped. It owns no rule of refining or
 //! signing in: the server limits sign-in attempts ([`Host`]).
+//!
+//! The personal page is in `pages/own`, with a router of its own, which has no page of the console. Its text comes from
+//! the `OwnAgent` of an `OwnerSession`. `browser::admit_owner` admits it, and passes forms as for administrators.
 //!
 //! Pages are rendered here (`maud`), so that they work without scripts and a build step, and all text is escaped. The
 //! list of agents is sorted and cut in the store, by identifiers alone, and only the agents of the page are read. The
@@ -15,11 +19,12 @@
 //!
 //! They are plain files in `assets/`, without a framework and a build step, since they only add to complete pages:
 //! `plot.js` draws curves with uPlot (unmodified, in `assets/vendor`, loaded by pages with a curve alone), `live.js`
-//! follows a session, `slider.js` moves along the history, `access.js` closes a page of text. They compute nothing: the
-//! domain thins a curve and `plot.rs` adds the texts, where tests are cheap. When a session's stream reports an event,
-//! the page is loaded again and its new parts are inserted, so that the browser builds no markup from texts. The stream
-//! is that of `/v1`, authenticated by the cookie: it ends at sign-out. Waiting for it is no use of the cookie; loading
-//! the page is. A curve's data is on `/agents/{agent}/mass` as a table.
+//! follows a session, `slider.js` moves along the history, `search.js` shows the result of a form while it is filled in,
+//! `access.js` closes a page of text. They compute nothing: the domain thins a curve and `plot.rs` adds the texts, where
+//! tests are cheap. When a session's stream reports an event, the page is loaded again and its new parts are inserted,
+//! so that the browser builds no markup from texts. The stream is that of `/v1`, authenticated by the cookie: it ends at
+//! sign-out. Waiting for it is no use of the cookie; loading the page is. A curve's data is on `/agents/{agent}/mass` as
+//! a table.
 //!
 //! All files are in the binary; the policy of the pages allows scripts and connections of this host only, and nothing
 //! inline.
@@ -51,8 +56,21 @@ pub use nothing::{nothing, wants_page};
 /// What every request reaches.
 pub(crate) type Console = Arc<dyn Host>;
 
-/// The pages, beginning at `/`.
+/// The pages, beginning at `/`: those of the console, or the personal page.
 pub fn router(host: Arc<dyn Host>) -> Router {
+    let pages = match host.owner_link() {
+        Some(_) => personal_pages(&host),
+        None => console_pages(&host),
+    };
+    pages
+        // Around all pages, refusals of the layers above included. Files come after it, since browsers may cache them.
+        .route_layer(from_fn(answer::guard_page))
+        .route("/assets/{name}", get(assets::serve))
+        .with_state(host)
+}
+
+/// The pages of the console.
+fn console_pages(host: &Console) -> Router<Console> {
     let guarded = agent_pages()
         .merge(access_pages())
         .merge(session_pages())
@@ -77,10 +95,50 @@ pub fn router(host: Arc<dyn Host>) -> Router {
         )
         .merge(guarded)
         .merge(asked_by_scripts)
-        // Around all pages, refusals of the layers above included. Files come after it, since browsers may cache them.
-        .route_layer(from_fn(answer::guard_page))
-        .route("/assets/{name}", get(assets::serve))
-        .with_state(host)
+}
+
+/// The personal page of the owner of an open installation (SPEC 6.6).
+fn personal_pages(host: &Console) -> Router<Console> {
+    use pages::own;
+    let guarded = Router::new()
+        .route(own::HOME.0, get(own::home))
+        .route("/memory/{agent}", get(own::memories::show))
+        .route("/memory/{agent}/prompt", get(own::prompt::show))
+        .route("/memory/{agent}/week", get(own::week::show))
+        .route("/memory/{agent}/archive", get(own::archive::show))
+        .route("/memory/{agent}/waiting", get(own::waiting::show))
+        .route(
+            "/memory/{agent}/waiting/access/{request}",
+            post(own::waiting::answer),
+        )
+        .route(
+            "/memory/{agent}/waiting/rehearsals/{session}",
+            post(own::waiting::apply),
+        )
+        .route("/memory/{agent}/session/{session}", get(own::session::show))
+        .route(
+            "/memory/{agent}/session/{session}/roll-back",
+            post(own::session::roll_back),
+        )
+        .route("/memory/{agent}/{number}", get(own::memory::show))
+        .route("/memory/{agent}/{number}/edit", post(own::memory::edit))
+        .route(
+            "/memory/{agent}/{number}/shred",
+            get(own::memory::shredding).post(own::memory::shred),
+        )
+        .route(
+            "/memory/{agent}/{number}/unedit",
+            post(own::memory::undo_edit),
+        )
+        .route(
+            "/memory/{agent}/{number}/{handling}",
+            post(own::memory::handle),
+        )
+        .route_layer(from_fn_with_state(host.clone(), browser::admit_owner));
+    Router::new()
+        .route("/", get(own::root))
+        .route("/open/{secret}", get(own::open))
+        .merge(guarded)
 }
 
 /// The list of agents, and the pages of one.

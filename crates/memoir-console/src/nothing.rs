@@ -32,6 +32,9 @@ pub async fn nothing(host: Arc<dyn Host>, head: &Parts, status: StatusCode) -> R
         _ => "There is no page at this address.",
     };
     let failure = PageFailure::new(status, message);
+    if host.owner_link().is_some() {
+        return with_headers(failure.framed_for_owner("/"));
+    }
     // Clients that cannot be authenticated get the page without the frame.
     let visitor = browser::visitor(&host, &head.headers).await.ok().flatten();
     let page = match visitor.filter(|visitor| host.admits(visitor.token)) {

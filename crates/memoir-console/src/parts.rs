@@ -1,8 +1,10 @@
 //! Parts of pages: the frame around each of them, and elements of several.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
-use memoir_app::{OriginalCounts, SignedInUser};
+use memoir_app::{OriginalCounts, OwnerSession, SignedInUser};
 use memoir_domain::{Timestamp, labels, rewind::RewindPreview, session::State};
 
 use crate::{
@@ -68,6 +70,18 @@ const DONE: &[(&str, &str)] = &[
         "promote",
         "The memory is core again, and back in the prompt.",
     ),
+    (
+        "edited",
+        "The new text is saved, and the one before is in the archive under it. The agent is notified.",
+    ),
+    (
+        "unedited",
+        "The edit is undone: its text is discarded, and the one before is back in the prompt.",
+    ),
+    (
+        "shredded",
+        "The memory is shredded: its text is removed for good.",
+    ),
     ("rolled-back", "The session was rolled back."),
     ("cancelled", "The session was cancelled; its edits stay."),
     (
@@ -78,6 +92,8 @@ const DONE: &[(&str, &str)] = &[
         "asked",
         "The agent is asked. This page shows its answer when there is one.",
     ),
+    ("granted", "Access is granted, in the agent’s name."),
+    ("refused", "The request is refused, in the agent’s name."),
     (
         "taken-back",
         "It is revoked: nothing can be done under it any more.",
@@ -179,27 +195,43 @@ impl<'a> SignedInPage<'a> {
 
     /// The page, with this in its frame.
     pub(crate) fn show(&self, content: Markup) -> Response {
-        page(html! {
-            (DOCTYPE)
-            html lang="en" {
-                (head(self.title, self.scripts))
-                body {
-                    a.skip href="#main" { "Skip to the content" }
-                    (top(self.visitor, self.place))
-                    @if let Some(banner) = &self.banner { (banner) }
-                    // `tabindex` lets the skip link move the focus here, and not only the view.
-                    main #main tabindex="-1" {
-                        (notice(self.done))
-                        (content)
-                    }
-                    footer #foot { p { "Times are in UTC. "
-                        @if self.banner.is_some() { "This page shows text while the access grant lasts; each read is audited." }
-                        @else { "No text of an agent’s memory is on these pages." }
-                    } }
-                }
-            }
-        })
+        let above = html! {
+            (top(self.visitor, self.place))
+            @if let Some(banner) = &self.banner { (banner) }
+        };
+        let below = match self.banner {
+            Some(_) => "This page shows text while the access grant lasts; each read is audited.",
+            None => "No text of an agent’s memory is on these pages.",
+        };
+        framed(
+            (self.title, self.scripts),
+            above,
+            html! { (notice(self.done)) (content) },
+            below,
+        )
     }
+}
+
+/// A page in its frame: its title and scripts, what is above its content, the content, and a line below.
+pub(crate) fn framed(
+    (title, scripts): (&str, &[PageScript]),
+    above: Markup,
+    content: Markup,
+    below: &str,
+) -> Response {
+    page(html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(title, scripts))
+            body {
+                a.skip href="#main" { "Skip to the content" }
+                (above)
+                // `tabindex` lets the skip link move the focus here, and not only the view.
+                main #main tabindex="-1" { (content) }
+                footer #foot { p { "Times are in UTC. " (below) } }
+            }
+        }
+    })
 }
 
 /// The name of the console, the navigation, and the signed-in user.
@@ -242,13 +274,37 @@ pub(crate) fn notice(done: Option<&str>) -> Markup {
 }
 
 /// The field that every form of a page has.
-pub(crate) fn form_token(visitor: &SignedInUser) -> Markup {
-    html! { input type="hidden" name=(form::TOKEN) value=(visitor.form_token); }
+pub(crate) fn form_token(visitor: &impl HasFormToken) -> Markup {
+    html! { input type="hidden" name=(form::TOKEN) value=(visitor.form_token()); }
+}
+
+/// The user of a page, whose forms have a token.
+pub(crate) trait HasFormToken {
+    /// The token in the forms of this browser's pages.
+    fn form_token(&self) -> &str;
+}
+
+impl HasFormToken for SignedInUser {
+    fn form_token(&self) -> &str {
+        &self.form_token
+    }
+}
+
+impl<T: HasFormToken> HasFormToken for Arc<T> {
+    fn form_token(&self) -> &str {
+        self.as_ref().form_token()
+    }
+}
+
+impl HasFormToken for OwnerSession {
+    fn form_token(&self) -> &str {
+        &self.form_token
+    }
 }
 
 /// A form with only a button. `name` says in full what it does; `class` sets its style.
 pub(crate) fn button(
-    visitor: &SignedInUser,
+    visitor: &impl HasFormToken,
     path: &str,
     text: &str,
     name: &str,

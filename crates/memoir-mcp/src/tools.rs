@@ -391,6 +391,7 @@ async fn recall(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
         origin: arguments.text("origin")?.map(str::parse).transpose()?,
         // At most `MOST_RECALLED`.
         limit: limit as usize,
+        ..RecallQuery::default()
     };
     let explain = arguments.flag("explain")?;
     let answer = agent.lens().recall_page(&query, None, false).await?;

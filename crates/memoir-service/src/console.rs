@@ -10,8 +10,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{
-    AgentHandle, Connecting, DEFAULT_ACCOUNT, HalfSignedIn, Memoir, SignedInUser, TokenWithSecret,
-    VerifiedUser,
+    AgentHandle, Connecting, DEFAULT_ACCOUNT, HalfSignedIn, Memoir, OwnerLink, SignedInUser,
+    TokenWithSecret, VerifiedUser,
 };
 use memoir_console::{Admission, Host, SignInRefusal, TypedCredentials};
 use memoir_domain::{PrivateText, SessionId, TokenId};
@@ -112,6 +112,10 @@ impl Host for Service {
         let given = (password, code);
         let proven = sign_in::prove(self, &head.headers, peer(head), visitor, given).await;
         proven.map_err(refusal)
+    }
+
+    fn owner_link(&self) -> Option<&OwnerLink> {
+        self.options.owner_link.as_deref()
     }
 
     async fn opens_first_link(&self, head: &Parts, secret: &str) -> Result<bool, SignInRefusal> {

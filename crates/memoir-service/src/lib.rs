@@ -36,7 +36,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_app::{Connecting, Memoir, OAuthClient};
+use memoir_app::{Connecting, Memoir, OAuthClient, OwnerLink};
 use memoir_vault::token::TokenSecret;
 
 pub use logs::may_be_logged;
@@ -81,6 +81,9 @@ pub struct ServiceOptions {
     pub webhooks: Vec<Webhook>,
     /// The secret of the link that creates the first administrator, at `/first/SECRET`; `None` without such a link.
     pub first_link: Option<Arc<TokenSecret>>,
+    /// The link to the personal page, which is then shown in place of the console (SPEC 6.6), without sessions, schedule
+    /// and the other background work; `None` for a service with all of these.
+    pub owner_link: Option<Arc<OwnerLink>>,
     /// Runs before the first administrator is created by that link, which closes the installation; `None` for nothing.
     pub before_closing: Option<Arc<dyn BeforeClosing>>,
 }
@@ -153,6 +156,7 @@ impl Default for ServiceOptions {
             stream_beat: Duration::from_secs(15),
             webhooks: Vec::new(),
             first_link: None,
+            owner_link: None,
             before_closing: None,
         }
     }

@@ -31,6 +31,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch},
+    task::JoinSet,
 };
 use tower::ServiceExt;
 
@@ -79,19 +80,9 @@ pub async fn serve(
     let stop_time = options.stop_time;
     let service = Service::new(memoir, options, address);
     let (stopping, stopped) = watch::channel(false);
-    let work = tokio::spawn(workers::run(service.clone(), stopped.clone()));
-    let telling = tokio::spawn(webhooks::run(service.clone(), stopped.clone()));
-    let schedule = tokio::spawn(workers::schedule(service.clone(), stopped.clone()));
     let connections = GracefulShutdown::new();
     let (acceptor, mut finished) = ConnectionServer::new(&service, stopped.clone());
-    let lifecycle_task = tokio::spawn(workers::live(service.clone(), stopped.clone()));
-    let access_task = tokio::spawn(workers::process_access_requests(
-        service.clone(),
-        stopped.clone(),
-    ));
-    let embedding = tokio::spawn(workers::embed(service.clone(), stopped.clone()));
-    let finishing = tokio::spawn(workers::finish(service.clone(), stopped.clone()));
-    let tidying = tokio::spawn(workers::tidy(service.clone(), stopped));
+    let mut work = background_work(&service, &stopped);
     accept(&service, &listener, &acceptor, &connections, stop).await;
     // With the acceptor a sender of `running` is dropped: the remaining ones belong to connections and their requests.
     drop((listener, acceptor));
@@ -103,14 +94,7 @@ pub async fn serve(
         // Both: a connection may end before its request, and the reverse.
         tokio::join!(connections.shutdown(), finished.recv());
         // A task that failed changes nothing here: the others are waited for all the same.
-        let _ = schedule.await;
-        let _ = work.await;
-        let _ = lifecycle_task.await;
-        let _ = access_task.await;
-        let _ = embedding.await;
-        let _ = finishing.await;
-        let _ = tidying.await;
-        let _ = telling.await;
+        while work.join_next().await.is_some() {}
         // Last, when no request can add another use.
         if let Err(error) = service.memoir.write_uses().await {
             tracing::error!(%error, "uses of tokens were not written");
@@ -118,8 +102,31 @@ pub async fn serve(
     };
     if tokio::time::timeout(stop_time, finish).await.is_err() {
         tracing::warn!("stopped with requests or sessions still running");
+        // They go on until the process ends, as requests do.
+        work.detach_all();
     }
     Ok(())
+}
+
+/// Sessions, the schedule, and what else a service does without a request; none beside the personal page, which is to
+/// cause nothing by itself.
+fn background_work(service: &Service, stopped: &watch::Receiver<bool>) -> JoinSet<()> {
+    let mut work = JoinSet::new();
+    if service.options.owner_link.is_some() {
+        return work;
+    }
+    work.spawn(workers::run(service.clone(), stopped.clone()));
+    work.spawn(webhooks::run(service.clone(), stopped.clone()));
+    work.spawn(workers::schedule(service.clone(), stopped.clone()));
+    work.spawn(workers::live(service.clone(), stopped.clone()));
+    work.spawn(workers::process_access_requests(
+        service.clone(),
+        stopped.clone(),
+    ));
+    work.spawn(workers::embed(service.clone(), stopped.clone()));
+    work.spawn(workers::finish(service.clone(), stopped.clone()));
+    work.spawn(workers::tidy(service.clone(), stopped.clone()));
+    work
 }
 
 /// Serves connections.

@@ -95,6 +95,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Project(commands::project::Command),
     Setup(setup::Arguments),
+    Ui(commands::ui::Arguments),
     Serve(commands::serve::Arguments),
     Migrate(commands::migrate::Arguments),
     Move(commands::move_to::Arguments),
@@ -170,6 +171,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Installation(command) => commands::installation::run(&global, command).await,
         Command::Migrate(arguments) => commands::migrate::run(&global, arguments).await,
         Command::Move(arguments) => commands::move_to::run(&global, arguments).await,
+        Command::Ui(arguments) => commands::ui::run(&global, arguments).await,
         Command::Serve(arguments) => commands::serve::run(&global, arguments).await,
         Command::Hook(arguments) => {
             // It has a thread and a limit of its own, and does not get here.

@@ -11,6 +11,7 @@ pub(crate) mod authoring;
 pub(crate) mod closing;
 pub(crate) mod connections;
 pub(crate) mod in_use;
+pub(crate) mod owner;
 pub(crate) mod sign_in;
 pub(crate) mod users;
 

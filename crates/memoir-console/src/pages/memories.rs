@@ -355,7 +355,7 @@ fn is_faded(agent: &AgentHandle, row: &MemoryFacts) -> bool {
 }
 
 /// The acts on a memory, by the words of the addresses.
-fn offered(row: &MemoryFacts) -> Vec<(&'static str, &'static str)> {
+pub(super) fn offered(row: &MemoryFacts) -> Vec<(&'static str, &'static str)> {
     // A shredded memory cannot be brought back.
     if row.shredded_at.is_some() {
         Vec::new()
@@ -399,23 +399,29 @@ fn button(
     }
 }
 
+/// The act of that word.
+///
+/// # Errors
+/// There is none.
+pub(super) fn handling(word: &str) -> Result<Handling, PageFailure> {
+    match word {
+        "protect" => Ok(Handling::Protect),
+        "unprotect" => Ok(Handling::Unprotect),
+        "discard" => Ok(Handling::Discard),
+        "restore" => Ok(Handling::Restore),
+        "promote" => Ok(Handling::Promote),
+        // The pages' buttons lead to no other address.
+        _ => Err(PageFailure::invalid("There is no action of that name.")),
+    }
+}
+
 pub(crate) async fn handle(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<SentForm>,
     Path((agent, number, word)): Path<(String, u64, String)>,
 ) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
-    let handling = match word.as_str() {
-        "protect" => Handling::Protect,
-        "unprotect" => Handling::Unprotect,
-        "discard" => Handling::Discard,
-        "restore" => Handling::Restore,
-        "promote" => Handling::Promote,
-        // The page's buttons lead to no other address.
-        _ => {
-            return Err(PageFailure::invalid("There is no action of that name."));
-        }
-    };
+    let handling = handling(&word)?;
     let actor = visitor.actor();
     agent
         .memories()

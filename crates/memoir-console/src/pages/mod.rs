@@ -14,6 +14,7 @@ pub(crate) mod first;
 pub(crate) mod fleet;
 pub(crate) mod memories;
 pub(crate) mod new_agent;
+pub(crate) mod own;
 pub(crate) mod password;
 pub(crate) mod reading;
 pub(crate) mod refine;

@@ -1,7 +1,7 @@
 //! `/access/{request}/…`: the text that an access grant covers, under a banner with visitor, scope and purpose (SPEC
 //! 5.2).
 //!
-//! Only these pages show an agent's text. It comes from an [`AgentLens`] under that one grant, which records each read
+//! Only these pages show an agent's text, and those of the personal page (`own`). It comes from an [`AgentLens`] under that one grant, which records each read
 //! before it returns anything. A page whose grant ended while it was rendered is not sent.
 //!
 //! In the open page its script (`assets/access.js`) removes the text at the end. It counts the remaining time from the
@@ -189,7 +189,7 @@ fn tabs(path: &str, part: Option<ReadingPart>) -> Markup {
 }
 
 /// Text of an agent, unchanged.
-fn said(text: &str) -> Markup {
+pub(super) fn said(text: &str) -> Markup {
     html! { div.said dir="auto" { (text) } }
 }
 
@@ -264,7 +264,7 @@ pub(crate) async fn memories(
         @if look.shown_request.request.scope == Some(AccessScopeName::All) { (memories::filter(query.kind.as_deref(), None, query.with_discarded(), &path)) }
         @if memories.is_empty() { p.empty { "No memories here." } }
         @for memory in &memories {
-            article.memory aria-labelledby={ "memory-" (memory.number.0) } { (memory_words(memory, "h2")) }
+            article.memory aria-labelledby={ "memory-" (memory.number.0) } { (memory_words(memory, "h2", None)) }
         }
         (parts::pages(
             "Pages",
@@ -276,41 +276,62 @@ pub(crate) async fn memories(
     look.show(&heading, Some(ReadingPart::Memories), read).await
 }
 
-/// A memory with its text.
-fn memory_words(memory: &ShownMemory, heading: &str) -> Markup {
+/// A memory with its text. `path` is that of its agent's memories, for links to each; `None` where there are no pages of
+/// theirs.
+pub(super) fn memory_words(memory: &ShownMemory, heading: &str, path: Option<&str>) -> Markup {
     let id = format!("memory-{}", memory.number.0);
-    let title = html! { "#" (memory.number.0) };
-    let kind = memory.kind.as_str();
+    let title = numbers(&[memory.number], path);
     html! {
         header {
             @if heading == "h2" { h2 id=(id) { (title) } } @else { h3 id=(id) { (title) } }
-            span.badge.plain { (kind) }
-            @if memory.constitutional { span.badge.good { "constitutional" } }
-            @if memory.shredded_at.is_some() { span.badge.bad { "shredded" } }
-            @else if memory.discarded_at.is_some() { span.badge.plain { "discarded" } }
+            (memory_badges(memory))
             span.of { (parts::time(memory.created_at)) ", " (words::counted(memory.tokens, "token", "tokens")) }
         }
         (said(memory.content()))
         (tags(memory.tags()))
+        (memory_links(memory, path))
+    }
+}
+
+/// The kind of a memory, and its flags.
+pub(super) fn memory_badges(memory: &ShownMemory) -> Markup {
+    html! {
+        span.badge.plain { (memory.kind.as_str()) }
+        @if memory.constitutional { span.badge.good { "constitutional" } }
+        @if memory.shredded_at.is_some() { span.badge.bad { "shredded" } }
+        @else if memory.discarded_at.is_some() { span.badge.plain { "discarded" } }
+    }
+}
+
+/// Where a memory is in the archive, what is under it, and where its text came from.
+pub(super) fn memory_links(memory: &ShownMemory, path: Option<&str>) -> Markup {
+    html! {
         @if let Some(at) = memory.archived_at {
             p.of { "Archived " (parts::time(at))
-                @if let Some(Number(under)) = memory.under { ", under #" (under) } }
+                @if let Some(under) = memory.under { ", under " (numbers(&[under], path)) } }
         }
         @if !memory.sources.is_empty() {
-            p.of { @if memory.is_summary { "Summary of " } @else { "Took the place of " } (numbers(&memory.sources)) }
+            p.of { @if memory.is_summary { "Summary of " } @else { "Took the place of " } (numbers(&memory.sources, path)) }
         }
         @if memory.origin.weakness() > 0 { p.of { "Origin: " (memory.origin.as_str()) } }
         @if let Some(source) = memory.source() { p.of { "From: " bdi { (source.expose()) } } }
     }
 }
 
-/// Numbers of memories, with commas.
-fn numbers(numbers: &[Number]) -> String {
-    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
-    numbers.join(", ")
+/// Numbers of memories, with commas; links below `path`.
+pub(super) fn numbers(numbers: &[Number], path: Option<&str>) -> Markup {
+    html! {
+        @for (place, number) in numbers.iter().enumerate() {
+            @if place > 0 { ", " }
+            @match path {
+                Some(path) => a href={ (path) "/" (number.0) } { (number) },
+                None => (number),
+            }
+        }
+    }
 }
 
-fn tags<'a>(tags: impl Iterator<Item = &'a str>) -> Markup {
+pub(super) fn tags<'a>(tags: impl Iterator<Item = &'a str>) -> Markup {
     let tags: Vec<&str> = tags.collect();
     html! {
         @if !tags.is_empty() {
@@ -420,7 +441,7 @@ fn session_words(session: &ShownSession) -> Markup {
     }
 }
 
-fn rehearsed(change: &RehearsedMemory) -> Markup {
+pub(super) fn rehearsed(change: &RehearsedMemory) -> Markup {
     let side = |memory: &ShownMemory| {
         html! {
             @if memory.discarded_at.is_some() { span.none { "discarded" } }
@@ -497,7 +518,7 @@ const NOT_LISTED: [&str; 5] = [
     "core_tokens_after",
 ];
 
-fn record_words(record: &ShownRecord) -> Markup {
+pub(super) fn record_words(record: &ShownRecord) -> Markup {
     let data = record.words.data.expose();
     let text = |name: &str| data.get(name).and_then(Value::as_str);
     let list = |name: &str| data.get(name).and_then(Value::as_array);

@@ -3,14 +3,14 @@
 use axum::{Extension, extract::Path, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, sessions::RollBackPreview};
-use memoir_domain::{SessionId, labels, rollback::Obstacle};
+use memoir_domain::{SessionId, audit::Actor, labels, rollback::Obstacle};
 
 use super::{Tab, agent_head};
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
     form::SentForm,
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, ConsoleSection, HasFormToken, SignedInPage},
     words,
 };
 
@@ -20,6 +20,30 @@ pub(crate) async fn preview(
 ) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;
     page(&visitor, &agent, id, None).await
+}
+
+/// What a rollback leaves as it is.
+pub(super) const BOUNDS: &str = "Duplicates that were joined before its first edit stay joined. \
+    Rolling back is on the record, and can be undone itself.";
+
+/// The outcome of rolling back, the later changes that conflict, and the form. `sessions` is the path below which the
+/// pages of sessions are, each with its own `/roll-back`.
+pub(super) fn previewed(
+    visitor: &impl HasFormToken,
+    sessions: &str,
+    id: SessionId,
+    preview: &RollBackPreview,
+) -> Markup {
+    html! {
+        dl.facts { (parts::become_different(&preview.changes)) }
+        @if preview.obstacles.is_empty() {
+            p { "No later change conflicts with it." }
+        } @else {
+            p { "This is the outcome with the later changes undone too." }
+            (in_the_way(&preview.obstacles, sessions))
+        }
+        (form(visitor, &format!("{sessions}/{id}"), preview))
+    }
 }
 
 async fn page(
@@ -38,22 +62,14 @@ async fn page(
         @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
         h2 { "Roll back the session of " (parts::time(session.started_at)) }
         p { "Every memory that it changed becomes what it was before. What it did: "
-            (session.stats) ". Duplicates that were joined before its first edit stay joined. \
-             Rolling back is on the record, and can be undone itself." }
-        dl.facts { (parts::become_different(&preview.changes)) }
-        @if preview.obstacles.is_empty() {
-            p { "No later change conflicts with it." }
-        } @else {
-            p { "This is the outcome with the later changes undone too." }
-            (in_the_way(&preview.obstacles))
-        }
-        (form(visitor, id, &preview))
+            (session.stats) ". " (BOUNDS) }
+        (previewed(visitor, "/sessions", id, &preview))
     };
     let title = format!("Roll back a session of {}", agent.name());
     Ok(SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content))
 }
 
-fn in_the_way(obstacles: &[Obstacle]) -> Markup {
+fn in_the_way(obstacles: &[Obstacle], sessions: &str) -> Markup {
     html! {
         p.problem { (words::counted(obstacles.len() as u64, "later change", "later changes"))
             " of the same memories " (if obstacles.len() == 1 { "conflicts" } else { "conflict" }) " with it:" }
@@ -74,7 +90,7 @@ fn in_the_way(obstacles: &[Obstacle]) -> Markup {
                         td.what role="cell" data-label="What" { (labels::action(obstacle.action)) }
                         td role="cell" data-label="Session" {
                             @match obstacle.session_id {
-                                Some(id) => a href={ "/sessions/" (id) } { "Show it" },
+                                Some(id) => a href={ (sessions) "/" (id) } { "Show it" },
                                 None => span.none { "none" },
                             }
                         }
@@ -88,9 +104,9 @@ fn in_the_way(obstacles: &[Obstacle]) -> Markup {
     }
 }
 
-fn form(visitor: &Visitor, id: SessionId, preview: &RollBackPreview) -> Markup {
+fn form(visitor: &impl HasFormToken, session: &str, preview: &RollBackPreview) -> Markup {
     html! {
-        form.row method="post" action={ "/sessions/" (id) "/roll-back" } {
+        form.row method="post" action={ (session) "/roll-back" } {
             (parts::form_token(visitor))
             @if !preview.obstacles.is_empty() {
                 input type="hidden" name="newest" value=(preview.newest_seq);
@@ -100,7 +116,7 @@ fn form(visitor: &Visitor, id: SessionId, preview: &RollBackPreview) -> Markup {
                 }
             }
             button.danger type="submit" { "Roll back" }
-            a href={ "/sessions/" (id) } { "Leave it as it is" }
+            a href=(session) { "Leave it as it is" }
         }
     }
 }
@@ -111,16 +127,28 @@ pub(crate) async fn roll_back(
     Path(session): Path<String>,
 ) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;
-    let actor = visitor.actor();
+    match carry_out(&agent, id, &form, &visitor.actor()).await? {
+        None => Ok(see_other(&format!("/sessions/{id}?done=rolled-back"))),
+        Some(problem) => {
+            let shown = page(&visitor, &agent, id, Some(problem)).await?;
+            Ok(page_of(StatusCode::CONFLICT, shown))
+        }
+    }
+}
+
+/// Rolls back as the form of [`previewed`] says; else why nothing was changed.
+pub(super) async fn carry_out(
+    agent: &AgentHandle,
+    id: SessionId,
+    form: &SentForm,
+    actor: &Actor,
+) -> Result<Option<&'static str>, PageFailure> {
     let done = match (form.is_ticked("cascade"), form.number("newest")) {
         // Bound to what was shown only with later changes too: without them, any conflict refuses it.
-        (false, _) => agent.sessions().roll_back(id, false, &actor).await,
+        (false, _) => agent.sessions().roll_back(id, false, actor).await,
         (true, Some(newest)) => {
-            agent
-                .as_seen(newest)
-                .sessions()
-                .roll_back(id, true, &actor)
-                .await
+            let agent = agent.as_seen(newest);
+            agent.sessions().roll_back(id, true, actor).await
         }
         (true, None) => {
             return Err(PageFailure::invalid(
@@ -128,18 +156,16 @@ pub(crate) async fn roll_back(
             ));
         }
     };
-    let problem = match done {
-        Err(Error::InTheWay { .. }) => {
-            "Nothing was changed: later changes of the same memories conflict with it."
-        }
-        Err(Error::Changed) => {
-            "Nothing was changed: the agent changed since this page was shown. This is what rolling back would do now."
-        }
+    match done {
+        Err(Error::InTheWay { .. }) => Ok(Some(
+            "Nothing was changed: later changes of the same memories conflict with it.",
+        )),
+        Err(Error::Changed) => Ok(Some(
+            "Nothing was changed: the agent changed since this page was shown. This is what rolling back would do now.",
+        )),
         done => {
             done?;
-            return Ok(see_other(&format!("/sessions/{id}?done=rolled-back")));
+            Ok(None)
         }
-    };
-    let shown = page(&visitor, &agent, id, Some(problem)).await?;
-    Ok(page_of(StatusCode::CONFLICT, shown))
+    }
 }

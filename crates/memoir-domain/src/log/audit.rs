@@ -186,11 +186,19 @@ impl Actor {
         }
     }
 
-    /// The owner of the machine.
+    /// The owner of the machine, by command.
     pub fn owner() -> Self {
         Self {
             kind: ActorKind::Owner,
             name: "command line".to_owned(),
+        }
+    }
+
+    /// The owner of the machine, on the personal page (SPEC 6.6).
+    pub fn owner_in_browser() -> Self {
+        Self {
+            kind: ActorKind::Owner,
+            name: "browser".to_owned(),
         }
     }
 

@@ -112,6 +112,7 @@ struct IndexSlot {
     under: Option<Number>,
     is_summary: bool,
     is_active: bool,
+    is_constitutional: bool,
     /// A key of its whole text, which recognizes the same text.
     text: u64,
     origin: Origin,
@@ -327,6 +328,7 @@ impl RecallIndex {
             under: memory.under(),
             is_summary: memory.is_summary,
             is_active: memory.is_active(),
+            is_constitutional: memory.is_constitutional(),
             text: text_key(memory.content.expose()),
             origin: memory.origin(),
             tags: memory.tags.iter().map(tag_key).collect(),
@@ -530,10 +532,19 @@ impl RecallIndex {
             looked.extend(fillers);
             scored = self.score(&looked, is_asked, query);
         }
-        let vector = vector.filter(|_| is_asked);
+        // Matches by meaning have no order but their nearness.
+        let is_ranked = is_asked && !query.newest_first;
+        let vector = vector.filter(|_| is_ranked);
         let nearest = vector.map_or_else(Vec::new, |vector| self.nearest(vector, &looked, query));
         // Over all matches, before the best are taken: so that every page has the same ones.
-        let folded = self.fold(scored, &nearest);
+        let mut folded = self.fold(scored, &nearest);
+        if query.newest_first {
+            // Equal scores are ordered by date.
+            folded
+                .scored
+                .iter_mut()
+                .for_each(|one| one.rank_score = 0.0);
+        }
         let mut found = if nearest.is_empty() {
             rank::first(folded.scored, needed)
         } else {
@@ -541,7 +552,7 @@ impl RecallIndex {
             rank::merged(by_words, folded.nearest.into_iter())
         };
         let near = |slot: u32| nearest.iter().position(|(one, _)| one.slot == slot);
-        if is_asked {
+        if is_ranked {
             let best = found.iter().take(rank::CORRECTED);
             // For the best alone: later matches are rarely read, and each costs a walk over lists.
             let best: Vec<BestMatch> = best.map(|one| self.with_corrections(one)).collect();
@@ -1255,6 +1266,9 @@ impl<'q> Narrowed<'q> {
             && query.origin.is_none_or(|origin| slot.origin == origin)
             && query.since.is_none_or(|since| slot.created_at >= since)
             && query.until.is_none_or(|until| slot.created_at <= until)
+            && query
+                .protected
+                .is_none_or(|protected| slot.is_constitutional == protected)
             && self.tag.is_none_or(|tag| slot.tags.contains(&tag))
     }
 }

@@ -52,6 +52,10 @@ pub struct RecallQuery {
     pub tag: Option<PrivateText>,
     /// The origin.
     pub origin: Option<Origin>,
+    /// `true` for constitutional memories only, `false` for others only; `None` for both.
+    pub protected: Option<bool>,
+    /// Whether the matches by words are ordered by their origin dates alone, the newest first.
+    pub newest_first: bool,
     /// The most memories of the result.
     pub limit: usize,
 }
@@ -292,6 +296,9 @@ impl RecallQuery {
             && self.origin.is_none_or(|origin| memory.origin() == origin)
             && self.since.is_none_or(|since| memory.created_at >= since)
             && self.until.is_none_or(|until| memory.created_at <= until)
+            && self
+                .protected
+                .is_none_or(|protected| memory.is_constitutional() == protected)
             && self.tag.as_ref().is_none_or(|tag| {
                 let tag = fold(tag.expose().trim());
                 memory.tags.iter().any(|own| fold(own) == tag)

@@ -709,6 +709,33 @@ fn spec_2_8_a_place_that_no_page_gave_is_behind_all_that_is_found() {
     assert!(index.search(&query_of("linen"), Some(place)).is_empty());
 }
 
+#[test]
+fn spec_6_6_matches_are_ordered_by_date_on_request_and_narrowed_to_constitutional_ones() {
+    let mut all = memories(&["Linen, linen, linen", "Wool", "Linen and wool", "Silk"]);
+    all[0].protected_seq = Some(1);
+    let index = RecallIndex::of(&all);
+    let newest = |text: &str| RecallQuery {
+        newest_first: true,
+        ..query_of(text)
+    };
+    assert_eq!(numbers(&index.search(&query_of("linen"), None)), [1, 3]);
+    assert_eq!(numbers(&index.search(&newest("linen"), None)), [3, 1]);
+    assert_eq!(numbers(&index.search(&newest(""), None)), [4, 3, 2, 1]);
+    let first = RecallQuery {
+        limit: 1,
+        ..newest("linen")
+    };
+    let place = index.search(&first, None)[0].place();
+    assert_eq!(numbers(&index.search(&first, Some(place))), [1]);
+    for (protected, expected) in [(true, vec![1]), (false, vec![4, 3, 2])] {
+        let query = RecallQuery {
+            protected: Some(protected),
+            ..newest("")
+        };
+        assert_eq!(numbers(&index.search(&query, None)), expected);
+    }
+}
+
 /// A memory that was replaced by another one.
 fn replaced(number: u64, text: &str, by: u64) -> Memory {
     let memory = test_memory(number, text);

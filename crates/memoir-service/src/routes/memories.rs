@@ -376,6 +376,7 @@ async fn matches(
         tag: selected.tag,
         origin: selected.origin,
         limit: limit as usize + 1,
+        ..RecallQuery::default()
     };
     let (after, with_discarded) = (parameters.after()?, selected.with_discarded);
     let lens = reached.lens();

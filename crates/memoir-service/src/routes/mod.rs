@@ -125,10 +125,15 @@ pub(crate) fn router(service: &Service) -> Router {
     let guard = axum::middleware::from_fn_with_state(service.clone(), guard::admit);
     // On the routes alone: an unknown path is reported without a check of the token.
     let guarded = Router::from(guarded()).route_layer(guard);
-    Router::from(open())
-        .merge(guarded)
-        .merge(mcp::routes(service))
-        .merge(crate::oauth::routes(service))
+    let of_programs = match service.options.owner_link {
+        // The personal page is for a browser alone.
+        Some(_) => Router::new(),
+        None => Router::from(open())
+            .merge(guarded)
+            .merge(mcp::routes(service))
+            .merge(crate::oauth::routes(service)),
+    };
+    of_programs
         .merge(crate::console::routes(service).with_state(()))
         .fallback(meta::nothing)
         .method_not_allowed_fallback(meta::wrong_method)

@@ -18,6 +18,8 @@ mod forms;
 mod installation;
 mod live;
 mod nothing;
+mod own;
+mod own_acts;
 mod pages;
 mod plots;
 mod rehearsals;

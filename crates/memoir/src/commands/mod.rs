@@ -43,4 +43,5 @@ pub(crate) mod shred;
 pub(crate) mod stats;
 pub(crate) mod sweep;
 pub(crate) mod token;
+pub(crate) mod ui;
 pub(crate) mod user;

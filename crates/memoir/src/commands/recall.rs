@@ -81,6 +81,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         origin: arguments.origin,
         // This cannot fail: the arguments accept 200 at most.
         limit: usize::try_from(arguments.limit).unwrap_or(RECALL_LIMIT),
+        ..RecallQuery::default()
     };
     if arguments.index {
         return index(global, &agent).await;

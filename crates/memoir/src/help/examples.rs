@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// An example of each command.
-const EXAMPLES: [&str; 73] = [
+const EXAMPLES: [&str; 74] = [
     "demo --full",
     "setup claude-code",
     "doctor",
@@ -51,6 +51,7 @@ const EXAMPLES: [&str; 73] = [
     "hook session-start --client claude-code",
     "project list",
     "project adopt shop-3f9a12",
+    "ui",
     "serve",
     "token create --role agent --agent wren",
     "token list",

@@ -35,7 +35,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ),
     (
         "Inspecting",
-        &["archive", "kept", "history", "stats", "audit"],
+        &["ui", "archive", "kept", "history", "stats", "audit"],
     ),
     (
         "Interfaces",

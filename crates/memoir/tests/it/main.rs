@@ -39,5 +39,6 @@ mod setup;
 mod stats;
 mod typed;
 mod typing;
+mod ui;
 mod users;
 mod watching;

@@ -1,0 +1,125 @@
+//! `/memory/{agent}/archive`: summaries and other memories that took the place of others, with these folded under them.
+
+use axum::{
+    Extension,
+    extract::{Path, RawQuery},
+};
+use maud::{Markup, html};
+use memoir_app::{MemoryPage, OwnAgent, ShownMemory};
+use memoir_domain::memory::{Kind, Number};
+use serde::Deserialize;
+
+use super::{super::reading::memory_words, OwnPage, OwnTab, agent_head, agent_path};
+use crate::{
+    answer::{PageFailure, PageResult},
+    browser::Owner,
+    form, parts, words,
+};
+
+/// Memories with others under them on a page.
+const AT_ONCE: usize = 25;
+/// Core memories that are read at a time.
+const PAGE: u32 = 200;
+/// Memories that are shown under one; the rest is on its own page.
+const SOURCES: usize = 20;
+
+#[derive(Deserialize)]
+pub(crate) struct OwnArchiveQuery {
+    /// The number of the last memory of the page before.
+    #[serde(default)]
+    after: u64,
+}
+
+pub(crate) async fn show(
+    Extension(owner): Extension<Owner>,
+    Path(agent): Path<String>,
+    RawQuery(raw_query): RawQuery,
+) -> PageResult {
+    let query: OwnArchiveQuery = form::query(raw_query.as_deref())?;
+    let agent = owner.agent(&agent).await?;
+    let path = agent_path(agent.scope().agent);
+    let archive = format!("{path}/archive");
+    // Numbers are kept as signed ones, and an address may hold any.
+    let mut above = with_sources(&agent, query.after.min(i64::MAX as u64)).await?;
+    let is_more = above.len() > AT_ONCE;
+    above.truncate(AT_ONCE);
+    let next = above.last().filter(|_| is_more);
+    let next = next.map(|last| form::address(&archive, &[("after", &form::after(last.number.0))]));
+    let counts = agent.views().show().await?.counts;
+    let all = form::address(&path, &[("kind", "archival")]);
+    let mut shown = Vec::with_capacity(above.len());
+    for memory in &above {
+        shown.push(article(&agent, memory, &path).await?);
+    }
+    let content = html! {
+        (agent_head(&agent, OwnTab::Archive))
+        p.count { (words::counted(counts.archival_count, "archival memory", "archival memories")) ", "
+            (words::counted(counts.archival_tokens, "token", "tokens"))
+            @if counts.archival_count > 0 { " · " a href=(all) { "Show them all, the newest first" } } }
+        section aria-labelledby="above" {
+            h2 #above { "What took their place" }
+            @if above.is_empty() {
+                p.empty { "No memory in the prompt took the place of others." }
+            }
+            @for memory in &shown { (memory) }
+            (parts::pages(
+                "Pages",
+                (query.after > 0).then_some((archive.as_str(), "← From the beginning")),
+                next.as_deref().map(|path| (path, "Next page →")),
+            ))
+        }
+    };
+    let title = format!("The archive of {}", agent.name());
+    Ok(OwnPage::new(&title).show(content))
+}
+
+/// The core memories behind that number with others under them; one more than a page has, where there is another.
+async fn with_sources(agent: &OwnAgent, after: u64) -> Result<Vec<ShownMemory>, PageFailure> {
+    let mut page = MemoryPage {
+        after,
+        limit: PAGE,
+        kind: Some(Kind::Core),
+        ..MemoryPage::default()
+    };
+    let mut found = Vec::new();
+    loop {
+        let memories = agent.lens().memory_page(&page).await?;
+        let is_last = memories.len() < PAGE as usize;
+        page.after = memories.last().map_or(page.after, |last| last.number.0);
+        let above = memories
+            .into_iter()
+            .filter(|memory| !memory.sources.is_empty());
+        found.extend(above);
+        if is_last || found.len() > AT_ONCE {
+            return Ok(found);
+        }
+    }
+}
+
+/// A memory, with those under it.
+async fn article(
+    agent: &OwnAgent,
+    memory: &ShownMemory,
+    path: &str,
+) -> Result<Markup, PageFailure> {
+    let page = MemoryPage {
+        limit: SOURCES as u32,
+        under: Some(memory.number),
+        ..MemoryPage::default()
+    };
+    let sources = agent.lens().memory_page(&page).await?;
+    let count = memory.sources.len() as u64;
+    let Number(number) = memory.number;
+    Ok(html! {
+        article.memory aria-labelledby={ "memory-" (number) } {
+            (memory_words(memory, "h3", Some(path)))
+            details {
+                summary { (words::counted(count, "memory", "memories")) " under it" }
+                @for source in &sources { div.source { (memory_words(source, "h3", Some(path))) } }
+                @if count > SOURCES as u64 {
+                    p.of { "The others are linked above." }
+                }
+            }
+        }
+    })
+}

@@ -1,0 +1,339 @@
+//! `/memory/{agent}`: all memories with their text, searched and filtered.
+
+use axum::{
+    Extension,
+    extract::{Path, RawQuery},
+};
+use maud::{Markup, html};
+use memoir_app::{OwnAgent, ShownMemory};
+use memoir_domain::{
+    Timestamp,
+    memory::Number,
+    origin::Origin,
+    recall::{RecallPlace, RecallQuery},
+};
+use serde::Deserialize;
+
+use super::{
+    super::{
+        memories::kind,
+        reading::{memory_badges, memory_links, numbers, tags},
+    },
+    OwnPage, OwnTab, agent_head, agent_path,
+};
+use crate::{
+    answer::{PageFailure, PageResult},
+    assets::PageScript,
+    browser::Owner,
+    form, parts, words,
+};
+
+/// Memories on a page.
+const AT_ONCE: usize = 50;
+/// Characters of a memory in the list; the rest is on its own page, so that the list stays light.
+const EXCERPT: usize = 600;
+
+/// The search, as the address has it. A blank parameter counts as omitted.
+#[derive(Deserialize)]
+pub(crate) struct OwnMemoriesQuery {
+    /// Words, or a whole question.
+    q: Option<String>,
+    kind: Option<String>,
+    tag: Option<String>,
+    origin: Option<String>,
+    /// The first and the last day of the origin dates.
+    since: Option<String>,
+    until: Option<String>,
+    /// `yes` for constitutional memories only, `no` for others only.
+    protected: Option<String>,
+    /// `yes` for discarded ones too.
+    discarded: Option<String>,
+    /// `newest`, or the best match first.
+    order: Option<String>,
+    /// The place of the page before: how many were seen, the last one, and the one before it.
+    seen: Option<usize>,
+    last: Option<u64>,
+    before: Option<u64>,
+    done: Option<String>,
+}
+
+impl OwnMemoriesQuery {
+    fn recall(&self) -> Result<RecallQuery, PageFailure> {
+        let day = |_| PageFailure::invalid("A day is to be given as 2026-05-01.");
+        let since = self.since.as_deref().map(str::parse::<Timestamp>);
+        let until = self.until.as_deref().map(Timestamp::parse_until);
+        let origin = self.origin.as_deref().map(|name| {
+            Origin::from_name(name).ok_or_else(|| PageFailure::invalid("There is no such origin."))
+        });
+        Ok(RecallQuery {
+            text: self.q.as_deref().unwrap_or_default().into(),
+            since: since.transpose().map_err(day)?,
+            until: until.transpose().map_err(day)?,
+            kind: kind(self.kind.as_deref())?,
+            tag: self.tag.as_deref().map(Into::into),
+            origin: origin.transpose()?,
+            protected: match self.protected.as_deref() {
+                Some("yes") => Some(true),
+                Some("no") => Some(false),
+                _ => None,
+            },
+            newest_first: self.order.as_deref() == Some("newest"),
+            // One memory more than is shown says whether there is another page.
+            limit: AT_ONCE + 1,
+        })
+    }
+
+    fn place(&self) -> Option<RecallPlace> {
+        Some(RecallPlace {
+            seen: self.seen?,
+            last: Number(self.last?),
+            before: self.before.map(Number),
+        })
+    }
+
+    fn with_discarded(&self) -> bool {
+        self.discarded.as_deref() == Some("yes")
+    }
+
+    /// Whether anything but the words narrows the list.
+    fn is_filtered(&self) -> bool {
+        let filters = [
+            &self.kind,
+            &self.tag,
+            &self.origin,
+            &self.since,
+            &self.until,
+            &self.protected,
+            &self.discarded,
+            &self.order,
+        ];
+        filters.into_iter().any(Option::is_some)
+    }
+
+    /// The address of the same search, from a place on.
+    fn address(&self, path: &str, place: Option<RecallPlace>) -> String {
+        fn given(field: &Option<String>) -> &str {
+            field.as_deref().unwrap_or_default()
+        }
+        let number = |number: Option<u64>| number.map_or_else(String::new, |one| one.to_string());
+        let seen = number(place.map(|place| place.seen as u64));
+        let last = number(place.map(|place| place.last.0));
+        let before = number(place.and_then(|place| place.before).map(|before| before.0));
+        form::address(
+            path,
+            &[
+                ("q", given(&self.q)),
+                ("kind", given(&self.kind)),
+                ("tag", given(&self.tag)),
+                ("origin", given(&self.origin)),
+                ("since", given(&self.since)),
+                ("until", given(&self.until)),
+                ("protected", given(&self.protected)),
+                ("discarded", given(&self.discarded)),
+                ("order", given(&self.order)),
+                ("seen", &seen),
+                ("last", &last),
+                ("before", &before),
+            ],
+        )
+    }
+}
+
+pub(crate) async fn show(
+    Extension(owner): Extension<Owner>,
+    Path(agent): Path<String>,
+    RawQuery(raw_query): RawQuery,
+) -> PageResult {
+    let query: OwnMemoriesQuery = form::query(raw_query.as_deref())?;
+    let agent = owner.agent(&agent).await?;
+    let lens = agent.lens();
+    let place = query.place();
+    let recall = query.recall()?;
+    let page = lens.recall_page(&recall, place, query.with_discarded());
+    let mut found = page.await?.found;
+    let is_more = found.len() > AT_ONCE;
+    found.truncate(AT_ONCE);
+    let path = agent_path(agent.scope().agent);
+    let next = found.last().filter(|_| is_more);
+    let next = next.map(|(last, _)| query.address(&path, Some(last.place())));
+    let first = query.address(&path, None);
+    let memories: Vec<ShownMemory> = found.into_iter().map(|(_, memory)| memory).collect();
+    let told = told(&query, memories.len(), place.map_or(0, |place| place.seen));
+    let content = html! {
+        (agent_head(&agent, OwnTab::Memories))
+        (counts(&agent).await?)
+        (search(&query, &path))
+        p.hidden #told role="status" {}
+        section #found aria-labelledby="found-heading" data-told=(told) {
+            h2.hidden #found-heading { "Memories" }
+            @if memories.is_empty() { (nothing(&query, &path)) }
+            @else { p.count { (told) } }
+            @for memory in &memories { (listed(memory, &path)) }
+            (parts::pages(
+                "Pages",
+                place.map(|_| (first.as_str(), "← From the beginning")),
+                next.as_deref().map(|path| (path, "Next page →")),
+            ))
+        }
+    };
+    let title = format!("What {} remembers", agent.name());
+    Ok(OwnPage::new(&title)
+        .done(query.done.as_deref())
+        .scripts(&[PageScript::Search])
+        .show(content))
+}
+
+async fn counts(agent: &OwnAgent) -> Result<Markup, PageFailure> {
+    let view = agent.views().show().await?;
+    let counts = &view.counts;
+    Ok(html! {
+        p.count {
+            (words::counted(counts.core_count, "core memory", "core memories"))
+            " (" (words::number(counts.core_tokens)) " of "
+            (words::counted(view.effective_core_token_budget, "token", "tokens")) "), "
+            (words::counted(counts.journal_count, "journal entry", "journal entries")) ", "
+            (words::number(counts.archival_count)) " in the archive"
+        }
+    })
+}
+
+/// What the list shows, in words.
+fn told(query: &OwnMemoriesQuery, shown: usize, seen: usize) -> String {
+    let newest = query.q.is_none() || query.order.as_deref() == Some("newest");
+    let order = if newest { "newest" } else { "best" };
+    match (shown, seen) {
+        (0, _) => "No memory found".to_owned(),
+        (1, 0) => "1 memory".to_owned(),
+        (shown, 0) if shown < AT_ONCE => format!("{shown} memories, the {order} first"),
+        (shown, seen) => format!(
+            "Memories {} to {}, the {order} first",
+            words::number(seen as u64 + 1),
+            words::number((seen + shown) as u64)
+        ),
+    }
+}
+
+fn nothing(query: &OwnMemoriesQuery, path: &str) -> Markup {
+    html! {
+        @if query.q.is_some() || query.is_filtered() || query.seen.is_some() {
+            p.empty { "No memory found. " a href=(path) { "Show all memories" } }
+        } @else {
+            p.empty { "Nothing is remembered yet. What the agent saves appears here." }
+        }
+    }
+}
+
+fn search(query: &OwnMemoriesQuery, path: &str) -> Markup {
+    let choice = |id: &str, label: &str, chosen: &Option<String>, options: &[(&str, &str)]| {
+        let chosen = chosen.as_deref().unwrap_or_default();
+        html! {
+            div.field {
+                label for=(id) { (label) }
+                select id=(id) name=(id) {
+                    @for (value, text) in options {
+                        option value=(value) selected[chosen == *value] { (text) }
+                    }
+                }
+            }
+        }
+    };
+    let field = |id: &str, label: &str, kind: &str, value: &Option<String>| {
+        html! {
+            div.field {
+                label for=(id) { (label) }
+                input id=(id) name=(id) type=(kind) maxlength="50" autocomplete="off"
+                    value=(value.as_deref().unwrap_or_default());
+            }
+        }
+    };
+    html! {
+        form role="search" method="get" action=(path) data-live="found" {
+            div.search {
+                label.hidden for="q" { "Words or a question" }
+                input #q name="q" type="search" placeholder="Words or a question" maxlength="1000"
+                    autocomplete="off" value=(query.q.as_deref().unwrap_or_default());
+                button.quiet type="submit" { "Search" }
+            }
+            details open[query.is_filtered()] {
+                summary { "Filters and order" }
+                div.row {
+                    (choice("kind", "Kind", &query.kind, &[("", "All kinds"), ("core", "Core"),
+                        ("journal", "Journal"), ("archival", "In the archive")]))
+                    (choice("protected", "Protection", &query.protected, &[("", "All"),
+                        ("yes", "Constitutional"), ("no", "Others")]))
+                    (choice("origin", "Origin", &query.origin, &[("", "All origins"), ("agent", "Agent"),
+                        ("administrator", "Owner or administrator"), ("conversation", "Conversation"),
+                        ("import", "Import"), ("external", "External")]))
+                    (field("tag", "Tag", "text", &query.tag))
+                    (field("since", "From", "date", &query.since))
+                    (field("until", "Until", "date", &query.until))
+                    (choice("order", "Order", &query.order, &[("", "Best match first"), ("newest", "Newest first")]))
+                    div.check {
+                        input #discarded name="discarded" type="checkbox" value="yes"
+                            checked[query.with_discarded()];
+                        label for="discarded" { "Discarded ones too" }
+                    }
+                    button.quiet type="submit" { "Show" }
+                }
+            }
+        }
+    }
+}
+
+/// A memory in the list, with the beginning of its text.
+fn listed(memory: &ShownMemory, path: &str) -> Markup {
+    let text = memory.content();
+    let end = text.char_indices().nth(EXCERPT).map(|(end, _)| end);
+    let number = memory.number.0;
+    html! {
+        article.memory aria-labelledby={ "memory-" (number) } {
+            header {
+                h3 id={ "memory-" (number) } { (numbers(&[memory.number], Some(path))) }
+                (memory_badges(memory))
+                @if memory.is_summary { span.badge.plain { "summary" } }
+                span.of { (parts::time(memory.created_at)) }
+            }
+            div.said dir="auto" { (end.map_or(text, |end| &text[..end])) @if end.is_some() { "…" } }
+            @if end.is_some() {
+                p { a href={ (path) "/" (number) } aria-label={ "All of memory #" (number) } { "All of it" } }
+            }
+            @if memory.shredded_at.is_some() { p.none { "Its text was removed for good." } }
+            (tags(memory.tags()))
+            @match &memory.replaced {
+                Some(replaced) => p.of { "Until " (parts::time(replaced.until)) ", now "
+                    (numbers(&[replaced.now], Some(path))) },
+                None => (memory_links(memory, Some(path))),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memoir_domain::memory::Kind;
+
+    use super::*;
+
+    #[test]
+    fn an_address_holds_the_whole_search() {
+        let text = "q=tea+%26+cake&kind=archival&tag=a&origin=agent&since=2026-01-01&until=2026-02-01&protected=no\
+            &discarded=yes&order=newest";
+        let query: OwnMemoriesQuery = form::query(Some(text)).unwrap();
+        assert_eq!(query.address("/m", None), format!("/m?{text}"));
+        let recall = query.recall().unwrap();
+        assert_eq!(
+            (recall.kind, recall.protected),
+            (Some(Kind::Archival), Some(false))
+        );
+        assert!(recall.newest_first);
+        let place = RecallPlace {
+            seen: 50,
+            last: Number(7),
+            before: None,
+        };
+        let next = query.address("/m", Some(place));
+        let (_, text) = next.split_once('?').unwrap();
+        let next: OwnMemoriesQuery = form::query(Some(text)).unwrap();
+        assert_eq!(next.place(), Some(place));
+    }
+}

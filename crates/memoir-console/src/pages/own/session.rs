@@ -1,0 +1,97 @@
+//! `/memory/{agent}/session/{session}`: what a session reported, and undoing it.
+
+use axum::{
+    Extension,
+    extract::{Path, RawQuery},
+    http::StatusCode,
+};
+use maud::html;
+use memoir_app::{Error, OwnAgent};
+use memoir_domain::SessionId;
+use serde::Deserialize;
+
+use super::{
+    super::{
+        reading::said,
+        undo::{self, previewed},
+    },
+    OwnPage, OwnTab, agent_head, agent_path,
+};
+use crate::{
+    answer::{PageResult, page_of, see_other},
+    browser::Owner,
+    form::{self, SentForm},
+    parts, words,
+};
+
+#[derive(Deserialize)]
+pub(crate) struct OwnSessionQuery {
+    done: Option<String>,
+}
+
+pub(crate) async fn show(
+    Extension(owner): Extension<Owner>,
+    Path((agent, session)): Path<(String, String)>,
+    RawQuery(raw_query): RawQuery,
+) -> PageResult {
+    let query: OwnSessionQuery = form::query(raw_query.as_deref())?;
+    let agent = owner.agent(&agent).await?;
+    let id = agent.settings().own_session_id(&session).await?;
+    page(&owner, &agent, id, None, query.done.as_deref()).await
+}
+
+async fn page(
+    owner: &Owner,
+    agent: &OwnAgent,
+    id: SessionId,
+    problem: Option<&str>,
+    done: Option<&str>,
+) -> PageResult {
+    let session = agent.lens().session(id).await?;
+    let preview = agent.sessions().preview_roll_back(id, &owner.actor()).await;
+    let path = agent_path(agent.scope().agent);
+    let content = html! {
+        (agent_head(agent, OwnTab::Week))
+        @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
+        h2 { "Session of " (parts::time(session.started_at)) }
+        p { (parts::state(session.state, session.rehearsal, session.undone_at.is_some())) " " (session.stats) }
+        @if let Some(summary) = &session.words.summary { h3 { "Report" } (said(summary.expose())) }
+        @if let Some(reason) = &session.words.reason { h3 { "Reason" } (said(reason.expose())) }
+        h2 { "Undoing it" }
+        @match &preview {
+            Ok(preview) => {
+                p { "Every memory that it changed becomes what it was before. " (undo::BOUNDS) }
+                (previewed(owner, &format!("{path}/session"), id, preview))
+            },
+            Err(error) => p { (words::message(error)) },
+        }
+        p { a href={ (path) "/week" } { "Back to this week" } }
+    };
+    // Only that nothing can be undone is a state of the session.
+    if let Err(error) = preview
+        && !matches!(error, Error::NotUndoable { .. })
+    {
+        return Err(error.into());
+    }
+    let title = format!("A session of {}", agent.name());
+    Ok(OwnPage::new(&title).done(done).show(content))
+}
+
+pub(crate) async fn roll_back(
+    Extension(owner): Extension<Owner>,
+    Extension(form): Extension<SentForm>,
+    Path((agent, session)): Path<(String, String)>,
+) -> PageResult {
+    let agent = owner.agent(&agent).await?;
+    let id = agent.settings().own_session_id(&session).await?;
+    match undo::carry_out(&agent, id, &form, &owner.actor()).await? {
+        None => {
+            let path = agent_path(agent.scope().agent);
+            Ok(see_other(&format!("{path}/session/{id}?done=rolled-back")))
+        }
+        Some(problem) => {
+            let shown = page(&owner, &agent, id, Some(problem), None).await?;
+            Ok(page_of(StatusCode::CONFLICT, shown))
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! `/memory/{agent}/waiting`: what waits for an answer or for a model: conversations, access requests and rehearsals.
+
+use axum::{
+    Extension,
+    extract::{Path, RawQuery},
+    http::StatusCode,
+};
+use maud::{Markup, html};
+use memoir_app::{OwnAgent, ShownAccessRequest, ShownSession, sessions::RehearsalFacts};
+use memoir_domain::{PrivateText, access::AccessState, audit::Actor, session::State};
+use serde::Deserialize;
+
+use super::{
+    super::{
+        access::what,
+        reading::{rehearsed, said},
+    },
+    OwnPage, OwnTab, agent_head, agent_path,
+};
+use crate::{
+    answer::{PageFailure, PageResult, see_other},
+    browser::Owner,
+    field::LabelledField,
+    form::{self, SentForm},
+    parts, words,
+};
+
+/// Requests, and sessions, among which waiting ones are searched.
+const LATEST: u32 = 50;
+
+#[derive(Deserialize)]
+pub(crate) struct WaitingQuery {
+    done: Option<String>,
+}
+
+pub(crate) async fn show(
+    Extension(owner): Extension<Owner>,
+    Path(agent): Path<String>,
+    RawQuery(raw_query): RawQuery,
+) -> PageResult {
+    let query: WaitingQuery = form::query(raw_query.as_deref())?;
+    let agent = owner.agent(&agent).await?;
+    let path = format!("{}/waiting", agent_path(agent.scope().agent));
+    let content = html! {
+        (agent_head(&agent, OwnTab::Waiting))
+        section aria-labelledby="conversations" {
+            h2 #conversations { "Conversations to be read" }
+            (conversations(&agent).await?)
+        }
+        section aria-labelledby="requests" {
+            h2 #requests { "Access requests" }
+            (requests(&owner, &agent, &path).await?)
+        }
+        section aria-labelledby="rehearsals" {
+            h2 #rehearsals { "Rehearsals" }
+            (rehearsals(&owner, &agent, &path).await?)
+        }
+    };
+    let title = format!("What waits for {}", agent.name());
+    Ok(OwnPage::new(&title)
+        .done(query.done.as_deref())
+        .show(content))
+}
+
+async fn conversations(agent: &OwnAgent) -> Result<Markup, PageFailure> {
+    let transcript = agent.life().transcript().await?;
+    Ok(html! {
+        @if transcript.pending + transcript.failed == 0 {
+            p.empty { "No conversation waits to be read." }
+        } @else {
+            p { (words::counted(transcript.pending, "message waits", "messages wait")) " to be read"
+                @if let Some(at) = transcript.due_at { ", from " (parts::time(at)) " on" }
+                "."
+                @if transcript.failed > 0 {
+                    " " (words::counted(transcript.failed, "message", "messages")) " could not be read."
+                } }
+            p { "A running service reads them when they are due. To have them read now:" }
+            pre tabindex="0" { "memoir absorb " (quoted(agent.name())) }
+        }
+    })
+}
+
+/// A name as a shell reads it.
+fn quoted(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    match name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', r"'\''")),
+    }
+}
+
+async fn requests(owner: &Owner, agent: &OwnAgent, path: &str) -> Result<Markup, PageFailure> {
+    let mut requests = agent.lens().access_requests(None, LATEST).await?;
+    requests.retain(|request| matches!(request.state, AccessState::Asked | AccessState::Granted));
+    Ok(html! {
+        @if requests.is_empty() { p.empty { "No request waits, and no access is granted." } }
+        @for request in &requests { (access_request(owner, request, path)) }
+    })
+}
+
+fn access_request(owner: &Owner, request: &ShownAccessRequest, path: &str) -> Markup {
+    let id = request.id;
+    let action = format!("{path}/access/{id}");
+    html! {
+        article.record aria-labelledby={ "request-" (id) } {
+            header {
+                h3 id={ "request-" (id) } { (request.asked_by.name) " asks: " (what(request)) }
+                span.of { (parts::time(request.requested_at)) }
+            }
+            (said(request.purpose.expose()))
+            @if request.state == AccessState::Asked {
+                form.stack method="post" action=(action) {
+                    (parts::form_token(owner))
+                    (LabelledField::new(&format!("reason-{id}"), "Reason, for the administrator")
+                        .hint(html! { "At most 300 characters, not in the words of a memory. Blank is allowed." })
+                        .text(""))
+                    div.buttons {
+                        button.quiet type="submit" name="answer" value="yes" { "Allow it" }
+                        button.quiet type="submit" name="answer" value="no" { "Refuse it" }
+                    }
+                }
+                p.of { "It waits until " (parts::time(request.expires_at)) ". Your answer is given in the agent’s name." }
+            } @else {
+                p { "Access is granted"
+                    @if !request.is_standing() { " until " (parts::time(request.expires_at)) } "." }
+                form.inline method="post" action=(action) {
+                    (parts::form_token(owner))
+                    button.quiet type="submit" name="answer" value="revoke" { "Revoke it" }
+                }
+            }
+        }
+    }
+}
+
+pub(crate) async fn answer(
+    Extension(owner): Extension<Owner>,
+    Extension(form): Extension<SentForm>,
+    Path((agent, request)): Path<(String, String)>,
+) -> PageResult {
+    let agent = owner.agent(&agent).await?;
+    let grants = agent.grants();
+    let id = grants.own_access_id(&request).await?;
+    let reason = form.field(&format!("reason-{id}")).trim();
+    let reason = (!reason.is_empty()).then(|| PrivateText::from(reason));
+    // The owner of an open installation answers in the agent's name, as on the command line (SPEC 5.5).
+    let me = Actor::agent(agent.name());
+    let done = match form.field("answer") {
+        "yes" => {
+            grants.answer_access(id, true, reason, &me).await?;
+            "granted"
+        }
+        "no" => {
+            grants.answer_access(id, false, reason, &me).await?;
+            "refused"
+        }
+        "revoke" => {
+            grants.revoke_access(id, &owner.actor()).await?;
+            "taken-back"
+        }
+        _ => {
+            return Err(PageFailure::invalid(
+                "The form does not say what to answer.",
+            ));
+        }
+    };
+    let path = agent_path(agent.scope().agent);
+    Ok(see_other(&format!("{path}/waiting?done={done}")))
+}
+
+async fn rehearsals(owner: &Owner, agent: &OwnAgent, path: &str) -> Result<Markup, PageFailure> {
+    let latest = agent.views().session_page(None, LATEST).await?;
+    let actor = owner.actor();
+    let mut waiting = Vec::new();
+    for session in latest {
+        if !session.rehearsal || session.state != State::Completed {
+            continue;
+        }
+        let facts = agent.sessions().rehearsal_facts(session.id, &actor);
+        if let Some(facts) = facts.await?.filter(|facts| facts.applied_by.is_none()) {
+            waiting.push((agent.lens().session(session.id).await?, facts));
+        }
+    }
+    // One without changes has nothing to apply.
+    waiting.retain(|(_, facts)| !facts.changes.is_empty());
+    Ok(html! {
+        @if waiting.is_empty() { p.empty { "No rehearsal waits to be applied." } }
+        @for (session, facts) in &waiting { (rehearsal(owner, session, facts, path)) }
+    })
+}
+
+fn rehearsal(owner: &Owner, session: &ShownSession, facts: &RehearsalFacts, path: &str) -> Markup {
+    let id = session.id;
+    let changes = session.words.changes.as_deref().unwrap_or_default();
+    html! {
+        article.record aria-labelledby={ "rehearsal-" (id) } {
+            header {
+                h3 id={ "rehearsal-" (id) } { "Rehearsal of " (parts::time(session.started_at)) }
+                span.of { (session.stats) }
+            }
+            @if let Some(summary) = &session.words.summary { (said(summary.expose())) }
+            details {
+                summary { (words::counted(changes.len() as u64, "memory", "memories")) " would change" }
+                @for change in changes { div.source { (rehearsed(change)) } }
+            }
+            @match &facts.outcome {
+                Ok(size) => {
+                    p { "The core size would go from " (words::number(size.core_tokens_before)) " to "
+                        (words::number(size.core_tokens_after)) " tokens." }
+                    form.inline method="post" action={ (path) "/rehearsals/" (id) } {
+                        (parts::form_token(owner))
+                        // The application applies only what this page shows.
+                        input type="hidden" name="newest" value=(facts.newest_seq);
+                        button.quiet type="submit" { "Apply it" }
+                    }
+                },
+                Err(error) => p.problem { (words::message(error)) },
+            }
+        }
+    }
+}
+
+pub(crate) async fn apply(
+    Extension(owner): Extension<Owner>,
+    Extension(form): Extension<SentForm>,
+    Path((agent, session)): Path<(String, String)>,
+) -> PageResult {
+    let agent = owner.agent(&agent).await?;
+    let id = agent.settings().own_session_id(&session).await?;
+    let newest = form.number("newest");
+    let newest =
+        newest.ok_or_else(|| PageFailure::invalid("The form does not say what was shown."))?;
+    let seen = agent.as_seen(newest);
+    let applied = seen.sessions().apply_rehearsal(id, &owner.actor()).await;
+    if matches!(applied, Err(memoir_app::Error::Changed)) {
+        return Err(PageFailure::new(
+            StatusCode::CONFLICT,
+            "Nothing was changed: the agent changed since the page was shown. Load it again to see what applying the \
+             rehearsal would do now.",
+        ));
+    }
+    let path = agent_path(agent.scope().agent);
+    Ok(see_other(&format!(
+        "{path}/session/{}?done=applied",
+        applied?.session.id
+    )))
+}

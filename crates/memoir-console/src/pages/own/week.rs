@@ -1,0 +1,222 @@
+//! `/memory/{agent}/week`: what happened in the last seven days, with the text, and one step back for each.
+
+use std::collections::BTreeMap;
+
+use axum::{
+    Extension,
+    extract::{Path, RawQuery},
+};
+use maud::{Markup, html};
+use memoir_app::{Error, MemoryFacts, OwnAgent, RecordFilter, ShownRecord};
+use memoir_domain::{
+    Timestamp,
+    audit::{Action, MEMBERS},
+    memory::Number,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    super::{
+        memories::offered,
+        reading::{record_words, said},
+    },
+    OwnPage, OwnTab, agent_head, agent_path, who,
+};
+use crate::{
+    answer::{PageFailure, PageResult},
+    browser::Owner,
+    form, parts, words,
+};
+
+/// Seven days, in seconds.
+const WEEK_SECONDS: i64 = 7 * 24 * 3_600;
+/// Records on a page.
+const AT_ONCE: u32 = 25;
+/// Sessions that are shown.
+const SESSIONS: u32 = 20;
+
+#[derive(Deserialize)]
+pub(crate) struct WeekQuery {
+    /// The place of the last record of the page before.
+    before: Option<u64>,
+    done: Option<String>,
+}
+
+pub(crate) async fn show(
+    Extension(owner): Extension<Owner>,
+    Path(agent): Path<String>,
+    RawQuery(raw_query): RawQuery,
+) -> PageResult {
+    let query: WeekQuery = form::query(raw_query.as_deref())?;
+    let agent = owner.agent(&agent).await?;
+    let since = owner.now().plus_seconds(-WEEK_SECONDS);
+    let filter = RecordFilter {
+        since: Some(since),
+        before_seq: query.before,
+        // One more than is shown says whether there is another page.
+        last: Some(AT_ONCE + 1),
+        ..RecordFilter::default()
+    };
+    let mut records = agent.lens().records(&filter).await?;
+    records.reverse();
+    let is_more = records.len() > AT_ONCE as usize;
+    records.truncate(AT_ONCE as usize);
+    let path = agent_path(agent.scope().agent);
+    let week = format!("{path}/week");
+    let next = records.last().filter(|_| is_more);
+    let next = next.map(|last| form::address(&week, &[("before", &last.seq.to_string())]));
+    let steps = steps_back(&agent, &records).await?;
+    let content = html! {
+        (agent_head(&agent, OwnTab::Week))
+        @if query.before.is_none() { (sessions(&agent, since, &path).await?) }
+        section aria-labelledby="records" {
+            h2 #records { "What happened, the newest first" }
+            @if records.is_empty() { p.empty { "Nothing happened in the last seven days." } }
+            @for (record, step) in records.iter().zip(&steps) {
+                article.record {
+                    (record_words(record))
+                    p.of { (words::capital(&who(&record.actor)))
+                        @if let Some(session) = record.session_id {
+                            ", in " a href={ (path) "/session/" (session) } { "a session" } } }
+                    @if !step.is_empty() {
+                        div.buttons { @for step in step { (step.button(&owner, &path)) } }
+                    }
+                }
+            }
+            (parts::pages(
+                "Pages",
+                query.before.map(|_| (week.as_str(), "← Newest")),
+                next.as_deref().map(|path| (path, "Older →")),
+            ))
+        }
+    };
+    let title = format!("The last week of {}", agent.name());
+    Ok(OwnPage::new(&title)
+        .done(query.done.as_deref())
+        .show(content))
+}
+
+/// One step that undoes a part of a record, where the memory permits it now.
+struct StepBack {
+    /// The act, by its word in the address, and its name.
+    act: (&'static str, &'static str),
+    number: Number,
+    /// For an edit by the owner: the memory that has the text before.
+    edited: Option<Number>,
+}
+
+impl StepBack {
+    fn button(&self, owner: &Owner, path: &str) -> Markup {
+        let (word, text) = self.act;
+        let text = format!("{text} {}", self.number);
+        html! {
+            form.inline method="post" action={ (path) "/" (self.number.0) "/" (word) } {
+                (parts::form_token(owner))
+                input type="hidden" name="back" value="week";
+                @if let Some(edited) = self.edited { input type="hidden" name="edited" value=(edited.0); }
+                button.quiet type="submit" { (text) }
+            }
+        }
+    }
+}
+
+/// The steps back of each record.
+async fn steps_back(
+    agent: &OwnAgent,
+    records: &[ShownRecord],
+) -> Result<Vec<Vec<StepBack>>, PageFailure> {
+    let wished: Vec<Vec<StepBack>> = records.iter().map(wished).collect();
+    let mut known: BTreeMap<Number, Option<MemoryFacts>> = BTreeMap::new();
+    let mut steps = Vec::with_capacity(wished.len());
+    for of_record in wished {
+        let mut permitted = Vec::new();
+        for step in of_record {
+            if !known.contains_key(&step.number) {
+                let found = agent.views().memory(step.number).await;
+                let found = match found {
+                    Err(Error::NoMemory(_)) => None,
+                    found => Some(found?),
+                };
+                known.insert(step.number, found);
+            }
+            let memory = known.get(&step.number).and_then(Option::as_ref);
+            let acts = memory.map(offered).unwrap_or_default();
+            // An edit is undone by discarding its new text.
+            let needed = if step.edited.is_some() {
+                "discard"
+            } else {
+                step.act.0
+            };
+            if acts.iter().any(|(word, _)| *word == needed) {
+                permitted.push(step);
+            }
+        }
+        steps.push(permitted);
+    }
+    Ok(steps)
+}
+
+/// The steps that would undo a record, whether or not the memories permit them now.
+fn wished(record: &ShownRecord) -> Vec<StepBack> {
+    let step = |act, number| StepBack {
+        act,
+        number,
+        edited: None,
+    };
+    let own = |act| record.memory.map(|number| step(act, number));
+    let data = record.words.data.expose();
+    match record.action {
+        Action::MemorySaved => own(("discard", "Discard")).into_iter().collect(),
+        Action::MemoryDiscarded => own(("restore", "Restore")).into_iter().collect(),
+        Action::MemoryRestored => own(("discard", "Discard")).into_iter().collect(),
+        Action::MemoryProtected | Action::MemoryRefinementProtect => {
+            own(("unprotect", "Unprotect")).into_iter().collect()
+        }
+        Action::MemoryUnprotected => own(("protect", "Protect")).into_iter().collect(),
+        Action::MemoryReplaced => own(("promote", "Promote")).into_iter().collect(),
+        Action::MemoryRefinementConsolidate
+        | Action::MemoryRefinementUpdate
+        | Action::MemoryRefinementDelete => {
+            let members = data.get(MEMBERS).and_then(Value::as_array);
+            let numbers = members.into_iter().flatten().filter_map(Value::as_u64);
+            numbers
+                .map(|number| step(("promote", "Promote"), Number(number)))
+                .collect()
+        }
+        Action::MemoryEdited => {
+            let edited = data.get("edited").and_then(Value::as_u64);
+            let both = record.memory.zip(edited);
+            let undo = both.map(|(number, edited)| StepBack {
+                edited: Some(Number(edited)),
+                ..step(("unedit", "Undo the edit that made"), number)
+            });
+            undo.into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The sessions of the week, with their reports.
+async fn sessions(agent: &OwnAgent, since: Timestamp, path: &str) -> Result<Markup, PageFailure> {
+    let mut sessions = agent.lens().session_page(None, SESSIONS).await?;
+    sessions.retain(|session| session.started_at >= since);
+    Ok(html! {
+        section aria-labelledby="sessions" {
+            h2 #sessions { "Sessions" }
+            @if sessions.is_empty() { p.empty { "There was no session in the last seven days." } }
+            @for session in &sessions {
+                article.record aria-labelledby={ "session-" (session.id) } {
+                    header {
+                        h3 id={ "session-" (session.id) } {
+                            a href={ (path) "/session/" (session.id) } { "Session of " (parts::time(session.started_at)) }
+                        }
+                        (parts::state(session.state, session.rehearsal, session.undone_at.is_some()))
+                        span.of { (session.stats) }
+                    }
+                    @for text in session.words.summary.iter().chain(&session.words.reason) { (said(text.expose())) }
+                }
+            }
+        }
+    })
+}

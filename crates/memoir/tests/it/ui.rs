@@ -1,0 +1,141 @@
+//! `memoir ui`: the personal page, as a process beside commands and hooks (SPEC 6.6).
+#![cfg(unix)]
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    process::{Child, Stdio},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::installation::Installation;
+
+/// The page while it is open.
+struct Page {
+    child: Child,
+    address: String,
+    /// The path of the link.
+    link: String,
+}
+
+impl Page {
+    fn open(installation: &Installation) -> Self {
+        let mut command = installation.command(&["ui", "--json"]);
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut line).unwrap();
+        let told: Value = serde_json::from_str(&line).unwrap();
+        let address = told["listening"].as_str().unwrap().to_owned();
+        let link = told["link"].as_str().unwrap();
+        let link = link.strip_prefix(&format!("http://{address}")).unwrap();
+        Self {
+            child,
+            link: link.to_owned(),
+            address,
+        }
+    }
+
+    /// The whole response.
+    fn get(&self, path: &str, cookie: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let host = &self.address;
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nhost: {host}\r\ncookie: {cookie}\r\nconnection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    fn stop(mut self) {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+/// The value of a header.
+fn header<'a>(answer: &'a str, name: &str) -> &'a str {
+    let line = answer.lines().find_map(|line| line.strip_prefix(name));
+    line.unwrap_or_else(|| panic!("no {name} in {answer}"))
+        .trim()
+}
+
+fn hook(installation: &Installation) -> String {
+    let event = json!({"session_id": "x", "hook_event_name": "SessionStart", "source": "startup"});
+    let arguments = [
+        "hook",
+        "session-start",
+        "--client",
+        "claude-code",
+        "--agent",
+        "wren",
+    ];
+    installation
+        .run_with_input(&arguments, &event.to_string())
+        .stdout
+}
+
+#[test]
+fn spec_6_6_the_link_shows_the_memories_and_programs_keep_theirs() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Marta prefers linen thread"]);
+    assert!(hook(&installation).contains("linen thread"));
+    let page = Page::open(&installation);
+    assert!(hook(&installation).contains("linen thread"), "beside it");
+    let without = page.get("/memory", "");
+    assert!(without.starts_with("HTTP/1.1 403"), "{without}");
+    let opened = page.get(&page.link, "");
+    let cookie = header(&opened, "set-cookie:").split(';').next().unwrap();
+    let home = page.get("/memory", cookie);
+    let shown = page.get(header(&home, "location:"), cookie);
+    assert!(shown.contains("Marta prefers linen thread"), "{shown}");
+    // What is saved beside the page is on it.
+    installation.remember(&["Ivo reads the tide tables"]);
+    let shown = page.get(header(&home, "location:"), cookie);
+    assert!(shown.contains("Ivo reads the tide tables"), "{shown}");
+    // Closed meanwhile: nothing more is shown, and opening it again shows it again.
+    installation.ok(&["installation", "close"]);
+    let closed = page.get(header(&home, "location:"), cookie);
+    assert!(
+        closed.starts_with("HTTP/1.1 403") && !closed.contains("linen"),
+        "{closed}"
+    );
+    assert!(closed.contains("memoir installation open"), "{closed}");
+    installation.ok(&["installation", "open"]);
+    assert!(
+        page.get(header(&home, "location:"), cookie)
+            .contains("linen")
+    );
+    page.stop();
+    assert!(hook(&installation).contains("linen thread"), "after it");
+    assert_eq!(installation.json(&["user", "list"])["items"], json!([]));
+    assert_eq!(
+        installation.json(&["installation", "show"])["closed"],
+        false
+    );
+}
+
+#[test]
+fn spec_5_5_a_closed_installation_has_no_personal_page() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Marta prefers linen thread"]);
+    installation.ok(&["installation", "close"]);
+    let refused = installation.refused(&["ui"]);
+    assert!(refused.contains("MEMOIR_TOKEN"), "{refused}");
+    assert!(refused.contains("memoir installation open"), "{refused}");
+}
+
+#[test]
+fn spec_6_6_the_personal_page_is_on_this_machine_only() {
+    let installation = Installation::with_agent();
+    let refused = installation.refused(&["ui", "--listen", "0.0.0.0:0"]);
+    assert!(refused.contains("this machine only"), "{refused}");
+}
