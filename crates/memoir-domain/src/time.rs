@@ -130,9 +130,15 @@ impl Timestamp {
 impl FromStr for Timestamp {
     type Err = InvalidTimestamp;
 
-    /// Takes RFC 3339 with an offset, or a date or a date with a time of day, both read as UTC.
+    /// Takes RFC 3339 with an offset, a time with the name of its zone (`2026-03-01T10:00:00[Europe/Berlin]`), or a date
+    /// or a date with a time of day, both read as UTC.
     fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
         let text = text.trim();
+        // Other readings pass over the name of a zone.
+        if text.contains('[') {
+            let zoned: jiff::Zoned = text.parse().map_err(|_| InvalidTimestamp)?;
+            return Self::from_jiff(zoned.timestamp()).ok_or(InvalidTimestamp);
+        }
         let time = text
             .parse::<jiff::Timestamp>()
             .or_else(|_| {
@@ -187,6 +193,16 @@ mod tests {
             ("2026-03-01", "2026-03-01T00:00:00Z"),
             ("2026-03-01 04:30", "2026-03-01T04:30:00Z"),
             (" 2026-03-01T04:30:15 ", "2026-03-01T04:30:15Z"),
+            ("2026-03-01T10:00:00[Europe/Berlin]", "2026-03-01T09:00:00Z"),
+            ("2026-07-01 10:00[Europe/Berlin]", "2026-07-01T08:00:00Z"),
+            (
+                "2026-03-01T10:00:00+01:00[Europe/Berlin]",
+                "2026-03-01T09:00:00Z",
+            ),
+            (
+                "2026-03-01T10:00:00Z[Europe/Berlin]",
+                "2026-03-01T10:00:00Z",
+            ),
         ] {
             assert_eq!(text.parse::<Timestamp>().unwrap().to_string(), expected);
         }
@@ -199,6 +215,8 @@ mod tests {
             "2026-13-01",
             "-000001-01-01T00:00:00Z",
             "9999-12-31T00:00:00Z",
+            "2026-03-01T10:00:00[Europe/Nowhere]",
+            "2026-03-01T10:00:00+05:00[Europe/Berlin]",
         ] {
             assert_eq!(text.parse::<Timestamp>(), Err(InvalidTimestamp), "{text}");
         }

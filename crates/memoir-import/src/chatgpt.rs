@@ -2,7 +2,8 @@
 //!
 //! No file of an export holds the saved memories. They occur in conversations: as messages to the tool `bio`, and as
 //! the list that the model was given (`model_set_context`). The latest list is the state, and later notes to `bio` are
-//! added to it. Earlier ones that are not on it were changed or deleted since.
+//! added to it. Earlier ones that are not on it may have been changed or deleted since, or the list is a part: they
+//! come to the archive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,8 @@ use memoir_domain::{Timestamp, memory::Kind};
 use memoir_transcripts::raw::{BrokenJson, Raw};
 
 use crate::{
-    DeletionReason, EntryPosition, ImportedGone, NoMemoryReason, ReadResult, date,
+    EntryPosition, NoMemoryReason, ReadResult,
+    date::{self, FoundDate},
     files::Files,
     json::{self, Lists},
     out::{FoundEntry, Out, hex},
@@ -24,6 +26,7 @@ const LISTS: Lists = Lists {
     element_bytes: Some(CONVERSATION_BYTES),
     named: &["conversations"],
     within: &[],
+    is_any: false,
 };
 /// The limit of the notes of all conversations, as a multiple of an entry's bytes. All notes are held until the last
 /// conversation was read.
@@ -101,7 +104,7 @@ fn conversation(
     if forget.is_some_and(Raw::is_true) {
         return Ok(());
     }
-    let said_at = date::of_value(updated).or_else(|| date::of_value(created));
+    let said_at = date::of_value(updated).or(date::of_value(created)).at;
     let mut nodes: BTreeMap<String, Raw<'_>> = BTreeMap::new();
     json::each_entry(("mapping", Some(mapping)), place, out, |(key, node), _| {
         nodes.insert(key.string().ok().flatten().unwrap_or_default(), node);
@@ -143,7 +146,7 @@ fn message(
     let [message] = fields(Some(node), ["message"])?;
     let names = ["author", "recipient", "create_time", "content", "metadata"];
     let [author, recipient, created, content, metadata] = fields(message, names)?;
-    let at = date::of_value(created).or(said_at);
+    let at = date::of_value(created).at.or(said_at);
     let [role] = fields(author, ["role"])?;
     let (Some(role), Some(content)) = (json::text(role), content) else {
         return Ok(());
@@ -237,19 +240,22 @@ impl ChatGptNotes {
                 let key = folded(&text);
                 let noted_at = self.bio_notes.get(&key).and_then(|note| note.at);
                 on_the_list.insert(key);
-                give(text, day.or(noted_at), None, out)?;
+                give(text, day.or(noted_at.into()), Kind::Core, out)?;
             }
         }
+        let mut not_on_the_list = 0;
         for (key, note) in self.bio_notes {
             if on_the_list.contains(&key) {
                 continue;
             }
-            let was_there = list.is_some() && (note.at.is_none() || note.at <= since);
-            let gone = was_there.then_some(ImportedGone {
-                why: DeletionReason::Superseded,
-                at: since,
-            });
-            give(note.text, note.at, gone, out)?;
+            // It may have been changed, deleted, or left out of that list: recall finds it, and no prompt has it.
+            let is_earlier = list.is_some() && (note.at.is_none() || note.at <= since);
+            not_on_the_list += u64::from(is_earlier);
+            let kind = match is_earlier {
+                true => Kind::Archival,
+                false => Kind::Core,
+            };
+            give(note.text, note.at.into(), kind, out)?;
         }
         for text in self.instructions {
             if out.options.instructions {
@@ -274,30 +280,30 @@ impl ChatGptNotes {
             (_, None) => "the list of saved memories has no date: memories deleted since return. Check them".to_owned(),
         };
         out.notice("deleted_may_return", notice);
+        if not_on_the_list > 0 {
+            out.notice(
+                "not_on_the_list",
+                format!("{not_on_the_list} notes are not on that list: they come to the archive, where recall finds them"),
+            );
+        }
         out.leave_out(NoMemoryReason::Message, self.conversations);
         Ok(())
     }
 }
 
-fn give(
-    text: String,
-    at: Option<Timestamp>,
-    gone: Option<ImportedGone>,
-    out: &mut Out<'_>,
-) -> ReadResult {
+fn give(text: String, created_at: FoundDate, kind: Kind, out: &mut Out<'_>) -> ReadResult {
     out.entry(FoundEntry {
         id: hex(&folded(&text))[..16].to_owned(),
         text,
-        kind: Some(Kind::Core),
-        created_at: at,
-        gone,
+        kind: Some(kind),
+        created_at,
         ..FoundEntry::default()
     })
 }
 
 /// The entries of a list: `1. [2026-01-15]. text`, each on one or more lines.
-fn entries(list: &str) -> Vec<(Option<Timestamp>, String)> {
-    let mut entries: Vec<(Option<Timestamp>, String)> = Vec::new();
+fn entries(list: &str) -> Vec<(FoundDate, String)> {
+    let mut entries: Vec<(FoundDate, String)> = Vec::new();
     let mut expected = 1_u64;
     for line in list.lines() {
         match numbered(line, expected) {
@@ -310,7 +316,7 @@ fn entries(list: &str) -> Vec<(Option<Timestamp>, String)> {
                     text.push('\n');
                     text.push_str(line);
                 } else if !line.trim().is_empty() {
-                    entries.push((None, line.to_owned()));
+                    entries.push((FoundDate::default(), line.to_owned()));
                 }
             }
         }
@@ -319,7 +325,7 @@ fn entries(list: &str) -> Vec<(Option<Timestamp>, String)> {
 }
 
 /// A line that begins an entry: its number must be the next one.
-fn numbered(line: &str, expected: u64) -> Option<(Option<Timestamp>, &str)> {
+fn numbered(line: &str, expected: u64) -> Option<(FoundDate, &str)> {
     let (number, rest) = line.trim_start().split_once('.')?;
     // The next number and no other, since an entry may have a numbered list in it.
     if number.parse::<u64>().ok()? != expected {
@@ -327,10 +333,10 @@ fn numbered(line: &str, expected: u64) -> Option<(Option<Timestamp>, &str)> {
     }
     let rest = rest.trim_start();
     let dated = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    Some(
-        match dated.and_then(|(day, text)| Some((date::of_text(day)?, text))) {
-            Some((day, text)) => (Some(day), text.trim_start_matches('.').trim()),
-            None => (None, rest.trim()),
-        },
-    )
+    // A text may begin with a bracket that holds no date.
+    let dated = dated.map(|(day, text)| (date::of_text(day), text));
+    Some(match dated.filter(|(day, _)| day.at.is_some()) {
+        Some((day, text)) => (day, text.trim_start_matches('.').trim()),
+        None => (FoundDate::default(), rest.trim()),
+    })
 }

@@ -21,6 +21,7 @@ const LISTS: Lists = Lists {
     element_bytes: None,
     named: &["data"],
     within: &[],
+    is_any: false,
 };
 
 pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
@@ -204,7 +205,7 @@ fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> ReadR
             text: rest,
             id: name.to_owned(),
             kind: Some(Kind::Core),
-            created_at: files.written_at(index),
+            created_at: files.time(index).into(),
             is_page: true,
             place,
             ..FoundEntry::default()
@@ -230,9 +231,7 @@ fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> ReadR
         },
         kind,
         tags,
-        created_at: markdown::dated(&fields)
-            .or_else(|| date::of_text(fields.first(&["metadata.modified", "modified"])?))
-            .or_else(|| files.written_at(index)),
+        created_at: markdown::dated(&fields).or_beside(|| files.time(index)),
         is_page: true,
         place,
         ..FoundEntry::default()

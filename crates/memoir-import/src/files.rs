@@ -1,18 +1,23 @@
 //! The input as a list of files: one, those of a folder, or those of an archive.
 
 use std::{
+    cell::OnceCell,
+    collections::BTreeMap,
     fs::{self, File},
-    io::{self, Cursor, Read},
+    io::{self, Cursor, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
 use memoir_domain::{PrivateText, Timestamp};
-use memoir_transcripts::source::HEAD_BYTES;
+use memoir_transcripts::{raw::is_space, source::HEAD_BYTES, unpacked};
 
 use crate::{
     EntryPosition, Error, ImportLimits, Input, NoMemoryReason,
     folder::{EntryKind, Folder, Unlisted},
+    git,
     out::Out,
+    outline::outline,
+    recognise,
     zip::Archive,
 };
 
@@ -28,6 +33,8 @@ pub(crate) struct Files {
     names: Vec<ArchivedName>,
     store: FileSet,
     passed: Vec<(EntryPosition, NoMemoryReason)>,
+    /// When the files of a repository were first committed, once it was asked for.
+    committed: OnceCell<BTreeMap<String, Timestamp>>,
 }
 
 #[derive(Debug)]
@@ -65,6 +72,10 @@ impl Files {
         match input {
             Input::Path(path) if fs::metadata(&path)?.is_dir() => Self::folder(&path, limits),
             Input::Path(path) => {
+                let (is_compressed, text) = unpacked(Box::new(File::open(&path)?))?;
+                if is_compressed {
+                    return Self::open(Input::Stream(text), limits);
+                }
                 let mut file = File::open(&path)?;
                 let mut head = Vec::new();
                 file.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
@@ -82,12 +93,15 @@ impl Files {
                     },
                 ))
             }
-            Input::Stream(mut stream) => {
+            Input::Stream(stream) => {
+                let (_, mut stream) = unpacked(stream)?;
                 let mut head = Vec::new();
                 stream.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
                 let is_archive = is_archive(&head);
+                // Its names may be anywhere in it.
+                let is_undecided = is_long_json(&head) && recognise::json(&head).is_none();
                 // Other streams are not spooled, so that an input of any length needs no room on the disk.
-                if !is_archive && !head.starts_with(SQLITE) {
+                if !is_archive && !is_undecided && !head.starts_with(SQLITE) {
                     let rest = Some(stream);
                     return Ok(Self::one(
                         String::new(),
@@ -99,7 +113,7 @@ impl Files {
                         },
                     ));
                 }
-                // Both need random access, which a stream does not have.
+                // They need random access, which a stream does not have.
                 let mut spool = tempfile::NamedTempFile::new()?;
                 let mut whole = Cursor::new(&head).chain(stream);
                 io::copy(&mut whole, spool.as_file_mut())?;
@@ -108,12 +122,14 @@ impl Files {
                     // when the process dies.
                     return Self::archive(spool.into_file(), limits);
                 }
+                let mut file = File::open(spool.path())?;
+                file.seek(SeekFrom::Start(head.len() as u64))?;
                 let path = Some(spool.path().to_owned());
                 Ok(Self::one(
                     String::new(),
                     FileSet::One {
                         head,
-                        rest: None,
+                        rest: Some(Box::new(file)),
                         path,
                         _spool: Some(spool),
                     },
@@ -127,6 +143,7 @@ impl Files {
             names: vec![ArchivedName { name, index: 0 }],
             store,
             passed: Vec::new(),
+            committed: OnceCell::new(),
         }
     }
 
@@ -211,6 +228,7 @@ impl Files {
             names,
             store,
             passed,
+            committed: OnceCell::new(),
         }
     }
 
@@ -253,14 +271,6 @@ impl Files {
         }
     }
 
-    /// The named folder; `None` for other inputs.
-    pub(crate) fn root(&self) -> Option<&Path> {
-        match &self.store {
-            FileSet::Folder(root) => Some(root.path()),
-            _ => None,
-        }
-    }
-
     /// The path of a file on the disk; `None` in an archive and for a stream.
     pub(crate) fn path(&self, index: usize) -> Option<PathBuf> {
         match &self.store {
@@ -270,8 +280,23 @@ impl Files {
         }
     }
 
+    /// When a file of a folder was first committed to its repository of git; `None` elsewhere.
+    pub(crate) fn committed_at(&self, index: usize) -> Option<Timestamp> {
+        let FileSet::Folder(root) = &self.store else {
+            return None;
+        };
+        let dates = self.committed.get_or_init(|| git::dates(root.path()));
+        dates.get(self.name(index)).copied()
+    }
+
+    /// The time of a file itself: that of its first commit, else that of its last modification, which copying changes.
+    pub(crate) fn time(&self, index: usize) -> Option<Timestamp> {
+        let committed = self.committed_at(index);
+        committed.or_else(|| self.written_at(index))
+    }
+
     /// The modification time of a file of a folder; `None` elsewhere.
-    pub(crate) fn written_at(&self, index: usize) -> Option<Timestamp> {
+    fn written_at(&self, index: usize) -> Option<Timestamp> {
         let found = match &self.store {
             FileSet::One { path, .. } => fs::metadata(path.as_ref()?),
             FileSet::Folder(root) => root.file(self.name(index)).and_then(|file| file.metadata()),
@@ -294,6 +319,23 @@ impl Files {
         // An unreadable file is reported when it is read in whole.
         let _ = read;
         head
+    }
+
+    /// What shows the format of a file: its beginning, or of a longer file of JSON its [`outline`].
+    pub(crate) fn outline(&mut self, index: usize) -> Vec<u8> {
+        let head = self.head(index);
+        if !is_long_json(&head) {
+            return head;
+        }
+        let found = match &self.store {
+            FileSet::One { path, .. } => match path {
+                Some(path) => File::open(path).and_then(outline),
+                None => return head,
+            },
+            _ => self.reader(index).and_then(outline),
+        };
+        // An unreadable file is reported when it is read in whole.
+        found.unwrap_or(head)
     }
 
     /// A file's bytes as a stream. A stream can be read once.
@@ -360,13 +402,46 @@ impl Files {
     }
 }
 
+/// Whether a file is JSON, and goes on behind these first bytes.
+fn is_long_json(head: &[u8]) -> bool {
+    let text = head.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(head);
+    let first = text.iter().find(|byte| !is_space(**byte));
+    head.len() as u64 == HEAD_BYTES && matches!(first, Some(b'{' | b'['))
+}
+
 fn is_passed(name: &str) -> bool {
     PASSED_FOLDERS.contains(&name) || matches!(name, ".DS_Store" | "__MACOSX" | "Thumbs.db")
 }
 
-pub(crate) fn is_archive(head: &[u8]) -> bool {
+/// Whether a file begins as a ZIP archive does.
+pub fn is_archive(head: &[u8]) -> bool {
     // The second is an archive without files.
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
+}
+
+/// The files of conversations in the ZIP archive of an export, as temporary files without a name.
+///
+/// # Errors
+/// The archive cannot be read, inflates to more than the limits allow, or has none.
+pub fn conversations(file: File, limits: &ImportLimits) -> Result<Vec<File>, Error> {
+    let mut archive = Archive::open(file, limits)?;
+    let mut files = Vec::new();
+    for index in 0..archive.len() {
+        let name = archive.name(index);
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let is_such = name.starts_with("conversations") && name.ends_with(".json");
+        if !is_such || archive.refusal(index).is_some() {
+            continue;
+        }
+        let mut copy = tempfile::tempfile()?;
+        io::copy(&mut archive.reader(index)?, &mut copy)?;
+        copy.rewind()?;
+        files.push(copy);
+    }
+    match files.is_empty() {
+        true => Err(Error::Unrecognised("a ZIP archive without conversations")),
+        false => Ok(files),
+    }
 }
 
 /// Whether a file begins as an SQLite database does.

@@ -1,15 +1,34 @@
-//! The fields before a page of Markdown, between two lines of `---`.
+//! The fields before a page of Markdown: YAML between two lines of `---`, or TOML between two of `+++`.
 //!
 //! Only the YAML that pages use is read: fields with a text, a list on one line or on several, texts in quotes or over
-//! several lines, and objects, whose fields are named with a dot. Anything else is skipped.
+//! several lines, and objects, whose fields are named with a dot. Anything else is skipped. No parser of YAML is used:
+//! it would refuse a whole page for a title with a colon.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// Most lines that are read.
 const LINES: usize = 2_000;
 /// Longest name of a field, with those of its objects, in bytes; a field with a longer one is skipped.
 // It is kept once for each field of an object: without a bound, a page of two megabytes takes gigabytes.
 const NAME: usize = 128;
+
+/// Most blocks of fields: a program's and the author's.
+const BLOCKS: usize = 2;
+/// Fields that programs and people have, by which a second block is recognised.
+const KNOWN: [&str; 12] = [
+    "aliases",
+    "created",
+    "created_at",
+    "date",
+    "description",
+    "id",
+    "permalink",
+    "tag",
+    "tags",
+    "title",
+    "type",
+    "updated",
+];
 
 /// The fields of a page.
 #[derive(Debug, Default)]
@@ -19,25 +38,83 @@ pub(crate) struct Fields {
 }
 
 /// The fields of a page, and its body; no fields where it does not begin with them.
+///
+/// A program that adds fields of its own may write them above the author's: then both blocks count, and of two fields
+/// of one name the author's.
 pub(crate) fn split(page: &str) -> (Fields, &str) {
     let page = page.trim_start_matches('\u{FEFF}');
-    let Some(rest) = page
-        .strip_prefix("---\n")
-        .or_else(|| page.strip_prefix("---\r\n"))
-    else {
-        return (Fields::default(), page);
+    let mut fields = Fields::default();
+    let mut rest = page;
+    for place in 0..BLOCKS {
+        // The same marks in the middle of a page are rules between its parts.
+        let is_first = place == 0 && rest.starts_with("---");
+        let Some((found, body)) = block(rest).filter(|(found, _)| is_first || found.is_known())
+        else {
+            break;
+        };
+        fields.texts.extend(found.texts);
+        fields.lists.extend(found.lists);
+        rest = body;
+        // The text of a memory may begin with fields, which are its own words.
+        if fields.has("memoir.number") {
+            break;
+        }
+    }
+    (fields, rest)
+}
+
+/// The fields at the beginning of `page`, behind blank lines and comments, and the text after them.
+fn block(page: &str) -> Option<(Fields, &str)> {
+    let mut rest = page.trim_start();
+    while let Some(comment) = rest.strip_prefix("<!--") {
+        rest = comment.split_once("-->")?.1.trim_start();
+    }
+    let (fence, rest) = rest.split_once('\n')?;
+    let is_toml = match fence.trim_end() {
+        "---" | "---yaml" | "--- yaml" => false,
+        "+++" => true,
+        _ => return None,
     };
     let mut at = 0;
     for line in rest.split_inclusive('\n').take(LINES) {
-        // YAML ends a document with dots, too.
-        if matches!(line.trim_end(), "---" | "...") {
-            let body = &rest[at + line.len()..];
-            return (Fields::read(&rest[..at]), body);
+        let is_end = match line.trim_end() {
+            "+++" => is_toml,
+            // YAML ends a document with dots, too.
+            "---" | "..." => !is_toml,
+            _ => false,
+        };
+        if is_end {
+            let (text, body) = (&rest[..at], &rest[at + line.len()..]);
+            let fields = match is_toml {
+                true => Fields::of_toml(text)?,
+                // A paragraph between two rules at the beginning of a page is no field.
+                false if !are_fields(text) => return None,
+                false => Fields::read(text),
+            };
+            return Some((fields, body));
         }
         at += line.len();
     }
     // Without an end they are not fields: a page must not be lost by its first line.
-    (Fields::default(), page)
+    None
+}
+
+/// Whether these lines may be fields: one of them is, or all are blank.
+fn are_fields(text: &str) -> bool {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.clone().any(is_field) || lines.next().is_none()
+}
+
+/// Whether a line begins a field of the page itself.
+fn is_field(line: &str) -> bool {
+    let name = line.split_once(':').filter(|(_, value)| {
+        // `https://…` is no field.
+        value.is_empty() || value.starts_with([' ', '\t', '[', '"', '\''])
+    });
+    name.is_some_and(|(name, _)| {
+        // A sentence with a colon has more words.
+        !name.starts_with([' ', '\t', '-', '#']) && name.split_whitespace().count() <= 3
+    })
 }
 
 impl Fields {
@@ -69,6 +146,41 @@ impl Fields {
         matches!(self.text(name), Some("true" | "True" | "yes"))
     }
 
+    /// Whether one of them is a field that pages have.
+    fn is_known(&self) -> bool {
+        KNOWN.iter().any(|name| self.has(name))
+    }
+
+    /// Fields in TOML; those of a table are named with a dot. `None` where it is none.
+    fn of_toml(text: &str) -> Option<Self> {
+        let mut fields = Self::default();
+        for (name, value) in text.parse::<toml::Table>().ok()? {
+            fields.add_toml(name, value);
+        }
+        Some(fields)
+    }
+
+    fn add_toml(&mut self, name: String, value: toml::Value) {
+        if name.len() > NAME {
+            return;
+        }
+        match value {
+            // The parser limits the depth.
+            toml::Value::Table(table) => {
+                for (inner, value) in table {
+                    self.add_toml(format!("{name}.{inner}"), value);
+                }
+            }
+            toml::Value::Array(values) => {
+                let texts = values.into_iter().map(toml_text).collect();
+                self.lists.insert(name, texts);
+            }
+            value => {
+                self.texts.insert(name, toml_text(value));
+            }
+        }
+    }
+
     fn read(text: &str) -> Self {
         let mut fields = Self::default();
         // The names of the line's objects, each with its indentation.
@@ -94,6 +206,11 @@ impl Fields {
                 }
                 continue;
             }
+            if let Some((_, name)) = within.last().filter(|_| bare.starts_with('[')) {
+                let list = fields.lists.entry(name.clone()).or_default();
+                list.extend(items(bare));
+                continue;
+            }
             let Some((name, value)) = bare.split_once(':') else {
                 continue;
             };
@@ -108,11 +225,27 @@ impl Fields {
             if whole.len() > NAME {
                 continue;
             }
-            let value = value.trim();
+            let mut value = Cow::Borrowed(without_comment(value));
+            let is_block = value.starts_with(['|', '>']) && value.len() <= 3;
+            // A value may go on on the next lines: those that are further in, and all up to the bracket of a list.
+            let mut is_open = value.starts_with(['[', '{']) && !closes(&value);
+            while !value.is_empty()
+                && !is_block
+                && let Some(next) = lines.peek()
+                && (self::indentation(next) > indentation || is_open && !is_field(next))
+            {
+                let next = without_comment(next);
+                is_open &= !closes(next);
+                let value = value.to_mut();
+                value.push(' ');
+                value.push_str(next);
+                lines.next();
+            }
+            let value = value.as_ref();
             match value.chars().next() {
                 None => within.push((indentation, whole)),
                 // The mark with its two signs at most (`|2-`); more is a text that begins with it.
-                Some('|' | '>') if value.len() <= 3 => {
+                Some('|' | '>') if is_block => {
                     let mut block: Vec<&str> = Vec::new();
                     while let Some(next) = lines.peek()
                         && (next.trim().is_empty() || self::indentation(next) > indentation)
@@ -124,11 +257,9 @@ impl Fields {
                     let text = block.join(joined).trim().to_owned();
                     fields.texts.insert(whole, text);
                 }
-                Some('[') => {
-                    let inside = value.trim_start_matches('[').trim_end_matches(']');
-                    let items = inside.split(',').map(scalar);
-                    let items = items.filter(|item| !item.is_empty()).collect();
-                    fields.lists.insert(whole, items);
+                // `[Draft] Plan` is a text.
+                Some('[') if value.ends_with(']') => {
+                    fields.lists.insert(whole, items(value));
                 }
                 Some('{') => fields.object(&whole, value),
                 Some(_) => {
@@ -142,7 +273,7 @@ impl Fields {
     /// An object on one line.
     fn object(&mut self, name: &str, value: &str) {
         let inside = value.trim_start_matches('{').trim_end_matches('}');
-        for field in inside.split(',') {
+        for field in parts(inside) {
             if let Some((inner, value)) = field.split_once(':') {
                 let inner = inner.trim().trim_matches(['"', '\'']);
                 if name.len() + inner.len() < NAME {
@@ -159,7 +290,7 @@ fn indentation(line: &str) -> usize {
 
 /// A value without its quotes, and without a comment behind it.
 fn scalar(value: &str) -> String {
-    let value = value.trim();
+    let value = without_comment(value);
     if value.starts_with('"') && value.len() > 1 && value.ends_with('"') {
         // The escapes of YAML's double quotes are those of JSON, as far as pages use them.
         let unescaped = serde_json::from_str::<String>(value);
@@ -168,12 +299,74 @@ fn scalar(value: &str) -> String {
     if value.starts_with('\'') && value.len() > 1 && value.ends_with('\'') {
         return value[1..value.len() - 1].replace("''", "'");
     }
-    // With a space before it: `a#b` is a value.
-    let end = value.find(" #").unwrap_or(value.len());
-    let value = value[..end].trim();
     match value {
         "null" | "~" => String::new(),
         value => value.to_owned(),
+    }
+}
+
+/// A value without a comment behind it, and without white space around it.
+fn without_comment(value: &str) -> &str {
+    let mut before = ' ';
+    // With a space before it: `a#b` is a value.
+    let comment = outside_quotes(value).find(|(_, character)| {
+        let is_comment = *character == '#' && before.is_whitespace();
+        before = *character;
+        is_comment
+    });
+    value[..comment.map_or(value.len(), |(at, _)| at)].trim()
+}
+
+/// Whether a list or an object ends in these characters.
+fn closes(text: &str) -> bool {
+    outside_quotes(text).any(|(_, character)| matches!(character, ']' | '}'))
+}
+
+/// The items of a list with its brackets.
+fn items(list: &str) -> Vec<String> {
+    let inside = without_comment(list);
+    let inside = inside.trim_start_matches('[').trim_end_matches(']');
+    let items = parts(inside).map(scalar);
+    items.filter(|item| !item.is_empty()).collect()
+}
+
+/// The parts between commas.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let commas = outside_quotes(text).filter(|(_, character)| *character == ',');
+    let mut begin = 0;
+    let ends = commas.map(|(at, _)| at).chain([text.len()]);
+    ends.map(move |end| {
+        let part = &text[begin..end];
+        begin = (end + 1).min(text.len());
+        part
+    })
+}
+
+/// The characters that are in no quotation marks, each with its byte.
+fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let (mut quote, mut before) = (None, ' ');
+    text.char_indices().filter(move |(_, character)| {
+        let is_mark = match quote {
+            Some(open) => open == *character && before != '\\',
+            // Within a word it is an apostrophe.
+            None => matches!(character, '"' | '\'') && !before.is_alphanumeric(),
+        };
+        if is_mark {
+            quote = quote.xor(Some(*character));
+        }
+        before = *character;
+        quote.is_none()
+    })
+}
+
+fn toml_text(value: toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text,
+        toml::Value::Integer(number) => number.to_string(),
+        toml::Value::Float(number) => number.to_string(),
+        toml::Value::Boolean(truth) => truth.to_string(),
+        toml::Value::Datetime(time) => time.to_string(),
+        toml::Value::Array(_) | toml::Value::Table(_) => String::new(),
     }
 }
 
@@ -197,6 +390,87 @@ mod tests {
         assert_eq!(fields.text("generated.at"), Some("2026-03-01T10:00:00Z"));
         assert_eq!(fields.list("list"), ["a", "b"]);
         assert!(!fields.has("empty") && fields.has("tags"));
+    }
+
+    /// The title, the tags and the date of a page, and its body.
+    fn known(page: &str) -> (String, String, String, String) {
+        let (fields, body) = split(page);
+        let text = |name: &str| fields.text(name).unwrap_or_default().to_owned();
+        let tags = fields.list("tags").join("|");
+        (text("title"), tags, text("created"), body.trim().to_owned())
+    }
+
+    #[test]
+    fn fields_are_found_however_they_are_fenced_and_above_those_of_a_program() {
+        let own = "title: Knots\ntags: [rope]\ncreated: 2026-03-01";
+        let body = "The bowline holds wet rope.";
+        for page in [
+            format!("---\npermalink: p/a\n---\n\n---\n{own}\n---\n{body}\n"),
+            format!("---\npermalink: p/a\n---\n---\n{own}\n---\n{body}\n"),
+            format!("\n\n---\n{own}\n---\n{body}\n"),
+            format!("--- \n{own}\n--- \n{body}\n"),
+            format!("---\r\n{}\r\n---\r\n{body}\r\n", own.replace('\n', "\r\n")),
+            format!("---yaml\n{own}\n---\n{body}\n"),
+            format!("<!-- made by hand -->\n---\n{own}\n---\n{body}\n"),
+            format!("\u{FEFF}---\n{own}\n...\n{body}\n"),
+            format!(
+                "+++\ntitle = \"Knots\"\ntags = [\"rope\"]\ncreated = 2026-03-01\n+++\n{body}\n"
+            ),
+        ] {
+            let expected = ["Knots", "rope", "2026-03-01", body].map(str::to_owned);
+            let [title, tags, created, body] = expected;
+            assert_eq!(known(&page), (title, tags, created, body), "{page}");
+        }
+    }
+
+    #[test]
+    fn a_memory_that_begins_with_fields_keeps_them() {
+        let text = "---\ntitle: Knots\n---\nThe bowline holds.\n";
+        let page = format!("---\ntitle: \"Knots\"\nmemoir:\n  number: 1\n---\n{text}");
+        assert_eq!(split(&page).1, text);
+    }
+
+    #[test]
+    fn text_between_rules_is_no_field() {
+        for page in [
+            "---\nA paragraph between two rules.\n---\nMore.\n",
+            "---\nhttps://example.com\n---\nMore.\n",
+            "\n---\nNote: we met at the pier.\n---\nMore.\n",
+            "+++\nno table\n+++\nMore.\n",
+            "Text.\n\n---\ntitle: x\n---\n",
+        ] {
+            assert_eq!(split(page).1, page);
+        }
+        let meeting = "---\ntitle: Meeting\n---\n---\nAttendees: Kim\n---\nWe agreed on oak.";
+        let (fields, body) = split(meeting);
+        assert_eq!(fields.text("title"), Some("Meeting"));
+        assert_eq!(body, "---\nAttendees: Kim\n---\nWe agreed on oak.");
+    }
+
+    #[test]
+    fn lists_and_texts_go_on_on_the_next_lines() {
+        for tags in [
+            "tags: [rope, two words]",
+            "tags: [\n  rope,\n  two words\n]",
+            "tags: [rope,\n  two words]",
+            "tags: [rope, # the first\n  two words, # the second\n]",
+            "tags:\n  [rope, two words]",
+            "tags: # mine\n  - rope\n  - two words",
+            "tags: [\nrope,\ntwo words,\n]",
+        ] {
+            let page = format!("---\n{tags}\ntitle: \"A long\n  title\"\n---\nBody");
+            let (title, tags, ..) = known(&page);
+            assert_eq!(
+                (&*title, &*tags),
+                ("A long title", "rope|two words"),
+                "{page}"
+            );
+        }
+        let page = "---\ntags: [\"a, b\", 'c', d's, e]\ntitle: [Draft] Plan\n---\n";
+        let (title, tags, ..) = known(page);
+        assert_eq!((&*title, &*tags), ("[Draft] Plan", "a, b|c|d's|e"));
+        let open = "---\ntags: [rope,\ntitle: Knots\n---\n";
+        assert_eq!(known(open).0, "Knots");
     }
 
     #[test]

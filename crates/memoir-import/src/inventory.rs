@@ -33,8 +33,9 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
     if let Some(index) = conversations {
         // ChatGPT's export and Claude's have a file of this name: its fields decide, and the files beside it only where
         // the fields are inconclusive.
-        let head = files.head(index);
-        if let Some(by) = recognise::json(&head).filter(|by| by.format == ImportFormat::ChatGpt) {
+        let outline = files.outline(index);
+        if let Some(by) = recognise::json(&outline).filter(|by| by.format == ImportFormat::ChatGpt)
+        {
             return Some(by);
         }
         if ends("users.json").is_some() || ends("projects.json").is_some() {
@@ -53,7 +54,7 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
     if pages.is_empty() {
         let index = (0..names.len())
             .find(|index| names[*index].ends_with(".json") || names[*index].ends_with(".jsonl"))?;
-        return recognise::json(&files.head(index));
+        return recognise::json(&files.outline(index));
     }
     let is_tree = names
         .iter()

@@ -8,7 +8,9 @@ use memoir_transcripts::{
     source::{FileSource, PieceRead},
 };
 
-use crate::{EntryPosition, Error, Halt, NoMemoryReason, ReadResult, files::Files, out::Out};
+use crate::{
+    EntryPosition, Error, Halt, NoMemoryReason, ReadResult, files::Files, listed, out::Out,
+};
 
 /// Most bytes of a key that is compared.
 const KEY_BYTES: usize = 1 << 10;
@@ -35,6 +37,8 @@ pub(crate) struct Lists {
     pub(crate) named: &'static [&'static str],
     /// Fields whose objects hold such fields.
     pub(crate) within: &'static [&'static str],
+    /// Whether the arrays of the file's object hold elements, and its objects are elements, whatever their names.
+    pub(crate) is_any: bool,
 }
 
 /// As [`walk`], for the elements only.
@@ -70,8 +74,18 @@ pub(crate) fn walk<'a>(
 ) -> ReadResult {
     let file = files.place(index);
     // Checked before the source is opened, which consumes the beginning of a stream.
-    let is_around = is_object_around(&files.head(index), lists);
-    let (source, _) = FileSource::open(files.reader(index)?).map_err(failure)?;
+    let head = files.head(index);
+    let is_around = is_object_around(&head, lists)
+        || is_object(&head) && is_object_around(&files.outline(index), lists);
+    let source = match FileSource::open(files.reader(index)?) {
+        Ok((source, _)) => source,
+        // Reading the outline has reached the limit of an archive.
+        Err(ScanError::Read { kind, .. }) if kind == std::io::ErrorKind::FileTooLarge => {
+            out.break_off(file, NoMemoryReason::TooLarge);
+            return Ok(());
+        }
+        Err(error) => return Err(failure(error)),
+    };
     let mut walk = Walk {
         source,
         file: &file,
@@ -81,8 +95,7 @@ pub(crate) fn walk<'a>(
             .unwrap_or(out.options.limits.entry_bytes),
     };
     let walked = if is_around {
-        walk.source.peek().map_err(failure)?;
-        walk.object(0, out, found)
+        walk.objects(out, found)
     } else {
         walk.values(out, found)
     };
@@ -148,6 +161,22 @@ impl<R: Read> Walk<'_, R> {
             file: self.file.file.clone(),
             ..EntryPosition::from(position)
         }
+    }
+
+    /// Consecutive objects around lists, such as the pages of one list.
+    fn objects<'o>(
+        &mut self,
+        out: &mut Out<'o>,
+        found: &mut dyn FnMut(JsonPart<'_>, EntryPosition, &mut Out<'o>) -> ReadResult,
+    ) -> WalkResult {
+        while self.source.peek()? == Some(b'{') {
+            self.object(0, out, found)?;
+            if self.lists.is_any {
+                // The next one may be an element itself, which is searched for lists as well.
+                break;
+            }
+        }
+        self.values(out, found)
     }
 
     fn values<'o>(
@@ -300,7 +329,10 @@ impl<R: Read> Walk<'_, R> {
         let next = self.source.peek()?;
         let place = self.at(&self.source.place());
         match next {
-            Some(b'[') if self.lists.named.contains(&key.as_str()) => self.list(out, found),
+            Some(b'[') if self.lists.is_any || self.lists.named.contains(&key.as_str()) => {
+                self.list(out, found)
+            }
+            Some(b'{') if self.lists.is_any => self.element(out, found),
             Some(b'{') if self.lists.within.contains(&key.as_str()) && depth < DEPTH => {
                 self.object(depth + 1, out, found)
             }
@@ -338,16 +370,24 @@ impl<R: Read> Walk<'_, R> {
     }
 }
 
+/// Whether a file begins with an object.
+fn is_object(head: &[u8]) -> bool {
+    let head = head.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(head);
+    head.iter().find(|byte| !is_space(**byte)) == Some(&b'{')
+}
+
 /// Whether a file begins with an object that has one of the lists, as far as its first bytes show.
 fn is_object_around(head: &[u8], lists: &Lists) -> bool {
-    let head = head.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(head);
-    let begin = head.iter().position(|byte| !is_space(*byte)).unwrap_or(0);
-    let head = head.get(begin..).unwrap_or_default();
-    if head.first() != Some(&b'{') {
+    if !is_object(head) {
         return false;
     }
+    let begin = head.iter().position(|byte| *byte == b'{').unwrap_or(0);
+    let head = head.get(begin..).unwrap_or_default();
     let names = lists.named.iter().chain(lists.within);
     let keys = memoir_transcripts::raw::first_keys(head);
+    if lists.is_any {
+        return !listed::has_text(&keys);
+    }
     names
         .into_iter()
         .any(|name| keys.contains(&name.as_bytes()))

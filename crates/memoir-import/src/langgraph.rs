@@ -18,6 +18,7 @@ const LISTS: Lists = Lists {
     element_bytes: None,
     named: &["items", "store", "results", "data"],
     within: &[],
+    is_any: false,
 };
 /// The depth of nested objects in which the text is searched.
 const DEPTH: usize = 3;
@@ -56,7 +57,7 @@ fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         out.pass_entry(place, NoMemoryReason::MissingField("value"));
         return Ok(());
     };
-    let gone = out.expired(date::of_value(expires));
+    let gone = out.expired(date::of_value(expires).at);
     row(
         namespace,
         key.and_then(Raw::id).unwrap_or_default(),
@@ -92,7 +93,7 @@ fn database(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
             out.pass_entry(EntryPosition::default(), NoMemoryReason::Malformed);
             return Ok(());
         };
-        let gone = out.expired(sqlite::time(found, 4));
+        let gone = out.expired(sqlite::time(found, 4).at);
         row(
             sqlite::text(found, 0).unwrap_or_default(),
             sqlite::text(found, 1).unwrap_or_default(),

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use memoir_domain::{Timestamp, memory::Kind};
+use memoir_domain::memory::Kind;
 use memoir_transcripts::raw::{BrokenJson, Raw, is_space};
 
 use crate::{
@@ -23,6 +23,7 @@ const PASSAGES: Lists = Lists {
     element_bytes: None,
     named: &["passages", "data", "items"],
     within: &[],
+    is_any: false,
 };
 /// Most layers of JSON within a text of JSON.
 const LAYERS: usize = 3;
@@ -30,12 +31,11 @@ const LAYERS: usize = 3;
 const NAMED: usize = 20;
 
 pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
-    let dates = files.root().map(crate::git::dates).unwrap_or_default();
     for index in 0..files.len() {
         let name = files.name(index).to_owned();
         let is_page = name.ends_with(".md");
         if is_page && !files.is_one() {
-            page(&mut files, index, &name, &dates, out)?;
+            page(&mut files, index, &name, out)?;
         } else if files.is_one() || name.ends_with(".af") || name.ends_with(".json") {
             file(&mut files, index, out)?;
         } else {
@@ -259,7 +259,7 @@ fn block(raw: Raw<'_>, agent: &str, place: EntryPosition, out: &mut Out<'_>) -> 
         kind: Some(Kind::Core),
         tags,
         id: format!("{agent}/{label}"),
-        created_at: date::of_value(created).or_else(|| date::of_value(updated)),
+        created_at: date::of_value(created).or(date::of_value(updated)),
         constitutional: read_only.is_some_and(Raw::is_true),
         is_persona,
         is_page: true,
@@ -287,7 +287,7 @@ fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
     };
     let gone = deleted.is_some_and(Raw::is_true).then(|| ImportedGone {
         why: DeletionReason::Deleted,
-        at: date::of_value(updated),
+        at: date::of_value(updated).at,
     });
     let id = id.and_then(Raw::id);
     out.entry(FoundEntry {
@@ -305,13 +305,7 @@ fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
 }
 
 /// A page of MemFS: `system/` is always in the prompt, the others on request.
-fn page(
-    files: &mut Files,
-    index: usize,
-    name: &str,
-    dates: &BTreeMap<String, Timestamp>,
-    out: &mut Out<'_>,
-) -> ReadResult {
+fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> ReadResult {
     let place = files.place(index);
     if name.starts_with("skills/") || name.contains("/skills/") {
         out.pass(place, NoMemoryReason::Instruction);
@@ -334,11 +328,11 @@ fn page(
         id: name.to_owned(),
         kind: Some(if is_system { Kind::Core } else { Kind::Journal }),
         tags,
-        created_at: dates
-            .get(name)
-            .copied()
-            // Git first: the agent wrote the page's own date.
-            .or_else(|| markdown::dated(&fields)),
+        // Git first: the agent wrote the page's own date.
+        created_at: match files.committed_at(index) {
+            None => markdown::dated(&fields),
+            committed => committed.into(),
+        },
         constitutional: fields.is_true("read_only"),
         is_persona,
         is_page: true,

@@ -26,10 +26,12 @@ mod inventory;
 mod json;
 mod langgraph;
 mod letta;
+mod listed;
 mod markdown;
 mod mcp_memory;
 mod mem0;
 mod out;
+mod outline;
 mod recognise;
 mod report;
 mod split;
@@ -39,10 +41,11 @@ mod zip;
 
 use std::{fmt, io, ops::ControlFlow, path::PathBuf, str::FromStr};
 
-use memoir_domain::{PrivateText, Timestamp, memory::Kind, wire_names};
+use memoir_domain::{PrivateText, Timestamp, memory::Kind, origin::Origin, wire_names};
 use memoir_transcripts::FilePosition;
 
-pub use report::{ImportReport, Notice};
+pub use files::{conversations, is_archive};
+pub use report::{DateProblem, ImportReport, Notice};
 
 use crate::{files::Files, out::Out};
 
@@ -63,6 +66,8 @@ wire_names! {
         ChatGpt = "chatgpt",
         /// A store of LangGraph: rows as JSON, or its SQLite database.
         LangGraph = "langgraph",
+        /// JSON of any other program: lists of objects with a text. Never recognised, only offered.
+        Json = "json",
     }
 }
 
@@ -102,6 +107,9 @@ impl ImportFormat {
                 "namespaces as such: they come as tags",
                 "fields of a value other than its text",
             ],
+            Self::Json => &[
+                "fields other than a text, a title, tags, a date and an identifier under their usual names",
+            ],
         }
     }
 }
@@ -109,7 +117,7 @@ impl ImportFormat {
 /// A name that no [`ImportFormat`] has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not a format of memories: expected `mem0`, `claude`, `mcp-memory`, `letta`, `markdown`, `chatgpt` or `langgraph`"
+    "not a format of memories: expected `mem0`, `claude`, `mcp-memory`, `letta`, `markdown`, `chatgpt`, `langgraph` or `json`"
 )]
 pub struct UnknownImportFormat;
 
@@ -243,6 +251,9 @@ pub struct ImportedMemory {
     pub source: PrivateText,
     /// The time of its creation; `None` where the file has none.
     pub created_at: Option<Timestamp>,
+    /// The origin that a page of Memoir's own names; `None` where it names none, or none that is weaker than `import`
+    /// (SPEC 2.4).
+    pub origin: Option<Origin>,
     /// Whether the other program protected it from changes.
     pub constitutional: bool,
     /// The memory of a page that Memoir wrote; `None` for all others.
@@ -251,6 +262,8 @@ pub struct ImportedMemory {
     pub is_persona: bool,
     /// Why the memory is obsolete in the other program; `None` where it is current.
     pub gone: Option<ImportedGone>,
+    /// The position of its entry.
+    pub place: EntryPosition,
 }
 
 /// A memory that Memoir wrote as a page.
@@ -423,6 +436,9 @@ pub enum Error {
     /// The format was not given and cannot be recognised.
     #[error("unknown format of memories; it is {0}")]
     Unrecognised(&'static str),
+    /// It is JSON of no known format, with objects that have a text: [`ImportFormat::Json`] reads them.
+    #[error("unknown format of memories, but JSON with objects that have a text")]
+    Offered,
     /// It is a conversation in that format.
     #[error("no memories, but a conversation in the format `{0}`")]
     Conversation(memoir_transcripts::TranscriptFormat),
@@ -522,6 +538,7 @@ impl Import {
             ImportFormat::Markdown => markdown::read(files, &mut out),
             ImportFormat::ChatGpt => chatgpt::read(files, &mut out),
             ImportFormat::LangGraph => langgraph::read(files, &mut out),
+            ImportFormat::Json => listed::read(files, &mut out),
         };
         match read {
             // A stopped reading has a report, which is not an error.

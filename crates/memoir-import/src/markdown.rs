@@ -6,7 +6,8 @@
 use memoir_domain::{Timestamp, memory::Kind};
 
 use crate::{
-    DeletionReason, ImportedGone, NoMemoryReason, PageOf, ReadResult, date,
+    DeletionReason, EntryPosition, ImportedGone, NoMemoryReason, PageOf, ReadResult,
+    date::{self, FoundDate},
     files::Files,
     frontmatter::{self, Fields},
     out::{FoundEntry, Out, hex},
@@ -106,27 +107,13 @@ fn page(
         return Ok(());
     }
     if let Some(number) = fields.text("memoir.number") {
-        // A page of Memoir's own is one memory, whatever its text looks like.
-        let agent = fields.text("memoir.agent").unwrap_or_default();
-        return out.entry(FoundEntry {
-            text: body.to_owned(),
-            id: format!("{agent}/{number}"),
-            kind: kind_of(&fields, "memoir.kind").or(Some(Kind::Journal)),
-            tags: fields.list("tags"),
-            created_at: dated(&fields),
-            constitutional: fields.is_true("memoir.constitutional"),
-            may_be_json: true,
-            page_of: number_of(number).map(|number| PageOf {
-                agent: agent.to_owned(),
-                number,
-            }),
-            place,
-            ..FoundEntry::default()
-        });
+        return out.entry(page_of_memoir(&fields, number, body, place));
     }
-    let day = day_of(stem);
-    // From the author's date to the disk's, which copying a folder changes.
-    let created_at = dated(&fields).or(day).or_else(|| files.written_at(index));
+    let (day, name_without_day) = day_of(stem);
+    let is_daily = day.is_some();
+    // From the author's date to the file's.
+    let dated = dated(&fields).or(day.into());
+    let created_at = dated.or_beside(|| files.time(index));
     let is_soul = matches!(file, "SOUL.md" | "IDENTITY.md");
     let is_persona = is_soul && out.offer(body);
     let is_user = matches!(file, "USER.md" | "user.md");
@@ -134,7 +121,7 @@ fn page(
     let kind = match kind_of(&fields, "kind") {
         Some(kind) => Some(kind),
         None if is_soul || is_user || file == "MEMORY.md" => Some(Kind::Core),
-        None if day.is_some() => Some(Kind::Journal),
+        None if is_daily => Some(Kind::Journal),
         None => None,
     };
     let id = match fields.text("permalink") {
@@ -146,8 +133,10 @@ fn page(
     let title = fields.text("title").map(str::to_owned);
     let title = title.or_else(|| {
         // A name that is a date or the program's does not describe the text.
-        let says_something = day.is_none() && !is_special(file) && !stem.is_empty();
-        says_something.then(|| stem.replace(['-', '_'], " "))
+        let words = name_without_day.replace(['-', '_'], " ");
+        let says_something = !is_daily || words.contains(char::is_alphabetic);
+        let is_title = says_something && !is_special(file) && !words.trim().is_empty();
+        is_title.then_some(words)
     });
     let base = FoundEntry {
         id: id.clone(),
@@ -159,11 +148,11 @@ fn page(
         place: place.clone(),
         ..FoundEntry::default()
     };
-    if body.lines().any(|line| line.trim() == SECTION) {
-        for part in body.split(SECTION) {
+    if let Some(parts) = parts_of_hermes(body) {
+        for text in parts {
             out.entry(FoundEntry {
-                text: part.to_owned(),
-                tags: all_tags.clone(),
+                tags: tags_of(&fields, &text, is_user),
+                text,
                 ..base.again()
             })?;
         }
@@ -195,10 +184,44 @@ fn page(
     })
 }
 
+/// A page of Memoir's own is one memory, whatever its text looks like.
+fn page_of_memoir(fields: &Fields, number: &str, body: &str, place: EntryPosition) -> FoundEntry {
+    let agent = fields.text("memoir.agent").unwrap_or_default();
+    FoundEntry {
+        text: body.to_owned(),
+        id: format!("{agent}/{number}"),
+        kind: kind_of(fields, "memoir.kind").or(Some(Kind::Journal)),
+        tags: fields.list("tags"),
+        created_at: dated(fields),
+        origin: fields
+            .text("memoir.origin")
+            .and_then(|name| name.parse().ok()),
+        constitutional: fields.is_true("memoir.constitutional"),
+        may_be_json: true,
+        page_of: number_of(number).map(|number| PageOf {
+            agent: agent.to_owned(),
+            number,
+        }),
+        place,
+        ..FoundEntry::default()
+    }
+}
+
+/// The entries of Hermes; `None` where the page has no line that parts them. Within a text the sign is one of the law.
+fn parts_of_hermes(body: &str) -> Option<Vec<String>> {
+    let is_line = |line: &&str| line.trim() == SECTION;
+    let lines: Vec<&str> = body.lines().collect();
+    let has_line = lines.iter().any(is_line);
+    has_line.then(|| lines.split(is_line).map(|part| part.join("\n")).collect())
+}
+
 /// The tags of a page: those of its front matter and in its text, and its type.
 fn tags_of(fields: &Fields, body: &str, is_user: bool) -> Vec<String> {
-    let mut tags = fields.list("tags");
-    tags.extend(fields.list("tag"));
+    let names = ["tags", "tag", "taxonomies.tags"];
+    let mut tags: Vec<String> = names
+        .into_iter()
+        .flat_map(|name| fields.list(name))
+        .collect();
     tags.extend(inline_tags(body));
     if is_user {
         tags.push("user".to_owned());
@@ -221,7 +244,7 @@ fn is_bare(text: &str) -> bool {
 }
 
 /// The date in the fields of a page.
-pub(crate) fn dated(fields: &Fields) -> Option<Timestamp> {
+pub(crate) fn dated(fields: &Fields) -> FoundDate {
     let names = [
         "created",
         "created_at",
@@ -231,10 +254,12 @@ pub(crate) fn dated(fields: &Fields) -> Option<Timestamp> {
         "metadata.created",
         "modified",
         "updated",
+        "metadata.modified",
     ];
-    names
-        .iter()
-        .find_map(|name| date::of_text(fields.text(name)?))
+    let texts = names.iter().filter_map(|name| fields.text(name));
+    texts
+        .map(date::of_text)
+        .fold(FoundDate::default(), FoundDate::or)
 }
 
 /// The kind that a field names; `None` where it is missing or no kind.
@@ -248,26 +273,41 @@ fn number_of(text: &str) -> Option<u64> {
     number.filter(|number| *number > 0)
 }
 
-/// The day that is a page's name.
-fn day_of(stem: &str) -> Option<Timestamp> {
-    let day = stem.get(..10)?;
-    let is_day = day.bytes().enumerate().all(|(at, byte)| match at {
-        4 | 7 => byte == b'-',
-        _ => byte.is_ascii_digit(),
-    });
-    if is_day { date::of_text(day) } else { None }
+/// The day that a page's name begins with, and the rest of the name: `2026-03-01 Meeting`, `20260301 Meeting` and
+/// `202603011015 Meeting`.
+fn day_of(stem: &str) -> (Option<Timestamp>, &str) {
+    let is_digit = |character: char| character.is_ascii_digit();
+    let digits = stem
+        .find(|character| !is_digit(character))
+        .unwrap_or(stem.len());
+    let length = if digits == 4 {
+        "2026-03-01".len()
+    } else {
+        digits
+    };
+    let Some((day, rest)) = stem.split_at_checked(length) else {
+        return (None, stem);
+    };
+    let plain = day.replace(['-', '_', '.'], "");
+    // The shortest date in digits has eight; `2026-03-011` is none.
+    match date::of_digits(&plain).filter(|_| plain.len() >= 8 && !rest.starts_with(is_digit)) {
+        Some(day) => (Some(day), rest),
+        None => (None, stem),
+    }
 }
 
 /// Why a page of the Open Knowledge Format is obsolete.
 fn gone(fields: &Fields, out: &Out<'_>) -> Option<ImportedGone> {
+    let stale_after = fields.text("stale_after");
+    let stale_after = stale_after.and_then(|text| date::of_text(text).at);
     // Before the date: a deprecated page is obsolete, however far its date is.
     if matches!(fields.text("status"), Some("deprecated")) {
         return Some(ImportedGone {
             why: DeletionReason::Invalidated,
-            at: fields.text("stale_after").and_then(date::of_text),
+            at: stale_after,
         });
     }
-    out.expired(fields.text("stale_after").and_then(date::of_text))
+    out.expired(stale_after)
 }
 
 /// The number of lines that are links of a list to other pages, and the text without them.

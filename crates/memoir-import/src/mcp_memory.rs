@@ -11,7 +11,8 @@ use memoir_transcripts::{
 };
 
 use crate::{
-    EntryPosition, NoMemoryReason, ReadResult, date,
+    EntryPosition, NoMemoryReason, ReadResult,
+    date::{self, FoundDate},
     files::Files,
     json::{self, Lists},
     out::{FoundEntry, Out},
@@ -21,6 +22,7 @@ const LISTS: Lists = Lists {
     element_bytes: None,
     named: &["entities", "relations", "observations"],
     within: &["graph", "data"],
+    is_any: false,
 };
 /// The beginning of every object of a file.
 // The server writes the type first. After a truncation only this distinguishes an object's beginning from a brace
@@ -177,7 +179,7 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
         "relation_type",
     ];
     let ends = raw.fields(ends).unwrap_or_default();
-    let created_at = date::of_value(created.or(created_too));
+    let created_at = date::of_value(created).or(date::of_value(created_too));
     let subject = json::first_text([name, entity_name]);
     // A program with both names writes `null` beside a filled field.
     let listed = observations
@@ -213,7 +215,7 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
 struct ObservedEntity {
     subject: String,
     tag: Option<String>,
-    created_at: Option<memoir_domain::Timestamp>,
+    created_at: FoundDate,
 }
 
 fn observed(
@@ -250,7 +252,9 @@ fn observation(
             let [text, content, observation, created, at] = one
                 .fields(["text", "content", "observation", "createdAt", "timestamp"])
                 .unwrap_or_default();
-            created_at = date::of_value(created.or(at)).or(created_at);
+            created_at = date::of_value(created)
+                .or(date::of_value(at))
+                .or(created_at);
             json::first_text([text, content, observation])
         }
         false => json::text(Some(one)),
@@ -284,7 +288,7 @@ fn observation(
 
 fn relation(
     ends: [Option<Raw<'_>>; 8],
-    created_at: Option<memoir_domain::Timestamp>,
+    created_at: FoundDate,
     place: EntryPosition,
     out: &mut Out<'_>,
 ) -> ReadResult {

@@ -13,7 +13,8 @@ use memoir_transcripts::raw::Raw;
 use rusqlite::Row;
 
 use crate::{
-    DeletionReason, EntryPosition, Halt, ImportedGone, NoMemoryReason, ReadResult, date,
+    DeletionReason, EntryPosition, Halt, ImportedGone, NoMemoryReason, ReadResult,
+    date::{self, FoundDate},
     files::{Files, is_database},
     json::{self, JsonPart, Lists},
     out::{FoundEntry, Out, hex},
@@ -24,6 +25,7 @@ const LISTS: Lists = Lists {
     element_bytes: None,
     named: &["results", "memories", "points", "data"],
     within: &["result", "data"],
+    is_any: false,
 };
 /// The numbers of rows that mem0 returns by default.
 const ROUND: [u64; 2] = [20, 100];
@@ -170,7 +172,7 @@ fn row(
     let gone = if deleted.is_some_and(|deleted| deleted.is_true() || deleted.bytes() == b"1") {
         Some(ImportedGone {
             why: DeletionReason::Deleted,
-            at: date::of_value(updated),
+            at: date::of_value(updated).at,
         })
     } else {
         out.expired(json::text(expires).and_then(|day| hidden_from(&day)))
@@ -180,7 +182,7 @@ fn row(
         text,
         kind: Some(Kind::Core),
         tags: all,
-        created_at: date::of_value(created).or_else(|| date::of_value(noted)),
+        created_at: date::of_value(created).or(date::of_value(noted)),
         gone,
         place,
         ..FoundEntry::default()
@@ -189,7 +191,7 @@ fn row(
 
 /// A row is still shown on its last day.
 fn hidden_from(day: &str) -> Option<Timestamp> {
-    let time = date::of_text(day)?;
+    let time = date::of_text(day).at?;
     let is_day = day.trim().len() == "2026-03-01".len();
     Some(if is_day { time.plus_days(1) } else { time })
 }
@@ -199,7 +201,7 @@ struct HistoryLine {
     memory: String,
     text: Option<String>,
     is_deletion: bool,
-    at: Option<Timestamp>,
+    at: FoundDate,
 }
 
 fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
@@ -242,7 +244,7 @@ fn event(row: &Row<'_>) -> Option<HistoryLine> {
 /// A memory whose lines are being read, the oldest first. Only the last one is held, until the next line: a memory may
 /// have any number of them.
 struct HistoryMemory {
-    created_at: Option<Timestamp>,
+    created_at: FoundDate,
     last: HistoryLine,
     is_first: bool,
 }
@@ -264,7 +266,7 @@ impl HistoryMemory {
             } else {
                 DeletionReason::Superseded
             },
-            at: next.at,
+            at: next.at.at,
         };
         let created_at = self.created_at;
         if !self.last.is_deletion {
@@ -287,14 +289,14 @@ impl HistoryMemory {
         if self.is_first && self.last.text.is_some() {
             let gone = ImportedGone {
                 why: DeletionReason::Deleted,
-                at: self.last.at,
+                at: self.last.at.at,
             };
             let last = HistoryLine {
-                at: None,
+                at: FoundDate::default(),
                 ..self.last
             };
             let undated = Self {
-                created_at: None,
+                created_at: FoundDate::default(),
                 last,
                 ..self
             };

@@ -7,13 +7,15 @@ use memoir_domain::{
     PrivateText, Timestamp,
     agent::SYSTEM_PROMPT_LIMIT,
     memory::{Kind, SOURCE_LIMIT},
+    origin::Origin,
 };
 use memoir_transcripts::clean;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    DeletionReason, EntryPosition, Halt, ImportFormat, ImportOptions, ImportReport, ImportedGone,
-    ImportedMemory, NoMemoryReason, Notice, PageOf, ReadResult, split, tags,
+    DateProblem, DeletionReason, EntryPosition, Halt, ImportFormat, ImportOptions, ImportReport,
+    ImportedGone, ImportedMemory, NoMemoryReason, Notice, PageOf, ReadResult, date::FoundDate,
+    split, tags,
 };
 
 /// Most characters of a title that is put before each part of its page.
@@ -29,7 +31,9 @@ pub(crate) struct FoundEntry {
     pub(crate) tags: Vec<String>,
     /// The identifier in the other program, without the format's name.
     pub(crate) id: String,
-    pub(crate) created_at: Option<Timestamp>,
+    pub(crate) created_at: FoundDate,
+    /// The origin that a page of Memoir names.
+    pub(crate) origin: Option<Origin>,
     pub(crate) constitutional: bool,
     pub(crate) gone: Option<ImportedGone>,
     pub(crate) is_persona: bool,
@@ -50,6 +54,7 @@ impl FoundEntry {
             kind: self.kind,
             id: self.id.clone(),
             created_at: self.created_at,
+            origin: self.origin,
             constitutional: self.constitutional,
             gone: self.gone,
             is_persona: self.is_persona,
@@ -221,6 +226,11 @@ impl<'a> Out<'a> {
             tags.truncate(tags::MOST - 1);
             tags.push(together.into());
         }
+        if entry.created_at.is_unreadable {
+            let date = DateProblem::Unreadable;
+            self.report.note_date(entry.place.clone(), date);
+        }
+        let created_at = entry.created_at.at;
         let parts: Vec<String> = parts
             .into_iter()
             .filter(|part| part.chars().take(FEWEST_CHARACTERS).count() == FEWEST_CHARACTERS)
@@ -228,18 +238,23 @@ impl<'a> Out<'a> {
         for part in parts {
             self.report.given += 1;
             self.report.gone += u64::from(entry.gone.is_some());
-            self.report.undated += u64::from(entry.created_at.is_none());
+            self.report.undated += u64::from(created_at.is_none());
             let memory = ImportedMemory {
                 content: part.into(),
                 kind: entry.kind,
                 tags: tags.clone(),
                 source: source.clone(),
-                created_at: entry.created_at,
+                created_at,
+                // A file cannot raise its own origin.
+                origin: entry
+                    .origin
+                    .filter(|origin| origin.weakness() > Origin::Import.weakness()),
                 // An obsolete memory of the other program must stay editable here.
                 constitutional: entry.constitutional && entry.gone.is_none(),
                 is_persona: entry.is_persona,
                 page_of: entry.page_of.clone(),
                 gone: entry.gone,
+                place: entry.place.clone(),
             };
             if (self.give)(memory).is_break() {
                 return Err(Halt::Stopped);

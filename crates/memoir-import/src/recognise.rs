@@ -8,7 +8,7 @@ use memoir_transcripts::{
 use crate::{
     Error, ImportFormat, ImportLimits, Recognised,
     files::{self, Files, is_database},
-    inventory, sqlite,
+    inventory, listed, sqlite,
 };
 
 /// A database without known tables.
@@ -17,9 +17,10 @@ const DATABASE: &str = "an SQLite database without the tables of any form that i
 /// The format of the input, and its sign.
 pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Result<Recognised, Error> {
     if !files.is_one() {
-        return inventory::recognise(files, limits).ok_or(Error::Unrecognised(
-            "several files, none of them in such a form",
-        ));
+        return inventory::recognise(files, limits).ok_or_else(|| match has_offered(files) {
+            true => Error::Offered,
+            false => Error::Unrecognised("several files, none of them in such a form"),
+        });
     }
     let head = files.head(0);
     // Before all other checks: every second byte of it is zero, so that no later check would name the cause.
@@ -30,14 +31,27 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Result<Reco
         return database(files);
     }
     let name = files.name(0).to_lowercase();
-    if let Some(by) = json(&head) {
+    let outline = files.outline(0);
+    if let Some(by) = json(&head).or_else(|| json(&outline)) {
         return Ok(by);
     }
     // A conversation is reported as one, so that the user is sent to the command that reads it.
     inventory::page(&name, &head).ok_or_else(|| match form_of(&head) {
         Some(form) if !is_empty_list(&head) => Error::Conversation(form),
+        _ if is_json(&outline) && listed::is_offered(&outline) => Error::Offered,
         _ => Error::Unrecognised(kind_of(&head)),
     })
+}
+
+fn is_json(head: &[u8]) -> bool {
+    let head = head.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(head);
+    matches!(skip_space(head).first(), Some(b'{' | b'['))
+}
+
+/// Whether the first of several files of JSON has objects with a text.
+fn has_offered(files: &mut Files) -> bool {
+    let index = (0..files.len()).find(|index| files.name(*index).ends_with(".json"));
+    index.is_some_and(|index| listed::is_offered(&files.outline(index)))
 }
 
 /// An empty list is one of any format.

@@ -1,6 +1,6 @@
 //! The result of the reading, in numbers.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use memoir_domain::PrivateText;
 
@@ -19,6 +19,34 @@ pub struct Notice {
     pub text: PrivateText,
 }
 
+/// Why a date of the file is not the origin date of its memory, which is imported all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DateProblem {
+    /// It cannot be read.
+    Unreadable,
+    /// It lies ahead, where a journal entry may not lie. A tag keeps it.
+    Ahead,
+}
+
+impl DateProblem {
+    /// A stable name for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Unreadable => "unreadable",
+            Self::Ahead => "ahead",
+        }
+    }
+}
+
+impl fmt::Display for DateProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Unreadable => "its date cannot be read",
+            Self::Ahead => "its date lies ahead, and is kept as a tag",
+        })
+    }
+}
+
 /// The counts of a reading.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportReport {
@@ -32,6 +60,10 @@ pub struct ImportReport {
     pub split: u64,
     /// Memories without a date in the file.
     pub undated: u64,
+    /// Memories whose date in the file is not their origin date, by reason.
+    pub dates: BTreeMap<DateProblem, u64>,
+    /// The first positions of these.
+    pub date_places: Vec<(EntryPosition, DateProblem)>,
     /// Tags that were omitted since they are over the limits.
     pub tags_left_out: u64,
     /// Parts that are no memories, by reason.
@@ -52,6 +84,14 @@ impl ImportReport {
         // Junk and parts omitted by design would use up the positions, and need no correction.
         if reason.class() == NoMemoryClass::NotUnderstood && self.places.len() < PLACES {
             self.places.push((place, reason));
+        }
+    }
+
+    /// Records a date of the file that is not the origin date of its memory.
+    pub fn note_date(&mut self, place: EntryPosition, problem: DateProblem) {
+        *self.dates.entry(problem).or_default() += 1;
+        if self.date_places.len() < PLACES {
+            self.date_places.push((place, problem));
         }
     }
 

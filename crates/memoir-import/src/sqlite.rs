@@ -3,10 +3,14 @@
 //! The file may be hostile: nothing in its schema is trusted, no more than one row is read at a time, and a damaged
 //! database ends the reading with an error.
 
-use memoir_domain::Timestamp;
 use rusqlite::{Connection, OpenFlags, Row, config::DbConfig, limits::Limit, types::ValueRef};
 
-use crate::{Error, Halt, ReadResult, date, files::Files, out::Out};
+use crate::{
+    Error, Halt, ReadResult,
+    date::{self, FoundDate},
+    files::Files,
+    out::Out,
+};
 
 /// Steps of SQLite's machine between two checks of its running time.
 const STEPS: i32 = 1_000_000;
@@ -126,12 +130,12 @@ pub(crate) fn number(row: &Row<'_>, column: usize) -> Option<i64> {
 }
 
 /// A column's time, as a text or a number.
-pub(crate) fn time(row: &Row<'_>, column: usize) -> Option<Timestamp> {
-    match row.get_ref(column).ok()? {
-        ValueRef::Text(bytes) => date::of_text(std::str::from_utf8(bytes).ok()?),
+pub(crate) fn time(row: &Row<'_>, column: usize) -> FoundDate {
+    match row.get_ref(column) {
+        Ok(ValueRef::Text(bytes)) => date::of_text(&String::from_utf8_lossy(bytes)),
         #[expect(clippy::cast_precision_loss, reason = "a time needs no exact bits")]
-        ValueRef::Integer(number) => date::of_number(number as f64),
-        ValueRef::Real(number) => date::of_number(number),
-        _ => None,
+        Ok(ValueRef::Integer(number)) => date::of_number(number as f64),
+        Ok(ValueRef::Real(number)) => date::of_number(number),
+        _ => FoundDate::default(),
     }
 }

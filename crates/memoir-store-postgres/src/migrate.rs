@@ -48,6 +48,19 @@ const MADE: &str = "CREATE TABLE IF NOT EXISTS memoir_migrations ( \
      number bigint NOT NULL PRIMARY KEY, name text COLLATE \"C\" NOT NULL, \
      applied_at timestamptz NOT NULL DEFAULT now())";
 
+/// Leaves roles other than the owner only reading the table of migrations, whatever the database grants on new tables:
+/// a service that removes a row from it makes the next migration run twice. The service's role owns nothing, and changes
+/// nothing here. The lock is that of this statement alone: two processes that revoke at the same time would fail.
+const RESTRICTED: &str = "DO $$ DECLARE other text; BEGIN \
+     PERFORM pg_advisory_xact_lock(hashtext('memoir_migrations')); \
+     FOR other IN SELECT DISTINCT \
+             CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END \
+         FROM pg_class, aclexplode(relacl) \
+         WHERE relname = 'memoir_migrations' AND relnamespace = current_schema()::regnamespace \
+             AND pg_has_role(relowner, 'USAGE') AND grantee <> relowner AND privilege_type <> 'SELECT' \
+     LOOP EXECUTE 'REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER \
+         ON memoir_migrations FROM ' || other; END LOOP; END $$";
+
 /// Those that are still to be run.
 ///
 /// # Errors
@@ -73,7 +86,7 @@ pub(crate) async fn pending(
     Ok(migrations.get(done..).unwrap_or_default())
 }
 
-/// Runs the pending ones.
+/// Runs the pending ones, and restricts the table of migrations to its owner, which a restored copy is not.
 ///
 /// # Errors
 /// Those of the database; the ones before the failed one remain.
@@ -104,22 +117,32 @@ pub(crate) async fn run(
         }
         done.push(migration.name);
     }
+    in_transaction(connections, RESTRICTED, &[]).await?;
     Ok(done)
 }
 
 async fn run_one(connections: &Connections, migration: &Migration) -> Result<(), StatementFault> {
-    let mut connection = connections.take().await?;
-    // The files have several statements each, and come without values.
-    let opening = connection.opening(Reach::Fleet, TransactionPurpose::Write);
     // The statements and the row that says that they were run are one transaction, which PostgreSQL
     // keeps for changes of tables too: a process that dies leaves the format before.
-    let opening = format!("{opening}; {MADE}; {}", migration.sql);
+    let sql = format!("{MADE}; {}", migration.sql);
     let enter = Statement::new(
         "INSERT INTO memoir_migrations (number, name) VALUES ($1, $2)",
         values![migration.number, migration.name],
     );
+    in_transaction(connections, &sql, &[enter]).await
+}
+
+/// Runs statements that come without values, and then one that has some.
+async fn in_transaction(
+    connections: &Connections,
+    sql: &str,
+    last: &[Statement<'_>],
+) -> Result<(), StatementFault> {
+    let mut connection = connections.take().await?;
+    let opening = connection.opening(Reach::Fleet, TransactionPurpose::Write);
+    let opening = format!("{opening}; {sql}");
     connection
-        .send(Some(&opening), &[enter], Some("COMMIT"))
+        .send(Some(&opening), last, Some("COMMIT"))
         .await?;
     connection.restore();
     Ok(())

@@ -117,7 +117,11 @@ fn shown(line: Raw<'_>) -> Result<(), NoMessageReason> {
     }
 }
 
-fn content_of(content: Option<Raw<'_>>, name: &'static str) -> Result<Blocks, NoMessageReason> {
+/// The content of a message: a text, or a list of blocks.
+pub(crate) fn content_of(
+    content: Option<Raw<'_>>,
+    name: &'static str,
+) -> Result<Blocks, NoMessageReason> {
     match content {
         Some(list) if list.is_array() => Blocks::read(list),
         _ => Ok(Blocks {

@@ -48,11 +48,6 @@ pub fn kind_of(head: &[u8]) -> &'static str {
     }
 }
 
-/// Whether it may be lines of text, JSON or not, and is no page or document of another kind.
-pub fn may_be_lines(head: &[u8]) -> bool {
-    matches!(kind_of(head), EMPTY | JSON | PLAIN)
-}
-
 /// Whether it cannot be read as text.
 pub(crate) fn is_no_text(head: &[u8]) -> bool {
     head.contains(&0) || MARKS.iter().any(|(mark, _)| head.starts_with(mark))

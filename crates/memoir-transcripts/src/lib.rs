@@ -32,6 +32,7 @@ mod gather;
 mod gemini;
 mod kind;
 mod messages;
+mod packed;
 pub mod raw;
 mod recognise;
 mod report;
@@ -46,7 +47,8 @@ use memoir_domain::{PrivateText, Timestamp, wire_names};
 
 pub use chunks::{Chunks, chunks};
 pub use gather::clean;
-pub use kind::{kind_of, may_be_lines};
+pub use kind::kind_of;
+pub use packed::{ByteStream, unpacked};
 pub use recognise::form_of;
 pub use report::TranscriptReport;
 pub use transcript::TranscriptReader;
@@ -56,7 +58,7 @@ wire_names! {
     #[non_exhaustive]
     pub enum TranscriptFormat {
         /// `{"messages": [{"id", "at", "speaker", "text"}]}`, an array of such messages, or JSON lines of them. `id`
-        /// and `at` may be missing.
+        /// and `at` may be missing. Messages as models take them (`{"role", "content"}`) are read too.
         Messages = "messages",
         /// Plain text. A line such as `Ann: hello` or `[2026-03-01 10:00] Ann: hello` begins a message, and the lines
         /// below belong to it; without such a line, each paragraph is a message.

@@ -120,11 +120,18 @@ impl<'a> Begin<'a> {
             Some(TranscriptFormat::Codex)
         } else if !is_array && has(&["projectHash"]) && !has(&["messages"]) {
             Some(TranscriptFormat::Gemini)
-        } else if !is_array && has(&["data"]) && !has(&["parentUuid", "sessionId"]) {
+        } else if !is_array
+            && has(&["type"])
+            && has(&["data"])
+            && !has(&["parentUuid", "sessionId"])
+        {
             Some(TranscriptFormat::Copilot)
         } else if !is_array && has(&["type", "parentUuid", "sessionId"]) {
             Some(TranscriptFormat::ClaudeCode)
-        } else if has(&["speaker", "text"]) || !is_array && has(&["messages"]) {
+        } else if has(&["speaker", "text"])
+            || has(&["role"]) && has(&["content"])
+            || !is_array && has(&["messages"])
+        {
             Some(TranscriptFormat::Messages)
         } else {
             None
@@ -227,6 +234,15 @@ mod tests {
                 r#"[null, {"a": 1}, {"chat_messages": [], "#,
                 Some((TranscriptFormat::Claude, FileLayout::Array)),
             ),
+            (
+                r#"[{"role": "user", "content": "Hello."}]"#,
+                Some((TranscriptFormat::Messages, FileLayout::Array)),
+            ),
+            (
+                r#"{"role": "user", "content": [{"type": "text""#,
+                Some((TranscriptFormat::Messages, FileLayout::Lines)),
+            ),
+            (r#"{"content": "Likes tea.", "tags": []}"#, None),
             ("{}", None),
             (r#"[{"a": 1}]"#, None),
             (r#"{"conversations": []}"#, None),

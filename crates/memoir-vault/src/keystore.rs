@@ -348,6 +348,16 @@ impl KeyStore {
             .collect())
     }
 
+    /// All agents with keys, in no order, and the accounts' own logs among them.
+    ///
+    /// # Errors
+    /// [`Error::Replaced`]; those of the driver.
+    pub fn agents(&self) -> Result<Vec<AgentScope>> {
+        let rows = self.rows.read(Agents::All)?.agents.into_iter();
+        let present = rows.filter(|row| row.key.is_ok());
+        Ok(present.map(|row| row.scope).collect())
+    }
+
     /// Finishes an interrupted rotation: puts a staged master key that the key store needs in the place of the key
     /// file. Does nothing if the master key has no file.
     ///

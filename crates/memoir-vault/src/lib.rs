@@ -45,6 +45,6 @@ pub use error::{Error, Result};
 #[cfg(feature = "conformance")]
 pub use keystore::conformance;
 pub use keystore::{Closing, KeyStore, SqliteKeys, rows, rows::KeyRows};
-pub use master::{KeyId, MasterKey};
+pub use master::{KeyId, MasterKey, exposed_mode};
 pub use seal::AgentKey;
 pub use unlock::{MasterSource, rotate_key_file, unlock, unlock_rows};

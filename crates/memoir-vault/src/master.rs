@@ -6,7 +6,7 @@
 use std::{
     ffi::OsString,
     fmt,
-    fs::{self, File, TryLockError},
+    fs::{self, File, Metadata, TryLockError},
     io::{self, Read, Write},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
@@ -235,28 +235,55 @@ fn read_base64(text: &[u8], output: &mut [u8; 32]) -> bool {
     read
 }
 
-/// Refuses a file that users other than its owner can read or write. A file of root may be readable for root's group:
-/// systemd passes credentials so, with an access list that shows as the group's. Checks the open file, so that it
-/// cannot be exchanged in between.
+/// Refuses a file that users other than its owner can read or write. Checks the open file, so that it cannot be
+/// exchanged in between.
 pub(crate) fn check_owned(path: &Path, file: &File) -> Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{MetadataExt, PermissionsExt};
-        let metadata = file.metadata().map_err(|error| Error::file(path, &error))?;
-        let mode = metadata.permissions().mode() & 0o777;
-        // Nothing else of root's group is let through: the mode of a file that a person made by
-        // `chmod 440` has that person as its owner.
-        let is_credential = mode == 0o440 && metadata.uid() == 0 && metadata.gid() == 0;
-        if mode & 0o077 != 0 && !is_credential {
-            return Err(Error::Exposed {
-                path: path.display().to_string(),
-                mode,
-            });
-        }
+    let metadata = file.metadata().map_err(|error| Error::file(path, &error))?;
+    match exposed_mode(&metadata) {
+        None => Ok(()),
+        Some(mode) => Err(Error::Exposed {
+            path: path.display().to_string(),
+            mode,
+        }),
     }
-    #[cfg(not(unix))]
-    let _ = (path, file);
-    Ok(())
+}
+
+/// The mode of a file that users other than its owner can read or write; `None` of any other file.
+///
+/// Two groups are no other users. A file of root may be readable for root's group: systemd passes credentials so, with
+/// an access list that shows as the group's. And in a pod of Kubernetes, whose `fsGroup` gives the files of a volume to
+/// a group of the pod, that group is the pod itself.
+#[cfg(unix)]
+pub fn exposed_mode(metadata: &Metadata) -> Option<u32> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let mode = metadata.permissions().mode() & 0o777;
+    // Nothing else of root's group is let through: the mode of a file that a person made by `chmod 440` has that person
+    // as its owner.
+    let is_credential = mode == 0o440 && metadata.uid() == 0 && metadata.gid() == 0;
+    let is_of_pod = mode & 0o007 == 0 && is_in_pod() && is_own_group(metadata.gid());
+    (mode & 0o077 != 0 && !is_credential && !is_of_pod).then_some(mode)
+}
+
+/// Other systems have no such modes.
+#[cfg(not(unix))]
+pub fn exposed_mode(_: &Metadata) -> Option<u32> {
+    None
+}
+
+/// Kubernetes sets this variable in every container. The environment of this process chooses its key files, too.
+#[cfg(unix)]
+fn is_in_pod() -> bool {
+    std::env::var_os("KUBERNETES_SERVICE_HOST").is_some()
+}
+
+#[cfg(unix)]
+fn is_own_group(group: u32) -> bool {
+    use rustix::process::{getegid, getgroups};
+    let groups = getgroups().unwrap_or_default();
+    groups
+        .into_iter()
+        .chain([getegid()])
+        .any(|own| own.as_raw() == group)
 }
 
 /// Makes sure that a file made or renamed beside `path` is still there after a power cut.

@@ -80,13 +80,24 @@ pub(crate) async fn is_in_use(url: Option<&str>) -> Result<bool, Failure> {
 /// # Errors
 /// The file is no database of Memoir, or the folder cannot be created.
 pub(crate) fn prepare(url: Option<&str>) -> Result<PathBuf, Failure> {
-    let path = path(url)?;
-    if postgres(url).is_some() {
-        let folder = folder_of(&path);
+    let path = match postgres(url) {
+        Some(_) => path(url)?,
+        None => checked_path(url)?,
+    };
+    let folder = folder_of(&path);
+    if postgres(url).is_some() || is_own(&path) {
         make_private_folder(folder)
             .map_err(|error| Failure::file("make the folder", folder, &error))?;
-        return Ok(path);
     }
+    Ok(path)
+}
+
+/// The path of the database's file, which need not exist. Nothing is created.
+///
+/// # Errors
+/// The file is no database of Memoir, or there is no folder for it.
+pub(crate) fn checked_path(url: Option<&str>) -> Result<PathBuf, Failure> {
+    let path = path(url)?;
     if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
         // SQLite would use a device as a database, and write files of its own beside it.
         let problem = format!(
@@ -102,10 +113,7 @@ pub(crate) fn prepare(url: Option<&str>) -> Result<PathBuf, Failure> {
         return Err(memoir_store::Error::NotADatabase(path.display().to_string()).into());
     }
     let folder = folder_of(&path);
-    if is_own(&path) {
-        make_private_folder(folder)
-            .map_err(|error| Failure::file("make the folder", folder, &error))?;
-    } else if !folder.is_dir() {
+    if !is_own(&path) && !folder.is_dir() {
         // It was mistyped; nothing is created in its place.
         return Err(memoir_store::Error::Open {
             location: path.display().to_string(),

@@ -6,7 +6,8 @@ use memoir_app::{Account, AgentHandle, Memoir, OwnAgent, Principal, Provision, V
 use memoir_domain::{SessionId, audit::Actor};
 use memoir_model::Providers;
 use memoir_store::Store;
-use memoir_vault::KeyStore;
+use memoir_store_sqlite::SqliteStore;
+use memoir_vault::{KeyStore, MasterKey};
 use zeroize::Zeroizing;
 
 use crate::{
@@ -43,6 +44,19 @@ impl Installation {
     pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
         let (memoir, is_configured_closed) = opened(global).await?;
         finish(&memoir).await?;
+        Self::of(memoir, global, is_configured_closed).await
+    }
+
+    /// As [`Installation::open`], for commands that make nothing in an empty installation. Where there is none, an empty
+    /// one in memory takes its place, so that a mistyped name leaves no file behind.
+    ///
+    /// # Errors
+    /// As for [`Installation::open`]; the database is gone, and its keys are there.
+    pub(crate) async fn existing(global: &Global) -> Result<Self, Failure> {
+        let (memoir, is_configured_closed) = match is_there(global).await? {
+            true => return Self::open(global).await,
+            false => in_memory(global)?,
+        };
         Self::of(memoir, global, is_configured_closed).await
     }
 
@@ -380,6 +394,47 @@ pub(crate) async fn opened(global: &Global) -> Result<(Memoir, bool), Failure> {
     let memoir = on(store, keys, config, database::is_shared(global))?;
     memoir.keep_time().await?;
     Ok((memoir, closed))
+}
+
+/// Whether there is an installation: a database with data.
+///
+/// # Errors
+/// The database cannot be reached; it is empty, and a key store beside it has keys of agents.
+pub(crate) async fn is_there(global: &Global) -> Result<bool, Failure> {
+    let url = global.database.as_deref();
+    if database::postgres(url).is_some() || database::is_in_use(url).await? {
+        return Ok(true);
+    }
+    let path = database::checked_path(url)?;
+    let config = Config::read(global.config.as_deref())?;
+    let has_keys = keys::store_path(&path).exists() && keys::is_file(&config)?;
+    let orphans = match has_keys {
+        true => keys::open(global, &config).await?.agents(),
+        false => Ok(Vec::new()),
+    };
+    match orphans.map_err(memoir_app::Error::from)?.len() {
+        0 => Ok(false),
+        agents => Err(Failure::new(format!(
+            "the database `{}` is empty or gone, and its key store has the keys of {}",
+            path.display(),
+            counted(agents as u64, "agent", "agents")
+        ))
+        .hint("restore a backup of the database; to begin anew, move the key store and the master key away")),
+    }
+}
+
+/// An empty installation in memory, and whether the configuration closes it.
+///
+/// # Errors
+/// The configuration is wrong.
+pub(crate) fn in_memory(global: &Global) -> Result<(Memoir, bool), Failure> {
+    let config = Config::read(global.config.as_deref())?;
+    let closed = config.closed;
+    let failed = |error| Failure::from(memoir_app::Error::from(error));
+    let master = MasterKey::generate().map_err(failed)?;
+    let keys = KeyStore::in_memory(&master).map_err(failed)?;
+    let store = Arc::new(SqliteStore::in_memory()?);
+    Ok((on(store, keys, config, false)?, closed))
 }
 
 /// Builds an installation on that store, with those keys. `is_shared`: several machines may share the store.

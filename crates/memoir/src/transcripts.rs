@@ -5,7 +5,8 @@ use std::{io::Read, path::Path};
 use memoir_app::{HandedMessage, HandedOver};
 use memoir_domain::PrivateText;
 use memoir_transcripts::{
-    Item, TranscriptFormat, TranscriptMessage, TranscriptReader, TranscriptReport,
+    ByteStream, Item, TranscriptFormat, TranscriptMessage, TranscriptReader, TranscriptReport,
+    unpacked,
 };
 use tokio::sync::mpsc;
 
@@ -68,7 +69,7 @@ pub(crate) async fn take(
 }
 
 fn stream(
-    reader: Box<dyn Read>,
+    reader: ByteStream,
     path: &Path,
     format: Option<TranscriptFormat>,
     batches: &mpsc::Sender<Vec<HandedMessage>>,
@@ -77,6 +78,7 @@ fn stream(
         Failure::new(format!("the transcript `{}`: {error}", path.display()))
             .hint("the messages before that place were stored; the same command resumes there")
     };
+    let (_, reader) = unpacked(reader).map_err(|error| Failure::file("read", path, &error))?;
     let transcript = TranscriptReader::open(reader, format).map_err(|error| {
         let failure = Failure::new(format!("the transcript `{}`: {error}", path.display()));
         match error {

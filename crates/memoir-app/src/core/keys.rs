@@ -50,6 +50,11 @@ impl InstallationKeys {
         self.wait(move |keys| keys.present(&scopes)).await
     }
 
+    /// All agents whose keys exist, and the accounts' own logs among them.
+    pub(crate) async fn all(&self) -> Result<Vec<AgentScope>> {
+        self.wait(KeyStore::agents).await
+    }
+
     /// Finishes a rotation of the master key that was interrupted.
     pub(crate) async fn finish_rotation(&self) -> Result<()> {
         self.wait(KeyStore::finish_rotation).await

@@ -1,6 +1,9 @@
 //! Examining an installation: database, models, schedule, clock.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeSet, HashSet},
+    time::Duration,
+};
 
 use memoir_domain::{AgentScope, PrivateText, audit::Actor, manage};
 use memoir_model::{Model, ModelMessage, ModelName, ModelRequest};
@@ -37,7 +40,8 @@ pub enum Severity {
 /// One examination and its finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Examination {
-    /// `database`, `model`, `embeddings`, `schedule`, `clock`, `counts`, `context`, `quotas`, `unfinished` or `administrators`.
+    /// `database`, `key`, `model`, `embeddings`, `schedule`, `clock`, `counts`, `context`, `quotas`, `unfinished` or
+    /// `administrators`.
     pub area: &'static str,
     /// How bad it is.
     pub severity: Severity,
@@ -107,6 +111,7 @@ impl Memoir {
     /// The store cannot be read at all.
     pub async fn examine(&self, account: &Account) -> Result<Vec<Examination>> {
         let mut found = self.examine_database().await?;
+        found.extend(self.examine_keys().await?);
         let agents = account.agents().await?;
         found.extend(self.examine_models(&agents));
         found.extend(self.examine_embeddings(account).await?);
@@ -407,6 +412,33 @@ impl Memoir {
             )
         };
         Ok(findings.into_iter().map(problem).collect())
+    }
+
+    /// The keys of agents that are not in this database: it was lost, or is another one than theirs.
+    async fn examine_keys(&self) -> Result<Option<Examination>> {
+        let with_keys = self.keys.all().await?;
+        let mut known = HashSet::new();
+        for account in self.store.accounts().await? {
+            known.insert(AgentScope::of_account(account.id));
+            let agents = self.store.agents(account.id).await?;
+            known.extend(agents.into_iter().map(|agent| agent.scope));
+        }
+        let unknown = with_keys.iter().filter(|scope| !known.contains(scope));
+        let unknown = unknown.count();
+        if unknown == 0 {
+            return Ok(None);
+        }
+        let severity = match unknown == with_keys.len() {
+            true => Severity::Problem,
+            // One may be left of an agent that was not made.
+            false => Severity::Warning,
+        };
+        Ok(Some(bad(
+            "key",
+            severity,
+            format!("the key store holds keys of agents that are not in this database: {unknown}"),
+            "name the right database, or restore a backup of it; to begin anew, move the key store and the master key away",
+        )))
     }
 
     fn examine_models(&self, agents: &[crate::shown::AgentFacts]) -> Vec<Examination> {

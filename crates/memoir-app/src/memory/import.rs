@@ -16,6 +16,7 @@ use memoir_domain::{
     import::{self as taking_over, Incoming},
     memories::AllMemories,
     memory::{Archived, ArchivedBy, Kind, Memory, NewMemory, Number, tokens},
+    mend,
     origin::{Origin, SavedBy},
     replace::NotReplaced,
 };
@@ -155,24 +156,65 @@ pub fn read_to(bytes: &[u8], to: Option<Kind>, now: Timestamp) -> Read {
     read
 }
 
-/// The problem never holds the line's text: the parser's own message may quote it, so only its place and kind are kept.
+/// The fields of a line, as the problems of one name them.
+const FIELDS: [&str; 12] = [
+    "content",
+    "kind",
+    "tags",
+    "created_at",
+    "source",
+    "origin",
+    "constitutional",
+    "number",
+    "is_summary",
+    "under",
+    "archived_at",
+    "replaces",
+];
+
+/// Parses a line, whose invalid characters are replaced (SPEC 2.1).
+///
+/// The problem never holds the line's text: the parser's own message may quote it, so only its place, its kind and the
+/// name of a known field are kept.
+fn parsed(line: &[u8]) -> Result<MemoryInput, String> {
+    let line = mend::json(line);
+    let mut parser = serde_json::Deserializer::from_str(&line);
+    let read = serde_path_to_error::deserialize(&mut parser);
+    let (field, error) = match read {
+        Err(error) => {
+            let path = error.path().to_string();
+            let name = path.split(['.', '[']).next().unwrap_or_default();
+            let field = FIELDS.into_iter().find(|field| *field == name);
+            (field, error.into_inner())
+        }
+        Ok(line) => match parser.end() {
+            Ok(()) => return Ok(line),
+            Err(error) => (None, error),
+        },
+    };
+    let form = || {
+        let optional = FIELDS[1..].iter().map(|field| format!(", \"{field}\"?"));
+        format!("a line is {{\"content\"{}}}", optional.collect::<String>())
+    };
+    let kind = match (error.classify(), field) {
+        (serde_json::error::Category::Data, Some(field)) => {
+            format!("has a `{field}` of the wrong type or form")
+        }
+        (serde_json::error::Category::Data, None) => {
+            format!("has a field that is missing or unknown; {}", form())
+        }
+        _ => "is not valid JSON".to_owned(),
+    };
+    Err(format!("{kind} (column {})", error.column()))
+}
+
 fn read_line(
     place: usize,
     line: &[u8],
     to: Option<Kind>,
     now: Timestamp,
 ) -> Result<ReadLine, String> {
-    let mut input: MemoryInput = serde_json::from_slice(line).map_err(|error| {
-        let kind = match error.classify() {
-            serde_json::error::Category::Data => {
-                "has a field that is missing, unknown or of the wrong type; a line is \
-                 {\"content\", \"kind\"?, \"tags\"?, \"created_at\"?, \"source\"?, \"origin\"?, \"constitutional\"?, \
-                 \"number\"?, \"is_summary\"?, \"under\"?, \"archived_at\"?, \"replaces\"?}"
-            }
-            _ => "is not valid JSON",
-        };
-        format!("{kind} (column {})", error.column())
-    })?;
+    let mut input = parsed(line)?;
     let is_archived = input.under.is_some() || input.archived_at.is_some();
     if is_archived && input.kind != Some(Kind::Archival) {
         return Err("has `under` or `archived_at`, which only archival memories have; add `\"kind\": \"archival\"`, or leave them out".to_owned());
@@ -684,6 +726,37 @@ mod tests {
         let journal = (Kind::Journal, false, None);
         assert_eq!(kinds(Kind::Archival), [archival, archival, journal]);
         assert_eq!(kinds(Kind::Journal), [journal; 3]);
+    }
+
+    #[test]
+    fn a_bad_line_is_named_by_its_field_and_a_mended_one_is_read() {
+        let lines = [
+            (r#"{"content": "a", "tags": "a, b"}"#, "`tags`"),
+            (r#"{"content": "a", "created_at": 5}"#, "`created_at`"),
+            (r#"{"content": "a", "created_at": "soon"}"#, "`created_at`"),
+            (r#"{"content": "a", "replaces": [1, "x"]}"#, "`replaces`"),
+            (r#"{"content": 5}"#, "`content`"),
+            (
+                r#"{"secret words": 1, "content": "a"}"#,
+                "missing or unknown",
+            ),
+            (r#"{"tags": []}"#, "missing or unknown"),
+            (r#"{"content": "a",}"#, "not valid JSON"),
+            (r#"{"content": "a"} {}"#, "not valid JSON"),
+        ];
+        for (line, wanted) in lines {
+            let read = of(&[line], None);
+            let [(1, problem)] = &read.bad[..] else {
+                panic!("{line}: {:?}", read.bad)
+            };
+            assert!(
+                problem.contains(wanted) && !problem.contains("secret"),
+                "{problem}"
+            );
+        }
+        let half = of(&[r#"{"content": "figs \ud83d"}"#], None);
+        assert_eq!(half.bad, []);
+        assert_eq!(half.lines[0].memory.content.expose(), "figs \u{FFFD}");
     }
 
     #[test]

@@ -63,6 +63,48 @@ fn spec_3_4_the_copy_recorded_first_stays_with_the_best_of_all() {
 }
 
 #[test]
+fn spec_3_4_a_copy_of_weaker_origin_lowers_that_of_no_vow() {
+    let copy = |origin, is_vow| {
+        let mut memory = core("I tell no lies.", "2026-01-01", &[]);
+        memory.saved_by.origin = origin;
+        memory.constitutional = is_vow;
+        memory
+    };
+    for weak in [Origin::Conversation, Origin::Import, Origin::External] {
+        for is_vow in [false, true] {
+            let (own, quoted) = (copy(Origin::Agent, is_vow), copy(weak, false));
+            for memories in [
+                vec![own.clone(), quoted.clone()],
+                vec![quoted.clone(), own.clone()],
+                vec![quoted.clone(), own.clone(), quoted],
+            ] {
+                let (world, stay) = clean(memories);
+                let [stays] = stay[..] else {
+                    panic!("{stay:?}")
+                };
+                assert_eq!(world.memory(stays).origin(), Origin::Agent, "{weak}");
+            }
+        }
+    }
+}
+
+#[test]
+fn spec_3_4_a_merged_copy_of_weaker_origin_lowers_nothing_under_off_either() {
+    let mut world = World::under("off").saving(&[&padding(100), "I tell no lies."]);
+    world.save(NewMemory {
+        saved_by: SavedBy {
+            origin: Origin::External,
+            added_by: ActorKind::Agent,
+        },
+        // The cleanup joins no texts that differ in case.
+        ..core("I TELL no lies.", "2026-01-02", &[])
+    });
+    world.open(Mode::Full);
+    world.consolidate(&[2, 3], "I tell no lies.");
+    assert_eq!(world.memory(4).origin(), Origin::Agent);
+}
+
+#[test]
 fn spec_3_4_the_one_that_stays_counts_as_recorded_when_the_first_was() {
     let mut world = World::with(&["tea", "wool"]);
     world.tick();

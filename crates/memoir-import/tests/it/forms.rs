@@ -1,11 +1,11 @@
 //! Files of one program each, with what they are known for.
 
 use memoir_domain::memory::Kind;
-use memoir_import::{DeletionReason, ImportFormat};
+use memoir_import::{DeletionReason, Error, ImportFormat};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::{archive, folder, options, read, read_as, read_path, tags, time, try_read};
+use crate::{archive, folder, options, read, read_as, read_path, stream, tags, time, try_read};
 
 #[test]
 fn mem0_is_read_in_all_its_lists() {
@@ -392,12 +392,11 @@ fn chatgpt_s_notes_come_out_of_its_conversations() {
             found.of("shellfish").created_at,
             Some(time("2026-01-15T00:00:00Z"))
         );
-        assert_eq!(
-            found.of("Portland").gone.unwrap().why,
-            DeletionReason::Superseded
-        );
-        assert_eq!(found.of("kayak").gone, None);
-        assert_eq!(found.notices(), ["deleted_may_return"]);
+        // It is not on the list, which may be a part: recall finds it, and no prompt has it.
+        let earlier = found.of("Portland");
+        assert_eq!((earlier.kind, earlier.gone), (Some(Kind::Archival), None));
+        assert_eq!(found.of("kayak").kind, Some(Kind::Core));
+        assert_eq!(found.notices(), ["deleted_may_return", "not_on_the_list"]);
     }
 }
 
@@ -472,4 +471,154 @@ fn junk_is_counted_by_its_kind() {
         ]
     );
     assert_eq!(found.report.read, 7);
+}
+
+/// A text of about so many bytes.
+fn long(bytes: usize) -> String {
+    "Calm seas and a fair wind. ".repeat(bytes / 27)
+}
+
+#[test]
+fn a_format_is_recognised_by_names_behind_much_text() {
+    let block = json!({"id": "block-0", "label": "human", "value": "Kai sails.", "limit": 5000});
+    let messages: Vec<_> = (0..200)
+        .map(|_| json!({"role": "user", "content": long(2_000)}))
+        .collect();
+    let agent = json!({"name": "Evie", "block_ids": ["block-0"], "messages": messages});
+    let row =
+        json!({"embedding": vec![0.5; 100_000], "memory": "Kai sails.", "id": "1", "hash": "x"});
+    // By hand, since a map of names is sorted.
+    for (file, format) in [
+        (
+            format!(r#"{{"agents": [{agent}], "blocks": [{block}]}}"#),
+            ImportFormat::Letta,
+        ),
+        (
+            format!(r#"{{"about": "{}", "results": [{row}]}}"#, long(300_000)),
+            ImportFormat::Mem0,
+        ),
+        (format!("[{row}]"), ImportFormat::Mem0),
+        (
+            format!(
+                r#"[{{"value": {{"text": "Kai sails. {}"}}, "prefix": "a", "key": "k"}}]"#,
+                long(300_000)
+            ),
+            ImportFormat::LangGraph,
+        ),
+    ] {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("file.json");
+        std::fs::write(&path, &file).unwrap();
+        for found in [read(file.as_bytes()), read_path(&path)] {
+            assert_eq!(found.format, format, "{}", found.by);
+            assert!(found.of("Kai sails").created_at.is_none());
+            assert!(!found.report.is_broken);
+        }
+    }
+}
+
+#[test]
+fn json_of_an_unknown_program_is_offered_and_read_on_request() {
+    for file in [
+        r#"[{"note": "Kai sails."}, {"note": "Kai cooks."}]"#,
+        "[\n  {\n    \"note\": \"Kai sails.\"\n  },\n  {\n    \"note\": \"Kai cooks.\"\n  }\n]\n",
+        "{\"note\": \"Kai sails.\"}\n{\"note\": \"Kai cooks.\"}\n",
+        r#"{"version": [1, 2], "notes": [{"text": "Kai sails."}, {"text": "Kai cooks."}]}"#,
+        r#"{"users": [{"name": "Kai", "facts": [{"fact": "Kai sails."}, {"fact": "Kai cooks."}]}]}"#,
+        r#"{"data": {"items": {"a": {"content": "Kai sails."}, "b": {"content": "Kai cooks."}}}}"#,
+        r#"{"text": "Kai sails.", "replies": [{"text": "Kai cooks."}]}"#,
+    ] {
+        let refused = try_read(stream(file.as_bytes()), None, &options());
+        assert!(
+            matches!(refused, Err(Error::Offered)),
+            "{file}: {refused:?}"
+        );
+        let found = read_as(ImportFormat::Json, file.as_bytes());
+        assert_eq!(found.texts(), ["Kai sails.", "Kai cooks."], "{file}");
+        assert_eq!(found.passed(), [], "{file}");
+    }
+    let file = json!({"notes": [
+        {"uuid": "n1", "title": "Boat", "body": "Kai sails.", "tags": "a, b", "date": "2026-03-01", "kind": "journal"},
+        {"_id": 7, "text": "", "description": "Kai cooks.", "labels": ["c"], "createdAt": 1_772_359_200},
+        {"id": "n3", "text": "Kai dived.", "deleted": true, "date": "once"},
+        {"id": "n4", "size": 3},
+    ]});
+    let found = read_as(ImportFormat::Json, file.to_string().as_bytes());
+    assert_eq!(
+        found.texts(),
+        ["# Boat\n\nKai sails.", "Kai cooks.", "Kai dived."]
+    );
+    let sails = found.of("sails");
+    assert_eq!(
+        (sails.source.expose(), sails.kind),
+        ("json:n1", Some(Kind::Journal))
+    );
+    assert_eq!(
+        (tags(sails), sails.created_at),
+        (vec!["a", "b"], Some(time("2026-03-01T00:00:00Z")))
+    );
+    let cooks = found.of("cooks");
+    assert_eq!(
+        (cooks.source.expose(), cooks.kind),
+        ("json:7", Some(Kind::Core))
+    );
+    assert_eq!(
+        (tags(cooks), cooks.created_at),
+        (vec!["c"], Some(time("2026-03-01T10:00:00Z")))
+    );
+    assert_eq!(found.of("dived").gone.unwrap().why, DeletionReason::Deleted);
+    assert_eq!(found.passed(), [("missing_field", 1)]);
+    assert_eq!(found.report.dates.len(), 1);
+}
+
+#[test]
+fn pages_of_one_list_may_follow_each_other_in_a_file() {
+    let page =
+        |id: u32| json!({"results": [{"id": id, "memory": format!("Memory {id}."), "hash": "x"}]});
+    let file = format!("{}\n{}\n", page(1), page(2));
+    assert_eq!(read(file.as_bytes()).texts(), ["Memory 1.", "Memory 2."]);
+}
+
+#[test]
+fn a_file_that_is_compressed_as_a_whole_is_read() {
+    use std::io::Write;
+
+    let file = json!([{"id": "1", "memory": "Kai sails.", "hash": "x"}]).to_string();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(file.as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("mem0.json.gz");
+    std::fs::write(&path, &packed).unwrap();
+    for found in [read(&packed), read_path(&path)] {
+        assert_eq!(
+            (found.format, found.texts()),
+            (ImportFormat::Mem0, vec!["Kai sails."])
+        );
+    }
+}
+
+#[test]
+fn the_conversations_of_an_export_are_found_in_its_archive() {
+    use std::io::Read;
+
+    let zip = archive(&[
+        ("conversations-000.json", b"[1]", 0o100_644),
+        ("export/conversations.json", b"[2]", 0o100_644),
+        ("../conversations.json", b"[3]", 0o100_644),
+        ("users.json", b"[4]", 0o100_644),
+    ]);
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("export.zip");
+    std::fs::write(&path, &zip).unwrap();
+    let open = |path: &std::path::Path| std::fs::File::open(path).unwrap();
+    let files = memoir_import::conversations(open(&path), &options().limits).unwrap();
+    let texts = files.into_iter().map(|mut file| {
+        let mut text = String::new();
+        file.read_to_string(&mut text).unwrap();
+        text
+    });
+    assert_eq!(texts.collect::<Vec<_>>(), ["[1]", "[2]"]);
+    std::fs::write(&path, archive(&[("users.json", b"[4]", 0o100_644)])).unwrap();
+    assert!(memoir_import::conversations(open(&path), &options().limits).is_err());
 }

@@ -1,7 +1,7 @@
 //! Folders of Markdown.
 
-use memoir_domain::memory::Kind;
-use memoir_import::{DeletionReason, ImportFormat, PageOf};
+use memoir_domain::{memory::Kind, origin::Origin};
+use memoir_import::{DateProblem, DeletionReason, ImportFormat, PageOf};
 
 use crate::{folder, read_path, tags, time};
 
@@ -290,4 +290,211 @@ fn notes_of_basic_memory_in_a_folder_called_system_are_no_memfs() {
     let page = "---\ndescription: about permalinks\n---\nKai likes permalinks.";
     let (_home, root) = folder(&[("system/permalink.md", page)]);
     assert_eq!(read_path(&root).format, ImportFormat::Letta);
+}
+
+#[test]
+fn spec_2_4_entries_of_hermes_are_parted_by_a_line_and_by_no_sign_within_a_text() {
+    for ending in ["\n", "\r\n"] {
+        let page = [
+            "Rent rule: see § 14 of the lease, and § 15 for pets.",
+            "§",
+            "A § B",
+            " § ",
+            "Tax: §§ 12–13 apply. #tax",
+            "",
+        ];
+        let (_home, root) = folder(&[("MEMORY.md", &page.join(ending))]);
+        let found = read_path(&root);
+        assert_eq!(found.texts(), [page[0], page[2], page[4]]);
+        assert!(tags(found.of("Rent")).is_empty());
+        assert_eq!(tags(found.of("Tax")), ["tax"]);
+        assert_eq!(found.passed(), []);
+    }
+    // A text that has the sign, and no line of it, is one page.
+    let (_home, root) = folder(&[("lease.md", "See § 14.\n\nAnd § 15.")]);
+    assert_eq!(
+        read_path(&root).texts(),
+        ["# lease\n\nSee § 14.\n\nAnd § 15."]
+    );
+}
+
+#[test]
+fn spec_2_4_the_name_behind_the_day_of_a_page_stays_with_its_text() {
+    let day = Some(time("2026-03-01T00:00:00Z"));
+    for (name, title, at) in [
+        ("2026-03-01 Meeting with Kim.md", "Meeting with Kim", day),
+        ("memory/2026-03-01-vendor-pitch.md", "vendor pitch", day),
+        ("2026-03-01_vendor_pitch.md", "vendor pitch", day),
+        ("2026.03.01 Ärger.md", "Ärger", day),
+        ("20260301 Knots.md", "Knots", day),
+        (
+            "202603011015 Knots.md",
+            "Knots",
+            Some(time("2026-03-01T10:15:00Z")),
+        ),
+        (
+            "20260301101530-knots.md",
+            "knots",
+            Some(time("2026-03-01T10:15:30Z")),
+        ),
+        ("2026-03-01.md", "", day),
+        ("2026-03-01 (2).md", "", day),
+        ("20260301.md", "", day),
+    ] {
+        let (_home, root) = folder(&[(name, "We agreed on oak.")]);
+        let found = read_path(&root);
+        let text = match title {
+            "" => "We agreed on oak.".to_owned(),
+            title => format!("# {title}\n\nWe agreed on oak."),
+        };
+        assert_eq!(found.texts(), [text], "{name}");
+        let memory = &found.memories[0];
+        assert_eq!(
+            (memory.kind, memory.created_at),
+            (Some(Kind::Journal), at),
+            "{name}"
+        );
+    }
+    for name in [
+        "2026 plans.md",
+        "12 rules.md",
+        "20269901 x.md",
+        "2026-03-011 x.md",
+    ] {
+        let (_home, root) = folder(&[(name, "We agreed on oak.")]);
+        assert_eq!(read_path(&root).memories[0].kind, None, "{name}");
+    }
+}
+
+#[test]
+fn spec_2_4_a_date_that_cannot_be_read_is_reported_with_its_place() {
+    let page = |date: &str| format!("---\n{date}\n---\nThe trip begins at nine.\n");
+    let (_home, root) = folder(&[
+        ("bad.md", &page("date: last spring")),
+        ("either.md", &page("date: 03/04/2026")),
+        ("good.md", &page("created: 202603011015")),
+        ("none.md", &page("title: x")),
+        ("two.md", &page("created: soon\ndate: 2026-03-01")),
+        ("year.md", &page("date: 2026")),
+    ]);
+    let found = read_path(&root);
+    assert_eq!(found.memories.len(), 6);
+    let places: Vec<_> = found
+        .report
+        .date_places
+        .iter()
+        .map(|(place, problem)| (place.file.as_ref().unwrap().expose(), *problem))
+        .collect();
+    let unreadable = DateProblem::Unreadable;
+    assert_eq!(
+        places,
+        [
+            ("bad.md", unreadable),
+            ("either.md", unreadable),
+            ("year.md", unreadable)
+        ]
+    );
+    assert_eq!(found.report.dates[&unreadable], 3);
+    // The file's own time is better than none.
+    assert_eq!(found.report.undated, 0);
+    let of = |name: &str| {
+        let of_page = |memory: &&memoir_import::ImportedMemory| {
+            memory
+                .place
+                .file
+                .as_ref()
+                .is_some_and(|file| file.expose() == name)
+        };
+        found.memories.iter().find(of_page).unwrap().created_at
+    };
+    assert_eq!(of("good.md"), Some(time("2026-03-01T10:15:00Z")));
+    assert_eq!(of("two.md"), Some(time("2026-03-01T00:00:00Z")));
+}
+
+#[test]
+fn spec_2_4_a_page_of_memoir_keeps_an_origin_that_is_weaker_than_import() {
+    let page = |origin: &str| {
+        format!(
+            "---\ncreated: 2026-03-01\nmemoir:\n  agent: \"wren\"\n  number: 1\n  kind: core\n  origin: {origin}\n---\nThe page says so.\n"
+        )
+    };
+    for (named, origin) in [
+        ("external", Some(Origin::External)),
+        ("import", None),
+        ("agent", None),
+        ("administrator", None),
+        ("no origin", None),
+    ] {
+        let (_home, root) = folder(&[("core/00001-page.md", &page(named))]);
+        assert_eq!(read_path(&root).memories[0].origin, origin, "{named}");
+    }
+}
+
+/// A repository with these files, committed on 2026-02-03; `None` without git.
+fn committed(
+    files: &[(&str, &str)],
+    format: &str,
+) -> Option<(tempfile::TempDir, std::path::PathBuf)> {
+    let (home, root) = folder(files);
+    let git = |arguments: &[&str]| {
+        let done = std::process::Command::new("git")
+            .arg("-C")
+            .arg(&root)
+            .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
+            .args(arguments)
+            .env("HOME", home.path())
+            .env("GIT_COMMITTER_DATE", "2026-02-03T04:05:06Z")
+            .env("GIT_AUTHOR_DATE", "2026-02-03T04:05:06Z")
+            .output();
+        done.is_ok_and(|done| done.status.success())
+    };
+    let is_made = git(&["init", "-q", "--object-format", format])
+        && git(&["add", "."])
+        && git(&["commit", "-qm", "first"])
+        && git(&["pack-refs", "--all"]);
+    is_made.then_some((home, root))
+}
+
+#[test]
+fn pages_of_every_program_have_their_dates_from_git() {
+    let files = [
+        ("notes/oak.md", "We agreed on oak."),
+        ("notes/deep/ash.md", "Not on ash."),
+        (
+            "notes/dated.md",
+            "---\ndate: 2026-01-01\n---\nOn oak and elm.",
+        ),
+    ];
+    for format in ["sha1", "sha256"] {
+        let Some((_home, root)) = committed(&files, format) else {
+            return println!("skipped: git is not installed");
+        };
+        // The folder itself, and one within it.
+        for folder in [root.clone(), root.join("notes")] {
+            let found = read_path(&folder);
+            let at = |text: &str| found.of(text).created_at.unwrap().to_string();
+            assert_eq!(at("on oak."), "2026-02-03T04:05:06Z");
+            assert_eq!(at("on ash."), "2026-02-03T04:05:06Z");
+            assert_eq!(at("and elm."), "2026-01-01T00:00:00Z");
+        }
+    }
+}
+
+#[test]
+fn a_repository_whose_references_lead_elsewhere_has_no_dates() {
+    for head in [
+        "ref: refs/../../outside",
+        "ref: /etc/hostname",
+        "ref: refs/heads/none",
+        "ref: HEAD",
+        "no hash",
+        "--output=/tmp/x",
+    ] {
+        let Some((_home, root)) = committed(&[("oak.md", "We agreed on oak.")], "sha1") else {
+            return println!("skipped: git is not installed");
+        };
+        std::fs::write(root.join(".git/HEAD"), head).unwrap();
+        let at = read_path(&root).memories[0].created_at.unwrap();
+        assert!(at > time("2026-02-04T00:00:00Z"), "{head}: {at}");
+    }
 }

@@ -82,3 +82,33 @@ async fn spec_5_6_a_role_that_could_take_the_walls_down_is_told_of() {
         "{told:?}"
     );
 }
+
+#[tokio::test]
+async fn spec_5_6_the_role_of_the_service_cannot_change_the_table_of_migrations() {
+    let Some(server) = Postgres::start("migrations").unwrap() else {
+        return println!("skipped: PostgreSQL is not installed; `scripts/test` does that");
+    };
+    make(&server).await;
+    let change = |sql: &str| server.query_as("memoir", "next", sql);
+    let changes = [
+        "DELETE FROM memoir_migrations",
+        "TRUNCATE memoir_migrations",
+        "UPDATE memoir_migrations SET number = number + 1",
+        "INSERT INTO memoir_migrations (number, name) VALUES (99, 'x')",
+    ];
+    for sql in changes {
+        assert!(change(sql).is_err(), "{sql}");
+    }
+    assert!(change("SELECT number FROM memoir_migrations").is_ok());
+    // A restored copy has the rights that the database grants on new tables.
+    let granted = "GRANT SELECT, INSERT, UPDATE, DELETE ON memoir_migrations TO memoir";
+    server.query("next", granted).unwrap();
+    let store = PostgresStore::open(&server.url("memoir", "next")).await;
+    let store = store.unwrap();
+    let danger = store.role().await.unwrap().danger().unwrap();
+    assert!(danger.contains("the table of migrations"), "{danger}");
+    let owner = PostgresStore::at(&server.url(OWNER, "next")).unwrap();
+    owner.migrate().await.unwrap();
+    assert_eq!(store.role().await.unwrap().danger(), None);
+    assert!(change(changes[0]).is_err());
+}

@@ -1,14 +1,15 @@
-//! `memoir absorb`: the agent's model reads a conversation from a file.
+//! `memoir absorb`: the agent's model reads conversations from files.
 
 use std::{
     fs::File,
-    io::{IsTerminal, Read},
+    io::{IsTerminal, Read, Seek},
     path::{Path, PathBuf},
 };
 
 use memoir_app::{AbsorbProgress, Absorbed, AgentHandle, HandedMessage, HandedOver};
 use memoir_domain::audit::Actor;
-use memoir_transcripts::{TranscriptFormat, TranscriptReport};
+use memoir_import::ImportLimits;
+use memoir_transcripts::{ByteStream, TranscriptFormat};
 use serde_json::json;
 
 use crate::{
@@ -23,24 +24,25 @@ use crate::{
     transcripts::{HandedFile, MessageReceiver, take},
 };
 
-/// Let the agent's model read a conversation from a file and save memories of it
+/// Let the agent's model read conversations from files and save memories of them
 ///
-/// Every message is read once, however often the file is given, and an interrupted absorption is resumed. Without a
-/// file, the pending messages are read.
+/// Every message is read once, however often its file is given, and an interrupted absorption is resumed. Without a
+/// file, the pending messages are read. Of a ZIP archive, as exports arrive, its conversations are read.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The agent
     agent: String,
-    /// The file; `-` reads stdin
-    file: Option<PathBuf>,
+    /// The files; `-` reads stdin
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
     /// The format: messages, text, chatgpt, claude, claude-code, codex, copilot or gemini [default: it is recognised]
     #[arg(long)]
     format: Option<TranscriptFormat>,
-    /// Only store the file's messages: the schedule reads them, once nothing was added for six hours
-    #[arg(long, requires = "file")]
+    /// Only store the files' messages: the schedule reads them, once nothing was added for six hours
+    #[arg(long, requires = "files")]
     later: bool,
     /// Read once more the messages that were read in the last seven days; the earlier memories stay
-    #[arg(long, conflicts_with_all = ["file", "later"])]
+    #[arg(long, conflicts_with_all = ["files", "later"])]
     again: bool,
 }
 
@@ -59,18 +61,18 @@ impl MessageReceiver for LocalAgent<'_> {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let actor = installation.owner_or_actor(&agent).await?;
-    let taken = match arguments.file {
-        Some(path) => {
-            let file = opened(&path)?;
-            Some(take(file, arguments.format, &path, &LocalAgent(&agent, &actor)).await?)
+    let mut taken = Vec::new();
+    for path in &arguments.files {
+        for file in opened(path)? {
+            let read = take(file, arguments.format, path, &LocalAgent(&agent, &actor)).await?;
+            if !global.json {
+                report_taken(&read);
+            }
+            taken.push(read);
         }
-        None => None,
-    };
-    if let Some(taken) = taken.as_ref().filter(|_| !global.json) {
-        report_taken(taken);
     }
     if arguments.again && agent.life().absorb_again().await? == 0 {
         return Err(Failure::new("there is no conversation to read once more")
@@ -78,7 +80,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     if arguments.later {
         if global.json {
-            output::json(&json!({"file": taken.as_ref().map(handed_file_json)}))?;
+            output::json(&json!({"file": handed_files_json(&taken)}))?;
         }
         return Ok(Ending::Done);
     }
@@ -90,7 +92,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         None => Ending::Done,
     };
     if global.json {
-        let taken = taken.as_ref().map(handed_file_json);
+        let taken = handed_files_json(&taken);
         output::json(&json!({"file": taken, "absorbed": absorbed}))?;
         return Ok(ending);
     }
@@ -98,34 +100,53 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     Ok(ending)
 }
 
-fn handed_file_json(taken: &HandedFile) -> serde_json::Value {
-    json!({
-        "received": taken.handed.received,
-        "known": taken.handed.known,
-        "left_out": taken.report.skipped.values().sum::<u64>(),
-        "lost": taken.report.lost(),
-        "losses": losses(&taken.report),
-    })
-}
-
-/// The places and reasons of lost messages.
-fn losses(report: &TranscriptReport) -> Vec<serde_json::Value> {
-    let losses = report.losses.iter();
-    losses
+/// The sums over the files; `None` without any.
+fn handed_files_json(taken: &[HandedFile]) -> Option<serde_json::Value> {
+    let sum = |of: fn(&HandedFile) -> u64| taken.iter().map(of).sum::<u64>();
+    // The places and reasons of lost messages.
+    let losses = taken.iter().flat_map(|file| &file.report.losses);
+    let losses: Vec<serde_json::Value> = losses
         .map(|(place, reason)| json!({"place": place.to_string(), "reason": reason.to_string()}))
-        .collect()
+        .collect();
+    let sums = json!({
+        "received": sum(|file| file.handed.received),
+        "known": sum(|file| file.handed.known),
+        "left_out": sum(|file| file.report.skipped.values().sum()),
+        "lost": sum(|file| file.report.lost()),
+        "losses": losses,
+    });
+    (!taken.is_empty()).then_some(sums)
 }
 
-fn opened(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
+/// The conversations of a file: itself, or those of a ZIP archive.
+fn opened(path: &Path) -> Result<Vec<ByteStream>, Failure> {
     if path.as_os_str() == "-" {
         let stdin = std::io::stdin();
         if stdin.is_terminal() {
             terminal::note("the conversation (its end is Ctrl-D on a line of its own):");
         }
-        return Ok(Box::new(stdin));
+        return Ok(vec![Box::new(stdin)]);
     }
-    let file = File::open(path).map_err(|error| Failure::file("read", path, &error))?;
-    Ok(Box::new(file))
+    let failed = |error| Failure::file("read", path, &error);
+    let mut file = File::open(path).map_err(failed)?;
+    let mut head = Vec::new();
+    file.by_ref()
+        .take(4)
+        .read_to_end(&mut head)
+        .map_err(failed)?;
+    file.rewind().map_err(failed)?;
+    if !memoir_import::is_archive(&head) {
+        return Ok(vec![Box::new(file)]);
+    }
+    let files = memoir_import::conversations(file, &ImportLimits::default());
+    let files = files.map_err(|error| {
+        Failure::new(format!("cannot read `{}`: {error}", path.display()))
+            .hint("unpack it, and name the files of conversations")
+    })?;
+    Ok(files
+        .into_iter()
+        .map(|file| Box::new(file) as ByteStream)
+        .collect())
 }
 
 fn report_taken(taken: &HandedFile) {

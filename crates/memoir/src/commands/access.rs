@@ -112,7 +112,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
 }
 
 async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let actor = installation.actor(&agent).await?;
     let kind = match arguments.shred {
@@ -160,7 +160,7 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
 }
 
 async fn list(global: &Global, agent: &str, limit: u32) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = installation.agent(agent).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let requests = lens.access_requests(None, limit).await?;
@@ -175,7 +175,7 @@ async fn list(global: &Global, agent: &str, limit: u32) -> Outcome {
 }
 
 async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let (agent, id) = installation
         .account
         .access_agent(&arguments.request)
@@ -194,7 +194,7 @@ async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {
 }
 
 async fn revoke(global: &Global, request: &str) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let (agent, id) = installation.account.access_agent(request).await?;
     let actor = installation.actor(&agent).await?;
     agent.grants().revoke_access(id, &actor).await?;

@@ -23,7 +23,10 @@ pub(crate) enum Command {
 
 pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     // No account is opened, since the one of `--account` need not exist yet.
-    let (memoir, closed) = installation::opened(global).await?;
+    let (memoir, closed) = match command {
+        Command::List if !installation::is_there(global).await? => installation::in_memory(global)?,
+        _ => installation::opened(global).await?,
+    };
     installation::finish(&memoir).await?;
     match command {
         Command::Create { name } => {

@@ -124,7 +124,7 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
         Some(path) => Some(parse::file(path, MOST_NOTE_BYTES)?),
         None => None,
     };
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agents = match &arguments.agent {
         None if arguments.all || note.is_some() => installation.memoir.verify_all().await?,
         name => {
@@ -183,7 +183,7 @@ fn misfit(verified: &VerifyOutput) -> Failure {
 }
 
 async fn list(global: &Global, arguments: ListArguments) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = match &arguments.agent {
         Some(name) => Some(installation.agent(name).await?),
         None => None,

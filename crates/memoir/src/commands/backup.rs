@@ -105,6 +105,10 @@ async fn write(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
         return Err(Failure::new("the two copies cannot be one file")
             .hint("give another name with `--keys FILE`"));
     }
+    if !installation::is_there(global).await? {
+        let problem = format!("there is no database `{}` to back up", database.display());
+        return Err(Failure::new(problem).hint("name another one with `--database sqlite:PATH`"));
+    }
     // Interrupted work is finished first.
     let installation = Installation::open(global).await?;
     let mut findings = Vec::new();

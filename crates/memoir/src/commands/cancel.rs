@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
     let session = match agent.sessions().cancel(id, &administrator()).await {
         // The session had ended before, so the message names its end.

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use memoir_app::{Examination, Severity};
+use memoir_app::{Examination, Memoir, Severity};
 use memoir_store_postgres::{DatabaseRole, PostgresStore};
-use memoir_vault::{KeyStore, MasterSource};
+use memoir_vault::{KeyStore, MasterSource, exposed_mode};
 
 use crate::{
     config::Config,
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     // Mending comes before the examination, so that what was mended is no finding.
     if arguments.mend {
-        let installation = installation::Installation::open(global).await?;
+        let installation = installation::Installation::existing(global).await?;
         let account = &installation.account;
         let mended = account.correct_times(&installation.author()).await?;
         let agents = crate::show::counted(mended as u64, "agent", "agents");
@@ -98,9 +98,25 @@ async fn examine(global: &Global, call: bool) -> Vec<Examination> {
 
 async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examination>, Failure> {
     let mut found = Vec::new();
-    database::prepare(global.database.as_deref())?;
     // An unreachable database is reported first, before its keys.
-    database::is_in_use(global.database.as_deref()).await?;
+    if !installation::is_there(global).await? {
+        // The models and the schedule are examined all the same, and nothing is made.
+        let (memoir, closed) = installation::in_memory(global)?;
+        let path = database::path(global.database.as_deref())?;
+        found.push(Examination {
+            area: "database",
+            severity: Severity::Ok,
+            finding: format!(
+                "there is none yet; `{}` is made on first use",
+                path.display()
+            ),
+            advice: None,
+        });
+        found.push(access(closed));
+        found.extend(examine_memoir(&memoir, global, call).await?);
+        return Ok(found);
+    }
+    database::prepare(global.database.as_deref())?;
     let keys = match keys::open(global, &config).await {
         Ok(keys) => keys,
         // All later checks need the keys.
@@ -121,9 +137,19 @@ async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examina
     let memoir = installation::on(store, keys, config, database::is_shared(global))?;
     memoir.keep_time().await?;
     found.push(access(closed || memoir.is_closed().await?));
-    let account = memoir.account(&global.account).await?;
-    found.extend(memoir.examine(&account).await?);
+    found.extend(examine_memoir(&memoir, global, call).await?);
     found.extend(by_words);
+    Ok(found)
+}
+
+/// The account, its agents and their models.
+async fn examine_memoir(
+    memoir: &Memoir,
+    global: &Global,
+    call: bool,
+) -> Result<Vec<Examination>, Failure> {
+    let account = memoir.account(&global.account).await?;
+    let mut found = memoir.examine(&account).await?;
     if call {
         found.extend(memoir.call_models(&account).await?);
     }
@@ -212,7 +238,8 @@ fn limit(role: &DatabaseRole) -> Option<Examination> {
 
 /// The file, and whether only its owner can read it.
 fn file(path: &Path) -> Examination {
-    let is_open = is_open_to_others(path);
+    let metadata = std::fs::metadata(path);
+    let is_open = metadata.is_ok_and(|found| exposed_mode(&found).is_some());
     let path = path.display();
     let finding = if is_open {
         format!("others on this machine may read `{path}`")
@@ -229,16 +256,4 @@ fn file(path: &Path) -> Examination {
         finding,
         advice: is_open.then(|| format!("`chmod 600 {path}`")),
     }
-}
-
-#[cfg(unix)]
-fn is_open_to_others(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    let metadata = std::fs::metadata(path);
-    metadata.is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_open_to_others(_: &Path) -> bool {
-    false
 }

@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let owner = installation.author();
     if owner.kind != ActorKind::Owner {
         let message = "this installation is closed: only an agent changes its own texts";

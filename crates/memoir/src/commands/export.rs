@@ -82,7 +82,7 @@ async fn folder(global: &Global, agent: &str, path: Option<&Path>, layout: PageL
     let path = path.ok_or_else(|| {
         Failure::new("pages are written to a folder").hint("name one with `--output FOLDER`")
     })?;
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = installation.agent(agent).await?;
     let agent = installation.own(&agent).await?;
     let count = pages::write(&agent, path, layout).await?;
@@ -103,7 +103,7 @@ async fn folder(global: &Global, agent: &str, path: Option<&Path>, layout: PageL
 }
 
 async fn lines(global: &Global, agent: &str, path: Option<&Path>) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = installation.agent(agent).await?;
     let agent = installation.own(&agent).await?;
     let lines = agent.export().await?;
@@ -166,7 +166,7 @@ async fn archive(
     // The passphrase is copied, since sealing consumes it.
     let made = is_made.then(|| Zeroizing::new(passphrase.expose().to_owned()));
     let made = made.as_deref().map(String::as_str);
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = installation.agent(agent).await?;
     let agent = installation.own(&agent).await?;
     let sealed = agent.archive(passphrase).await?;

@@ -46,7 +46,7 @@ pub(crate) async fn run_one(
 }
 
 async fn handle(global: &Global, agent: &str, numbers: &[Number], handling: Handling) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = installation.agent(agent).await?;
     let mut done: Vec<ShownMemory> = Vec::with_capacity(numbers.len());
     for &number in numbers {

@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let agent = installation.own(&agent).await?;
     let history = agent.history(arguments.number).await?;

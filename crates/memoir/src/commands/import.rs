@@ -111,6 +111,8 @@ enum FileForm {
     Chatgpt,
     /// A store of LangGraph
     Langgraph,
+    /// JSON of any other program: every object with a text
+    Json,
 }
 
 impl Arguments {
@@ -147,6 +149,7 @@ impl FileForm {
             Self::Markdown => ImportFormat::Markdown,
             Self::Chatgpt => ImportFormat::ChatGpt,
             Self::Langgraph => ImportFormat::LangGraph,
+            Self::Json => ImportFormat::Json,
         })
     }
 }
@@ -158,7 +161,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     match arguments.format {
         None => {}
         Some(FileForm::Jsonl) => {
-            let bytes = parse::file(&path, MOST_BYTES)?;
+            let bytes = foreign::NamedInput::new(&path)?.into_bytes(MOST_BYTES)?;
             return lines(global, arguments, &bytes).await;
         }
         Some(FileForm::Archive) => {
@@ -171,7 +174,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         }
     }
     let opened = foreign::NamedInput::new(&path)?;
-    if opened.may_be_foreign() || opened.is_of_another_kind() {
+    if opened.may_be_foreign() || !opened.may_be_own() {
         return foreign::run(global, arguments, None, opened.into_input()).await;
     }
     let bytes = opened.into_bytes(MOST_BYTES)?;
@@ -184,7 +187,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 
 /// Undoes the last import.
 async fn undo(global: &Global, arguments: &Arguments) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let author = installation.author();
     let undone = agent
@@ -243,7 +246,7 @@ async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outc
 
 async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
     arguments.check_own("lines of JSON")?;
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let read = import::read_to(bytes, arguments.to, agent.now());
     let skipped = read.bad.len();

@@ -42,7 +42,10 @@ pub(crate) struct OpenArguments {
 }
 
 pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = match command {
+        Command::Show => Installation::existing(global).await?,
+        Command::Close | Command::Open(_) => Installation::open(global).await?,
+    };
     let account = &installation.account;
     match command {
         Command::Show => {}

@@ -97,7 +97,7 @@ async fn adopt(global: &Global, arguments: AdoptArguments) -> Outcome {
     let mut agent = arguments.agent;
     let mut id = None;
     if url.is_none() {
-        let installation = Installation::open(global).await?;
+        let installation = Installation::existing(global).await?;
         let found = installation.agent(&agent).await?;
         found.name().clone_into(&mut agent);
         id = Some(found.scope().agent);

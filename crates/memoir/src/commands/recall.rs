@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let (agent, text) = asked(&installation, arguments.agent, arguments.query).await?;
     let query = RecallQuery {
         text,

@@ -55,7 +55,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .model
         .map(|name| name.parse().map_err(memoir_app::Error::from))
         .transpose()?;
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = installation
         .agent_or_only(arguments.agent.as_deref())
         .await?;

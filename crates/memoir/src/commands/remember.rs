@@ -75,7 +75,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         replaces: arguments.replaces,
         ..MemoryInput::default()
     };
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let name = agent.as_ref().map(PrivateText::expose);
     let agent = installation.agent_or_only(name).await?;
     if is_alone && agent.answers_to(input.content.expose()) {

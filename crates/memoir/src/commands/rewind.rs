@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     let actor = administrator();
     let to = match (arguments.to, arguments.to_record) {

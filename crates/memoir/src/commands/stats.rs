@@ -57,7 +57,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     {
         return Err(Failure::new("`--since` is later than `--until`"));
     }
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = installation
         .agent_or_only(arguments.agent.as_deref())
         .await?;

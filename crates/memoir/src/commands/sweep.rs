@@ -24,7 +24,7 @@ use crate::{
 pub(crate) struct Arguments {}
 
 pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let jobs = installation.account.due_jobs().await?;
     let is_idle = jobs.is_empty();
     let mut ending = Ending::Done;

@@ -109,7 +109,7 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
 }
 
 async fn list(global: &Global) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let tokens = installation.account.tokens().await?;
     if global.json {
         output::json(&List::whole(tokens))?;
@@ -145,7 +145,7 @@ async fn list(global: &Global) -> Outcome {
 }
 
 async fn revoke(global: &Global, token: &str) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let id: TokenId = token
         .trim()
         .parse()

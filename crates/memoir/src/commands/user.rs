@@ -87,20 +87,20 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
         Command::List => list(global).await,
         Command::Password(arguments) => {
             let password = password(arguments.password_file.as_deref())?;
-            let installation = Installation::open(global).await?;
+            let installation = Installation::existing(global).await?;
             let actor = installation.author();
             let account = &installation.account;
             let user = account.set_password(&arguments.name, password, &actor);
             report_user(global, &user.await?, "changed the password of")
         }
         Command::ResetSecondFactor { name } => {
-            let installation = Installation::open(global).await?;
+            let installation = Installation::existing(global).await?;
             let actor = installation.author();
             let user = installation.account.reset_second_factor(&name, &actor);
             report_user(global, &user.await?, "reset the second factor of")
         }
         Command::Remove { name } => {
-            let installation = Installation::open(global).await?;
+            let installation = Installation::existing(global).await?;
             let actor = installation.author();
             let user = installation.account.remove_user(&name, &actor);
             report_user(global, &user.await?, "removed")
@@ -116,7 +116,7 @@ fn report_user(global: &Global, user: &UserView, done: &str) -> Outcome {
 }
 
 async fn list(global: &Global) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let users = installation.account.users().await?;
     if global.json {
         output::json(&List::whole(users))?;

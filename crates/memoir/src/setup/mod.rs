@@ -298,7 +298,7 @@ async fn agent_name(global: &Global, arguments: &Arguments) -> Result<String, Fa
     if arguments.url.is_some() {
         return Err(Failure::new("no agent is named").hint("name it with `--agent NAME`"));
     }
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     if installation.account.agent_page(None, 1).await?.is_empty() {
         return Ok(FIRST_AGENT.to_owned());
     }

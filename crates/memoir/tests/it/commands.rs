@@ -12,6 +12,9 @@ fn the_users_own_database_is_made_on_first_use_for_its_owner_only() {
         installation.json(&["agent", "list"]),
         json!({"items": [], "next_cursor": null})
     );
+    // A command that only reads makes nothing.
+    assert!(!installation.path(".local").exists());
+    installation.ok(&["agent", "create", "wren"]);
     let folder = installation.path(".local/share/memoir");
     assert!(names_in(&folder).contains(&"memoir.db".to_owned()));
     #[cfg(unix)]
@@ -31,6 +34,46 @@ fn a_database_is_named_by_option_before_or_after_the_command_or_by_environment()
     let output = command.env("MEMOIR_DATABASE", "one.db").output().unwrap();
     assert!(output.status.success());
     assert!(!installation.path(".local").exists());
+}
+
+#[test]
+fn a_command_that_makes_nothing_leaves_no_files_of_a_mistyped_database() {
+    let installation = Installation::new();
+    let list = installation.write(
+        "list.json",
+        r#"[{"id": "1", "memory": "Tea.", "hash": "x"}]"#,
+    );
+    for command in [
+        &["agent", "list"][..],
+        &["account", "list"],
+        &["user", "list"],
+        &["token", "list"],
+        &["stats"],
+        &["doctor"],
+        &["installation", "show"],
+        &["sweep"],
+        &["audit", "verify", "--all"],
+        &["agent", "show", "wren"],
+        &["recall", "wren", "tea"],
+        &["context", "wren"],
+        &["ledger", "wren"],
+        &["export", "wren"],
+        &["remember", "wren", "Tea at four."],
+        &["import", "wren", &list],
+        &["refine", "wren"],
+        &["session", "last"],
+        &["backup", "copy.db"],
+    ] {
+        let ran = installation.run(&[&["--database", "wrong.db"], command].concat());
+        assert_ne!(ran.code, Some(2), "{command:?}: {ran:?}");
+        assert_eq!(
+            names_in(&installation.path("")).len(),
+            2,
+            "{command:?}: {ran:?}"
+        );
+    }
+    let refused = installation.refused(&["--database", "wrong.db", "context", "wren"]);
+    assert!(refused.contains("there is no agent `wren`"), "{refused}");
 }
 
 #[test]

@@ -482,3 +482,59 @@ fn spec_5_1_no_core_dump_can_hold_words_or_keys() {
     let numbers: Vec<&str> = line.split_whitespace().skip(4).take(2).collect();
     assert_eq!(numbers, ["0", "0"], "{line}");
 }
+
+#[test]
+fn spec_5_3_the_keys_of_a_lost_database_are_reported() {
+    let (installation, folder) = in_folder();
+    let database = folder.join("m.db");
+    let in_folder =
+        |arguments: &[&str]| installation.run(&[&["--database", "data/m.db"], arguments].concat());
+    for remains in [true, false] {
+        match remains {
+            true => fs::write(&database, b"").unwrap(),
+            false => fs::remove_file(&database).unwrap(),
+        }
+        let before = sorted(&folder);
+        for command in [&["context", "wren"][..], &["doctor"], &["agent", "list"]] {
+            let ran = in_folder(command);
+            assert_eq!(ran.code, Some(1), "{ran:?}");
+            let told = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(
+                told.contains("its key store has the keys of 1 agent"),
+                "{told}"
+            );
+            assert!(told.contains("hint: restore a backup"), "{told}");
+        }
+        assert_eq!(sorted(&folder), before);
+    }
+    // Also once another agent was made there.
+    assert_eq!(in_folder(&["agent", "create", "robin"]).code, Some(0));
+    let doctor = in_folder(&["doctor"]).stdout;
+    assert!(
+        doctor.contains("keys of agents that are not in this database: 1"),
+        "{doctor}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn spec_5_3_keys_of_the_group_of_a_pod_are_its_own() {
+    let (installation, folder) = in_folder();
+    let names = ["m.db", "m.db.keys", "m.db.master-key"];
+    let read = |in_pod: bool| {
+        let mut command = installation.command(&["--database", "data/m.db", "context", "wren"]);
+        if in_pod {
+            command.env("KUBERNETES_SERVICE_HOST", "10.0.0.1");
+        }
+        Ran::of(&mut command)
+    };
+    for group in [0o660, 0o640, 0o440] {
+        names.map(|name| set_mode(&folder.join(name), group));
+        let outside = read(false).stderr;
+        assert!(outside.contains("can be used by others"), "{outside}");
+        assert!(read(true).stdout.contains("something"), "{group:o}");
+    }
+    names.map(|name| set_mode(&folder.join(name), 0o664));
+    let ran = read(true).stderr;
+    assert!(ran.contains("can be used by others"), "{ran}");
+}

@@ -23,6 +23,7 @@ mod gone;
 mod handling;
 mod history;
 mod hooks;
+mod imports;
 mod installation;
 mod keys;
 mod moving;

@@ -783,9 +783,18 @@ impl<'a> Plan<'a> {
     /// A new memory with this text: a summary over the members, or under `off` in their stead.
     fn create(&self, draft: &mut Draft, content: &PrivateText, is_summary: bool) -> Written {
         let members = || self.members.iter().copied();
-        let weakest = members()
+        let is_own = |memory: &&Memory| {
+            !memory.is_summary && is_same_text(memory.content.expose(), content.expose())
+        };
+        // A text that a member has already is that member's: a weaker copy of it lowers nothing (SPEC 3.4).
+        let own = members()
+            .filter(is_own)
             .map(Memory::origin)
-            .max_by_key(|origin| origin.weakness());
+            .min_by_key(|origin| origin.weakness());
+        let weakest = own.or_else(|| {
+            let origins = members().map(Memory::origin);
+            origins.max_by_key(|origin| origin.weakness())
+        });
         let (number, created) = draft.create(NewMemory {
             tags: Tags::union(members().map(|memory| &memory.tags)),
             created_at: members().map(|memory| memory.created_at).min(),

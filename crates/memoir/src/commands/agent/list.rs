@@ -12,7 +12,7 @@ use crate::{
 };
 
 pub(crate) async fn run(global: &Global) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agents = installation.account.agents().await?;
     if global.json {
         output::json(&List::whole(agents))?;

@@ -99,7 +99,7 @@ async fn assign(
     field: Field,
     value: Option<&str>,
 ) -> Result<ShownAgent, Failure> {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = installation.agent(agent).await?;
     let author = installation.author();
     Ok(agent

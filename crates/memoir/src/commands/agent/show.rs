@@ -17,7 +17,7 @@ use crate::{
 };
 
 pub(crate) async fn run(global: &Global, agent: &str) -> Outcome {
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = installation.agent(agent).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let agent = lens.show().await?;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
+    fs::{File, Metadata},
     io::{self, Cursor, Read},
     ops::ControlFlow,
     path::{Path, PathBuf},
@@ -16,21 +16,19 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 use memoir_app::{AgentHandle, ForeignMemory, ForeignPart, ImportRequest, MemoryInput, TakenOver};
 use memoir_domain::{
-    PrivateText,
+    PrivateText, Timestamp,
     agent::Field,
     import::ForeignGone,
     memory::{Kind, TAGS_LIMIT},
 };
 use memoir_import::{
-    Error, Import, ImportFormat, ImportLimits, ImportOptions, ImportReport, ImportedMemory, Input,
-    NoMemoryClass, Recognised, may_be_memories,
+    DateProblem, EntryPosition, Error, Import, ImportFormat, ImportLimits, ImportOptions,
+    ImportReport, ImportedMemory, Input, NoMemoryClass, Recognised, may_be_memories,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::{Arguments, returning};
-use memoir_transcripts::{form_of, may_be_lines};
-
 use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
@@ -39,6 +37,7 @@ use crate::{
     show::{counted, thousands},
     terminal::{self, safe},
 };
+use memoir_transcripts::{ByteStream, form_of, raw::first_keys, unpacked};
 
 /// The bytes by which a format is recognised.
 const HEAD_BYTES: u64 = 256 << 10;
@@ -51,32 +50,39 @@ pub(super) struct NamedInput {
     path: PathBuf,
     is_folder: bool,
     head: Vec<u8>,
+    /// The bytes behind the first ones, of stdin, a pipe or a compressed file; `None` for others, which are read by path.
+    rest: Option<ByteStream>,
 }
 
 impl NamedInput {
     /// Reads the beginning of a file or a folder; `-` is stdin.
     pub(super) fn new(path: &Path) -> Result<Self, Failure> {
         let failed = |error: io::Error| Failure::file("read", path, &error);
-        let mut head = Vec::new();
-        let mut is_folder = false;
-        if path == Path::new("-") {
-            // Only the head of stdin is read here; `into_input` and `into_bytes` put the rest behind it.
-            let read = io::stdin().lock().take(HEAD_BYTES).read_to_end(&mut head);
-            read.map_err(failed)?;
-        } else {
-            is_folder = std::fs::metadata(path).map_err(failed)?.is_dir();
-            if !is_folder {
-                let file = File::open(path).map_err(failed)?;
-                file.take(HEAD_BYTES)
-                    .read_to_end(&mut head)
-                    .map_err(failed)?;
-            }
-        }
-        Ok(Self {
+        let is_stdin = path == Path::new("-");
+        let metadata = match is_stdin {
+            true => None,
+            false => Some(std::fs::metadata(path).map_err(failed)?),
+        };
+        let mut input = Self {
             path: path.to_owned(),
-            is_folder,
-            head,
-        })
+            is_folder: metadata.as_ref().is_some_and(Metadata::is_dir),
+            head: Vec::new(),
+            rest: None,
+        };
+        if input.is_folder {
+            return Ok(input);
+        }
+        let stream: ByteStream = match is_stdin {
+            true => Box::new(io::stdin()),
+            false => Box::new(File::open(path).map_err(failed)?),
+        };
+        let (is_compressed, mut stream) = unpacked(stream).map_err(failed)?;
+        let head = stream.by_ref().take(HEAD_BYTES);
+        head.read_to_end(&mut input.head).map_err(failed)?;
+        // A pipe can be read once.
+        let is_file = metadata.is_some_and(|found| found.is_file());
+        input.rest = (!is_file || is_compressed).then_some(stream);
+        Ok(input)
     }
 
     /// Whether another program may have written it.
@@ -85,40 +91,48 @@ impl NamedInput {
         self.is_folder || may_be_memories(&name.to_string_lossy(), &self.head)
     }
 
-    /// Whether it holds no memories: a picture, a web page, a conversation.
-    pub(super) fn is_of_another_kind(&self) -> bool {
-        !super::is_archive(&self.head)
-            && (!may_be_lines(&self.head) || form_of(&self.head).is_some())
-    }
-
-    fn rest(&self) -> bool {
-        self.path == Path::new("-")
+    /// Whether it may be an archive or lines of Memoir's own. Any other input is named by its kind, instead of one error
+    /// for each of its lines.
+    pub(super) fn may_be_own(&self) -> bool {
+        let head = self
+            .head
+            .strip_prefix(b"\xEF\xBB\xBF")
+            .unwrap_or(&self.head);
+        let lines = head.split(|byte| *byte == b'\n');
+        let lines = lines.map(<[u8]>::trim_ascii);
+        let mut lines = lines.filter(|line| !line.is_empty()).peekable();
+        let is_empty = lines.peek().is_none();
+        let mut are_own = || {
+            lines.any(|line| {
+                line.starts_with(b"{") && first_keys(line).contains(&b"content".as_slice())
+            })
+        };
+        super::is_archive(&self.head) || is_empty || form_of(&self.head).is_none() && are_own()
     }
 
     pub(super) fn into_input(self) -> Input {
-        if self.rest() {
-            Input::Stream(Box::new(Cursor::new(self.head).chain(io::stdin())))
-        } else {
-            Input::Path(self.path)
+        match self.rest {
+            Some(rest) => Input::Stream(Box::new(Cursor::new(self.head).chain(rest))),
+            None => Input::Path(self.path),
         }
     }
 
     /// The whole file.
     pub(super) fn into_bytes(self, most_bytes: u64) -> Result<Vec<u8>, Failure> {
-        if !self.rest() {
+        let Some(rest) = self.rest else {
             return parse::file(&self.path, most_bytes);
-        }
+        };
         let mut bytes = self.head;
         let begun = bytes.len() as u64;
-        let read = io::stdin()
-            .lock()
+        let read = rest
             // One byte over the limit detects a longer file.
             .take((most_bytes + 1).saturating_sub(begun))
             .read_to_end(&mut bytes);
         read.map_err(|error| Failure::file("read", &self.path, &error))?;
         if bytes.len() as u64 > most_bytes {
             return Err(Failure::new(format!(
-                "stdin has more than {} bytes, which is the limit here",
+                "`{}` has more than {} bytes, which is the limit here",
+                self.path.display(),
                 thousands(most_bytes)
             ))
             .hint("split it up"));
@@ -143,7 +157,7 @@ pub(super) async fn run(
     let failed = |error: Error| unreadable(&arguments, &error);
     let import = Import::open(input, format, &limits).map_err(failed)?;
     let recognised = import.recognised().clone();
-    let installation = Installation::open(global).await?;
+    let installation = Installation::existing(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
     // Pages of this agent update its memories; pages of another agent are imported as those of another program.
     let is_own = recognised
@@ -216,7 +230,10 @@ fn unreadable(arguments: &Arguments, error: &Error) -> Failure {
     match error {
         Error::Conversation(_) => failure.hint("`memoir absorb AGENT FILE` lets the agent's model read it"),
         Error::Unrecognised(_) => failure.hint(
-            "name its format with `--format`: jsonl, mem0, claude, mcp-memory, letta, markdown, chatgpt or langgraph",
+            "name its format with `--format`: jsonl, mem0, claude, mcp-memory, letta, markdown, chatgpt, langgraph or json",
+        ),
+        Error::Offered => failure.hint(
+            "`--format json` imports each of them as a memory; `--dry-run` shows how many there are",
         ),
         Error::Utf16 => failure.hint("convert it to UTF-8"),
         _ => failure,
@@ -265,26 +282,39 @@ impl Shaping {
         }
     }
 
-    /// The memory to import, and how many of its own tags found no place beside the user's.
-    fn shape(&self, memory: ImportedMemory) -> (ForeignMemory, u64) {
+    /// The memory to import at `now`. What of it has no place there is added to the report.
+    fn shape(
+        &self,
+        mut memory: ImportedMemory,
+        now: Timestamp,
+        report: &mut ImportReport,
+    ) -> ForeignMemory {
         let kind = self.kind(&memory);
+        let is_ahead = |at: &Timestamp| kind == Kind::Journal && !at.is_plausible_at(now);
+        // A journal entry expires by its date, and may not be dated ahead.
+        if let Some(at) = memory.created_at.filter(is_ahead) {
+            memory.created_at = None;
+            memory.tags.insert(0, format!("date:{}", at.date()).into());
+            report.undated += 1;
+            report.note_date(memory.place, DateProblem::Ahead);
+        }
         let mut tags = self.tags.clone();
-        let mut left_out = 0;
         for tag in memory.tags {
             if tags.contains(&tag) {
                 continue;
             }
             match tags.len() < TAGS_LIMIT {
                 true => tags.push(tag),
-                false => left_out += 1,
+                false => report.tags_left_out += 1,
             }
         }
-        let shaped = ForeignMemory {
+        ForeignMemory {
             input: MemoryInput {
                 content: memory.content,
                 kind: Some(kind),
                 tags,
                 source: Some(memory.source),
+                origin: memory.origin,
                 created_at: memory.created_at,
                 constitutional: memory.constitutional,
                 ..MemoryInput::default()
@@ -293,8 +323,7 @@ impl Shaping {
                 why: gone.why.as_str(),
                 at: gone.at,
             }),
-        };
-        (shaped, left_out)
+        }
     }
 }
 
@@ -307,16 +336,16 @@ fn read(
     sender: &mpsc::Sender<ForeignPart>,
 ) -> Result<ImportReport, Error> {
     let mut batch = Vec::new();
-    let (mut characters, mut tags_left_out) = (0, 0);
+    let mut characters = 0;
+    // What is found while the memories are shaped, beside the report of the file.
+    let mut shaped = ImportReport::default();
     let mut report = import.read(options, &mut |memory| {
         // With `--system-prompt` the persona becomes the system prompt and no memory.
         if shaping.without_persona && memory.is_persona {
             return ControlFlow::Continue(());
         }
         characters += memory.content.chars();
-        let (shaped, left_out) = shaping.shape(memory);
-        batch.push(shaped);
-        tags_left_out += left_out;
+        batch.push(shaping.shape(memory, options.now, &mut shaped));
         if batch.len() < BATCH && characters < BATCH_CHARACTERS {
             return ControlFlow::Continue(());
         }
@@ -327,7 +356,12 @@ fn read(
             Err(_) => ControlFlow::Break(()),
         }
     })?;
-    report.tags_left_out += tags_left_out;
+    report.undated += shaped.undated;
+    report.tags_left_out += shaped.tags_left_out;
+    for (problem, count) in shaped.dates {
+        *report.dates.entry(problem).or_default() += count;
+    }
+    report.date_places.extend(shaped.date_places);
     let _ = sender.blocking_send(ForeignPart::Memories(batch));
     if !report.is_broken || skip_bad {
         let _ = sender.blocking_send(ForeignPart::Last);
@@ -398,15 +432,16 @@ fn taken_over_json(
     let places: Vec<Value> = report
         .places
         .iter()
-        .map(|(place, reason)| {
-            json!({
-                "file": place.file.as_ref().map(PrivateText::expose),
-                "line": place.line,
-                "byte": place.byte,
-                "reason": reason.code(),
-                "told": reason.to_string(),
-            })
-        })
+        .map(|(place, reason)| place_json(place, reason.code(), &reason.to_string()))
+        .collect();
+    let dates = report.dates.iter();
+    let dates: BTreeMap<&str, u64> = dates
+        .map(|(problem, count)| (problem.code(), *count))
+        .collect();
+    let date_places: Vec<Value> = report
+        .date_places
+        .iter()
+        .map(|(place, problem)| place_json(place, problem.code(), &problem.to_string()))
         .collect();
     let notices = report.notices.iter();
     let notices: Vec<Value> = notices
@@ -432,6 +467,8 @@ fn taken_over_json(
         "split": report.split,
         "undated": report.undated,
         "tags_left_out": report.tags_left_out,
+        "dates": dates,
+        "date_places": date_places,
         "junk": passed(NoMemoryClass::Junk),
         "left_out": passed(NoMemoryClass::LeftOut),
         "not_understood": passed(NoMemoryClass::NotUnderstood),
@@ -443,6 +480,42 @@ fn taken_over_json(
         "last_number": taken.last,
         "record": taken.seq,
     })
+}
+
+fn place_json(place: &EntryPosition, reason: &str, told: &str) -> Value {
+    json!({
+        "file": place.file.as_ref().map(PrivateText::expose),
+        "line": place.line,
+        "byte": place.byte,
+        "reason": reason,
+        "told": told,
+    })
+}
+
+/// The places of what was not understood, and of dates that are not used.
+fn places(report: &ImportReport) -> String {
+    let mut text = String::new();
+    let mut list = |lines: Vec<(&EntryPosition, String)>, count: u64| {
+        let more = count.saturating_sub(lines.len() as u64);
+        for (place, reason) in lines {
+            let file = place.file.as_ref();
+            let file = file.map_or(String::new(), |file| format!("`{}`, ", safe(file.expose())));
+            text.push_str(&format!("  {file}{place}: {reason}\n"));
+        }
+        if more > 0 {
+            text.push_str(&format!("  and {} more\n", thousands(more)));
+        }
+    };
+    let not_understood = report.places.iter();
+    let not_understood = not_understood.map(|(place, reason)| (place, reason.to_string()));
+    list(
+        not_understood.collect(),
+        report.count(NoMemoryClass::NotUnderstood),
+    );
+    let dates = report.date_places.iter();
+    let dates = dates.map(|(place, problem)| (place, problem.to_string()));
+    list(dates.collect(), report.dates.values().sum());
+    text
 }
 
 /// The result of the import, for people.
@@ -457,6 +530,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
         parts.join(", ")
     };
     let conditional = arguments.dry_run || is_refused;
+    let dates: u64 = report.dates.values().sum();
     let rows = [
         ("read", report.read, String::new()),
         (
@@ -505,6 +579,11 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
             "the file has none; it is the day of the import".to_owned(),
         ),
         (
+            "date not used",
+            dates,
+            "unreadable, or of a journal entry that lies ahead: imported, see below".to_owned(),
+        ),
+        (
             "tags left out",
             report.tags_left_out,
             "over 16 with those of `--tag`, or over 50 characters".to_owned(),
@@ -524,17 +603,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
         text.push_str(line.trim_end());
         text.push('\n');
     }
-    for (place, reason) in &report.places {
-        let file = place
-            .file
-            .as_ref()
-            .map_or(String::new(), |file| format!("`{}`, ", safe(file.expose())));
-        text.push_str(&format!("  {file}{place}: {reason}\n"));
-    }
-    let more = report.count(NoMemoryClass::NotUnderstood) - report.places.len() as u64;
-    if more > 0 {
-        text.push_str(&format!("  and {} more\n", thousands(more)));
-    }
+    text.push_str(&places(report));
     text.push_str(&format!(
         "\nwhat {} cannot carry:\n",
         done.recognised.format

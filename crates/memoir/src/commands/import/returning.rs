@@ -37,6 +37,7 @@ impl PageEdit<'_> {
             kind: Some(after.kind.or(kind).unwrap_or(Kind::Journal)),
             tags: after.tags.clone(),
             source: Some(after.source.clone()),
+            origin: after.origin,
             created_at: after.created_at,
             ..MemoryInput::default()
         }

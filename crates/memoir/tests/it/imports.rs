@@ -1,0 +1,229 @@
+//! Files of other programs at the command line: what is offered, kept and reported.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use crate::installation::{Installation, Ran};
+
+/// The memory with that text.
+fn of(installation: &Installation, text: &str) -> Value {
+    let all = installation.json(&["ledger", "wren", "--all"]);
+    let mut items = all["items"].as_array().unwrap().iter();
+    items
+        .find(|memory| memory["content"].as_str().unwrap().contains(text))
+        .unwrap_or_else(|| panic!("{text}: {all}"))
+        .clone()
+}
+
+#[test]
+fn spec_2_4_an_entry_that_is_dated_ahead_is_kept_and_named_with_its_place() {
+    let installation = Installation::with_agent();
+    installation.write(
+        "vault/trip.md",
+        "---\ndate: 2127-05-01\n---\nThe trip to Lund begins at nine from pier 3.\n",
+    );
+    installation.write("vault/2127-06-01.md", "Home again.\n");
+    installation.write("vault/oak.md", "---\ndate: then\n---\nWe agreed on oak.\n");
+    let told = installation.json(&["import", "wren", "vault"]);
+    assert_eq!(
+        (&told["imported"], &told["refused"]),
+        (&json!(3), &json!(0))
+    );
+    assert_eq!(told["dates"], json!({"ahead": 2, "unreadable": 1}));
+    let places: Vec<_> = told["date_places"].as_array().unwrap().iter().collect();
+    let place = |file: &str, reason: &str| {
+        places
+            .iter()
+            .any(|place| place["file"] == file && place["reason"] == reason)
+    };
+    assert!(
+        place("trip.md", "ahead") && place("2127-06-01.md", "ahead"),
+        "{told}"
+    );
+    assert!(place("oak.md", "unreadable"), "{told}");
+    assert_eq!(
+        of(&installation, "Lund")["tags"],
+        json!(["date:2127-05-01"])
+    );
+    installation.ok(&["import", "wren", "--undo"]);
+    let table = installation.ok(&["import", "wren", "vault"]);
+    assert!(
+        table.contains("`trip.md`, the whole file: its date lies ahead, and is kept as a tag"),
+        "{table}"
+    );
+    assert!(!table.contains("over a limit"), "{table}");
+    // A core memory does not expire, and keeps its date.
+    installation.ok(&["import", "wren", "--undo"]);
+    let told = installation.json(&["import", "wren", "vault", "--to", "core"]);
+    assert_eq!(told["dates"], json!({"unreadable": 1}));
+    assert_eq!(
+        of(&installation, "Lund")["created_at"],
+        "2127-05-01T00:00:00Z"
+    );
+}
+
+#[test]
+fn spec_2_4_an_external_memory_stays_external_as_a_page() {
+    let installation = Installation::with_agent();
+    installation.write(
+        "lines.jsonl",
+        "{\"content\": \"The page says so.\", \"origin\": \"external\"}\n{\"content\": \"Kai says so.\"}\n",
+    );
+    installation.ok(&["import", "wren", "lines.jsonl"]);
+    installation.ok(&["agent", "create", "robin"]);
+    for format in ["markdown", "okf"] {
+        let folder = format!("pages-{format}");
+        installation.ok(&["export", "wren", "--format", format, "--output", &folder]);
+        installation.ok(&["import", "robin", &folder]);
+        let all = installation.json(&["ledger", "robin", "--all"]);
+        let items = all["items"].as_array().unwrap();
+        for (text, origin) in [
+            ("The page says so.", "external"),
+            ("Kai says so.", "import"),
+        ] {
+            let found = items
+                .iter()
+                .find(|memory| memory["content"] == text)
+                .unwrap();
+            assert_eq!(found["origin"], origin, "{format}: {text}");
+        }
+        installation.ok(&["import", "robin", "--undo"]);
+    }
+    // A changed page of the agent itself, too.
+    let page = std::fs::read_dir(installation.path("pages-markdown/core")).unwrap();
+    let page = page.map(|entry| entry.unwrap().path());
+    let mut page = page.filter(|page| std::fs::read_to_string(page).unwrap().contains("The page"));
+    let page = page.next().unwrap();
+    let text = std::fs::read_to_string(&page).unwrap();
+    std::fs::write(
+        &page,
+        text.replace("The page says so.\n", "The page said so.\n"),
+    )
+    .unwrap();
+    installation.ok(&["import", "wren", "pages-markdown", "--apply"]);
+    assert_eq!(of(&installation, "The page said so.")["origin"], "external");
+}
+
+#[test]
+fn json_of_an_unknown_program_is_offered_as_one_document() {
+    let installation = Installation::with_agent();
+    for text in [
+        "[\n  {\n    \"note\": \"Kai sails.\"\n  },\n  {\n    \"note\": \"Kai cooks.\"\n  }\n]\n",
+        "{\n  \"items\": [\n    {\"content\": \"Kai sails.\"},\n    {\"content\": \"Kai cooks.\"}\n  ]\n}\n",
+        "{\"note\": \"Kai sails.\"}\n{\"note\": \"Kai cooks.\"}\n",
+    ] {
+        let file = installation.write("notes.json", text);
+        let refused = Ran::of(&mut installation.command(&["import", "wren", &file])).error();
+        assert!(
+            refused.contains("JSON with objects that have a text"),
+            "{refused}"
+        );
+        assert!(refused.contains("hint: `--format json`"), "{refused}");
+        let told = installation.json(&["import", "wren", &file, "--format", "json"]);
+        assert_eq!(told["imported"], 2, "{told}");
+        installation.ok(&["import", "wren", "--undo"]);
+    }
+    // One error, not one a line.
+    for text in ["{\n  \"a\": 1,\n  \"b\": [2]\n}\n", "a note\nand another\n"] {
+        let file = installation.write("other", text);
+        let refused = Ran::of(&mut installation.command(&["import", "wren", &file])).error();
+        assert!(refused.contains("unknown format of memories"), "{refused}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn no_program_of_a_repository_runs_with_a_git_that_knows_no_limits() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let installation = Installation::with_agent();
+    installation.write("repo/system/a.md", "A text of a page.\n");
+    let (repo, mark) = (installation.path("repo"), installation.path("ran"));
+    let git = |arguments: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.arg("-C")
+            .arg(&repo)
+            .args(["-c", "user.email=a@b", "-c", "user.name=a"]);
+        let done = git
+            .args(arguments)
+            .env("HOME", installation.path(""))
+            .output();
+        done.ok()
+            .filter(|done| done.status.success())
+            .map(|done| done.stdout)
+    };
+    let made = git(&["init", "-q"])
+        .and_then(|_| git(&["add", "."]))
+        .and_then(|_| git(&["commit", "-qm", "x"]));
+    let (Some(_), Some(tree)) = (made, git(&["rev-parse", "HEAD^{tree}"])) else {
+        return println!("skipped: git is not installed");
+    };
+    let tree = String::from_utf8(tree).unwrap();
+    std::fs::remove_file(
+        repo.join(".git/objects")
+            .join(&tree[..2])
+            .join(tree[2..].trim()),
+    )
+    .unwrap();
+    let config = repo.join(".git/config");
+    let trap = format!(
+        "[extensions]\n\tpartialClone = origin\n[remote \"origin\"]\n\tpromisor = true\n\turl = \"ext::sh -c touch% {0}\"\n\
+         [protocol \"ext\"]\n\tallow = always\n[core]\n\tfsmonitor = \"touch {0}\"\n\tsshCommand = \"touch {0}\"\n",
+        mark.display()
+    );
+    let before = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, before + &trap).unwrap();
+    // As older versions of git, which know neither variable.
+    let path = std::env::var("PATH").unwrap();
+    let real = path.split(':').map(|folder| format!("{folder}/git"));
+    let real = real
+        .into_iter()
+        .find(|git| std::path::Path::new(git).exists())
+        .unwrap();
+    let script =
+        format!("#!/bin/sh\nunset GIT_NO_LAZY_FETCH GIT_CONFIG_GLOBAL\nexec {real} \"$@\"\n");
+    let wrapper = installation.write("bin/git", script);
+    std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{path}", installation.path("bin").display());
+    for format in ["letta", "markdown"] {
+        let mut command = installation.command(&["import", "wren", "repo", "--format", format]);
+        let ran = Ran::of(command.env("PATH", &path));
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(!mark.exists(), "a program ran");
+    }
+}
+
+#[test]
+fn spec_2_6_conversations_are_read_from_several_files_compressed_ones_and_archives() {
+    let installation = Installation::with_agent();
+    let one = installation.write("one.txt", "Ann: I keep two hens.\n");
+    let chat = json!([
+        {"role": "system", "content": "You are helpful."},
+        {"role": "user", "content": "I moved to Lund."},
+        {"role": "assistant", "content": [{"type": "text", "text": "How nice."}], "tool_calls": null},
+        {"role": "assistant", "content": null, "tool_calls": [{"id": "1"}]},
+        {"role": "tool", "content": "42"},
+    ]);
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(chat.to_string().as_bytes()).unwrap();
+    let two = installation.write("two.json.gz", packed.finish().unwrap());
+    let told = installation.json(&["absorb", "wren", &one, &two, "--later"]);
+    let file = &told["file"];
+    assert_eq!(
+        (&file["received"], &file["left_out"], &file["lost"]),
+        (&json!(3), &json!(3), &json!(0)),
+        "{told}"
+    );
+    let again = installation.json(&["absorb", "wren", &one, &two, "--later"]);
+    assert_eq!(
+        (&again["file"]["received"], &again["file"]["known"]),
+        (&json!(0), &json!(3))
+    );
+    // A chat holds no memories, and the way to read it is named.
+    let refused = Ran::of(&mut installation.command(&["import", "wren", &two])).error();
+    assert!(
+        refused.contains("hint: `memoir absorb AGENT FILE`"),
+        "{refused}"
+    );
+}
