@@ -11,6 +11,7 @@ use tokio::{
     runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore},
 };
+use tracing::Instrument;
 
 use crate::core::{Error, Result};
 
@@ -70,6 +71,21 @@ pub fn run_long_work_on(runtime: Handle) {
 /// The runtime for long work; `None` where this process has none of its own.
 pub fn long_work() -> Option<&'static Handle> {
     LONG_WORK.get()
+}
+
+/// Runs work for which no request waits on the runtime for long work.
+pub(crate) async fn run_long<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> T {
+    let Some(runtime) = long_work() else {
+        return work.await;
+    };
+    match runtime.spawn(work.in_current_span()).await {
+        Ok(done) => done,
+        Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
+        // The process ends, and its runtimes with it.
+        Err(_) => std::future::pending().await,
+    }
 }
 
 /// Runs slow work on a thread where it does not block others.

@@ -480,7 +480,8 @@ impl Memories<'_> {
             for row in rows {
                 texts.push(progress.shortened(codec::memory(&key, &row)?));
             }
-            let error = match embedder.embed(model.memories(), &texts).await {
+            let count = texts.len();
+            let error = match embed_memories(&embedder, &model, texts).await {
                 Ok(Embeddings { vectors, .. }) => {
                     let random = memoir.random.as_ref();
                     let sealer = Sealer { key: &key, random };
@@ -504,7 +505,7 @@ impl Memories<'_> {
             // text be the cause.
             if let Some(wait) = limits.wait_after(progress.failures, &error) {
                 tokio::time::sleep(wait).await;
-            } else if is_too_long(&error) && progress.takes_less(texts.len(), last) {
+            } else if is_too_long(&error) && progress.takes_less(count, last) {
                 progress.failures = 0;
             } else if error.is_about_request() || is_too_long(&error) && progress.has_answered {
                 // Skipped for this time only: another model, or the edited text, may be accepted.
@@ -517,6 +518,20 @@ impl Memories<'_> {
             }
         }
     }
+}
+
+/// The vectors of some memories. Where this process computes them, requests come first.
+async fn embed_memories(
+    embedder: &Arc<dyn Embedder>,
+    model: &EmbeddingModel,
+    texts: Vec<PrivateText>,
+) -> std::result::Result<Embeddings, ModelError> {
+    if !embedder.is_in_process() {
+        return embedder.embed(model.memories(), &texts).await;
+    }
+    let (embedder, model) = (embedder.clone(), model.clone());
+    let computed = async move { embedder.embed(model.memories(), &texts).await };
+    crate::core::parallel::run_long(computed).await
 }
 
 impl Memoir {
