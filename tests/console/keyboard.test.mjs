@@ -125,7 +125,7 @@ byKeys("a session is begun, seen to its end, and rolled back", async (page) => {
   assert.equal(await page.getByLabel("How", { exact: true }).inputValue(), "dedup_only");
   await reach(page, "button Refine now");
   await page.keyboard.press("Enter");
-  await page.getByText("The session was queued").waitFor();
+  await page.getByRole("heading", { name: /^Session of/ }).waitFor();
   await page.getByText("completed", { exact: true }).waitFor();
   await reach(page, "a Roll back…");
   await page.keyboard.press("Enter");

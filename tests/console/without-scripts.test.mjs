@@ -59,7 +59,7 @@ async function refine(page, { rehearse = false } = {}) {
   await page.goto(wren.path);
   if (rehearse) await page.getByLabel("Rehearse on a copy").check();
   await page.getByRole("button", { name: "Refine now" }).click();
-  await page.getByText("The session was queued").waitFor();
+  await page.getByRole("heading", { name: /^Session of/ }).waitFor();
   await refreshed(page, page.getByText("completed", { exact: true }));
 }
 

@@ -384,6 +384,15 @@ export interface Session {
   /** Calls of its tools that were refused. */
   readonly refused_calls: number;
   readonly end_reason: string | null;
+  /** Why its model gave no usable response, where it failed. */
+  readonly failure:
+    | "key_refused"
+    | "quota"
+    | "unreachable"
+    | "timeout"
+    | "server_error"
+    | "unreadable_response"
+    | null;
   readonly summary?: string | null;
   readonly reason?: string | null;
   readonly changes?: readonly RehearsedChange[] | null;

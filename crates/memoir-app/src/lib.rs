@@ -160,7 +160,7 @@ mod tests {
         let _ = memoir.state::<people::access_requests::GrantsInUse>();
         let _ = memoir.state::<people::asking::AskingWaits>();
         let _ = memoir.state::<log::Limits>();
-        let _ = memoir.state::<sessions::Refusals>();
+        let _ = memoir.state::<sessions::Unwritten>();
         let _ = memoir.state::<sessions::Recent>();
         let _ = memoir.state::<sessions::AgentChanges>();
     }

@@ -56,9 +56,8 @@ const DONE: &[(&str, &str)] = &[
         "rewound",
         "The agent’s memories are what they were at that point. This is the record of it.",
     ),
-    ("paused", "The schedule skips the agent now."),
-    ("resumed", "The schedule asks the agent again."),
-    ("queued", "The session was queued for a worker."),
+    ("paused", "The agent is paused: the schedule skips it."),
+    ("resumed", "The agent is not paused any more."),
     (
         "protect",
         "The memory is constitutional now: no session can delete, consolidate or archive it.",

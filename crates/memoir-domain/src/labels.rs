@@ -10,7 +10,7 @@ use crate::{
     access::{AccessKindName, AccessScopeName, AccessState, RequestOver},
     agent::{LossGuard, Mode, ReasoningEffort, schedule::Trigger},
     log::{audit::Action, core_size::Cause},
-    session::{EndReason, State},
+    session::{EndReason, FAILURE, FailureClass, State},
     text::DuplicateMatch,
 };
 
@@ -152,6 +152,18 @@ pub fn end_reason(reason: EndReason) -> &'static str {
     }
 }
 
+/// Why a session's model gave no usable response, to follow `since`.
+pub fn failure(failure: FailureClass) -> &'static str {
+    match failure {
+        FailureClass::KeyRefused => "the key for its model is missing or refused",
+        FailureClass::Quota => "its model's provider has no credit left, or limits the rate",
+        FailureClass::Unreachable => "its model's provider cannot be reached",
+        FailureClass::Timeout => "its model did not respond in time",
+        FailureClass::ServerError => "its model's provider reported an error",
+        FailureClass::UnreadableResponse => "its model's response could not be read",
+    }
+}
+
 /// Why the core size changed.
 pub fn cause(cause: Cause) -> &'static str {
     match cause {
@@ -222,6 +234,7 @@ pub fn fact(name: &str) -> Cow<'static, str> {
 pub fn fact_code<'a>(name: &str, code: &'a str) -> &'a str {
     let known = match name {
         "reason" | "limit" => EndReason::from_name(code).map(end_reason),
+        FAILURE => FailureClass::from_name(code).map(failure),
         "why" => RequestOver::from_name(code).map(over),
         "kind" if code == "read" => Some("reading"),
         "kind" => AccessKindName::from_name(code).map(|kind| access(kind, None)),

@@ -7,6 +7,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use memoir_domain::session::FailureClass;
+
 /// Why a model gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
@@ -32,6 +34,8 @@ pub enum ModelError {
         status: u16,
         /// The provider's machine-readable name for the reason.
         code: Option<ErrorCode>,
+        /// Its class: the key, the account's credit, or any other error.
+        class: FailureClass,
         /// What a person can do about it.
         hint: Option<String>,
     },
@@ -63,6 +67,8 @@ pub enum Outage {
     Status(u16),
     /// No connection could be made: refused, no route, unknown host, no agreement on TLS.
     Connect,
+    /// The server's certificate is not trusted. Not retryable.
+    Certificate,
     /// No complete answer within the request's time limit.
     Timeout,
     /// The connection ended before the answer was complete.
@@ -74,6 +80,7 @@ impl fmt::Display for Outage {
         match self {
             Self::Status(status) => write!(formatter, "the provider answered with status {status}"),
             Self::Connect => formatter.write_str("the provider could not be reached"),
+            Self::Certificate => formatter.write_str("the server's certificate is not trusted"),
             Self::Timeout => formatter.write_str("the provider did not answer in time"),
             Self::Cut => formatter.write_str("the connection ended before the answer was complete"),
         }
@@ -191,9 +198,27 @@ impl ModelError {
         )
     }
 
+    /// Its class, as an ended session names it (SPEC 3.16).
+    pub fn class(&self) -> FailureClass {
+        match self {
+            Self::RateLimited { .. } => FailureClass::Quota,
+            Self::Unavailable { outage, .. } => match outage {
+                Outage::Timeout | Outage::Status(408 | 504) => FailureClass::Timeout,
+                Outage::Status(_) => FailureClass::ServerError,
+                Outage::Connect | Outage::Certificate | Outage::Cut => FailureClass::Unreachable,
+            },
+            Self::Rejected { class, .. } => *class,
+            Self::BadAnswer { .. } => FailureClass::UnreadableResponse,
+        }
+    }
+
     /// Whether the same request may succeed later (SPEC 3.16).
     pub fn is_retryable(&self) -> bool {
         match self {
+            Self::Unavailable {
+                outage: Outage::Certificate,
+                ..
+            } => false,
             Self::RateLimited { .. } | Self::Unavailable { .. } => true,
             Self::Rejected { .. } | Self::ModelFile { .. } => false,
             Self::BadAnswer { retryable, .. } => *retryable,
@@ -219,6 +244,13 @@ impl ModelError {
                 outage: Outage::Connect,
                 ..
             } => Some("check that the server runs, and the provider's `base_url`".to_owned()),
+            Self::Unavailable {
+                outage: Outage::Certificate,
+                ..
+            } => Some(
+                "check the provider's `base_url`, the clock, and the system's certificates"
+                    .to_owned(),
+            ),
             Self::Unavailable {
                 outage: Outage::Timeout,
                 ..

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use jiff::fmt::rfc2822;
-use memoir_domain::mend;
+use memoir_domain::{mend, session::FailureClass};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use serde_json::{Value, json};
@@ -147,8 +147,18 @@ impl Endpoint {
             };
         }
         let message = error.and_then(message).unwrap_or_default().to_lowercase();
-        let hint = self.hint(status, unpaid, &message);
-        ModelError::Rejected { status, code, hint }
+        // First, whatever the status: otherwise a wrong key or name would be suspected.
+        let unpaid = unpaid || status == 402 || message.contains("credit balance");
+        ModelError::Rejected {
+            status,
+            code,
+            class: match status {
+                _ if unpaid => FailureClass::Quota,
+                401 | 403 => FailureClass::KeyRefused,
+                _ => FailureClass::ServerError,
+            },
+            hint: self.hint(status, unpaid, &message),
+        }
     }
 
     /// `message` is the provider's own, in lower case; only whether it speaks of certain things
@@ -165,10 +175,7 @@ impl Endpoint {
             "maximum context",
         ];
         Some(match status {
-            // First, whatever the status: otherwise a wrong key or name would be suspected.
-            _ if unpaid || status == 402 || message.contains("credit balance") => {
-                "the account with the provider has no credit left".to_owned()
-            }
+            _ if unpaid => "the account with the provider has no credit left".to_owned(),
             401 => format!("the provider does not accept the key; it is read from {key_place}"),
             403 => format!("the key read from {key_place} may not use the model `{model}`"),
             413 => "the conversation is too long; set `context_tokens` of the provider".to_owned(),
@@ -270,18 +277,9 @@ async fn read(
 
 /// Classifies a request that got no status at all.
 fn unsent(error: &reqwest::Error) -> ModelError {
-    if is_untrusted(error) {
-        return ModelError::BadAnswer {
-            what: "the server's certificate is not trusted".to_owned(),
-            retryable: false,
-            hint: Some(
-                "check the provider's `base_url`, the clock, and the system's certificates"
-                    .to_owned(),
-            ),
-        };
-    }
     let outage = match error {
-        // First: a connection that was not made in time is both.
+        _ if is_untrusted(error) => Outage::Certificate,
+        // Before a timeout: a connection that was not made in time is both.
         _ if error.is_connect() => Outage::Connect,
         _ if error.is_timeout() => Outage::Timeout,
         _ => Outage::Cut,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use memoir_domain::session::FailureClass;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, NoProxy, Proxy, Url};
 
@@ -131,6 +132,23 @@ pub enum ConnectError {
         /// What went wrong.
         reason: String,
     },
+}
+
+impl ConnectError {
+    /// Its class, as an ended session names it.
+    pub fn class(&self) -> FailureClass {
+        match self {
+            Self::MissingKey { .. }
+            | Self::UnsetKeyEnv { .. }
+            | Self::KeyFile { .. }
+            | Self::BadKey { .. }
+            | Self::Insecure { .. } => FailureClass::KeyRefused,
+            Self::UnknownProvider { .. }
+            | Self::UnknownBuiltin { .. }
+            | Self::NoEmbeddings { .. }
+            | Self::Client { .. } => FailureClass::Unreachable,
+        }
+    }
 }
 
 impl Providers {

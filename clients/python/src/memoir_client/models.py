@@ -406,6 +406,7 @@ class Session(Shown):
         archived: memories that it moved to the archive.
         archived_under_summaries: of these, those that came under a summary.
         summaries: summaries that it wrote.
+        failure: why its model gave no usable response, where it failed, such as `key_refused`; None otherwise.
         summary: the agent's report.
     """
 
@@ -429,6 +430,7 @@ class Session(Shown):
     summaries: int
     refused_calls: int
     end_reason: str | None = None
+    failure: str | None = None
     summary: str | None = private(default=None)
     reason: str | None = private(default=None)
     changes: tuple[RehearsedChange, ...] | None = private(default=None)

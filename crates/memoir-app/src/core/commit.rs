@@ -11,7 +11,7 @@ use memoir_domain::{
     audit::{Action, Change, Record},
     draft::Decision,
     memory::Number,
-    session::{EndReason, Session, State},
+    session::{EndReason, FailureClass, Session, State},
 };
 use memoir_store::{Commit, Error as StoreError};
 use tracing::Instrument;
@@ -145,6 +145,7 @@ pub(crate) struct EndedSession {
     pub(crate) driver: &'static str,
     pub(crate) rehearsal: bool,
     pub(crate) reason: Option<EndReason>,
+    pub(crate) failure: Option<FailureClass>,
     pub(crate) seconds: f64,
 }
 
@@ -188,6 +189,7 @@ impl EndedSession {
             reason: session
                 .end_reason
                 .filter(|_| session.state != State::Completed),
+            failure: session.failure,
             // The clock may have been set back while the session ran.
             seconds: microseconds.max(0) as f64 / 1e6,
         }

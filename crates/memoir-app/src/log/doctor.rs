@@ -528,15 +528,21 @@ impl Memoir {
         }
         if found.is_empty() {
             let ScheduleView {
+                enabled,
                 weekly,
                 daily,
                 time_zone,
                 ..
             } = self.schedule();
             let zone = time_zone.unwrap_or_default();
-            let finding = format!(
-                "nothing is due; agents are asked every {weekly} {zone}, and reflect daily at {daily}"
-            );
+            let finding = match enabled {
+                true => format!(
+                    "nothing is due; agents are asked every {weekly} {zone}, and reflect daily at {daily}"
+                ),
+                false => {
+                    "nothing is due; the schedule is off, so agents are asked and reflect on request only".to_owned()
+                }
+            };
             found.push(fine("schedule", finding));
         }
         Ok(found)

@@ -58,6 +58,11 @@ impl Metrics {
             .observe(ended.seconds);
         let Some(reason) = ended.reason else { return };
         self.end_reasons.with_label_values(&[reason.as_str()]).inc();
+        if let Some(failure) = ended.failure {
+            self.session_failures
+                .with_label_values(&[failure.as_str()])
+                .inc();
+        }
         if let Some(limit) = limit_of(reason).filter(|_| !ended.rehearsal) {
             self.breaker_trips.with_label_values(&[limit]).inc();
         }

@@ -29,7 +29,7 @@ use std::{
 
 use memoir_domain::{
     audit::Action,
-    session::{Driver, EndReason, State},
+    session::{Driver, EndReason, FailureClass, State},
     tools::{RefusalCode, Tool, ToolResult},
 };
 use memoir_model::ModelName;
@@ -67,6 +67,7 @@ pub(crate) struct Metrics {
     sessions_ended: IntCounterVec,
     session_seconds: HistogramVec,
     end_reasons: IntCounterVec,
+    session_failures: IntCounterVec,
     breaker_trips: IntCounterVec,
     edits: IntCounterVec,
     removed_tokens: IntCounterVec,
@@ -124,6 +125,11 @@ impl Metrics {
                 "memoir_session_end_reasons_total",
                 "Sessions that ended other than completed, by reason.",
                 &["reason"],
+            ),
+            session_failures: counter(
+                "memoir_session_failures_total",
+                "Sessions that failed because their model gave no usable response, by class.",
+                &["failure"],
             ),
             breaker_trips: counter(
                 "memoir_breaker_trips_total",
@@ -229,6 +235,9 @@ impl Metrics {
                         .with_label_values(&[end, driver, rehearsal]);
                 }
             }
+        }
+        for failure in FailureClass::ALL.map(FailureClass::as_str) {
+            self.session_failures.with_label_values(&[failure]);
         }
         for limit in ["mass", "removed"] {
             self.breaker_trips.with_label_values(&[limit]);

@@ -210,7 +210,7 @@ fn result<T>(answer: &Result<T, ModelError>) -> &'static str {
         Err(ModelError::RateLimited { .. }) => "rate_limited",
         Err(ModelError::Unavailable { outage, .. }) => match outage {
             Outage::Status(_) => "unavailable",
-            Outage::Connect => "unreachable",
+            Outage::Connect | Outage::Certificate => "unreachable",
             Outage::Timeout => "timeout",
             Outage::Cut => "cut",
         },

@@ -666,6 +666,21 @@ impl Grants<'_> {
         Ok(TokenWithSecret { view, secret })
     }
 
+    /// Whether [`Grants::create_token`] with [`Provision::First`] needs a grant of the agent that there is none of: the
+    /// agent is in use, and decides itself about its tokens (SPEC 5.5).
+    ///
+    /// # Errors
+    /// The agent is gone, or the store fails.
+    pub async fn needs_consent_for_token(self, actor: &Actor) -> Result<bool> {
+        let loaded = self.load(&AgentQuery::default()).await?;
+        if !self.is_in_use(&loaded).await? {
+            return Ok(false);
+        }
+        let found = self.token_leave(&loaded, None, actor).await?;
+        // Another process changed the agent meanwhile: making the token judges anew.
+        Ok(found.is_some_and(|leave| leave.is_none()))
+    }
+
     /// The agent's tokens, oldest first.
     ///
     /// # Errors

@@ -112,13 +112,23 @@ impl Sessions<'_> {
     /// # Errors
     /// None is set, or it cannot be used.
     pub(crate) async fn model(self, options: &RefineOptions) -> Result<Arc<dyn Model>> {
-        let loaded = self.load(&AgentQuery::default()).await?;
-        let own = || self.memoir.effective_model(&loaded.agent.settings);
-        let name = match &options.model {
-            Some(name) => name.clone(),
-            None => own().ok_or(Error::NoModel)?.parse()?,
-        };
-        Ok(self.memoir.connect(&name, &loaded.agent.settings)?)
+        let agent = self.load(&AgentQuery::default()).await?.agent;
+        let name = self.model_name(&agent, options)?;
+        Ok(self.memoir.connect(&name, &agent.settings)?)
+    }
+
+    /// The name of the model that a session of `agent` is to be driven by.
+    ///
+    /// # Errors
+    /// None is set, or it is no name of a model.
+    pub(super) fn model_name(self, agent: &Agent, options: &RefineOptions) -> Result<ModelName> {
+        match &options.model {
+            Some(name) => Ok(name.clone()),
+            None => {
+                let own = self.memoir.effective_model(&agent.settings);
+                Ok(own.ok_or(Error::NoModel)?.parse()?)
+            }
+        }
     }
 
     /// Begins a session that waits for the agent's consent. A running session whose lease has lapsed is

@@ -35,7 +35,7 @@ use crate::{
     },
     memory::memories::memory_query,
     metrics::Metrics,
-    sessions::{Recent, Refusals, Sessions},
+    sessions::{Recent, Sessions, Unwritten},
     shown::OwnAgent,
 };
 
@@ -90,7 +90,8 @@ impl Sessions<'_> {
         // A call of an ended session is none of its calls.
         let refused = result.and_then(ToolResult::refusal);
         if refused.is_some_and(|code| code != RefusalCode::SessionOver) {
-            self.memoir.state::<Refusals>().note(id);
+            self.memoir.state::<Unwritten>().note_refusal(id);
+            self.wake_watchers();
         }
         called
     }

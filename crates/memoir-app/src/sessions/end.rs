@@ -8,7 +8,7 @@ use memoir_domain::{
     audit::Actor,
     draft::Decision,
     lifecycle,
-    session::{Driver, EndReason, Lease, Session, Usage},
+    session::{Driver, EndReason, FailureClass, Lease, Session, Usage},
 };
 use memoir_store::AgentQuery;
 
@@ -118,11 +118,12 @@ impl Sessions<'_> {
     pub(crate) async fn fail(
         self,
         id: SessionId,
+        failure: FailureClass,
         message: &str,
         usage: Usage,
     ) -> Result<SessionFacts> {
         self.end(id, Some(usage), |agent, session, now| {
-            lifecycle::fail(agent, session, message.to_owned(), now)
+            lifecycle::fail(agent, session, failure, message.to_owned(), now)
         })
         .await
     }

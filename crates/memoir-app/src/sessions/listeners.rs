@@ -5,12 +5,12 @@ use std::{pin::Pin, sync::Arc};
 use memoir_domain::{SessionId, draft::Decision};
 
 use super::{
-    AgentChanges, Recent, Refusals,
+    AgentChanges, Recent, Unwritten,
     recent::{KnownSession, open_in},
 };
 use crate::core::{AfterCommit, AgentHandle, CommitListener, Result};
 
-impl CommitListener for Refusals {
+impl CommitListener for Unwritten {
     fn prepare(
         self: Arc<Self>,
         _agent: &AgentHandle,

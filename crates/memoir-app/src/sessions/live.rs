@@ -3,8 +3,9 @@
 //! It reads the store only, so it also shows sessions that another process drives, and continues after a restart.
 //! Commits of this process only wake the watchers.
 //!
-//! The agent's version is read first, since every change increases it. An event's identifier holds the last record's
-//! place and the session's state, so that a client resumes there with any process.
+//! The agent's version is read first, since every change increases it; refused calls and the usage of this process's
+//! model calls count before they are written. An event's identifier holds the last record's place and the session's
+//! state, so that a client resumes there with any process.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -26,7 +27,7 @@ use utoipa::ToSchema;
 
 use crate::{
     core::{AgentHandle, Error, Result, codec},
-    sessions::Sessions,
+    sessions::{Sessions, Unwritten, UnwrittenCounts},
     shown::{AccessLevel, AgentLens, SessionFacts, ShownRecord, ShownSession, Viewer},
 };
 
@@ -56,6 +57,10 @@ pub struct SessionProgress {
     pub core_tokens: u64,
     /// The breaker line; 0 where there is none.
     pub breaker_tokens: u64,
+    /// Refused calls, those that are not written yet included.
+    pub refused_calls: u32,
+    /// Calls of the model, those that are not written yet included.
+    pub model_calls: u64,
 }
 
 /// A session as it is watched, with the figures of the breaker.
@@ -107,8 +112,8 @@ pub struct Live {
     id: SessionId,
     sight: AccessLevel,
     seen: SeenUpTo,
-    /// The agent's version at the last read that returned everything.
-    looked_at: Option<u64>,
+    /// The agent's version at the last read that returned everything, and the session's unwritten counts.
+    looked_at: Option<(u64, UnwrittenCounts)>,
     has_ended: bool,
     waking: SessionWatcher,
 }
@@ -146,7 +151,7 @@ impl Sessions<'_> {
         let (agent, row) = self.watched(id).await?;
         // The key is only read in order to fail for an erased agent; nothing is opened with it.
         self.key_of(&agent).await?;
-        let (session, _) = codec::session(None, row)?;
+        let session = self.with_unwritten(codec::session(None, row)?.0);
         let facts = SessionFacts::new(&self.name, &session);
         Ok(live(codec::listed_agent(&agent)?, &session, facts))
     }
@@ -173,15 +178,26 @@ impl Sessions<'_> {
         let key = self.key_of(agent).await?;
         let version = row.document.version;
         let key = (sight == AccessLevel::Words).then_some(&key);
-        let (session, _) = codec::session(key, row)?;
+        let session = self.with_unwritten(codec::session(key, row)?.0);
         let shown = ShownSession::with_words(&self.name, session.clone(), None);
         let live = live(codec::listed_agent(agent)?, &session, shown);
         let progress = SessionProgress {
             version,
             core_tokens: live.core_tokens.unwrap_or(0),
             breaker_tokens: live.breaker_tokens.unwrap_or(0),
+            refused_calls: session.refused_calls,
+            model_calls: session.usage.calls,
         };
         Ok((live, progress))
+    }
+
+    fn with_unwritten(self, session: Session) -> Session {
+        self.memoir.state::<Unwritten>().added_to(session)
+    }
+
+    /// Wakes the watchers of the agent's sessions of this process.
+    pub(super) fn wake_watchers(self) {
+        self.memoir.state::<AgentChanges>().notify(self.scope);
     }
 }
 
@@ -197,8 +213,10 @@ impl Live {
         }
         // Before the read: a write during it wakes again.
         self.waking.receiver.mark_unchanged();
+        let unwritten = self.agent.memoir.state::<Unwritten>().of(self.id);
         let (agent, row) = self.agent.sessions().watched(self.id).await?;
-        if self.looked_at == Some(agent.document.version) {
+        let looked_at = Some((agent.document.version, unwritten));
+        if self.looked_at == looked_at {
             return Ok(Vec::new());
         }
         let mut news = Vec::new();
@@ -216,7 +234,7 @@ impl Live {
             .sessions()
             .live_with_progress(&agent, row, self.sight)
             .await?;
-        self.looked_at = Some(agent.document.version);
+        self.looked_at = looked_at;
         self.has_ended = !session.session.state.is_running();
         if self.seen.progress != Some(progress) {
             self.seen.progress = Some(progress);

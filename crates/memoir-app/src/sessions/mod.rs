@@ -10,11 +10,11 @@ mod live;
 mod own;
 mod queue;
 mod recent;
-mod refusals;
 mod rehearse;
 mod sweep;
 mod turns;
 mod undo;
+mod unwritten;
 
 use std::sync::Arc;
 
@@ -32,7 +32,6 @@ pub use live::{Live, LiveEvent, LiveRecord, LiveSession, SeenUpTo, SessionProgre
 pub(crate) use own::own_lease_time;
 pub use queue::LeasedSession;
 pub(crate) use recent::Recent;
-pub(crate) use refusals::Refusals;
 pub use rehearse::{
     AppliedCoreSize, AppliedRehearsal, NotApplied, RehearsalFacts, RehearsedChangeFacts,
     RehearsedMemory,
@@ -40,20 +39,21 @@ pub use rehearse::{
 pub use sweep::{Scheduled, Scheduler};
 pub use turns::Turns;
 pub use undo::RollBackPreview;
+pub(crate) use unwritten::{Unwritten, UnwrittenCounts};
 
 /// Enters this module's state and listeners.
 pub(crate) fn enter(
     states: ModuleStates,
     listeners: &mut Vec<Arc<dyn CommitListener>>,
 ) -> ModuleStates {
-    let refusals = Arc::<Refusals>::default();
+    let unwritten = Arc::<Unwritten>::default();
     let recent = Arc::<Recent>::default();
     let changes = Arc::<AgentChanges>::default();
-    listeners.push(refusals.clone());
+    listeners.push(unwritten.clone());
     listeners.push(recent.clone());
     listeners.push(changes.clone());
     listeners.push(Arc::new(LapsedSessions));
-    states.with(refusals).with(recent).with(changes)
+    states.with(unwritten).with(recent).with(changes)
 }
 
 /// The tools of a session as they are offered to a model.

@@ -11,7 +11,7 @@ use memoir_domain::{
     AgentScope, SessionId,
     audit::Actor,
     lifecycle,
-    session::{EndReason, Lease, State},
+    session::{EndReason, FailureClass, Lease, State, Trigger},
 };
 use memoir_model::{Model, ModelName};
 use memoir_store::{AgentQuery, WaitingSession};
@@ -107,10 +107,13 @@ impl Memoir {
         };
         // A waiting session always has its model's name. An empty name would not parse, and the session would end as
         // failed, with a record.
-        let name = session.model.as_deref().unwrap_or_default().parse();
-        let model = name
-            .map_err(Error::from)
-            .and_then(|name| Ok(self.connect(&name, &settings)?));
+        let name = session.model.as_deref().unwrap_or_default();
+        let model = match name.parse::<ModelName>() {
+            Ok(name) => self
+                .connect(&name, &settings)
+                .map_err(|error| (error.class(), Error::from(error))),
+            Err(error) => Err((FailureClass::Unreachable, Error::from(error))),
+        };
         match model {
             Ok(model) => Ok(Some(LeasedSession {
                 hold: Hold {
@@ -125,10 +128,10 @@ impl Memoir {
                 state: session.state,
                 rehearsal: session.rehearsal,
             })),
-            Err(error) => {
+            Err((failure, error)) => {
                 agent
                     .sessions()
-                    .fail(id, &error.to_string(), session.usage)
+                    .fail(id, failure, &error.to_string(), session.usage)
                     .await?;
                 Ok(None)
             }
@@ -198,10 +201,17 @@ impl Sessions<'_> {
     /// Queues a session for a worker.
     ///
     /// # Errors
-    /// No session can be begun, or no model is set. [`Error::NotDue`] for one of the schedule that is no longer due.
+    /// No session can be begun, or no model is set. [`Error::NotDue`] for one of the schedule that is no longer due. A
+    /// model that cannot be used refuses a request; a session of the schedule fails on the record (SPEC 3.16).
     pub async fn enqueue(self, options: &RefineOptions) -> Result<SessionFacts> {
-        let model = self.model(options).await?;
-        let queued = self.begin_for(None, options, model.name()).await?;
+        let model = match options.trigger {
+            None | Some(Trigger::Request) => self.model(options).await?.name().clone(),
+            Some(Trigger::Weekly | Trigger::Budget) => {
+                let agent = self.load(&AgentQuery::default()).await?.agent;
+                self.model_name(&agent, options)?
+            }
+        };
+        let queued = self.begin_for(None, options, &model).await?;
         Ok(SessionFacts::new(&self.name, &queued))
     }
 

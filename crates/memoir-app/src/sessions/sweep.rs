@@ -5,7 +5,7 @@
 //! The store seeks by account in indexes of two times that the domain computes with every decision
 //! (`schedule::prospect`), and never reads agents that are not due. A result is a proposal: the domain judges again
 //! (`schedule::due`) in the decision that queues the session. So exactly one of several processes begins it, and a
-//! tampered row begins nothing. An agent that cannot be asked (no model, an unreadable row) is reported once and
+//! tampered row begins nothing. An agent that cannot be asked (no model is set, an unreadable row) is reported once and
 //! skipped for ten minutes. A sweep that finds no agent writes nothing.
 
 use std::collections::{BTreeSet, HashMap};

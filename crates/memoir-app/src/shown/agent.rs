@@ -78,7 +78,7 @@ pub struct AgentFacts {
     /// When the schedule asks it next: now where the agent is due; null where it is never asked.
     #[schema(required, value_type = Option<String>, format = DateTime)]
     pub next_refinement_at: Option<Timestamp>,
-    /// Why the schedule never asks it; null where it does.
+    /// Why the schedule never asks it, as things are; null where it does.
     #[schema(required, value_type = Option<schemas::LeftAlone>)]
     pub next_refinement_reason: Option<SkipReason>,
     /// When it was made.

@@ -56,6 +56,8 @@ named! {
     DuplicateMatch: memoir_domain::agent::DuplicateMatch::ALL.map(|one| one.as_str()), "When two core memories are the same text.";
     DueReason: [SessionTrigger::Weekly, SessionTrigger::Budget].map(SessionTrigger::as_str), "Why a session is due.";
     EndReason: memoir_domain::session::EndReason::ALL.map(|one| one.as_str()), "Why a session ended as it did.";
+    FailureClass: memoir_domain::session::FailureClass::ALL.map(|one| one.as_str()),
+        "Why a model gave no usable response, so that its session failed: `key_refused`, the key is missing or refused; `quota`, no credit is left, or the rate is limited.";
     Included: ["discarded"], "What a list has beside active memories.";
     Kind: memoir_domain::memory::Kind::ALL.map(|one| one.as_str()), "`core` memories are in the prompt, `journal` entries for a week, `archival` memories never; recall finds all of them.";
     FoundAs: memoir_domain::recall::FoundAs::ALL.map(|one| one.as_str()),
@@ -65,7 +67,7 @@ named! {
     Origin: memoir_domain::origin::Origin::ALL.map(|one| one.as_str()),
         "Where a text came from, the strongest first; agent and administrator are equally strong.";
     LeftAlone: memoir_domain::schedule::SkipReason::ALL.map(|one| one.as_str()),
-        "Why the schedule never asks an agent: `nothing_to_refine`, a session could do nothing.";
+        "Why the schedule never asks an agent: `schedule_off`, its own schedule or the installation's is off; `nothing_to_refine`, a session could do nothing.";
     Mode: memoir_domain::session::Mode::ALL.map(|one| one.as_str()), "The kind of a session: `dedup_only` has no consolidating and no rewriting.";
     OwnField: memoir_domain::agent::Field::ALL.into_iter().filter(|one| one.is_own()).map(|one| one.as_str()), "What an agent sets about itself; its loss guard to a stricter one only.";
     ReasoningEffort: memoir_domain::agent::ReasoningEffort::ALL.map(|one| one.as_str()),

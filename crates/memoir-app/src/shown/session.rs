@@ -5,16 +5,16 @@ use memoir_domain::{
     access::{AccessScope, ShownAmount},
     agent::{LossGuard, Threshold},
     audit::Actor,
-    session::{Driver, EndReason, Mode, Session, State, Stats, Trigger, Usage},
+    session::{Driver, EndReason, FailureClass, Mode, Session, State, Stats, Trigger, Usage},
 };
-use memoir_store::AgentQuery;
+use memoir_store::{AgentQuery, SessionRow};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{AccessLevel, AgentLens, Shown, ShowsWords, Viewer, schema, schemas, total, words};
 use crate::{
     core::{Error, Result, codec, rehearsal::Rehearsal},
-    sessions::{Observer, Progress, RefineOptions, Refusals, RehearsedMemory},
+    sessions::{Observer, Progress, RefineOptions, RehearsedMemory, Unwritten},
     shown::Views,
 };
 
@@ -74,6 +74,9 @@ pub struct SessionFacts {
     /// Why it ended, as a code.
     #[schema(required, value_type = Option<schemas::EndReason>)]
     pub end_reason: Option<&'static str>,
+    /// Why its model gave no usable response, where it failed; null otherwise.
+    #[schema(required, value_type = Option<schemas::FailureClass>)]
+    pub failure: Option<FailureClass>,
     /// When it was begun.
     #[schema(value_type = String, format = DateTime)]
     pub started_at: Timestamp,
@@ -141,6 +144,7 @@ impl SessionFacts {
             loss_guard: session.loss_guard,
             refused_calls: session.refused_calls,
             end_reason: session.end_reason.map(EndReason::as_str),
+            failure: session.failure,
             started_at: session.started_at,
             started_by: session.started_by.clone(),
             ended_at: session.ended_at,
@@ -230,8 +234,7 @@ impl Views<'_> {
             .await?;
         let row = snapshot.and_then(|snapshot| snapshot.session);
         let row = row.ok_or_else(|| Error::NoSession(id.to_string()))?;
-        let (session, _) = codec::session(None, row)?;
-        Ok(SessionFacts::new(&self.name, &self.with_refusals(session)))
+        self.facts(row)
     }
 
     /// One page of sessions, newest first: those begun before that one; without text.
@@ -246,17 +249,14 @@ impl Views<'_> {
         self.check_present().await?;
         let store = &self.memoir.store;
         let rows = store.session_page(self.scope, before, limit).await?;
-        let facts = |row| Ok(SessionFacts::new(&self.name, &codec::session(None, row)?.0));
-        rows.into_iter().map(facts).collect()
+        rows.into_iter().map(|row| self.facts(row)).collect()
     }
 
-    /// With the refusals that are not written yet.
-    fn with_refusals(self, session: Session) -> Session {
-        let unwritten = self.memoir.state::<Refusals>().of(session.id);
-        Session {
-            refused_calls: session.refused_calls.saturating_add(unwritten),
-            ..session
-        }
+    /// With the counts that are not written yet.
+    fn facts(self, row: SessionRow) -> Result<SessionFacts> {
+        let (session, _) = codec::session(None, row)?;
+        let session = self.memoir.state::<Unwritten>().added_to(session);
+        Ok(SessionFacts::new(&self.name, &session))
     }
 }
 
@@ -275,7 +275,7 @@ impl AgentLens<'_> {
             }
             let found = look.load(query).await?.session;
             let (session, rehearsal) = found.ok_or_else(|| Error::NoSession(id.to_string()))?;
-            let session = agent.views().with_refusals(session);
+            let session = agent.memoir.state::<Unwritten>().added_to(session);
             let rehearsal = rehearsal.as_ref();
             Ok(ShownSession::with_words(&agent.name, session, rehearsal))
         })

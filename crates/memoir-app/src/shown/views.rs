@@ -52,11 +52,18 @@ impl Memoir {
 
     /// Why the schedule never begins a session of `agent`; `None` where it does.
     pub(crate) fn left_alone(&self, agent: &Agent) -> Option<SkipReason> {
+        let own = schedule::left_alone(agent);
+        // In the order of the domain, where the agent's own schedule has this place.
+        if !self.settings.schedule
+            && !matches!(own, Some(SkipReason::Inactive | SkipReason::Paused))
+        {
+            return Some(SkipReason::ScheduleOff);
+        }
         let no_model = || {
             let model = self.effective_model(&agent.settings);
             model.is_none().then_some(SkipReason::NoModel)
         };
-        schedule::left_alone(agent).or_else(no_model)
+        own.or_else(no_model)
     }
 
     /// Whether a session of `agent` is due now; `None` where none is.

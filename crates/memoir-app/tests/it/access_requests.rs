@@ -13,7 +13,7 @@ use memoir_domain::{
     audit::{Action, Actor},
     memory::Number,
     recall::RecallQuery,
-    session::Mode,
+    session::{FailureClass, Mode},
 };
 use memoir_model::ModelError;
 use memoir_testkit::Turn;
@@ -992,6 +992,7 @@ fn refused_key() -> ModelError {
     ModelError::Rejected {
         status: 401,
         code: None,
+        class: FailureClass::KeyRefused,
         hint: None,
     }
 }

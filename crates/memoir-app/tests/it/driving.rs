@@ -10,7 +10,7 @@ use memoir_domain::{
     agent::Field,
     audit::Actor,
     lifecycle::{NothingToRefine, StartRefusal},
-    session::{Mode, State},
+    session::{FailureClass, Mode, State},
     tools::RefusalCode,
 };
 use memoir_model::{ModelError, ModelMessage, Outage, Providers};
@@ -189,6 +189,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
         (state(&driven), driven.end_reason),
         (State::Failed, Some("provider"))
     );
+    assert_eq!(driven.failure, Some(FailureClass::UnreadableResponse));
     insta::assert_snapshot!(driven.words.reason.unwrap().expose(), @"the model's answer was cut off at its output limit of 65536 tokens, 3 times in a row; give it more room with `answer_tokens`, or choose a model that says less before it answers");
     assert_eq!(
         wren.journal().await,
@@ -291,6 +292,24 @@ async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
         .await
         .unwrap();
     assert_eq!(stored().await, 3);
+    wren.check().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_3_8_refused_calls_and_usage_count_as_they_happen() {
+    let wren = TestAgent::new(&DUPLICATES).await;
+    let slow = complete().after(Duration::from_secs(60));
+    let meanwhile = async {
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        let page = wren.agent.views().session_page(None, 1).await.unwrap();
+        let live = wren.agent.sessions().live_session(page[0].id).await;
+        [page[0].clone(), live.unwrap().session]
+    };
+    let ((driven, _), seen) = tokio::join!(wren.refine([delete(99), slow]), meanwhile);
+    for session in seen {
+        assert_eq!((session.refused_calls, session.usage.calls), (1, 2));
+    }
+    assert_eq!((driven.refused_calls, driven.usage.calls), (1, 3));
     wren.check().await;
 }
 
@@ -450,14 +469,17 @@ async fn spec_3_16_a_provider_that_stays_away_fails_the_session_and_the_edits_st
         (state(&driven), driven.end_reason),
         (State::Failed, Some("provider"))
     );
+    assert_eq!(driven.failure, Some(FailureClass::Unreachable));
     assert!(!wren.kept().await.contains(&2));
     let rejected = ModelError::Rejected {
         status: 401,
         code: None,
+        class: FailureClass::KeyRefused,
         hint: None,
     };
     let (driven, _) = wren.refine([Turn::Error(rejected)]).await;
     assert_eq!(state(&driven), State::Failed);
+    assert_eq!(driven.failure, Some(FailureClass::KeyRefused));
     assert_eq!(
         wren.actions().await.last().unwrap(),
         "memory_refinement_failed"

@@ -11,6 +11,7 @@ use memoir_domain::{
     audit::{Actor, ActorKind},
     memory::{Kind, Number},
     origin::Origin,
+    session::FailureClass,
 };
 use memoir_model::{ModelError, ModelMessage};
 use memoir_testkit::Turn;
@@ -140,6 +141,7 @@ async fn spec_2_5_a_provider_without_schemas_is_asked_without_one() {
     let rejected = ModelError::Rejected {
         status: 400,
         code: None,
+        class: FailureClass::ServerError,
         hint: None,
     };
     let script = wren.script([
@@ -394,6 +396,7 @@ async fn spec_2_6_chunks_follow_each_other_and_a_later_run_goes_on() {
     let down = ModelError::Rejected {
         status: 401,
         code: None,
+        class: FailureClass::KeyRefused,
         hint: None,
     };
     let absorbed = absorb(&wren, [notes(&["One."], &[]), Turn::Error(down)]).await;
@@ -783,6 +786,7 @@ async fn spec_2_6_a_request_that_the_provider_refuses_is_tried_with_less() {
         Turn::Error(ModelError::Rejected {
             status: 400,
             code: None,
+            class: FailureClass::ServerError,
             hint: None,
         })
     };

@@ -2,7 +2,7 @@
 //! and the handling of agents that cannot be asked.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -19,9 +19,9 @@ use memoir_domain::{
     lifecycle::{NothingToRefine, StartRefusal},
     memory::{Kind, Number},
     schedule::{SkipReason, WeeklySlot},
-    session::{Mode, State},
+    session::{FailureClass, Mode, State},
 };
-use memoir_model::{ConnectError, Model, ModelName};
+use memoir_model::{ConnectError, Model, ModelName, Providers};
 use memoir_testkit::{ModelScript, TestClock, TestInstallation, Turn};
 
 use crate::installation::{TestAgent, agent_of, complete, intrude, new_folder, person, settings};
@@ -614,6 +614,65 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
     }
     // Its duplicate was joined, and there was nothing to refine again.
     assert_eq!(month.of("strict").await.len(), 1);
+}
+
+/// "Next session 18:03" of an agent that the schedule never asks is false.
+#[tokio::test]
+async fn spec_3_1_the_schedule_of_an_installation_is_off_for_every_agent() {
+    let off = InstallationSettings {
+        schedule: false,
+        ..settings()
+    };
+    let mut month = Month::with("2026-03-01T12:00:00Z", off).await;
+    let agent = month.agent("ann", 50).await;
+    let next = async || {
+        let shown = agent.views().show().await.unwrap();
+        (shown.next_refinement_at, shown.next_refinement_reason)
+    };
+    assert_eq!(next().await, (None, Some(SkipReason::ScheduleOff)));
+    month.set("ann", Field::Paused, "true").await;
+    assert_eq!(next().await, (None, Some(SkipReason::Paused)));
+}
+
+#[tokio::test]
+async fn spec_3_16_a_session_of_the_schedule_without_its_models_key_fails_on_the_record() {
+    let clock = Arc::new(TestClock::standing_at("2026-03-01T12:00:00Z"));
+    let keyless = Providers::with_environment(BTreeMap::new(), |_| None).unwrap();
+    let memoir = TestInstallation::in_memory()
+        .with_clock(clock.clone())
+        .with_models(Arc::new(keyless))
+        .memoir;
+    let account = memoir.account("default").await.unwrap();
+    let model = [(Field::Model, Some("openai:gpt-5"))];
+    account
+        .create_agent("ann", &model, &person())
+        .await
+        .unwrap();
+    let agent = account.agent("ann").await.unwrap();
+    let input = MemoryInput {
+        content: "One".into(),
+        ..MemoryInput::default()
+    };
+    agent.memories().save(&[input], &person()).await.unwrap();
+    clock.advance(Duration::from_secs(8 * 86_400));
+    let mut scheduler = Scheduler::new(memoir.clone(), 4);
+    assert_eq!(scheduler.queue_due().await.unwrap().queued, 1);
+    let id = memoir.waiting_sessions(1).await.unwrap()[0].id;
+    assert!(memoir.acquire(agent.scope(), id).await.unwrap().is_none());
+    let session = agent.views().session(id).await.unwrap();
+    assert_eq!(
+        (session.state, session.failure),
+        (State::Failed, Some(FailureClass::KeyRefused))
+    );
+    // A user who asks for one is told at once.
+    let refused = agent.sessions().enqueue(&RefineOptions::default()).await;
+    assert!(matches!(refused, Err(Error::Connect(_))), "{refused:?}");
+    let next = agent.views().show().await.unwrap().next_refinement_at;
+    assert_eq!(
+        next,
+        Some(clock.now().plus_seconds(60 * 60)),
+        "it is retried"
+    );
 }
 
 #[tokio::test]

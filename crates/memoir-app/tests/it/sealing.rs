@@ -20,7 +20,7 @@ use memoir_domain::{
     audit::{Action, Actor},
     memory::{Kind, Number},
     recall::RecallQuery,
-    session::State,
+    session::{FailureClass, State},
 };
 use memoir_model::{ErrorCode, ModelError};
 use memoir_testkit::Turn;
@@ -389,6 +389,7 @@ async fn fill(wren: &TestAgent, said: &mut Said) {
     let broken = ModelError::Rejected {
         status: 400,
         code: ErrorCode::new("context_length_exceeded"),
+        class: FailureClass::ServerError,
         hint: None,
     };
     let (failed, _) = wren.refine([Turn::Error(broken)]).await;

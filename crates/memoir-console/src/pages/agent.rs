@@ -5,10 +5,12 @@ use axum::{
     extract::{Path, RawQuery, State},
 };
 use maud::{Markup, html};
-use memoir_app::{AgentFacts, AgentHandle, ContextShare, OriginalsView};
+use memoir_app::{AgentFacts, AgentHandle, ContextShare, OriginalsView, ScheduleView};
 use memoir_domain::{
     agent::{Field, Threshold},
     breaker::Gauge,
+    labels,
+    schedule::RefinementSchedule,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -196,10 +198,17 @@ fn originals(view: &OriginalsView) -> Markup {
     }
 }
 
-fn next(view: &AgentFacts) -> Markup {
-    match view.next_refinement_reason {
-        Some(reason) => html! { span.none { "never: " (reason.explanation()) } },
-        None => parts::time_or(view.next_refinement_at, "not scheduled"),
+/// When the schedule asks the agent next, or why it never does.
+pub(super) fn next(view: &AgentFacts) -> Markup {
+    html! {
+        // First: an agent can be due that the schedule does not ask.
+        @if let Some(reason) = view.next_refinement_reason {
+            span.none { "never: " (reason.explanation()) }
+        } @else if let Some(due) = view.refinement_due {
+            span.badge.running { "due: " (labels::trigger(due.reason)) }
+        } @else {
+            (parts::time_or(view.next_refinement_at, "not scheduled"))
+        }
     }
 }
 
@@ -233,14 +242,22 @@ fn settings(console: &Console, view: &AgentFacts) -> Markup {
             (parts::pair("Due from", html! {
                 (words::number(view.effective_refinement_trigger_tokens)) " tokens on"
             }))
-            (parts::pair("Weekly slot", html! {
-                (schedule.weekly)
-                @if let Some(zone) = &schedule.time_zone { span.of { " · " (zone) } }
-                @if !schedule.enabled { span.of { " · the schedule is switched off" } }
+            (parts::pair("Schedule", html! {
+                @match view.effective_refinement_schedule {
+                    RefinementSchedule::Off => "off",
+                    _ if !schedule.enabled => "off in this installation",
+                    RefinementSchedule::Weekly => (in_zone(&schedule.weekly, &schedule)),
+                    own @ RefinementSchedule::Own { .. } => (in_zone(&own.to_string(), &schedule)),
+                }
             }))
         }
         p { a href={ (agent_path(view.id)) "/settings" } { "All settings and tokens" } }
     }
+}
+
+/// A weekly slot with its time zone.
+fn in_zone(slot: &str, schedule: &ScheduleView) -> Markup {
+    html! { (slot) @if let Some(zone) = &schedule.time_zone { span.of { " · " (zone) } } }
 }
 
 pub(crate) async fn pause(

@@ -1,16 +1,19 @@
 //! `/`: every agent of the account, and its state.
 
-use axum::{Extension, extract::RawQuery};
+use axum::{
+    Extension,
+    extract::{RawQuery, State},
+};
 use maud::{Markup, html};
 use memoir_app::{FleetOrder, FleetQuery, FleetView, ListedAgent};
-use memoir_domain::labels;
 use serde::Deserialize;
 
 use crate::{
+    Console,
     answer::PageResult,
     browser::Visitor,
     form,
-    pages::agent_path,
+    pages::{agent::next, agent_path},
     parts::{self, ConsoleSection, SignedInPage},
     words,
 };
@@ -91,6 +94,7 @@ impl FleetPageQuery {
 }
 
 pub(crate) async fn show(
+    State(console): State<Console>,
     Extension(visitor): Extension<Visitor>,
     RawQuery(raw_query): RawQuery,
 ) -> PageResult {
@@ -106,6 +110,10 @@ pub(crate) async fn show(
         }
         p.count { (words::counted(fleet.total, "agent", "agents"))
             @if let Some(text) = &query.q { " with “" (text) "” in the name" }
+        }
+        @if !console.memoir().schedule().enabled {
+            p.notice { "The schedule is off in this installation (" code { "enabled" } " in " code { "[schedule]" }
+                " of its configuration): agents are asked only on request." }
         }
         @if fleet.agents.is_empty() {
             (no_agents(&query))
@@ -212,7 +220,7 @@ fn row(listed: &ListedAgent) -> Markup {
                     None => span.none { "never" },
                 }
             }
-            td role="cell" data-label="Next session" { (next(listed)) }
+            td role="cell" data-label="Next session" { (next(agent)) }
             td.figure role="cell" data-label="To the breaker" {
                 (words::number(listed.breaker_removable_tokens))
             }
@@ -227,29 +235,6 @@ fn row(listed: &ListedAgent) -> Markup {
                 }
             }
         }
-    }
-}
-
-fn next(listed: &ListedAgent) -> Markup {
-    let agent = &listed.agent;
-    let setting = |name: &str| {
-        agent
-            .settings
-            .expose()
-            .get(name)
-            .and_then(|value| value.as_bool())
-    };
-    html! {
-        // Being out of service or paused comes first, since the schedule then does not ask an agent that is due.
-        @if setting("active") == Some(false) { span.badge.plain { "out of service" } }
-        @else if setting("paused") == Some(true) { span.badge.plain { "paused" } }
-        @else if let Some(due) = agent.refinement_due {
-            span.badge.running { "due: " (labels::trigger(due.reason)) }
-        }
-        @else if let Some(reason) = agent.next_refinement_reason {
-            span.none { "never: " (reason.explanation()) }
-        }
-        @else { (parts::time_or(agent.next_refinement_at, "not scheduled")) }
     }
 }
 

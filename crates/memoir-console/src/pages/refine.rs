@@ -9,7 +9,13 @@ use axum::{
 };
 use maud::{Markup, html};
 use memoir_app::{AgentFacts, SessionFacts, sessions::RefineOptions};
-use memoir_domain::{SessionId, agent::Field, labels, session::Mode};
+use memoir_domain::{
+    SessionId,
+    agent::{Field, LossGuard},
+    labels,
+    schedule::SkipReason,
+    session::Mode,
+};
 use serde_json::Value;
 
 use super::{
@@ -42,7 +48,9 @@ pub(super) struct RefineForm {
 /// Why no session can be begun now.
 enum BlockedReason {
     OutOfService,
-    NothingToRefine,
+    NoCoreMemories,
+    /// All core memories are constitutional (SPEC 3.5).
+    Untouchable,
     Running(SessionId),
 }
 
@@ -56,7 +64,11 @@ impl BlockedReason {
         } else if let Some(session) = running {
             Some(Self::Running(session.id))
         } else if view.counts.core_count == 0 {
-            Some(Self::NothingToRefine)
+            Some(Self::NoCoreMemories)
+        } else if view.effective_loss_guard != LossGuard::Off
+            && view.counts.constitutional_count == view.counts.core_count
+        {
+            Some(Self::Untouchable)
         } else {
             None
         }
@@ -68,7 +80,8 @@ impl BlockedReason {
                 @match self {
                     Self::OutOfService => { "the agent is out of service, which its "
                         a href=(settings) { "settings" } " say." },
-                    Self::NothingToRefine => "the agent has no core memories, so there is nothing to refine.",
+                    Self::NoCoreMemories => "the agent has no core memories, so there is nothing to refine.",
+                    Self::Untouchable => "all core memories of the agent are constitutional, so there is nothing to refine.",
                     Self::Running(id) => { "one is running already. "
                         a href={ "/sessions/" (id) } { "Show the session that runs" } "." },
                 }
@@ -93,7 +106,7 @@ pub(super) fn section(
                 Some(hindrance) => (hindrance.markup(&settings)),
                 None => (begin(console, visitor, view, draft)),
             }
-            (schedule(visitor, view))
+            (schedule(console, visitor, view))
         }
     }
 }
@@ -132,15 +145,52 @@ fn begin(console: &Console, visitor: &Visitor, view: &AgentFacts, draft: &Refine
     }
 }
 
-fn schedule(visitor: &Visitor, view: &AgentFacts) -> Markup {
-    let path = agent_path(view.id);
+/// Begins another session like this one, which failed. The agent's own model is taken, which may have been corrected
+/// since; the session's where there is none.
+pub(super) fn again(visitor: &Visitor, view: &AgentFacts, session: &SessionFacts) -> Markup {
+    let model = session
+        .model
+        .as_deref()
+        .filter(|_| view.effective_model.is_none());
     html! {
-        @if agent::value(view, Field::Paused) == Some(&Value::Bool(true)) {
-            div.told-by { span { "It is paused: the schedule skips it. You can start a session all the same." }
-                (parts::button(visitor, &format!("{path}/resume"), "Resume", "Resume the schedule", "")) }
-        } @else {
-            div.told-by { span { "The schedule asks it when it is due." }
-                (parts::button(visitor, &format!("{path}/pause"), "Pause", "Pause the schedule", "")) }
+        form.inline method="post" action={ (agent_path(view.id)) "/refine" } {
+            (parts::form_token(visitor))
+            input type="hidden" name=(MODE) value=(session.mode.as_str());
+            @if session.rehearsal { input type="hidden" name=(REHEARSAL) value="yes"; }
+            @if let Some(model) = model { input type="hidden" name=(MODEL) value=(model); }
+            button.main type="submit" { "Try again" }
+        }
+    }
+}
+
+/// Whether the schedule asks the agent, and pausing it.
+fn schedule(console: &Console, visitor: &Visitor, view: &AgentFacts) -> Markup {
+    let path = agent_path(view.id);
+    let is_paused = agent::value(view, Field::Paused) == Some(&Value::Bool(true));
+    html! {
+        div.told-by {
+            span {
+                @match view.next_refinement_reason {
+                    None => "The schedule asks it when it is due.",
+                    Some(SkipReason::Paused) => {
+                        "It is paused: the schedule skips it. You can start a session all the same."
+                    }
+                    Some(SkipReason::ScheduleOff) if !console.memoir().schedule().enabled => {
+                        "The schedule is off in this installation (" code { "enabled" } " in " code { "[schedule]" }
+                        " of its configuration): it is asked only on request."
+                    }
+                    Some(SkipReason::ScheduleOff) => {
+                        "Its schedule is off in its " a href={ (path) "/settings" } { "settings" }
+                        ": it is asked only on request."
+                    }
+                    Some(reason) => { "The schedule never asks it: " (reason.explanation()) "." }
+                }
+            }
+            @if is_paused {
+                (parts::button(visitor, &format!("{path}/resume"), "Resume", "Resume the schedule", ""))
+            } @else {
+                (parts::button(visitor, &format!("{path}/pause"), "Pause", "Pause the schedule", ""))
+            }
         }
     }
 }
@@ -171,7 +221,7 @@ pub(crate) async fn refine(
             Ok(session) => {
                 // Without this call the session would wait until a worker checks by itself.
                 console.wake_workers();
-                return Ok(see_other(&format!("/sessions/{}?done=queued", session.id)));
+                return Ok(see_other(&format!("/sessions/{}", session.id)));
             }
             Err(error) => {
                 let failure = PageFailure::from(error);

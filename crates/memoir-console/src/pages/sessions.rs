@@ -5,14 +5,14 @@ use axum::{
     extract::{Path, RawQuery, Request, State},
 };
 use maud::{Markup, html};
-use memoir_app::{AgentHandle, Error, SessionFacts};
+use memoir_app::{AgentFacts, Error, SessionFacts};
 use memoir_domain::{
     SessionId, labels,
     session::{Driver, EDIT_CAP, EndReason, State as SessionState},
 };
 use serde::Deserialize;
 
-use super::{Tab, agent_head, agent_path, rehearsal, timeline};
+use super::{Tab, agent_head, agent_path, refine, rehearsal, timeline};
 use crate::{
     Console,
     answer::{PageFailure, PageResult, see_other},
@@ -127,6 +127,7 @@ pub(crate) async fn show(
     let (agent, id) = visitor.account.session_agent(&session).await?;
     let live = agent.sessions().live_session(id).await?;
     let records = timeline::TimelinePage::load(&agent, id, query.before).await?;
+    let view = agent.views().show().await?;
     let session = &live.session;
     // Only the page with the latest records is kept up to date, since new records do not appear on earlier ones.
     let follows = session.state.is_running() && records.is_latest();
@@ -144,7 +145,7 @@ pub(crate) async fn show(
             }
             div.standing data-part="standing" { (timeline::status(&live)) }
             div data-part="facts" { (outcome(&console, session)) }
-            div data-part="actions" { (actions(&visitor, &agent, session)) }
+            div data-part="actions" { (actions(&visitor, &view, session)) }
             div data-part="rehearsal" { (rehearsal::section(&visitor, &agent, session).await?) }
             p.hidden role="status" data-read-out {}
             (records.show(&agent, &live))
@@ -221,14 +222,21 @@ fn outcome(console: &Console, session: &SessionFacts) -> Markup {
             div.wide {
                 dt { "Why it ended" }
                 dd {
-                    @match session.end_reason.and_then(EndReason::from_name) {
-                        Some(why) => (labels::end_reason(why)),
+                    @match why_ended(session) {
+                        Some(why) => (why),
                         None => span.none { "–" },
                     }
                 }
             }
         }
     }
+}
+
+/// Why a session ended, as closely as that is known without its text; `None` where it completed or runs.
+pub(super) fn why_ended(session: &SessionFacts) -> Option<&'static str> {
+    let reason = session.end_reason.and_then(EndReason::from_name);
+    let failure = session.failure.map(labels::failure);
+    failure.or(reason.map(labels::end_reason))
 }
 
 /// The result of a session: `31 memories archived under 2 summaries, 4 alone; 8,012 → 6,120 tokens`.
@@ -264,8 +272,9 @@ fn cost(console: &Console, session: &SessionFacts) -> Option<String> {
     Some(format!("{:.4}", price.cost(&session.usage)))
 }
 
-fn actions(visitor: &Visitor, agent: &AgentHandle, session: &SessionFacts) -> Markup {
+fn actions(visitor: &Visitor, view: &AgentFacts, session: &SessionFacts) -> Markup {
     let path = format!("/sessions/{}", session.id);
+    let agent = agent_path(view.id);
     let is_running = session.state.is_running();
     let may_be_undone = !session.rehearsal
         // While it runs the buttons stay as they are, so that none loses the focus.
@@ -280,13 +289,14 @@ fn actions(visitor: &Visitor, agent: &AgentHandle, session: &SessionFacts) -> Ma
             @if is_running {
                 (parts::button(visitor, &format!("{path}/cancel"), "Cancel", "Cancel the session", ""))
             }
+            @if session.state == SessionState::Failed { (refine::again(visitor, view, session)) }
             @if may_be_undone { a.button href={ (path) "/roll-back" } { "Roll back…" } }
             @if !is_running {
-                a.button href={ (agent_path(agent.scope().agent)) "/time?before=" (session.id) } {
+                a.button href={ (agent) "/time?before=" (session.id) } {
                     "See the time before it"
                 }
             }
-            a.button href={ (agent_path(agent.scope().agent)) "/access?scope=session:" (session.id) } {
+            a.button href={ (agent) "/access?scope=session:" (session.id) } {
                 "Ask to see what it did…"
             }
         }

@@ -7,10 +7,10 @@ use memoir_domain::{
     SessionId,
     audit::{Action, CORE_TOKENS},
     labels,
-    session::{EDIT_CAP, EndReason, State},
+    session::{EDIT_CAP, State},
 };
 
-use super::audit::facts;
+use super::{audit::facts, sessions::why_ended};
 use crate::{
     answer::PageFailure,
     form, parts,
@@ -284,7 +284,7 @@ fn now(live: &LiveSessionFacts) -> String {
     let session = &live.session;
     let edits = words::counted(u64::from(session.edits), "edit", "edits");
     match session.state {
-        State::Queued => "It waits for a worker.".to_owned(),
+        State::Queued => "The session is queued, and waits for a worker.".to_owned(),
         State::Asking => "The agent is being asked for its consent.".to_owned(),
         State::Open => {
             let left = match live.removable_tokens {
@@ -314,8 +314,8 @@ fn now(live: &LiveSessionFacts) -> String {
 }
 
 fn because(live: &LiveSessionFacts) -> String {
-    match live.session.end_reason.and_then(EndReason::from_name) {
-        Some(why) => format!(", since {}", labels::end_reason(why)),
+    match why_ended(&live.session) {
+        Some(why) => format!(", since {why}"),
         None => String::new(),
     }
 }

@@ -39,6 +39,7 @@ pub(super) fn section(
     visitor: &Visitor,
     view: &AgentFacts,
     (tokens, now): (&[TokenView], Timestamp),
+    needs_consent: bool,
     refusal: Option<&PageFailure>,
 ) -> Markup {
     let path = agent_path(view.id);
@@ -46,22 +47,22 @@ pub(super) fn section(
         section id=(PLACE) aria-labelledby="tokens-head" {
             h2 #tokens-head { "Tokens" }
             p { "The agent’s program sends a token with each request. It is never shown again \
-                 after it was made. You make them while the agent has no memories; later ones it makes \
-                 itself, or allows when you "
-                a href={ (path) "/access/token" } { "ask for one" } ". A program that you "
-                "connect from its own settings, by the address of this service with " code { "/mcp" }
-                " behind it, stands among them." }
+                 after it was made. A program that you connect from its own settings, by the address of this \
+                 service with " code { "/mcp" } " behind it, stands among them." }
             @if tokens.is_empty() { p.hint { "It has no token yet." } }
             @else { (table(visitor, view, (tokens, now))) }
             @if let Some(refusal) = refusal {
-                div.problem {
-                    p { (with_code(refusal.message())) " " a href={ (path) "/access/token" } { "Ask it for one" } "." }
-                }
+                div.problem { p { (with_code(refusal.message())) } }
             }
-            form.row method="post" action={ (path) "/tokens" } {
-                (parts::form_token(visitor))
-                (LabelledField::new(ENDS, "When it ends").choice("", &LIFETIMES))
-                button.main type="submit" { "Make a token" }
+            @if needs_consent {
+                p { "The agent is in use, so you cannot make one: it makes them itself, or allows one when you "
+                    a href={ (path) "/access/token" } { "ask for one" } "." }
+            } @else {
+                form.row method="post" action={ (path) "/tokens" } {
+                    (parts::form_token(visitor))
+                    (LabelledField::new(ENDS, "When it ends").choice("", &LIFETIMES))
+                    button.main type="submit" { "Make a token" }
+                }
             }
         }
     }

@@ -302,7 +302,7 @@ wire_names! {
         Inactive = "inactive",
         /// It is paused.
         Paused = "paused",
-        /// Its `refinement_schedule` is `off`.
+        /// Its `refinement_schedule` is `off`, or the installation's schedule is.
         ScheduleOff = "schedule_off",
         /// A session could do nothing (SPEC 3.5).
         NothingToRefine = "nothing_to_refine",
@@ -317,15 +317,15 @@ impl SkipReason {
         match self {
             Self::Inactive => "it is not active",
             Self::Paused => "it is paused",
-            Self::ScheduleOff => "its refinement_schedule is off",
+            Self::ScheduleOff => "the schedule is off",
             Self::NothingToRefine => "there is nothing to refine",
             Self::NoModel => "it has no model",
         }
     }
 }
 
-/// Why the schedule skips `agent`; `None` where it does not. Only callers that know the installation's default can
-/// judge whether there is a model.
+/// Why the schedule skips `agent`; `None` where it does not. Only callers that know the installation's settings can
+/// judge whether its schedule is off and whether there is a model.
 pub fn left_alone(agent: &Agent) -> Option<SkipReason> {
     let settings = &agent.settings;
     let schedule = settings.effective_refinement_schedule();

@@ -27,7 +27,7 @@ use crate::{
         origin::Side, tokens,
     },
     session::{
-        Driver, EndReason, Lease, Session, State, Stats,
+        Driver, EndReason, FailureClass, Lease, Session, State, Stats,
         breaker::Gauge,
         ledger::{self, Ledger, LedgerRoom},
         prompt::{self, Prompt},
@@ -217,6 +217,7 @@ pub fn begin(
         refused_calls: 0,
         summary: None,
         end_reason: None,
+        failure: None,
         reason: None,
         started_at: now,
         started_by: Some(start.started_by),
@@ -533,10 +534,19 @@ pub fn abandon(
 }
 
 /// Ends a session after a permanent failure of the provider; its edits stay. `message` must hold no agent's text.
-pub fn fail(agent: Agent, session: Session, message: String, now: Timestamp) -> Decision {
+pub fn fail(
+    agent: Agent,
+    session: Session,
+    failure: FailureClass,
+    message: String,
+    now: Timestamp,
+) -> Decision {
     end(
         agent,
-        session,
+        Session {
+            failure: Some(failure),
+            ..session
+        },
         State::Failed,
         EndReason::Provider,
         Some(message.into()),
@@ -572,6 +582,7 @@ pub fn end_rehearsal(
     if let Some(why) = session.end_reason {
         facts = facts.code("reason", why.as_str());
     }
+    facts = facts.failure(session.failure);
     let body = RecordBody {
         summary: session.summary.clone(),
         reason: session.reason.clone(),
@@ -611,6 +622,7 @@ fn end(
     }
     let facts = Facts::default()
         .code("reason", why.as_str())
+        .failure(session.failure)
         .count("edits", session.edits)
         .count("tokens_removed", session.removed_tokens)
         .count("archived", session.archived)

@@ -30,6 +30,9 @@ pub const EDIT_CAP: u32 = 10;
 /// Most characters of the summary that completes a session (SPEC 3.15).
 pub const SUMMARY_LIMIT: usize = 2_000;
 
+/// The fact of a record with the class of a model's failure.
+pub const FAILURE: &str = "failure";
+
 wire_names! {
     /// The state of a session: waiting, running, or ended in exactly one way (SPEC 3.16).
     pub enum State {
@@ -106,6 +109,25 @@ wire_names! {
     }
 }
 
+wire_names! {
+    /// Why a model's provider gave no usable response, so that a session failed (SPEC 3.16). Holds nothing that a
+    /// provider sent.
+    pub enum FailureClass {
+        /// The key is missing, unusable, or not accepted by the provider.
+        KeyRefused = "key_refused",
+        /// The account with the provider has no credit left, or the provider limits the rate of requests.
+        Quota = "quota",
+        /// No connection to the provider was made, or it ended too early.
+        Unreachable = "unreachable",
+        /// There was no complete response in time.
+        Timeout = "timeout",
+        /// The provider reported any other error.
+        ServerError = "server_error",
+        /// The response is not one of a model.
+        UnreadableResponse = "unreadable_response",
+    }
+}
+
 /// The edits of a session by kind. `consolidated` counts the merged memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stats {
@@ -143,6 +165,15 @@ impl Facts {
     pub fn model(self, session: &Session) -> Self {
         match &session.model {
             Some(model) => self.configured_model(model.as_str()),
+            None => self,
+        }
+    }
+
+    /// Why the model of a session gave no usable response, where it failed.
+    #[must_use]
+    pub fn failure(self, failure: Option<FailureClass>) -> Self {
+        match failure {
+            Some(failure) => self.code(FAILURE, failure.as_str()),
             None => self,
         }
     }
@@ -231,6 +262,9 @@ pub struct Session {
     /// Why it ended; `None` while it runs, where it completed, and where this version does not know the reason.
     #[serde(default, deserialize_with = "stored_or_none")]
     pub end_reason: Option<EndReason>,
+    /// Why its model gave no usable response, where it failed; `None` otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureClass>,
     /// The agent's own words for declining.
     pub reason: Option<PrivateText>,
     /// When it was begun.

@@ -6,7 +6,7 @@ use memoir_domain::{
     audit::{Action, Actor},
     lifecycle::{self, NothingToRefine, Start, StartRefusal},
     memory::Kind,
-    session::{EndReason, Mode, State},
+    session::{EndReason, FailureClass, Mode, State},
 };
 use serde_json::json;
 
@@ -235,19 +235,28 @@ fn spec_3_16_an_abandoned_or_failed_session_keeps_its_edits_and_is_recorded() {
         world.delete(2);
         let (agent, session) = (world.agent.clone(), world.last_session().clone());
         let decision = match state {
-            State::Failed => lifecycle::fail(agent, session, "HTTP 402".to_owned(), world.now),
+            State::Failed => {
+                let message = "HTTP 402".to_owned();
+                lifecycle::fail(agent, session, FailureClass::Quota, message, world.now)
+            }
             _ => lifecycle::abandon(agent, session, why, &admin(), world.now),
         };
         world.apply(decision);
         assert_eq!(world.core_numbers(), [1, 3]);
         let session = world.last_session();
         assert_eq!((session.state, session.end_reason), (state, Some(why)));
+        let failure = (state == State::Failed).then_some(FailureClass::Quota);
+        assert_eq!(session.failure, failure);
         assert_eq!(
             (session.post_session_tokens, session.lease),
             (Some(1_201), None)
         );
         assert_eq!(world.last_record().action, action);
         assert_eq!(world.last_record().facts.as_map()["reason"], why.as_str());
+        assert_eq!(
+            world.last_record().facts.code_of("failure"),
+            failure.map(FailureClass::as_str)
+        );
         assert_eq!(world.last_record().facts.as_map()["edits"], 1);
         assert_eq!(world.delete(3)["code"], "session_over");
         let because = match why {

@@ -11,7 +11,7 @@ use memoir_domain::{
     labels,
     memory::Kind,
     origin::Origin,
-    session::{Driver, EndReason, Mode, State, Trigger},
+    session::{Driver, EndReason, FailureClass, Mode, State, Trigger},
 };
 
 type Words = Vec<(&'static str, &'static str)>;
@@ -31,6 +31,10 @@ fn nouns() -> Vec<(&'static str, Words)> {
         ("Which tools it has", words!(mode, Mode)),
         ("Why it was begun", words!(trigger, Trigger)),
         ("Why it ended", words!(end_reason, EndReason)),
+        (
+            "Why its model gave no response",
+            words!(failure, FailureClass),
+        ),
         ("Why the core size changed", words!(cause, Cause)),
         (
             "Where a request for access stands",

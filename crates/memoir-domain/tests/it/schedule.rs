@@ -6,7 +6,7 @@ use memoir_domain::{
     agent::{self, Agent, Attempt, Field},
     lifecycle::{self, Start},
     schedule::{SkipReason, WeeklySlot, due, left_alone, next, prospect},
-    session::{Driver, Mode, Session, Trigger},
+    session::{Driver, FailureClass, Mode, Session, Trigger},
 };
 
 use crate::world::{World, time};
@@ -318,14 +318,19 @@ fn spec_3_16_what_somebody_asked_for_or_edited_is_not_tried_again() {
     assert_eq!(retry(&world), None);
     let (agent, mut session) = begin(&world, Trigger::Weekly);
     session.edits = 1;
-    world.agent = lifecycle::fail(agent, session, "down".to_owned(), world.now).agent;
+    world.agent = failed(&world, agent, session);
     assert_eq!(retry(&world), None);
 }
 
 /// A session that the provider fails immediately.
 fn fail(world: &mut World, trigger: Trigger) {
     let (agent, session) = begin(world, trigger);
-    world.agent = lifecycle::fail(agent, session, "down".to_owned(), world.now).agent;
+    world.agent = failed(world, agent, session);
+}
+
+fn failed(world: &World, agent: Agent, session: Session) -> Agent {
+    let (failure, message) = (FailureClass::Unreachable, "down".to_owned());
+    lifecycle::fail(agent, session, failure, message, world.now).agent
 }
 
 fn begin(world: &World, trigger: Trigger) -> (Agent, Session) {

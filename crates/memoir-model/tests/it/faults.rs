@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
+use memoir_domain::session::FailureClass;
 use memoir_model::{ModelError, Outage, ProviderKind};
 use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
@@ -77,6 +78,11 @@ async fn spec_3_16_statuses_that_pass_are_retryable() {
             }
         );
         assert!(error.is_retryable());
+        let class = match status {
+            408 | 504 => FailureClass::Timeout,
+            _ => FailureClass::ServerError,
+        };
+        assert_eq!(error.class(), class, "{status}");
     }
     let page = ServerStep::html().with_body("<html>Bad gateway</html>");
     let ServerStep::Raw { headers, body, .. } = page else {
@@ -150,6 +156,12 @@ async fn spec_3_16_statuses_that_stay_are_for_good_and_keep_the_code_only() {
             format!("the provider refused the request {expected}")
         );
         assert!(!error.is_retryable() && error.retry_after().is_none());
+        let class = match status {
+            401 | 403 => FailureClass::KeyRefused,
+            402 | 429 => FailureClass::Quota,
+            _ => FailureClass::ServerError,
+        };
+        assert_eq!(error.class(), class, "{status}");
         let given = error.hint().unwrap_or_default();
         assert_eq!(hint.is_some(), !given.is_empty(), "{given}");
         assert!(given.contains(hint.unwrap_or_default()), "{given}");
@@ -174,6 +186,8 @@ async fn spec_6_3_words_of_the_provider_choose_a_hint_and_are_dropped() {
         ("Your credit balance is too low", "no credit left"),
     ] {
         let error = failure(telling(400, json!({"message": words}))).await;
+        let is_unpaid = hint == "no credit left";
+        assert_eq!(error.class() == FailureClass::Quota, is_unpaid, "{error:?}");
         assert!(error.hint().unwrap_or_default().contains(hint), "{error:?}");
     }
 }
@@ -256,6 +270,7 @@ async fn spec_6_3_an_error_sent_with_status_200_is_classified_by_its_own_code() 
             ModelError::Rejected {
                 status: 402,
                 code: None,
+                class: FailureClass::Quota,
                 hint: Some(_)
             }
         ),
@@ -525,9 +540,7 @@ async fn spec_6_3_a_server_with_a_certificate_of_its_own_making_is_refused_for_g
         .await
         .unwrap_err();
     tells_no_secret(&error);
-    assert_eq!(
-        error.to_string(),
-        "the answer is not one of a model: the server's certificate is not trusted"
-    );
+    assert_eq!(error.to_string(), "the server's certificate is not trusted");
     assert!(!error.is_retryable());
+    assert_eq!(error.class(), FailureClass::Unreachable);
 }

@@ -100,7 +100,7 @@ async fn send_events(
     }
 }
 
-/// `SEQ`, or `SEQ-VERSION-CORE-LINE` once the session itself was shown.
+/// `SEQ`, or `SEQ-VERSION-CORE-LINE-REFUSED-CALLS` once the session itself was shown.
 struct EventId(SeenUpTo);
 
 impl fmt::Display for EventId {
@@ -111,7 +111,12 @@ impl fmt::Display for EventId {
                 version,
                 core_tokens,
                 breaker_tokens,
-            }) => write!(formatter, "-{version}-{core_tokens}-{breaker_tokens}"),
+                refused_calls,
+                model_calls,
+            }) => write!(
+                formatter,
+                "-{version}-{core_tokens}-{breaker_tokens}-{refused_calls}-{model_calls}"
+            ),
             None => Ok(()),
         }
     }
@@ -143,12 +148,21 @@ fn parse(id: &str) -> Option<SeenUpTo> {
             seq,
             progress: None,
         }),
-        [seq, version, core_tokens, breaker_tokens] => Some(SeenUpTo {
+        [
+            seq,
+            version,
+            core_tokens,
+            breaker_tokens,
+            refused_calls,
+            model_calls,
+        ] => Some(SeenUpTo {
             seq,
             progress: Some(SessionProgress {
                 version,
                 core_tokens,
                 breaker_tokens,
+                refused_calls: refused_calls.try_into().ok()?,
+                model_calls,
             }),
         }),
         _ => None,
@@ -161,7 +175,7 @@ mod tests {
 
     #[test]
     fn an_identifier_is_read_as_it_is_written() {
-        for id in ["0", "17", "17-3-412-309", "0-1-0-0"] {
+        for id in ["0", "17", "17-3-412-309-2-5", "0-1-0-0-0-0"] {
             let seen = parse(id).unwrap();
             assert_eq!(EventId(seen).to_string(), id);
         }
@@ -172,6 +186,8 @@ mod tests {
             "1-2",
             "1-2-3",
             "1-2-3-4-5",
+            "1-2-3-4-4294967296-6",
+            "1-2-3-4-5-6-7",
             "+1",
             " 1",
             "1.5",

@@ -181,12 +181,10 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
     let answer = browser
         .press(&page, &format!("{page}/refine"), &[("mode", "full")])
         .await;
-    let session = answer
-        .leads_to()
-        .strip_suffix("?done=queued")
-        .unwrap()
-        .to_owned();
+    // The page itself says how it stands, and no notice outlasts that.
+    let session = answer.leads_to().to_owned();
     let text = ended(&browser, &session).await;
+    assert!(!text.contains("queued"), "{text}");
     assert!(
         text.contains("completed") && text.contains("session completed"),
         "{text}"
@@ -199,6 +197,16 @@ async fn a_session_is_asked_for_watched_and_rolled_back_past_what_stands_in_the_
         preview.contains("No later change conflicts with it"),
         "{preview}"
     );
+    // The memory that it archived, and no journal entry about the session or its undoing.
+    for (name, count) in [
+        ("Back in the prompt", "1 memory"),
+        ("Active again", "0 memories"),
+        ("Discarded", "0 memories"),
+    ] {
+        let told = format!("<dt>{name}</dt><dd>{count}</dd>");
+        assert!(preview.contains(&told), "{preview}");
+    }
+    assert!(!preview.contains("Changed otherwise"), "{preview}");
     // What it archived is discarded since.
     let all = MemoryPage {
         limit: 9,
@@ -260,11 +268,7 @@ async fn a_rehearsal_is_applied_and_a_running_session_cancelled() {
     let refine = format!("{page}/refine");
     let fields = [("mode", "dedup_only"), ("rehearsal", "yes")];
     let answer = browser.press(&page, &refine, &fields).await;
-    let rehearsal = answer
-        .leads_to()
-        .strip_suffix("?done=queued")
-        .unwrap()
-        .to_owned();
+    let rehearsal = answer.leads_to().to_owned();
     let text = ended(&browser, &rehearsal).await;
     assert!(
         text.contains("rehearsal") && text.contains("duplicates only"),

@@ -41,13 +41,22 @@ impl Installation {
     }
 
     pub async fn with(options: ServiceOptions) -> Self {
+        let settings = InstallationSettings::default();
+        Self::with_settings(options, settings, BTreeMap::new()).await
+    }
+
+    /// With further providers of models.
+    pub async fn with_settings(
+        options: ServiceOptions,
+        mut settings: InstallationSettings,
+        mut providers: BTreeMap<String, ProviderSettings>,
+    ) -> Self {
         // The address has no listener, and no agent has consented.
         let elsewhere = ProviderSettings {
             base_url: Some("http://0.0.0.0:9/v1".to_owned()),
             ..ProviderSettings::default()
         };
-        let providers = BTreeMap::from([("lab".to_owned(), elsewhere)]);
-        let mut settings = InstallationSettings::default();
+        providers.insert("lab".to_owned(), elsewhere);
         settings.recall.embeddings = Some("lab:small".parse().unwrap());
         let providers = Providers::with_environment(providers, |_| None).unwrap();
         let installation = TestInstallation::on(empty_store().await)

@@ -164,6 +164,24 @@ async fn spec_5_1_a_browser_follows_a_session_edit_by_edit_and_without_words() {
 }
 
 #[tokio::test]
+async fn a_refused_call_is_an_event_before_it_is_written() {
+    let installation = Installation::open().await;
+    let (agent, session) = opened(&installation).await;
+    let browser = installation.ada().await;
+    let mut events = Events::open(&browser, session).await;
+    assert_eq!(events.next().await.unwrap().data["refused_calls"], 0);
+    for count in 1..=2 {
+        call(&agent, session, "delete_memory", json!({"id": 99})).await;
+        let event = events.next().await.unwrap();
+        assert_eq!(event.kind, "session");
+        assert_eq!(event.data["refused_calls"], count);
+    }
+    let path = format!("/sessions/{session}");
+    let page = browser.get(&path).await.text;
+    assert!(page.contains("<dt>Refused calls</dt><dd>2</dd>"), "{page}");
+}
+
+#[tokio::test]
 async fn whoever_signs_out_is_told_nothing_that_happens_after_it() {
     let installation = Installation::open().await;
     let (agent, session) = opened(&installation).await;

@@ -28,4 +28,5 @@ mod second_factor;
 mod service;
 mod settings;
 mod signing_in;
+mod standing;
 mod time_machine;

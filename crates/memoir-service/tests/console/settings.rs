@@ -42,6 +42,9 @@ async fn every_setting_is_changed_and_returned_to_its_default() {
     let browser = installation.ada().await;
     let page = path(&agent);
     browser.page(&page).await.check(&page);
+    // Of a bound, which does leave memories out of the prompt.
+    let text = browser.get(&page).await.text;
+    assert!(!text.contains("Nothing is lost") && text.contains("left out of the context"));
     let changed = [
         ("name", "Lark", json!("Lark")),
         ("model", "ollama:qwen3:8b", json!("ollama:qwen3:8b")),

@@ -10,7 +10,7 @@ use std::{
 };
 
 use memoir_app::{InstallationSettings, Models, Price, SessionLimits};
-use memoir_domain::agent::Field;
+use memoir_domain::{agent::Field, session::FailureClass};
 use memoir_model::{ConnectError, Model, ModelError, ModelName, Providers};
 use memoir_testkit::{ModelScript, Turn};
 use serde_json::{Value, json};
@@ -70,6 +70,7 @@ async fn busy() -> Busy {
     let rejected = ModelError::Rejected {
         status: 400,
         code: None,
+        class: FailureClass::ServerError,
         hint: None,
     };
     let installation = installation(vec![
@@ -282,6 +283,11 @@ async fn spec_5_1_every_number_is_right_and_no_word_is_among_them() {
             of("memoir_session_end_reasons_total", "reason", "provider"),
             1.0,
         ),
+        (
+            of("memoir_session_failures_total", "failure", "server_error"),
+            1.0,
+        ),
+        (of("memoir_session_failures_total", "failure", "quota"), 0.0),
         (
             of("memoir_session_end_reasons_total", "reason", "breaker_mass"),
             1.0,

@@ -67,6 +67,9 @@ pub(crate) fn outcome(session: &ShownSession) -> String {
     if let Some(summary) = &session.words.summary {
         line("report", &safe(summary.expose()));
     }
+    if let Some(failure) = session.failure {
+        line("failure", labels::failure(failure));
+    }
     if let Some(reason) = &session.words.reason {
         line("reason", &safe(reason.expose()));
     }
@@ -147,6 +150,13 @@ pub(crate) fn state_style(state: State) -> Style {
     }
 }
 
+/// Why it ended, as closely as that is known without its text; `None` where it completed or runs.
+fn because(session: &SessionFacts) -> Option<&'static str> {
+    let reason = session.end_reason.and_then(EndReason::from_name);
+    let failure = session.failure.map(labels::failure);
+    failure.or(reason.map(labels::end_reason))
+}
+
 /// Sessions, one a row.
 pub(crate) fn list(sessions: &[ShownSession]) -> String {
     let mut table = TextTable::new([
@@ -168,8 +178,7 @@ pub(crate) fn list(sessions: &[ShownSession]) -> String {
         if let Some(undone) = session.undone_at {
             notes.push(format!("undone {}", undone.date()));
         }
-        let because = session.end_reason.and_then(EndReason::from_name);
-        notes.extend(because.map(|reason| labels::end_reason(reason).to_owned()));
+        notes.extend(because(session).map(ToOwned::to_owned));
         let tokens: Vec<String> = [session.pre_session_tokens, session.post_session_tokens]
             .into_iter()
             .flatten()

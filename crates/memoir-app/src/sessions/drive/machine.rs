@@ -7,7 +7,7 @@ use memoir_domain::{
     PrivateText,
     memory::tokens,
     prompt::{self, Prompt},
-    session::{EndReason, Usage},
+    session::{EndReason, FailureClass, Usage},
 };
 use memoir_model::{
     AssistantMessage, Finish, ModelError, ModelMessage, ModelRequest, OfferedTool, Reply, ToolCall,
@@ -83,8 +83,8 @@ pub(crate) enum SessionAction {
     Decline(PrivateText),
     /// End it as abandoned.
     Abandon(EndReason),
-    /// End it as failed.
-    Fail(String),
+    /// End it as failed, with a message for people.
+    Fail(FailureClass, String),
     /// A tool has ended it.
     Finish,
 }
@@ -290,10 +290,14 @@ impl Machine {
             request.max_output_tokens
         );
         if self.cut >= CUT_ANSWERS {
-            return act(SessionAction::Fail(format!(
+            let message = format!(
                 "{problem}, {} times in a row; give it more room with `answer_tokens`, or choose a model that says less before it answers",
                 self.cut
-            )));
+            );
+            return act(SessionAction::Fail(
+                FailureClass::UnreadableResponse,
+                message,
+            ));
         }
         if let Err(why) = self.within_limits(at) {
             return act(SessionAction::Abandon(why));
@@ -404,7 +408,10 @@ impl Machine {
             0 => error.to_string(),
             _ => format!("the model's answer was cut off, and more room was asked for: {error}"),
         };
-        let fail = |message| act(SessionAction::Fail(advised(message, error)));
+        let fail = |message| {
+            let message = advised(message, error);
+            act(SessionAction::Fail(error.class(), message))
+        };
         let Some(wait) = self.limits.wait_after(self.failures, error) else {
             return fail(match error.is_retryable() {
                 true => format!("{message}; it was asked {} times", self.failures),

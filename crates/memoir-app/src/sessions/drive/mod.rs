@@ -27,7 +27,7 @@ use self::machine::{Machine, SessionEffect, SessionEvent};
 use super::{RefineOptions, calls::ToolOutcome};
 use crate::{
     core::{AgentHandle, Error, Result, spans},
-    sessions::Sessions,
+    sessions::{Sessions, Unwritten},
     shown::SessionFacts,
 };
 
@@ -82,7 +82,15 @@ impl Hold {
     }
 
     fn note(&self, used: Usage) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = used;
+        let before = {
+            let mut noted = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *noted, used)
+        };
+        if used != before {
+            let agent = &self.agent;
+            agent.memoir.state::<Unwritten>().note_usage(self.id, used);
+            agent.sessions().wake_watchers();
+        }
     }
 
     /// Renews the lease; returns whether the session is still this worker's.
@@ -273,7 +281,9 @@ impl<'a> Drive<'a> {
                     .abandon(id, why, &Actor::system(), Some(usage))
                     .await?
             }
-            SessionAction::Fail(message) => agent.sessions().fail(id, &message, usage).await?,
+            SessionAction::Fail(failure, message) => {
+                agent.sessions().fail(id, failure, &message, usage).await?
+            }
             SessionAction::Finish => agent.views().session(id).await?,
         };
         Ok(Next::Ended(Box::new(ended)))

@@ -366,6 +366,8 @@ async fn page(
     notice: &SettingsNotice<'_>,
 ) -> PageResult {
     let own_tokens = agent.grants().tokens().await?;
+    let actor = visitor.actor();
+    let needs_consent = agent.grants().needs_consent_for_token(&actor).await?;
     let now = console.memoir().now();
     let draft = notice.draft;
     let content = html! {
@@ -375,7 +377,9 @@ async fn page(
             h2 #settings { "Settings" }
             (settings(console.memoir(), visitor, settings_view, draft))
         }
-        (tokens::section(visitor, &settings_view.view, (&own_tokens, now), notice.refused_token))
+        (tokens::section(
+            visitor, &settings_view.view, (&own_tokens, now), needs_consent, notice.refused_token,
+        ))
         section aria-labelledby="changes" {
             h2 #changes { "Changes of the settings" }
             (history(settings_view))

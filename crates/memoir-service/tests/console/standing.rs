@@ -1,0 +1,151 @@
+//! What the pages say of how agents and sessions stand: nothing false, and nothing silent.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use memoir_app::{InstallationSettings, OwnAgent, SessionLimits};
+use memoir_domain::agent::Field;
+use memoir_model::ProviderSettings;
+use memoir_service::ServiceOptions;
+use memoir_testkit::{ScriptedServer, ServerStep};
+
+use crate::{
+    document::ReadDocument,
+    installation::{Browser, Installation, owner},
+};
+
+/// Of which two are the same.
+const MEMORIES: [&str; 3] = [
+    "The harbour lies to the west of the old town",
+    "the harbour lies to the west of the old town",
+    "We promised each other to come back in spring",
+];
+
+fn page_of(agent: &OwnAgent) -> String {
+    format!("/agents/{}", agent.scope().agent)
+}
+
+async fn set(agent: &OwnAgent, field: Field, value: Option<&str>) {
+    let assignment = [(field, value)];
+    let set = agent.settings().configure(&assignment, &owner()).await;
+    set.unwrap();
+}
+
+/// The text of a page that is well-formed.
+async fn read(browser: &Browser, path: &str) -> String {
+    let answer = browser.get(path).await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+    answer.document().check(path);
+    answer.text
+}
+
+#[tokio::test]
+async fn spec_3_1_a_schedule_that_is_off_is_stated_on_the_fleet_and_on_the_agents_page() {
+    let off = InstallationSettings {
+        schedule: false,
+        ..InstallationSettings::default()
+    };
+    let options = ServiceOptions::default();
+    let installation = Installation::with_settings(options, off, BTreeMap::new()).await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &MEMORIES)
+        .await;
+    // Due by its slot, which the clock has passed.
+    installation.clock.advance(Duration::from_secs(8 * 86_400));
+    let browser = installation.ada().await;
+    for path in ["/".to_owned(), page_of(&agent)] {
+        let text = read(&browser, &path).await;
+        assert!(
+            text.contains("The schedule is off in this installation"),
+            "{text}"
+        );
+        assert!(text.contains("never: the schedule is off"), "{text}");
+        assert!(!text.contains("due: "), "{text}");
+    }
+    let text = read(&browser, &page_of(&agent)).await;
+    assert!(!text.contains("asks it when it is due"), "{text}");
+}
+
+#[tokio::test]
+async fn an_agent_that_is_never_asked_shows_why() {
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &MEMORIES)
+        .await;
+    set(&agent, Field::Model, None).await;
+    // From here on it is due by its slot.
+    installation.clock.advance(Duration::from_secs(8 * 86_400));
+    let browser = installation.ada().await;
+    let steps = [
+        (Field::RefinementMode, Some("full"), "it has no model"),
+        (
+            Field::RefinementSchedule,
+            Some("off"),
+            "the schedule is off",
+        ),
+        (Field::Paused, Some("true"), "it is paused"),
+        (Field::Active, Some("false"), "it is not active"),
+    ];
+    for (field, value, why) in steps {
+        set(&agent, field, value).await;
+        for path in ["/".to_owned(), page_of(&agent)] {
+            let text = read(&browser, &path).await;
+            assert!(text.contains(&format!("never: {why}")), "{text}");
+            assert!(!text.contains("due: "), "{text}");
+            assert!(!text.contains("is off in this installation"), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn spec_3_16_a_refused_key_is_named_and_the_session_can_be_tried_again() {
+    let server = ScriptedServer::always(ServerStep::status(401));
+    let refusing = ProviderSettings {
+        base_url: Some(server.base_url()),
+        ..ProviderSettings::default()
+    };
+    let settings = InstallationSettings {
+        limits: SessionLimits {
+            first_wait: Duration::from_millis(1),
+            ..SessionLimits::default()
+        },
+        ..InstallationSettings::default()
+    };
+    let providers = BTreeMap::from([("refusing".to_owned(), refusing)]);
+    let options = ServiceOptions::default();
+    let installation = Installation::with_settings(options, settings, providers).await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &MEMORIES)
+        .await;
+    set(&agent, Field::Model, Some("refusing:small")).await;
+    let browser = installation.ada().await;
+    let (page, refine) = (page_of(&agent), format!("{}/refine", page_of(&agent)));
+    let mode = [("mode", "dedup_only"), ("rehearsal", "yes")];
+    let begun = browser.press(&page, &refine, &mode).await;
+    let session = begun.leads_to().to_owned();
+    let text = ended(&browser, &session).await;
+    let why = "The session failed, since the key for its model is missing or refused";
+    assert!(text.contains(why), "{text}");
+    assert!(text.contains("Try again"), "{text}");
+
+    // Once that is corrected, the same is begun again.
+    set(&agent, Field::Model, Some("builtin:careful")).await;
+    let again = browser.fill_in(&session, &refine, &[]).await;
+    let text = ended(&browser, again.leads_to()).await;
+    assert!(
+        text.contains("rehearsal") && text.contains("duplicates only"),
+        "{text}"
+    );
+    assert!(!text.contains("Try again"), "{text}");
+}
+
+/// The page of a session once it has ended.
+async fn ended(browser: &Browser, path: &str) -> String {
+    for _ in 0..500 {
+        let text = read(browser, path).await;
+        if !text.contains("badge running") {
+            return text;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{path} does not end");
+}
