@@ -209,6 +209,7 @@ impl ModelError {
             },
             Self::Rejected { class, .. } => *class,
             Self::BadAnswer { .. } => FailureClass::UnreadableResponse,
+            Self::ModelFile { .. } => FailureClass::Unreachable,
         }
     }
 

@@ -146,6 +146,7 @@ impl ConnectError {
             Self::UnknownProvider { .. }
             | Self::UnknownBuiltin { .. }
             | Self::NoEmbeddings { .. }
+            | Self::NoModelFile { .. }
             | Self::Client { .. } => FailureClass::Unreachable,
         }
     }

@@ -92,10 +92,9 @@ async fn spec_3_12_an_edit_is_a_new_original_and_the_agent_is_notified_in_one_li
         refused.document().check("a refused edit");
     }
     let shown = browser.page(&two).await;
+    let elsewhere = Actor::owner();
     let (seen, text) = (after.content().into(), "Another text by now".into());
-    let other = agent
-        .memories()
-        .edit(Number(2), &seen, &text, &Actor::owner());
+    let other = agent.memories().edit(Number(2), &seen, &text, &elsewhere);
     other.await.unwrap();
     let fields = [("content", "Typed in vain")];
     let stale = browser.send_filled_in(&shown, &edit, &fields).await;

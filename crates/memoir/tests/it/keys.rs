@@ -529,12 +529,16 @@ fn spec_5_3_keys_of_the_group_of_a_pod_are_its_own() {
         Ran::of(&mut command)
     };
     for group in [0o660, 0o640, 0o440] {
-        names.map(|name| set_mode(&folder.join(name), group));
+        for name in names {
+            set_mode(&folder.join(name), group);
+        }
         let outside = read(false).stderr;
         assert!(outside.contains("can be used by others"), "{outside}");
         assert!(read(true).stdout.contains("something"), "{group:o}");
     }
-    names.map(|name| set_mode(&folder.join(name), 0o664));
+    for name in names {
+        set_mode(&folder.join(name), 0o664);
+    }
     let ran = read(true).stderr;
     assert!(ran.contains("can be used by others"), "{ran}");
 }

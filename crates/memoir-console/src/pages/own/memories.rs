@@ -299,7 +299,7 @@ fn listed(memory: &ShownMemory, path: &str) -> Markup {
             }
             @if memory.shredded_at.is_some() { p.none { "Its text was removed for good." } }
             (tags(memory.tags()))
-            @match &memory.replaced {
+            @match memory.replaced() {
                 Some(replaced) => p.of { "Until " (parts::time(replaced.until)) ", now "
                     (numbers(&[replaced.now], Some(path))) },
                 None => (memory_links(memory, Some(path))),

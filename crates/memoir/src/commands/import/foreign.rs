@@ -77,7 +77,7 @@ impl NamedInput {
             false => Box::new(File::open(path).map_err(failed)?),
         };
         let (is_compressed, mut stream) = unpacked(stream).map_err(failed)?;
-        let head = stream.by_ref().take(HEAD_BYTES);
+        let mut head = stream.by_ref().take(HEAD_BYTES);
         head.read_to_end(&mut input.head).map_err(failed)?;
         // A pipe can be read once.
         let is_file = metadata.is_some_and(|found| found.is_file());
