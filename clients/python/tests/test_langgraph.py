@@ -86,20 +86,62 @@ def test_langmem_saves_finds_and_updates(memory: AgentMemory) -> None:
     assert old.content == "Marta prefers linen thread."
 
 
-def test_langmem_cannot_delete_and_its_model_is_told_the_way(memory: AgentMemory) -> None:
+def test_langmems_delete_ends_no_run_and_deletes_no_memory(memory: AgentMemory) -> None:
     store = MemoirStore(memory)
-    store.put(AT, "0b6f1d1e-0000-4000-8000-000000000000", {"content": "Ilse binds."})
-    tool = create_manage_memory_tool(AT, store=store)
-    with pytest.raises(Refused, match="refine"):
-        tool.invoke({"action": "delete", "id": "0b6f1d1e-0000-4000-8000-000000000000"})
-    with pytest.raises(Refused, match="shred"):
-        store.delete(AT, "any")
+    key = "0b6f1d1e-0000-4000-8000-000000000000"
+    store.put(AT, key, {"content": "Ilse binds."})
+    store.put(AT, "other", {"content": "Marta sews."})
+    tools = [create_manage_memory_tool(AT, store=store), create_search_memory_tool(AT, store=store)]
+    model = scripted(
+        calls("manage_memory", action="delete", id=key),
+        calls("search_memory", query="who binds?"),
+        AIMessage("Done."),
+    )
+    done = run(create_react_agent(model, tools), "Forget Ilse.")
+    assert done[-1].content == "Done."
+    assert "Ilse" not in str(done[-2].content)
+    assert store.get(AT, key) is None
+    assert [each.key for each in store.search(AT)] == ["other"]
+    # Nothing is lost: it stays with the agent.
+    assert "Ilse binds." in memory.context().text
+    assert len(list(memory.memories(kind="core"))) == 2
+    # Again, and of a key that was never there: nothing more is saved.
+    count = len(list(memory.memories()))
+    store.delete(AT, key)
+    store.delete(AT, "never")
+    assert len(list(memory.memories())) == count
+    store.put(AT, key, {"content": "Ilse binds books."})
+    item = store.get(AT, key)
+    assert item is not None and item.value == {"content": "Ilse binds books."}
+
+
+def test_langmems_wrapper_is_no_part_of_a_memory(memory: AgentMemory) -> None:
+    store = MemoirStore(memory)
+    wrapped = {"kind": "Memory", "content": {"content": "Marta prefers linen thread."}}
+    store.put(AT, "one", wrapped)
+    assert [each.content for each in memory.memories()] == ["Marta prefers linen thread."]
+    item = store.get(AT, "one")
+    assert item is not None and item.value == wrapped
+    store.put(AT, "one", wrapped)
     assert len(list(memory.memories())) == 1
+    (found,) = store.search(AT, query="linen thread", filter={"kind": "Memory"})
+    assert found.value == wrapped
+    # What is not of that form is kept as it is.
+    others: list[dict[str, Any]] = [
+        {"kind": "A kind of a longer name", "content": {"content": "Text."}},
+        {"kind": "Memory", "content": {"content": "{}"}},
+        {"kind": "Memory", "content": {"content": "Text.", "more": 1}},
+        {"kind": "-", "content": {"content": "Text."}},
+    ]
+    for number, value in enumerate(others):
+        store.put(AT, f"odd {number}", value)
+        item = store.get(AT, f"odd {number}")
+        assert item is not None and item.value == value
 
 
 def test_a_batch_is_put_whole_or_not_at_all(memory: AgentMemory) -> None:
     store = MemoirStore(memory)
-    puts = [PutOp(AT, "one", {"content": "One."}), PutOp(AT, "two", None)]
+    puts = [PutOp(AT, "one", {"content": "One."}), PutOp(AT, "k" * 200, {"content": "Two."})]
     with pytest.raises(Refused):
         store.batch(puts)
     assert store.get(AT, "one") is None

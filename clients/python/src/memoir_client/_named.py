@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from .agent import AgentMemory, NewMemory
 from .errors import Refused
-from .models import Memory
+from .models import Kind, Memory
 
 _LONGEST = 200
 
@@ -31,15 +31,33 @@ class Named:
         self.memory = memory
         self._prefix = f"{framework}:"
 
-    def new(self, name: str, content: str, replaces: tuple[int, ...] = ()) -> NewMemory:
-        """A memory to save under a name, in place of others."""
+    def new(
+        self,
+        name: str,
+        content: str,
+        replaces: tuple[int, ...] = (),
+        *,
+        mark: str = "",
+        kind: Kind = "core",
+    ) -> NewMemory:
+        """A memory to save under a name, in place of others, with a mark of up to 15 characters."""
         source = self._prefix + name
         if len(source) > _LONGEST:
             raise Refused(
                 f"a name of {len(name)} characters is too long: {_LONGEST - len(self._prefix)} fit"
             )
-        tags = (self._tag(name),)
-        return NewMemory(content=content, source=source, tags=tags, replaces=replaces)
+        tags = (self._tag(name), *([self._mark(name, mark)] if mark else []))
+        return NewMemory(content=content, kind=kind, source=source, tags=tags, replaces=replaces)
+
+    def mark(self, name: str, memory: Memory) -> str:
+        """The mark with which a memory was saved under a name, or none."""
+        # With the name: one of several texts that a session joined has the tags of all.
+        before = self._mark(name, "")
+        marks = (tag.removeprefix(before) for tag in memory.tags or () if tag.startswith(before))
+        return next(marks, "")
+
+    def _mark(self, name: str, mark: str) -> str:
+        return f"{self._tag(name)}:{mark}"
 
     def under(self, name: str) -> list[Memory]:
         """The active memories of a name, archival ones included, the oldest first."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -26,13 +27,21 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from ._named import WHAT_GOES, Named, after
+from ._named import Named, after
 from .agent import AgentMemory
 from .errors import Refused
 from .models import Memory
 
 # The most that one request finds.
 _MOST = 200
+
+# The mark of a key that was deleted. No kind has it: kinds are names of classes.
+_GONE = "-"
+_GONE_TEXT = (
+    "A program deleted a key of its store here. What was saved under it stays in this memory."
+)
+# What can be a mark.
+_KIND = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,14}").fullmatch
 
 
 def memoir_prompt(
@@ -51,13 +60,17 @@ def memoir_prompt(
 class MemoirStore(BaseStore):
     """The memory of one agent as a store: each value becomes a core memory.
 
-    A value `{"content": text}` is stored as the text, any other as JSON. Putting another value
-    under a key replaces what was there: the store returns the newest, and the older one moves to
-    the agent's archive, or stays in its prompt where it cannot be replaced. A search with a query
-    ranks by words, among the 200 that match best; one without reads all memories.
+    A value `{"content": text}` is stored as the text, and so is LangMem's own
+    `{"kind": name, "content": {"content": text}}`; any other is stored as JSON. Putting another
+    value under a key replaces what was there: the store returns the newest, and the older one moves
+    to the agent's archive, or stays in its prompt where it cannot be replaced. A search with query
+    ranks by words, among the 200 that match best; one without it reads all memories.
+
+    Deleting a key deletes no memory: the store has the key no longer, a line in the agent's archive
+    says so, and what was saved stays with the agent until a refinement session of its own.
 
     Raises:
-        Refused: for `delete`, and for names over 190 characters.
+        Refused: for names over 190 characters.
     """
 
     __slots__ = ("_named",)
@@ -72,17 +85,20 @@ class MemoirStore(BaseStore):
         for op in wanted:
             validate_op_namespace(op)
             if isinstance(op, PutOp):
-                if op.value is None:
-                    raise Refused(f"the store deletes nothing: {WHAT_GOES}")
                 puts[_name(op.namespace, op.key)] = op
         answers = [None if isinstance(op, PutOp) else self._read(op) for op in wanted]
         new = []
         for name, op in puts.items():
             kept = self._named.under(name)
-            if op.value is None or (kept and _value(kept[-1]) == dict(op.value)):
+            held = self._value(name, kept[-1]) if kept else None
+            if held == (None if op.value is None else dict(op.value)):
+                continue
+            if op.value is None:
+                new.append(self._named.new(name, _GONE_TEXT, mark=_GONE, kind="archival"))
                 continue
             replaces = tuple(each.number for each in kept if each.kind == "core")
-            new.append(self._named.new(name, _content(op.value), replaces))
+            content, mark = _content(op.value)
+            new.append(self._named.new(name, content, replaces, mark=mark))
         if new:
             self._named.memory.remember_all(new)
         return answers
@@ -93,8 +109,10 @@ class MemoirStore(BaseStore):
 
     def _read(self, op: Op) -> Result:
         if isinstance(op, GetOp):
-            kept = self._named.under(_name(op.namespace, op.key))
-            return _item(op.namespace, op.key, kept) if kept else None
+            name = _name(op.namespace, op.key)
+            kept = self._named.under(name)
+            value = self._value(name, kept[-1]) if kept else None
+            return None if value is None else _item(op.namespace, op.key, kept, value)
         if isinstance(op, SearchOp):
             return self._search(op)
         if isinstance(op, ListNamespacesOp):
@@ -121,7 +139,7 @@ class MemoirStore(BaseStore):
             namespace, key = _address(name)
             if namespace[: len(op.namespace_prefix)] != op.namespace_prefix:
                 continue
-            item = _item(namespace, key, held[name])
+            item = _item(namespace, key, held[name], self._value(name, held[name][-1]) or {})
             if all(_fits(item.value.get(of), like) for of, like in (op.filter or {}).items()):
                 items.append(SearchItem(**_fields(item), score=score))
         return items[op.offset : op.offset + op.limit]
@@ -140,7 +158,18 @@ class MemoirStore(BaseStore):
         held: dict[str, list[Memory]] = {}
         for name, memory in self._named.all():
             held.setdefault(name, []).append(memory)
-        return held
+        return {name: kept for name, kept in held.items() if not self._is_gone(name, kept[-1])}
+
+    def _is_gone(self, name: str, newest: Memory) -> bool:
+        return self._named.mark(name, newest) == _GONE
+
+    def _value(self, name: str, newest: Memory) -> dict[str, Any] | None:
+        """The value of a key; none where the key was deleted."""
+        if self._is_gone(name, newest):
+            return None
+        value = _value(newest)
+        kind = self._named.mark(name, newest)
+        return {"kind": kind, "content": value} if kind else value
 
 
 def _name(namespace: tuple[str, ...], key: str) -> str:
@@ -152,11 +181,25 @@ def _address(name: str) -> tuple[tuple[str, ...], str]:
     return tuple(namespace), key
 
 
-def _content(value: Mapping[str, Any]) -> str:
+def _content(value: Mapping[str, Any]) -> tuple[str, str]:
+    """The text of a memory for a value, and the kind that LangMem gave it, as its mark."""
+    text = _plain(value)
+    if text is not None:
+        return text, ""
+    kind, inner = value.get("kind"), value.get("content")
+    if len(value) == 2 and isinstance(inner, Mapping) and isinstance(kind, str) and _KIND(kind):
+        text = _plain(inner)
+        if text is not None:
+            return text, kind
+    return json.dumps(value, ensure_ascii=False), ""
+
+
+def _plain(value: Mapping[str, Any]) -> str | None:
+    """The text of a value that has nothing else and would be read back as it is."""
     text = value.get("content")
     if len(value) == 1 and isinstance(text, str) and text == text.strip() and _is_plain(text):
         return text
-    return json.dumps(value, ensure_ascii=False)
+    return None
 
 
 def _is_plain(text: str) -> bool:
@@ -176,10 +219,10 @@ def _value(memory: Memory) -> dict[str, Any]:
     return {"content": content}
 
 
-def _item(namespace: tuple[str, ...], key: str, kept: list[Memory]) -> Item:
+def _item(namespace: tuple[str, ...], key: str, kept: list[Memory], value: dict[str, Any]) -> Item:
     newest = kept[-1]
     return Item(
-        value=_value(newest),
+        value=value,
         key=key,
         namespace=namespace,
         created_at=kept[0].created_at,

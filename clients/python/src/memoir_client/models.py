@@ -529,7 +529,7 @@ class Message(Shown):
     """A message of a conversation, for the agent's model to read.
 
     Attributes:
-        id: what it is known by; the agent reads the message of an id once.
+        id: what it is known by; a message of the same id, speaker and text is read once.
         speaker: who said it, up to 200 characters.
         text: what was said.
         at: when it was said, where that is known.
