@@ -1,7 +1,8 @@
 //! `/metrics`: the counts, in the text format of Prometheus.
 //!
 //! They include all accounts. From this machine they are open, as Prometheus expects; from elsewhere and through
-//! proxies they are for administrators of the account `default`, since those of other accounts are tenants.
+//! proxies they are for administrators of the account `default`, since those of other accounts are tenants. Behind a
+//! declared proxy they are so for every request: one without the proxy's headers may have come through it too.
 
 use axum::{
     extract::{Request, State},
@@ -29,7 +30,7 @@ const FORWARDED: [&str; 5] = [
 /// The counts since the process began, for Prometheus.
 ///
 /// Numbers of all accounts together, with codes and names of models; no names of agents, and no text. From this machine
-/// no token is needed. From elsewhere, or through a proxy, it is for administrators of the account `default`, who run
+/// no token is needed. From elsewhere, or behind a proxy, it is for administrators of the account `default`, who run
 /// the installation, since the numbers include all of its accounts.
 #[utoipa::path(get, path = "/metrics", tag = "service", operation_id = "get_metrics", security((), ("token" = [])),
     responses((status = 200, description = "The numbers", body = String, content_type = "text/plain"),
@@ -40,7 +41,7 @@ pub(super) async fn show(
     request: Request,
 ) -> Result<Response, Problem> {
     let (parts, _) = request.into_parts();
-    if !is_of_this_machine(&parts) {
+    if service.options.behind_proxy || !is_of_this_machine(&parts) {
         check(&service, &parts).await?;
     }
     let mut families = service.requests.families();

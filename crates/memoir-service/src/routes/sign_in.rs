@@ -6,7 +6,7 @@
 //! would lock users out of their own browser.
 
 use std::{
-    net::{IpAddr, Ipv6Addr},
+    net::{IpAddr, Ipv6Addr, SocketAddr},
     time::Duration,
 };
 
@@ -73,7 +73,7 @@ pub(crate) struct SignedIn {
 ///
 /// The only request of `/v1` that needs no token. Of an administrator with a second factor it takes a `code`
 /// too, which `second_factor_needed` reports after a correct password; each code counts once. A minute has five failed attempts for each name and address,
-/// and thirty for an address. Refused where the password would travel in the open.
+/// two once the name has sixty from all addresses, and thirty for an address. Refused where the password would travel in the open.
 #[utoipa::path(post, path = "/v1/sign-in", tag = "tokens", operation_id = "sign_in", security(()),
     request_body = Credentials,
     responses((status = 201, description = "The token", body = SignedIn)))]
@@ -395,12 +395,20 @@ pub(crate) fn check_transport(
     Err(Problem::new("insecure_transport", "a password would travel in the open").hint(hint))
 }
 
+/// An address as proxies write it: alone, with a port, or in brackets or quotation marks.
+fn forwarded_address(text: &str) -> Option<IpAddr> {
+    let text = text.trim().trim_matches('"');
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    let with_port = || text.parse().ok().map(|found: SocketAddr| found.ip());
+    bare.parse().ok().or_else(with_port)
+}
+
 /// The address of the attempt: the last one of the proxy, since the client controls all before that.
 pub(crate) fn address(service: &Service, headers: &HeaderMap, peer: Option<IpAddr>) -> IpAddr {
     let forwarded = headers.get_all("x-forwarded-for").into_iter().next_back();
     let last = forwarded
         .filter(|_| service.options.behind_proxy)
-        .and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
+        .and_then(|value| forwarded_address(value.to_str().ok()?.rsplit(',').next()?));
     // Attempts without an address share one count.
     let address = last.or(peer).unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
     match address.to_canonical() {

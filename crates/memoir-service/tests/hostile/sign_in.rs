@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use memoir_service::ServiceOptions;
-use memoir_testkit::HttpAnswer;
+use memoir_testkit::{HttpAnswer, administrator_token};
 use memoir_vault::password::Password;
 use serde_json::{Value, json};
 
@@ -199,6 +199,85 @@ async fn behind_a_proxy_the_address_is_what_the_proxy_says_last() {
     assert_eq!(limited.status, 429);
     let elsewhere = sign_in(&installation, &right(), &from("192.0.2.7, 192.0.2.8")).await;
     assert_eq!(elsewhere.status, 201);
+}
+
+#[tokio::test]
+async fn behind_a_proxy_that_writes_ports_each_client_has_attempts_of_its_own() {
+    let behind = ServiceOptions {
+        behind_proxy: true,
+        ..options()
+    };
+    let installation = Installation::with(behind).await;
+    with_ada(&installation).await;
+    let wrong = json!({"name": "Ada", "password": "correct horse batterx"});
+    // One client, however the proxy writes its address and from whatever port it calls.
+    for (number, told) in [
+        "192.0.2.7:4001",
+        "192.0.2.7:4002",
+        "192.0.2.7",
+        "\"192.0.2.7:80\"",
+        "::ffff:192.0.2.7",
+        "[::ffff:192.0.2.7]:4003",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let status = sign_in(&installation, &wrong, &from(told)).await.status;
+        assert_eq!(status, if number < 5 { 401 } else { 429 }, "{told}");
+    }
+    // Another half of an address of version 6 is the same client's.
+    for (number, told) in [
+        "2001:db8::1",
+        "[2001:db8::2]:443",
+        "[2001:db8::3]",
+        "2001:db8::4",
+        "[2001:db8::5]:1",
+        "[2001:db8::6]:1",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let status = sign_in(&installation, &wrong, &from(told)).await.status;
+        assert_eq!(status, if number < 5 { 401 } else { 429 }, "{told}");
+    }
+    let elsewhere = sign_in(&installation, &right(), &from("192.0.2.8:4001")).await;
+    assert_eq!(elsewhere.status, 201);
+}
+
+#[tokio::test]
+async fn spec_5_1_behind_a_proxy_the_numbers_need_a_token_whatever_the_proxy_sends() {
+    let behind = ServiceOptions {
+        behind_proxy: true,
+        ..options()
+    };
+    let installation = Installation::with(behind).await;
+    let administrator = administrator_token(&installation.account("default").await).await;
+    let answer = installation.client().get("/metrics", "").await;
+    assert_eq!(
+        (answer.status, answer.code()),
+        (401, "unauthorized".to_owned())
+    );
+    let answer = installation.client().get("/metrics", &administrator).await;
+    assert_eq!(answer.status, 200);
+}
+
+#[tokio::test]
+async fn spec_5_5_guesses_from_many_addresses_keep_no_administrator_out() {
+    let behind = ServiceOptions {
+        behind_proxy: true,
+        ..options()
+    };
+    let installation = Installation::with(behind).await;
+    with_ada(&installation).await;
+    let wrong = json!({"name": "Ada", "password": "correct horse batterx"});
+    for number in 0..14 {
+        for _ in 0..5 {
+            let told = format!("10.0.0.{number}");
+            sign_in(&installation, &wrong, &from(&told)).await;
+        }
+    }
+    let own = sign_in(&installation, &right(), &from("192.0.2.8")).await;
+    assert_eq!(own.status, 201);
 }
 
 #[tokio::test]
