@@ -459,7 +459,7 @@ export type LiveEvent =
 
 /** A message of a conversation, for the agent's model to read. */
 export interface Message {
-  /** What it is known by; the agent reads the message of an id once. */
+  /** What it is known by; a message of the same id, speaker and text is read once. */
   id: string;
   /** Who said it, up to 200 characters. */
   speaker: string;

@@ -10,7 +10,7 @@ use crate::{Result, StoredText};
 pub struct MessageRow {
     /// Its place among the agent's messages, from 1. Given by the store when it is written.
     pub seq: u64,
-    /// Its identifier's digest under the agent's key; unique within the agent.
+    /// The digest, under the agent's key, by which it is known; unique within the agent.
     pub digest: [u8; 32],
     /// Its size in tokens.
     pub tokens: u64,

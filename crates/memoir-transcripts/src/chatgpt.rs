@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use memoir_domain::{PrivateText, Timestamp};
+use memoir_domain::Timestamp;
 
 use crate::{
     NoMessageReason,
@@ -41,12 +41,8 @@ fn conversation(
 ) -> Result<(), (usize, NoMessageReason)> {
     let malformed = |broken: crate::raw::BrokenJson| (broken.0, NoMessageReason::Malformed);
     let raw = Raw::whole(element.bytes).map_err(malformed)?;
-    let fields = ["conversation_id", "id", "mapping", "current_node"];
-    let [conversation_id, id, mapping, current] = raw.fields(fields).map_err(malformed)?;
-    let conversation = conversation_id
-        .and_then(Raw::id)
-        .or_else(|| id.and_then(Raw::id));
-    let conversation = conversation.map(PrivateText::from);
+    let fields = ["mapping", "current_node"];
+    let [mapping, current] = raw.fields(fields).map_err(malformed)?;
     let mapping = mapping.filter(|mapping| !mapping.is_null());
     let mapping = mapping.ok_or((raw.at, NoMessageReason::MissingField("mapping")))?;
 
@@ -59,7 +55,7 @@ fn conversation(
             Err(at) => broken = Some(malformed(at)),
         }
     }
-    give(element, gathered, conversation.as_ref(), &nodes, current);
+    give(element, gathered, &nodes, current);
     broken.map_or(Ok(()), Err)
 }
 
@@ -85,7 +81,6 @@ fn node<'a>(key: Raw<'a>, value: Raw<'a>) -> ChatGptNode<'a> {
 fn give(
     element: &mut ExportedConversation<'_>,
     gathered: &mut Gathered,
-    conversation: Option<&PrivateText>,
     nodes: &[ChatGptNode<'_>],
     current: Option<Raw<'_>>,
 ) {
@@ -114,7 +109,7 @@ fn give(
     let (path, statuses) = path(&parents, last);
     for at in path {
         let said = said(&nodes[at]);
-        gathered.take(said, conversation, places[at].clone());
+        gathered.take(said, places[at].clone());
     }
     for ((node, place), status) in nodes.iter().zip(places).zip(statuses) {
         if status == NodeStatus::Taken {

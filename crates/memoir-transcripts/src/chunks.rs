@@ -60,7 +60,6 @@ mod tests {
     fn message(characters: usize) -> TranscriptMessage {
         TranscriptMessage {
             id: "1".into(),
-            conversation: None,
             at: None,
             speaker: "Ann".into(),
             text: "é".repeat(characters).into(),

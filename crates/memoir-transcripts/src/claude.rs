@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use memoir_domain::{PrivateText, Timestamp};
+use memoir_domain::Timestamp;
 
 use crate::{
     FilePosition, NoMessageReason,
@@ -42,9 +42,8 @@ fn conversation(
 ) -> Result<(), (usize, NoMessageReason)> {
     let malformed = |broken: BrokenJson| (broken.0, NoMessageReason::Malformed);
     let raw = Raw::whole(element.bytes).map_err(malformed)?;
-    let fields = ["uuid", "chat_messages", "current_leaf_message_uuid"];
-    let [id, messages, current] = raw.fields(fields).map_err(malformed)?;
-    let conversation = id.and_then(Raw::id).map(PrivateText::from);
+    let fields = ["chat_messages", "current_leaf_message_uuid"];
+    let [messages, current] = raw.fields(fields).map_err(malformed)?;
     let messages = messages.filter(|messages| !messages.is_null());
     let messages = messages.ok_or((raw.at, NoMessageReason::MissingField("chat_messages")))?;
 
@@ -56,12 +55,7 @@ fn conversation(
             Err(at) => broken = Some(malformed(at)),
         }
     }
-    give(
-        gathered,
-        conversation.as_ref(),
-        entries,
-        current.and_then(Raw::id),
-    );
+    give(gathered, entries, current.and_then(Raw::id));
     broken.map_or(Ok(()), Err)
 }
 
@@ -79,12 +73,7 @@ fn entry(element: &mut ExportedConversation<'_>, message: Raw<'_>) -> ClaudeEntr
     }
 }
 
-fn give(
-    gathered: &mut Gathered,
-    conversation: Option<&PrivateText>,
-    entries: Vec<ClaudeEntry>,
-    current: Option<String>,
-) {
+fn give(gathered: &mut Gathered, entries: Vec<ClaudeEntry>, current: Option<String>) {
     // One link is enough: without them all branches would belong to the conversation.
     let statuses = if entries.iter().any(|entry| entry.parent.is_some()) {
         statuses(&entries, current.as_deref())
@@ -98,7 +87,7 @@ fn give(
             NodeStatus::Other => Err(NoMessageReason::OtherBranch),
             NodeStatus::Detached => Err(NoMessageReason::Detached),
         });
-        gathered.take(said, conversation, entry.place);
+        gathered.take(said, entry.place);
     }
 }
 

@@ -6,8 +6,6 @@
 //! concurrent programs break links or create branches, so that a path would lose messages. Messages between the
 //! assistant and its helpers (`isSidechain`) are reported, and so are the program's own.
 
-use memoir_domain::PrivateText;
-
 use crate::{
     NoMessageReason,
     claude::Blocks,
@@ -30,22 +28,14 @@ const NOT_SAID: [(&str, NoMessageReason); 10] = [
     ("[Request interrupted by user", NoMessageReason::System),
 ];
 
-/// One line: the message, and the session's identifier.
-pub(crate) fn read(line: Raw<'_>) -> (Result<FoundMessage, NoMessageReason>, Option<PrivateText>) {
-    let session = line
-        .fields(["sessionId"])
-        .ok()
-        .and_then(|[session]| session?.id());
-    (said(line), session.map(PrivateText::from))
-}
-
 /// The identifier of a line, for its position.
 pub(crate) fn id(line: Raw<'_>) -> Option<String> {
     let [id] = line.fields(["uuid"]).ok()?;
     id?.id()
 }
 
-fn said(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
+/// One line.
+pub(crate) fn read(line: Raw<'_>) -> Result<FoundMessage, NoMessageReason> {
     let fields = ["type", "uuid", "timestamp", "message", "attachment"];
     let [kind, id, at, message, attachment] = line.fields(fields)?;
     let kind = string(kind, "type")?;

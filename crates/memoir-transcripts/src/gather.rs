@@ -63,10 +63,9 @@ impl Gathered {
     pub(crate) fn take(
         &mut self,
         said: Result<FoundMessage, NoMessageReason>,
-        conversation: Option<&PrivateText>,
         place: FilePosition,
     ) {
-        match said.and_then(|said| self.message(said, conversation, &place)) {
+        match said.and_then(|said| self.message(said, &place)) {
             Ok(message) => self.items.push_back(Item::Message(message)),
             Err(reason) => self.skip(place, reason),
         }
@@ -75,7 +74,6 @@ impl Gathered {
     fn message(
         &mut self,
         said: FoundMessage,
-        conversation: Option<&PrivateText>,
         place: &FilePosition,
     ) -> Result<TranscriptMessage, NoMessageReason> {
         // Before it is cleaned, which copies it.
@@ -105,7 +103,6 @@ impl Gathered {
         }
         Ok(TranscriptMessage {
             id,
-            conversation: conversation.map(|id| fitting(id.expose()).into()),
             at: said.at,
             speaker: clean(&said.speaker).into(),
             text: text.into(),

@@ -142,8 +142,6 @@ pub struct TranscriptMessage {
     /// identifier, or its digest where that is over 200 bytes or holds control characters. Without one it is a digest
     /// of the message and its position, which two files may share.
     pub id: PrivateText,
-    /// The identifier of the conversation; `None` where the file has none.
-    pub conversation: Option<PrivateText>,
     /// The time of the message; `None` where the file has none.
     pub at: Option<Timestamp>,
     /// The speaker: `user` or `assistant` in exports; empty where plain text names none.

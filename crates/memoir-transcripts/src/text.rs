@@ -129,7 +129,7 @@ impl PlainText {
 
     fn finish(&mut self, gathered: &mut Gathered) {
         if let Some((place, said)) = self.message.take() {
-            gathered.take(Ok(said), None, place);
+            gathered.take(Ok(said), place);
         }
     }
 }

@@ -285,15 +285,14 @@ impl<R: Read> TranscriptReader<R> {
             TranscriptFormat::ClaudeCode => {
                 // Before it is read, so that a refused message is named in the report.
                 place.id = claude_code::id(raw).map(PrivateText::from);
-                let (said, session) = claude_code::read(raw);
-                gathered.take(said, session.as_ref(), place);
+                gathered.take(claude_code::read(raw), place);
             }
-            TranscriptFormat::Codex => gathered.take(codex::read(raw), None, place),
-            TranscriptFormat::Copilot => gathered.take(copilot::read(raw), None, place),
-            TranscriptFormat::Gemini => gathered.take(gemini::read(raw), None, place),
+            TranscriptFormat::Codex => gathered.take(codex::read(raw), place),
+            TranscriptFormat::Copilot => gathered.take(copilot::read(raw), place),
+            TranscriptFormat::Gemini => gathered.take(gemini::read(raw), place),
             _ => {
                 place.id = messages::id(raw).map(PrivateText::from);
-                gathered.take(messages::read(raw), None, place);
+                gathered.take(messages::read(raw), place);
             }
         }
     }

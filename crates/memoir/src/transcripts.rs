@@ -3,7 +3,6 @@
 use std::{io::Read, path::Path};
 
 use memoir_app::{HandedMessage, HandedOver};
-use memoir_domain::PrivateText;
 use memoir_transcripts::{
     ByteStream, Item, TranscriptFormat, TranscriptMessage, TranscriptReader, TranscriptReport,
     unpacked,
@@ -132,17 +131,9 @@ fn handed(message: TranscriptMessage) -> HandedMessage {
         speaker => speaker,
     };
     HandedMessage {
-        id: identifier(&message),
+        id: message.id,
         at: message.at,
         speaker: speaker.into(),
         text: message.text,
-    }
-}
-
-/// Exports have identifiers that are unique in their conversation.
-fn identifier(message: &TranscriptMessage) -> PrivateText {
-    match &message.conversation {
-        Some(conversation) => format!("{}/{}", conversation.expose(), message.id.expose()).into(),
-        None => message.id.clone(),
     }
 }

@@ -27,6 +27,14 @@ impl ActorKind {
     pub fn is_in_charge(self) -> bool {
         matches!(self, Self::Administrator | Self::Owner)
     }
+
+    /// The side of the texts that it adds (SPEC 3.4).
+    pub fn side(self) -> Side {
+        match self {
+            Self::Administrator => Side::Administrator,
+            Self::Agent | Self::Owner | Self::System => Side::Agent,
+        }
+    }
 }
 
 wire_names! {
@@ -127,10 +135,7 @@ impl SavedBy {
 
     /// The side of the text (SPEC 3.4).
     pub fn side(self) -> Side {
-        match self.added_by {
-            ActorKind::Administrator => Side::Administrator,
-            ActorKind::Agent | ActorKind::Owner | ActorKind::System => Side::Agent,
-        }
+        self.added_by.side()
     }
 }
 

@@ -117,9 +117,21 @@ impl Digester {
         mac.finalize().into_bytes().into()
     }
 
-    /// The digest of a message's identifier (SPEC 2.6).
-    pub fn message(&self, id: &str) -> [u8; 32] {
-        self.digest(5, id)
+    /// The digest of a text that stands for it in names of files and in keys.
+    pub fn message(&self, text: &str) -> [u8; 32] {
+        self.digest(5, text)
+    }
+
+    /// The digest by which a message of a conversation is known (SPEC 2.6), of the parts that identify it.
+    pub fn said(&self, parts: [&str; 4]) -> [u8; 32] {
+        let mut mac = self.0.clone();
+        mac.update(&[7]);
+        for part in parts {
+            // With its length, so that no end of one part passes for the beginning of the next.
+            mac.update(&(part.len() as u64).to_be_bytes());
+            mac.update(part.as_bytes());
+        }
+        mac.finalize().into_bytes().into()
     }
 
     /// The digest by which a program beside the store recognizes a text; it is stored in the open.

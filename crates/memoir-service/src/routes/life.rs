@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Message {
-    /// Its identifier: the agent reads the message of an identifier once.
+    /// Its identifier: the agent reads a message of the same identifier, author and text once.
     #[schema(value_type = String, min_length = 1, max_length = 10_000, example = "m-17")]
     id: PrivateText,
     /// When it was sent.

@@ -84,6 +84,33 @@ fn spec_2_6_every_form_is_read_once() {
     }
 }
 
+/// A program that goes on in a copy of a conversation keeps its messages and gives the copy another identifier.
+#[test]
+fn spec_2_6_a_conversation_that_was_forked_is_read_from_the_fork_on() {
+    let (installation, _server) = installation([
+        notes(&["Ines spoke."], &[]),
+        notes(&["Ines spoke again."], &[]),
+    ]);
+    let line = |session: &str, id: u32| {
+        json!({"type": "user", "parentUuid": null, "sessionId": session, "uuid": format!("u-{id}"),
+            "timestamp": "2026-03-01T10:00:00.000Z",
+            "message": {"role": "user", "content": format!("Message {id} about the parser.")}})
+        .to_string()
+            + "\n"
+    };
+    let all =
+        |session: &str, count: u32| (1..=count).map(|id| line(session, id)).collect::<String>();
+    let first = installation.write("first.jsonl", all("S1", 2));
+    let fork = installation.write("fork.jsonl", all("S2", 3));
+    let told = installation.json(&["absorb", "wren", &first]);
+    assert_eq!(told["file"]["received"], 2, "{told}");
+    let told = installation.json(&["absorb", "wren", &fork]);
+    assert_eq!(
+        (&told["file"]["received"], &told["file"]["known"]),
+        (&json!(1), &json!(2))
+    );
+}
+
 #[test]
 fn spec_2_6_a_person_sees_what_was_taken_left_out_and_saved() {
     let (installation, _server) =

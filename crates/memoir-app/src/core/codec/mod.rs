@@ -25,7 +25,7 @@ use memoir_domain::{
     draft::Decision,
     lifecycle::fresh_gauge,
     memory::{Archived, Kind, Memory, Number, Place, Tags},
-    origin::SavedBy,
+    origin::{SavedBy, Side},
     recall::Vector,
     schedule::{self, NextDue},
     session::Session,
@@ -888,7 +888,9 @@ fn message_place(digest: &[u8; 32]) -> SealedRow {
     SealedRow::Message(first)
 }
 
-/// A message that waits to be read.
+/// A message that waits to be read. It is known by its identifier and its content: another text under a used identifier
+/// is another message. Each side has its own known messages, so that an administrator, who reads how many are known,
+/// can neither guess the agent's nor keep one from being read (SPEC 2.6, 5.1).
 pub(crate) fn message(
     key: &AgentKey,
     id: &PrivateText,
@@ -896,7 +898,16 @@ pub(crate) fn message(
     received_at: Timestamp,
     random: &dyn Random,
 ) -> Result<MessageRow> {
-    let digest = Digester::new(key.digest_key()).message(id.expose());
+    let side = match message.handed_over_by.side() {
+        Side::Agent => "agent",
+        Side::Administrator => "administrator",
+    };
+    let digest = Digester::new(key.digest_key()).said([
+        side,
+        id.expose(),
+        message.speaker.expose(),
+        message.text.expose(),
+    ]);
     let tokens = message.tokens();
     let columns = SealedColumns::of(&(tokens, received_at.microseconds()))?;
     let body = MessageBody {
