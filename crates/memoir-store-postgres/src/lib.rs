@@ -217,6 +217,9 @@ impl PostgresStore {
     }
 }
 
+/// The name under which connections are shown to the server.
+const APPLICATION: &str = "memoir";
+
 /// What a URL says.
 struct Configured {
     config: Config,
@@ -246,7 +249,7 @@ fn configured(url: &str) -> Result<Configured> {
         config.ssl_mode(SslMode::Require);
     }
     config
-        .application_name("memoir")
+        .application_name(APPLICATION)
         .connect_timeout(Duration::from_secs(2))
         .keepalives_idle(UNANSWERED)
         // Without these a connection that leads nowhere shows after the system's own limits, which

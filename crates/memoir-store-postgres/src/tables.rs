@@ -8,7 +8,7 @@ use memoir_store::{
 use tokio_postgres::Row;
 
 use crate::{
-    PostgresStore,
+    APPLICATION, PostgresStore,
     pool::{Reach, Statement, met},
     value::{Value, all},
 };
@@ -89,6 +89,18 @@ impl PostgresStore {
         ];
         let mut answers = self.read(Reach::Fleet, &statements).await?;
         Ok(answers.pop().unwrap_or_default())
+    }
+
+    /// Whether a process of Memoir has another connection to the database, as far as this role is shown those of others.
+    /// Before the store has made more than one connection itself.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn is_used_by_others(&self) -> Result<bool> {
+        let sql = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() \
+             AND application_name = $1 AND pid <> pg_backend_pid() LIMIT 1";
+        let rows = self.rows(Reach::Fleet, sql, values![APPLICATION]).await?;
+        Ok(!rows.is_empty())
     }
 
     /// Whether a move into the database was begun and has not come to its end.

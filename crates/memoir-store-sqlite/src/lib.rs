@@ -132,6 +132,15 @@ impl SqliteStore {
         )
     }
 
+    /// As [`SqliteStore::open`], for this process alone: until the store is dropped, no other one reads or writes the file.
+    ///
+    /// # Errors
+    /// As there; [`Error::Busy`] while another one has the file open.
+    pub fn open_alone(path: &Path) -> Result<Self> {
+        // Without readers, which are connections of their own.
+        Self::start(open::alone(path)?, None, Some(OpenedFiles::of(path)))
+    }
+
     /// Whether the file at that path is certainly none of Memoir's, by its first bytes. Changes nothing,
     /// and puts nothing beside the file.
     pub fn is_foreign(path: &Path) -> bool {

@@ -42,6 +42,21 @@ pub(crate) fn writer(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
+/// As [`writer`], and alone: while the connection is open, no other one can read or write the file.
+///
+/// # Errors
+/// [`Error::Busy`] where another one, of this process or another, is open.
+pub(crate) fn alone(path: &Path) -> Result<Connection> {
+    // As every connection begins: the file is made, recognised and brought up to the present format.
+    drop(writer(path)?);
+    let mut connection = connect(path)?;
+    // Before anything is read: only then is the whole file locked, and not the log beside it.
+    connection.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_| Ok(()))?;
+    let location = path.display().to_string();
+    named(&location, writer_setup(&mut connection, &location))?;
+    Ok(connection)
+}
+
 /// A database of its own that never reaches a disk.
 pub(crate) fn in_memory() -> Result<Connection> {
     let mut connection = Connection::open_in_memory()?;

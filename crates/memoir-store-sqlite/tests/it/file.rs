@@ -28,6 +28,32 @@ fn a_file_that_is_no_database_stays_as_it_is() {
     }
 }
 
+#[tokio::test]
+async fn spec_6_2_a_file_that_is_opened_alone_is_open_nowhere_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    // Idle, with a connection that has read before.
+    let (other, _) = begin(&path).await;
+    let refused = SqliteStore::open_alone(&path).err();
+    assert!(matches!(refused, Some(Error::Busy)), "{refused:?}");
+    other.accounts().await.unwrap();
+    drop(other);
+    let alone = SqliteStore::open_alone(&path).unwrap();
+    let accounts = alone.accounts().await.unwrap();
+    let raw = Connection::open(&path).unwrap();
+    raw.busy_timeout(std::time::Duration::ZERO).unwrap();
+    let read = raw.query_row("SELECT count(*) FROM accounts", [], |row| {
+        row.get::<_, i64>(0)
+    });
+    assert!(read.is_err(), "it can be read: {read:?}");
+    let written = raw.execute("DELETE FROM accounts", []);
+    assert!(written.is_err(), "it can be written: {written:?}");
+    drop(raw);
+    drop(alone);
+    let again = SqliteStore::open(&path).unwrap();
+    assert_eq!(again.accounts().await.unwrap(), accounts);
+}
+
 #[test]
 fn another_applications_database_stays_as_it_is() {
     let folder = tempfile::tempdir().unwrap();

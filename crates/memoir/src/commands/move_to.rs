@@ -4,6 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -33,8 +34,9 @@ const ROWS: u32 = 1_000;
 
 /// Move the whole installation into another database, with its keys
 ///
-/// From the embedded database into one of PostgreSQL, or back. The source is only read and stays unchanged: stop the
-/// service before, and use the target afterwards. A repeated command resumes an interrupted move. At the end every row
+/// From the embedded database into one of PostgreSQL, or back. The source is only read and stays unchanged. Stop the
+/// service before: while any other program has the source open, nothing is moved, since what it wrote afterwards would
+/// stay behind. Use the target afterwards. A repeated command resumes an interrupted move. At the end every row
 /// of the source is compared with that of the target, and every log is verified there.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -87,12 +89,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         );
     }
     let config = Config::read(global.config.as_deref())?;
-    // Databases are opened and not installations: rows are copied sealed.
-    let from = match database::postgres(global.database.as_deref()) {
-        Some(url) => Database::Postgres(PostgresStore::open(url).await?),
-        None => Database::File(SqliteStore::open(&from_path)?),
-    };
-    let here_closed = at_rest(global, &from).await?;
+    let here_closed = at_rest(global, &from_path).await?;
+    let from = alone(global, &from_path).await?;
     let (there, is_begun) = target(&to, &to_path).await?;
     if is_begun {
         same_installation(&from, &there).await?;
@@ -185,9 +183,43 @@ fn is_same(one: &Path, other: &Path) -> bool {
     place(one) == place(other)
 }
 
+/// The source, which no other process has open: what that acknowledged after its row was copied would be lost. A file
+/// stays locked until the move has come to its end.
+async fn alone(global: &Global, path: &Path) -> Result<Database, Failure> {
+    /// Checks for a connection that is just ending, such as one of this command's own.
+    const CHECKS: u32 = 20;
+    let in_use = || {
+        Failure::new("another program has the database open").hint(
+            "stop the service and all other programs that use this installation, and move then",
+        )
+    };
+    // Databases are opened and not installations: rows are copied sealed.
+    let Some(url) = database::postgres(global.database.as_deref()) else {
+        return match SqliteStore::open_alone(path) {
+            Ok(store) => Ok(Database::File(store)),
+            Err(memoir_store::Error::Busy) => Err(in_use()),
+            Err(error) => Err(error.into()),
+        };
+    };
+    for _ in 0..CHECKS {
+        // Opened anew, so that it has one connection.
+        let store = PostgresStore::open(url).await?;
+        if !store.is_used_by_others().await? {
+            return Ok(Database::Postgres(store));
+        }
+        drop(store);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    Err(in_use())
+}
+
 /// Checks that no session is driven by a model here. Returns whether the installation is closed.
-async fn at_rest(global: &Global, from: &Database) -> Result<bool, Failure> {
+async fn at_rest(global: &Global, path: &Path) -> Result<bool, Failure> {
     let (memoir, closed) = installation::opened(global).await?;
+    let from = match database::postgres(global.database.as_deref()) {
+        Some(url) => Database::Postgres(PostgresStore::open(url).await?),
+        None => Database::File(SqliteStore::open(path)?),
+    };
     let load = from.store().load().await?;
     let is_driven = load
         .held

@@ -6,6 +6,7 @@ use memoir_testkit::Postgres;
 use crate::{
     installation::{Installation, Ran},
     postgres::skip,
+    serving::Running,
 };
 
 const MEMORIES: usize = 50_000;
@@ -23,6 +24,32 @@ fn ok(installation: &Installation, url: &str, arguments: &[&str]) -> String {
 fn refused(ran: Ran, why: &str) {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stderr.contains(why), "{ran:?}");
+}
+
+#[test]
+fn spec_6_2_nothing_is_moved_while_a_service_could_acknowledge_more() {
+    let installation = Installation::with_agent();
+    installation.remember(&["The kettle is blue."]);
+    let target = installation.path("moved.db");
+    let target = target.to_str().unwrap();
+    let mut service = Running::start(&installation, &[]);
+    refused(
+        installation.run(&["move", "--to", target]),
+        "another program has the database open",
+    );
+    // What is acknowledged now is moved later.
+    installation.remember(&["Lena brings the paper."]);
+    service.stop();
+    assert!(service.ended().success());
+    installation.ok(&["move", "--to", target]);
+    let there = ok(&installation, target, &["ledger", "wren"]);
+    assert!(there.contains("Lena brings the paper."), "{there}");
+    // The source is as it was.
+    assert!(
+        installation
+            .ok(&["ledger", "wren"])
+            .contains("Lena brings the paper.")
+    );
 }
 
 #[test]
