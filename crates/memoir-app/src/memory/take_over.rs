@@ -11,6 +11,7 @@ use std::{
 };
 
 use memoir_domain::{
+    Timestamp,
     agent::{Agent, DuplicateMatch},
     audit::{Action, Actor, ActorKind, Change},
     import::{self, Extent, ForeignGone, Incoming, UndoSurvey},
@@ -19,7 +20,7 @@ use memoir_domain::{
     text::Digester,
 };
 use memoir_store::{RecordFilter, Selection};
-use memoir_text::same_text_key;
+use memoir_text::{has_relative_time, same_text_key};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
@@ -251,7 +252,13 @@ impl Memories<'_> {
             let memory = input.check(saved_by, now).ok()?.memory;
             let source = memory.source.as_ref().map_or("", |source| source.expose());
             let of_source = short(digester, source);
-            let of_text = short_text(digester, memory.content.expose());
+            let of_text = match memory.created_at {
+                // Said on another day it is another text (SPEC 3.4).
+                Some(at) if has_relative_time(memory.content.expose()) => {
+                    short_said_on(digester, memory.content.expose(), at)
+                }
+                _ => short_text(digester, memory.content.expose()),
+            };
             let incoming = Incoming {
                 memory,
                 gone: foreign.gone,
@@ -301,8 +308,9 @@ impl Memories<'_> {
                     && let Some(source) = &memory.source
                 {
                     let of_source = short(&known_texts.digester, source.expose());
-                    let of_text = short_text(&known_texts.digester, memory.content.expose());
-                    known_texts.pairs.insert(pair(of_source, of_text));
+                    for of_text in known_as(&known_texts.digester, &memory) {
+                        known_texts.pairs.insert(pair(of_source, of_text));
+                    }
                 }
             }
         }
@@ -483,6 +491,19 @@ fn short_text(digester: &Digester, text: &str) -> Short {
     }
 }
 
+/// As [`short_text`], of a text that was said on that day.
+fn short_said_on(digester: &Digester, text: &str, at: Timestamp) -> Short {
+    let day = short(digester, &at.date());
+    pair(day, short_text(digester, text))
+}
+
+/// The digests by which a memory's text is known: for a file that gives no date, and for one that gives its own.
+fn known_as(digester: &Digester, memory: &Memory) -> impl Iterator<Item = Short> + use<> {
+    let text = memory.content.expose();
+    let dated = has_relative_time(text).then(|| short_said_on(digester, text, memory.created_at));
+    std::iter::once(short_text(digester, text)).chain(dated)
+}
+
 /// The kind of an imported memory, if another one than its own is requested.
 pub(crate) fn kind_under(to: Option<Kind>, input: &MemoryInput) -> Option<Kind> {
     match to {
@@ -537,13 +558,14 @@ impl<'a> KnownTexts<'a> {
     }
 
     fn know(&mut self, memory: &Memory) {
-        let of_text = short_text(&self.digester, memory.content.expose());
+        let texts: Vec<Short> = known_as(&self.digester, memory).collect();
         if memory.is_active() && memory.kind() != Kind::Journal {
-            self.kept.insert(of_text);
+            self.kept.extend(&texts);
         }
         if let Some(source) = &memory.source {
             let of_source = short(&self.digester, source.expose());
-            self.pairs.insert(pair(of_source, of_text));
+            self.pairs
+                .extend(texts.into_iter().map(|of_text| pair(of_source, of_text)));
             let is_changed = memory.updated_at != memory.recorded_at;
             let first = memory.core_seq.filter(|_| is_changed);
             self.sources.entry(of_source).or_default().extend(first);

@@ -37,6 +37,44 @@ fn spec_2_1_tags_that_find_no_place_beside_the_users_are_counted() {
 }
 
 #[test]
+fn spec_3_4_a_text_with_a_word_of_relative_time_is_another_one_on_another_day() {
+    let installation = Installation::with_agent();
+    let entry = |id: &str, text: &str, day: &str| json!({"id": id, "memory": text, "created_at": format!("{day}T10:00:00Z")});
+    let list = json!([
+        entry("a", "Ada painted the gate yesterday.", "2026-03-01"),
+        entry("b", "Ada painted the gate yesterday.", "2026-03-02"),
+        entry("c", "Ada painted the gate yesterday.", "2026-03-02"),
+        entry("d", "Ada likes tea.", "2026-03-01"),
+        entry("e", "Ada likes tea.", "2026-03-02"),
+    ]);
+    let file = installation.write("mem0.json", list.to_string());
+    let told = installation.json(&["import", "wren", &file, "--to", "core"]);
+    assert_eq!(
+        (&told["kept"], &told["doubles"]),
+        (&json!(3), &json!(2)),
+        "{told}"
+    );
+    let told = installation.json(&["import", "wren", &file, "--to", "core"]);
+    assert_eq!(
+        (&told["kept"], &told["known"]),
+        (&json!(0), &json!(5)),
+        "{told}"
+    );
+    // A third day's is new, and one without a day is known.
+    let list = json!([
+        entry("f", "Ada painted the gate yesterday.", "2026-03-05"),
+        {"id": "g", "memory": "Ada painted the gate yesterday."},
+    ]);
+    let file = installation.write("more.json", list.to_string());
+    let told = installation.json(&["import", "wren", &file, "--to", "core"]);
+    assert_eq!(
+        (&told["kept"], &told["known"]),
+        (&json!(1), &json!(1)),
+        "{told}"
+    );
+}
+
+#[test]
 fn a_list_of_mem0_moves_in_with_its_history_and_a_second_time_adds_nothing() {
     let installation = Installation::with_agent();
     let file = installation.write("mem0.json", mem0().to_string());
