@@ -141,6 +141,8 @@ pub fn end_reason(reason: EndReason) -> &'static str {
         EndReason::BreakerRemoved => "the breaker tripped: too much was removed",
         EndReason::RolledBackOnRequest => "a rollback was requested",
         EndReason::Stopped => "the model stopped without completing",
+        EndReason::CallsAsText => "the model wrote its calls as text",
+        EndReason::NoAnswer => "the model answered nothing",
         EndReason::TurnLimit => "the limit of turns was reached",
         EndReason::TimeLimit => "the limit of time was reached",
         EndReason::TokenLimit => "the limit of tokens was reached",

@@ -1,9 +1,12 @@
-//! Reading the arguments of tools. Errors name the argument, never its words.
+//! Reading the arguments of tools, in each form in which models and clients write them (SPEC 3.8). Errors name the
+//! argument, never its words.
+
+use std::borrow::Cow;
 
 use memoir_domain::{
     PrivateText, Timestamp,
     memory::{Invalid, Kind, Number},
-    tools::{read_number, read_numbers},
+    tools::{read_count, read_list, read_number, read_numbers, read_words},
 };
 use serde_json::{Map, Value};
 
@@ -46,17 +49,37 @@ impl<'a> Arguments<'a> {
             .ok_or_else(|| Invalid::new(name, "is missing"))
     }
 
-    /// Texts; none where they are absent or null.
-    pub(crate) fn texts(&self, name: &'static str) -> Result<Vec<PrivateText>, Invalid> {
-        let problem = || Invalid::new(name, "must be a list of texts");
+    /// Words such as tags; none where they are absent or null.
+    pub(crate) fn words(&self, name: &'static str) -> Result<Vec<PrivateText>, Invalid> {
+        let problem = "must be a list of texts, such as [\"bees\", \"hives\"] or \"bees, hives\"";
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(Vec::new()),
-            Some(Value::Array(items)) => items
-                .iter()
-                .map(|item| item.as_str().map(PrivateText::from).ok_or_else(problem))
-                .collect(),
-            Some(_) => Err(problem()),
+            Some(value) => read_words(value).ok_or_else(|| Invalid::new(name, problem)),
         }
+    }
+
+    /// The items of a list; none where it is absent, null or blank.
+    pub(crate) fn items(
+        &self,
+        name: &'static str,
+        what: &'static str,
+    ) -> Result<Cow<'a, [Value]>, Invalid> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(Cow::Borrowed(&[])),
+            Some(Value::String(text)) if text.trim().is_empty() => Ok(Cow::Borrowed(&[])),
+            Some(value) => {
+                let problem = || Invalid::new(name, format!("must be a list of {what}"));
+                read_list(value).ok_or_else(problem)
+            }
+        }
+    }
+
+    /// Whole texts, which may have commas; none where they are absent or null.
+    pub(crate) fn texts(&self, name: &'static str) -> Result<Vec<PrivateText>, Invalid> {
+        let items = self.items(name, "texts")?;
+        let text = |item: &Value| item.as_str().map(PrivateText::from);
+        let texts: Option<_> = items.iter().map(text).collect();
+        texts.ok_or_else(|| Invalid::new(name, "must be a list of texts"))
     }
 
     /// Whether an argument is there, null or not.
@@ -74,6 +97,8 @@ impl<'a> Arguments<'a> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
+            Some(Value::String(text)) if text.trim().eq_ignore_ascii_case("true") => Ok(true),
+            Some(Value::String(text)) if text.trim().eq_ignore_ascii_case("false") => Ok(false),
             Some(_) => Err(Invalid::new(name, "must be true or false")),
         }
     }
@@ -82,8 +107,7 @@ impl<'a> Arguments<'a> {
     pub(crate) fn count(&self, name: &'static str) -> Result<Option<u64>, Invalid> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
-            Some(value) => value
-                .as_u64()
+            Some(value) => read_count(value)
                 .map(Some)
                 .ok_or_else(|| Invalid::new(name, "must be a whole number, 0 or more")),
         }

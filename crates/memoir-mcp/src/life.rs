@@ -39,13 +39,8 @@ pub(crate) fn notes_schema() -> Value {
 }
 
 /// Notes for core: texts alone, or with the core memories that they replace.
-fn core_notes(arguments: &Value) -> Result<Vec<CoreNote>, Invalid> {
-    let problem = || Invalid::new("core", "must be a list of notes, each with `content`");
-    let items = match arguments.get("core") {
-        None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(Value::Array(items)) => items,
-        Some(_) => return Err(problem()),
-    };
+fn core_notes(arguments: &Arguments<'_>) -> Result<Vec<CoreNote>, Invalid> {
+    let what = "notes, each with `content`";
     let note = |item: &Value| match item {
         Value::String(text) => Ok(CoreNote::Text(text.as_str().into())),
         Value::Object(_) => {
@@ -53,21 +48,22 @@ fn core_notes(arguments: &Value) -> Result<Vec<CoreNote>, Invalid> {
             let numbers = note.numbers("replaces")?;
             Ok(CoreNote::Replacing {
                 content: note.needed("content")?.into(),
-                replaces: numbers.iter().map(|number| number.0.into()).collect(),
+                replaces: numbers.iter().map(|number| number.0).collect(),
             })
         }
-        _ => Err(problem()),
+        _ => Err(Invalid::new("core", format!("must be a list of {what}"))),
     };
-    items.iter().map(note).collect()
+    arguments.items("core", what)?.iter().map(note).collect()
 }
 
 /// Takes messages to be read.
 pub(crate) async fn absorb(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let given = Arguments::of(arguments, &["messages", "now"])?;
     let now = given.flag("now")?;
-    let Some(Value::Array(items)) = arguments.get("messages") else {
-        return Err(Invalid::new("messages", "must be a list of messages").into());
-    };
+    if !given.is_set("messages") {
+        return Err(Invalid::new("messages", "is missing").into());
+    }
+    let items = given.items("messages", "messages")?;
     let messages = items.iter().enumerate().map(|(place, item)| {
         let message = GivenMessage::deserialize(item).map_err(|_| {
             // Not the parser's message: it may quote the conversation.
@@ -96,7 +92,7 @@ pub(crate) async fn absorb(agent: &OwnAgent, arguments: &Value) -> Result<Value>
 /// saved.
 pub(crate) async fn read(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let given = Arguments::of(arguments, &["part", "journal", "core"])?;
-    let (journal, core) = (given.texts("journal")?, core_notes(arguments)?);
+    let (journal, core) = (given.texts("journal")?, core_notes(&given)?);
     // The notes come first: the part that is shown below follows them.
     let noted = match given.text("part")? {
         Some(part) => Some(agent.note_part(part, &journal, &core).await?),

@@ -3,13 +3,16 @@
 
 use std::io;
 
-use memoir_domain::mend;
+use memoir_domain::{mend, tools::read_object};
 use rmcp::{
     ErrorData,
-    model::{ClientJsonRpcMessage, CustomRequest, CustomResult},
+    model::{
+        ClientJsonRpcMessage, ClientRequest, CustomRequest, CustomResult, JsonRpcMessage,
+        ProtocolVersion,
+    },
 };
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::{
     io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt},
     sync::mpsc,
@@ -20,6 +23,11 @@ pub(crate) const LINE_BYTES: usize = 4 << 20;
 /// How much of either end of a line that is too long is searched for its identifier.
 // Programs write the identifier first or last.
 const END_BYTES: usize = 4 << 10;
+
+/// The method that calls a tool.
+const CALL: &str = "tools/call";
+/// The method that begins a connection.
+const BEGIN: &str = "initialize";
 
 /// What a client sent.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,7 +85,13 @@ pub fn read_body(body: &[u8]) -> Result<String, Value> {
 
 /// One value of JSON.
 fn message(json: &str) -> Received {
-    let is_message = serde_json::from_str::<ClientJsonRpcMessage>(json).is_ok();
+    let read = serde_json::from_str::<ClientJsonRpcMessage>(json);
+    if is_misread(&read)
+        && let Some(mended) = mended(json)
+    {
+        return Received::Message(mended);
+    }
+    let is_message = read.is_ok();
     let value = match is_message {
         true => Value::Null,
         false => serde_json::from_str(json).unwrap_or_default(),
@@ -90,6 +104,50 @@ fn message(json: &str) -> Received {
     let id = value.get("id").filter(|id| is_id(id)).cloned();
     let wrong = "this is no message of the protocol; it is an object with `jsonrpc`, `id`, `method` and `params`";
     Received::Refused(refusal(id, &ErrorData::invalid_request(wrong, None)))
+}
+
+/// Whether it is a request whose parameters are not of the form of its method: the protocol's library then takes it for
+/// one of a method that it does not know.
+fn is_misread(read: &serde_json::Result<ClientJsonRpcMessage>) -> bool {
+    let Ok(JsonRpcMessage::Request(request)) = read else {
+        return false;
+    };
+    matches!(&request.request, ClientRequest::CustomRequest(custom)
+        if [CALL, BEGIN].contains(&custom.method.as_str()))
+}
+
+/// The message of a known method in the form of the protocol, where a client departs from that in a known way: a tool's
+/// arguments as a text (SPEC 3.8), or a beginning that leaves out who begins. `None` for any other one.
+fn mended(json: &str) -> Option<String> {
+    let mut message: Value = serde_json::from_str(json).ok()?;
+    let method = message["method"].as_str()?.to_owned();
+    if message["params"].is_null() {
+        message["params"] = json!({});
+    }
+    let parameters = message["params"].as_object_mut()?;
+    match method.as_str() {
+        CALL => {
+            let arguments = parameters.get_mut("arguments")?;
+            *arguments = read_object(arguments.as_str()?)?.into();
+        }
+        _ => {
+            let version = ProtocolVersion::LATEST_WITH_INITIALIZE.to_string();
+            fill(parameters, "protocolVersion", version.into());
+            fill(parameters, "capabilities", json!({}));
+            fill(parameters, "clientInfo", json!({}));
+            let client = parameters["clientInfo"].as_object_mut()?;
+            fill(client, "name", "unknown".into());
+            fill(client, "version", "unknown".into());
+        }
+    }
+    Some(message.to_string())
+}
+
+/// Sets a field that is missing or null.
+fn fill(object: &mut Map<String, Value>, name: &str, value: Value) {
+    if object.get(name).is_none_or(Value::is_null) {
+        object.insert(name.to_owned(), value);
+    }
 }
 
 fn refusal(id: Option<Value>, error: &ErrorData) -> Value {
@@ -274,7 +332,7 @@ fn is_id(id: &Value) -> bool {
 /// The response to a request that is not of the protocol, or cannot be read.
 pub(crate) fn answer(request: &CustomRequest) -> Result<CustomResult, ErrorData> {
     Err(match request.method.as_str() {
-        "tools/call" => ErrorData::invalid_params(
+        CALL => ErrorData::invalid_params(
             "a tool is called with `name`, a text, and `arguments`, an object such as {\"content\": \"…\"}, not a \
              list",
             None,

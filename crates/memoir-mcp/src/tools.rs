@@ -348,7 +348,7 @@ async fn save(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let input = MemoryInput {
         content: arguments.needed("content")?.into(),
         kind: arguments.kind()?,
-        tags: arguments.texts("tags")?,
+        tags: arguments.words("tags")?,
         source: arguments.text("source")?.map(PrivateText::from),
         origin: arguments.text("origin")?.map(str::parse).transpose()?,
         created_at: arguments.time("created_at")?,

@@ -15,14 +15,18 @@ struct Client(BufReader<ReadHalf<DuplexStream>>, WriteHalf<DuplexStream>);
 
 impl Client {
     async fn new() -> Self {
+        let begin = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"}});
+        Self::begun_with(&begin).await
+    }
+
+    async fn begun_with(begin: &Value) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (input, output) = tokio::io::split(theirs);
         let agent = client::agent().await;
         tokio::spawn(memoir_mcp::serve_lines(agent, input, output));
         let (from, to) = tokio::io::split(ours);
         let mut client = Self(BufReader::new(from), to);
-        let begin = json!({"protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"}});
         client.ask(0, "initialize", &begin.to_string()).await;
         let begun = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
         client.1.write_all(begun).await.unwrap();
@@ -60,6 +64,67 @@ async fn spec_3_8_arguments_as_a_list_are_told_from_a_method_that_is_not_there()
     assert!(told.contains("`arguments`, an object"), "{told}");
     let answer = client.ask(2, "tools/cull", "{}").await;
     assert_eq!(answer["error"]["code"], -32601, "{answer}");
+}
+
+#[tokio::test]
+async fn spec_3_8_arguments_and_lists_come_in_several_forms() {
+    let mut client = Client::new().await;
+    for (id, tags) in [
+        (1, r#"["bees", "hives"]"#),
+        (2, r#""[\"bees\",\"hives\"]""#),
+        (3, r#""bees, hives""#),
+    ] {
+        let arguments = format!(r#"{{"content": "Mira has {id} hives.", "tags": {tags}}}"#);
+        let answer = client.ask(id, "tools/call", &saving(&arguments)).await;
+        let saved = &answer["result"]["structuredContent"];
+        assert_eq!(saved["tags"], json!(["bees", "hives"]), "{tags}: {answer}");
+    }
+    // The whole object as a text, and a number and a flag as texts in it.
+    let arguments = r#"{"query": "hives", "limit": "2", "explain": "false", "since": null}"#;
+    let whole = serde_json::Value::from(arguments).to_string();
+    let call = format!(r#"{{"name": "recall_memories", "arguments": {whole}}}"#);
+    let answer = client.ask(4, "tools/call", &call).await;
+    assert_eq!(
+        answer["result"]["structuredContent"]["count"], 2,
+        "{answer}"
+    );
+    for (id, arguments) in [(5, r#""""#), (6, "null"), (7, r#""{}""#)] {
+        let call = format!(r#"{{"name": "get_context", "arguments": {arguments}}}"#);
+        let answer = client.ask(id, "tools/call", &call).await;
+        assert_eq!(answer["result"]["isError"], false, "{arguments}: {answer}");
+    }
+    let messages = json!([{"id": "a", "speaker": "Ann", "text": "Good morning."}]);
+    let given = json!({"messages": messages.to_string(), "now": "FALSE"});
+    let call = json!({"name": "absorb_transcript", "arguments": given});
+    let answer = client.ask(8, "tools/call", &call.to_string()).await;
+    assert_eq!(
+        answer["result"]["structuredContent"]["received"], 1,
+        "{answer}"
+    );
+    for (id, tags) in [(9, r#"{"a": 1}"#), (10, "[[1]]"), (11, "true")] {
+        let arguments = format!(r#"{{"content": "x", "tags": {tags}}}"#);
+        let answer = client.ask(id, "tools/call", &saving(&arguments)).await;
+        let refused = &answer["result"]["structuredContent"];
+        assert_eq!(refused["code"], "invalid_argument", "{answer}");
+        let told = refused["error"].as_str().unwrap();
+        assert!(told.contains("must be a list of texts"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn spec_3_18_a_client_that_says_little_of_itself_is_served() {
+    for begin in [
+        json!({"protocolVersion": "2025-06-18", "capabilities": {}}),
+        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x"}}),
+        json!({"protocolVersion": "2025-06-18", "capabilities": null, "clientInfo": null}),
+        json!({"protocolVersion": null, "capabilities": {}, "clientInfo": {}}),
+        json!({}),
+        json!(null),
+    ] {
+        let mut client = Client::begun_with(&begin).await;
+        let answer = client.ask(1, "tools/list", "{}").await;
+        assert!(answer["result"]["tools"].is_array(), "{begin}: {answer}");
+    }
 }
 
 /// The text of a memory as it was stored.

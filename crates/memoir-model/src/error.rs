@@ -262,6 +262,16 @@ impl ModelError {
     }
 }
 
+impl ModelError {
+    /// The error with its hint, for people.
+    pub fn advised(&self) -> String {
+        match self.hint() {
+            Some(hint) => format!("{self}; {hint}"),
+            None => self.to_string(),
+        }
+    }
+}
+
 fn after(retry_after: &Option<Duration>) -> String {
     match retry_after {
         Some(wait) => format!("; it asks to wait {} s", wait.as_secs_f64()),

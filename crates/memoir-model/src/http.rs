@@ -30,6 +30,22 @@ pub(crate) struct Endpoint {
     pub(crate) key_place: String,
 }
 
+/// Why there is no answer, with the provider's own words where it refused the form of a request.
+struct Refusal {
+    error: ModelError,
+    /// In lower case; empty otherwise. Never kept: it may quote the prompt.
+    complaint: String,
+}
+
+impl From<ModelError> for Refusal {
+    fn from(error: ModelError) -> Self {
+        Self {
+            error,
+            complaint: String::new(),
+        }
+    }
+}
+
 impl Endpoint {
     /// Sends `body` and returns the JSON object of the response.
     ///
@@ -38,6 +54,31 @@ impl Endpoint {
     /// Everything else: no connection, a status other than 2xx, no JSON object, or an object that
     /// reports an error although its status is 200.
     pub(crate) async fn post(&self, body: &Value) -> Result<Value, ModelError> {
+        self.send(body).await.map_err(|refusal| refusal.error)
+    }
+
+    /// As [`Endpoint::post`]. A request whose form the server refuses is sent once more in the form that `amended` makes
+    /// of it, by the server's complaint in lower case.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Endpoint::post`].
+    pub(crate) async fn post_amended(
+        &self,
+        body: &Value,
+        amended: impl Fn(&Value, &str) -> Option<Value>,
+    ) -> Result<Value, ModelError> {
+        let refusal = match self.send(body).await {
+            Ok(answer) => return Ok(answer),
+            Err(refusal) => refusal,
+        };
+        match amended(body, &refusal.complaint) {
+            Some(body) => self.post(&body).await,
+            None => Err(refusal.error),
+        }
+    }
+
+    async fn send(&self, body: &Value) -> Result<Value, Refusal> {
         let mut response = self
             .client
             .post(self.url.clone())
@@ -56,7 +97,7 @@ impl Endpoint {
         let content_type = media_type(response.headers());
         // Before the body, which a redirect may have and which says nothing.
         if (300..400).contains(&status) {
-            return Err(redirect(status));
+            return Err(redirect(status).into());
         }
         let bytes = read(&mut response, status, wait).await?;
         // A single bad byte is not worth the whole response and its cost.
@@ -70,11 +111,19 @@ impl Endpoint {
             // address.
             let html = is_html(content_type, text) && !is_temporary(status);
             if html {
-                return Err(self.web_page(status, content_type));
+                return Err(self.web_page(status, content_type).into());
             }
-            return Err(self.failure(status, wait, json.as_ref().and_then(reported_error)));
+            let error = json.as_ref().map(refused_with);
+            let complaint = match status {
+                400 | 422 => error.map(message).unwrap_or_default().to_lowercase(),
+                _ => String::new(),
+            };
+            return Err(Refusal {
+                error: self.failure(status, wait, error),
+                complaint,
+            });
         }
-        match json {
+        let answer = match json {
             Some(answer @ Value::Object(_)) => match reported_error(&answer) {
                 Some(error) => Err(self.embedded_failure(error, wait)),
                 None => Ok(answer),
@@ -89,7 +138,8 @@ impl Endpoint {
             }),
             None if text.is_empty() => Err(retryable("an empty body")),
             None => Err(retryable("no valid JSON")),
-        }
+        };
+        Ok(answer?)
     }
 
     /// Classifies an error object that came with status 200, such as OpenRouter sends when the
@@ -146,7 +196,7 @@ impl Endpoint {
                 retry_after: wait,
             };
         }
-        let message = error.and_then(message).unwrap_or_default().to_lowercase();
+        let message = error.map(message).unwrap_or_default().to_lowercase();
         // First, whatever the status: otherwise a wrong key or name would be suspected.
         let unpaid = unpaid || status == 402 || message.contains("credit balance");
         ModelError::Rejected {
@@ -179,6 +229,11 @@ impl Endpoint {
             401 => format!("the provider does not accept the key; it is read from {key_place}"),
             403 => format!("the key read from {key_place} may not use the model `{model}`"),
             413 => "the conversation is too long; set `context_tokens` of the provider".to_owned(),
+            400 | 422 if OUTPUT_LIMITS.iter().any(|field| message.contains(field)) && message.contains("context") => {
+                "prompt and answer together are longer than the model's context; set `context_tokens` of \
+                 the provider to the size that the server has, or lower `answer_tokens`"
+                    .to_owned()
+            }
             _ if too_long.iter().any(|words| message.contains(words)) => {
                 "the conversation is longer than the model's context; set `context_tokens` of the \
                  provider"
@@ -304,12 +359,23 @@ fn is_untrusted(error: &(dyn std::error::Error + 'static)) -> bool {
     }
 }
 
+/// The names of the output limit in a request.
+const OUTPUT_LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+
 /// The error that a response reports, in any of the shapes in use: an object, a bare text, or either inside a list of
-/// one (Google). `null` and the like beside an answer are none.
+/// one (Google); or the response itself, which says so (vLLM, Mistral). `null` and the like beside an answer are none.
 fn reported_error(answer: &Value) -> Option<&Value> {
     let answer = answer.get(0).unwrap_or(answer);
     let empty = [Value::Null, false.into(), "".into(), json!({})];
-    answer.get("error").filter(|error| !empty.contains(error))
+    let error = answer.get("error").filter(|error| !empty.contains(error));
+    let is_error = answer.get("object").is_some_and(|kind| kind == "error");
+    error.or_else(|| is_error.then_some(answer))
+}
+
+/// The error in the body of a refusal: also under `detail`, as FastAPI sends it, or the whole body.
+fn refused_with(body: &Value) -> &Value {
+    let error = reported_error(body).or_else(|| body.get("detail"));
+    error.unwrap_or(body)
 }
 
 /// The most specific machine-readable name in an error.
@@ -320,9 +386,19 @@ fn code(error: &Value) -> Option<ErrorCode> {
     })
 }
 
-/// The provider's message. Must not be kept: it may quote the prompt.
-fn message(error: &Value) -> Option<&str> {
-    error.get("message").unwrap_or(error).as_str()
+/// The provider's message, and the places of a request that it names. Must not be kept: it may quote the prompt.
+fn message(error: &Value) -> String {
+    match error {
+        Value::String(text) => text.clone(),
+        // FastAPI reports each fault of a request by itself.
+        Value::Array(items) => items.iter().map(message).collect::<Vec<_>>().join(" "),
+        Value::Object(fields) => ["message", "msg", "detail", "loc"]
+            .iter()
+            .filter_map(|name| fields.get(*name).map(message))
+            .collect::<Vec<_>>()
+            .join(" "),
+        _ => String::new(),
+    }
 }
 
 /// The media type without its parameters, if it is a known one; never other sent text.

@@ -55,7 +55,7 @@ impl Model for OpenAi {
         if self.takes_cache_marks && !request.tools.is_empty() {
             mark_for_cache(&mut body);
         }
-        let answer = self.endpoint.post(&body).await?;
+        let answer = self.endpoint.post_amended(&body, with_reasoning).await?;
         // Before the message, since its beginning may come beside the error.
         if let Some(error) = choice_error(&answer) {
             return Err(self.endpoint.embedded_failure(error, None));
@@ -117,6 +117,28 @@ fn encode(request: &ModelRequest, model: &str, limit: OutputLimitField) -> Value
         body.insert("response_format".to_owned(), format);
     }
     body.into()
+}
+
+/// The same request for a server that wants each message with calls to have its reasoning, also where the model gave
+/// none: DeepSeek's refuses a conversation without it. `None` where `complaint`, the server's in lower case, is about
+/// something else.
+fn with_reasoning(body: &Value, complaint: &str) -> Option<Value> {
+    const FIELD: &str = "reasoning_content";
+    if !complaint.contains(FIELD) {
+        return None;
+    }
+    let mut body = body.clone();
+    let mut is_changed = false;
+    for message in body.get_mut("messages")?.as_array_mut()? {
+        if message.get("role")? == "assistant"
+            && message.get(FIELD).is_none_or(Value::is_null)
+            && let Some(message) = message.as_object_mut()
+        {
+            message.insert(FIELD.to_owned(), "".into());
+            is_changed = true;
+        }
+    }
+    is_changed.then_some(body)
 }
 
 /// Marks the constant part of a conversation with tools: the system prompt, and the user's last message, which in a
@@ -187,13 +209,20 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
     })
 }
 
-/// A text, nothing, or a list of parts of which the texts count.
+/// A text, nothing, or a list of parts of which the texts count. Parts of another kind, such as reasoning, are no answer,
+/// whatever they hold.
 fn text(content: Option<&Value>) -> String {
+    let said = |part: &Value| {
+        let kind = part.get("type").unwrap_or(&Value::Null);
+        (kind.is_null() || kind == "text" || kind == "output_text")
+            .then(|| part.get("text")?.as_str().map(str::to_owned))
+            .flatten()
+    };
     match content {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(parts)) => parts
             .iter()
-            .filter_map(|part| part.as_str().or_else(|| part.get("text")?.as_str()))
+            .filter_map(|part| part.as_str().map(str::to_owned).or_else(|| said(part)))
             .collect(),
         _ => String::new(),
     }

@@ -423,8 +423,7 @@ impl Attempts {
         if !count(of_address, MOST_OF_AN_ADDRESS) || !count(from_one, MOST_FROM_ONE) {
             return false;
         }
-        count(of_name, MOST_OF_A_NAME)
-            || all.get(&from_one).map_or(0, Vec::len) <= FROM_ONE_GUARDED
+        count(of_name, MOST_OF_A_NAME) || all.get(&from_one).map_or(0, Vec::len) <= FROM_ONE_GUARDED
     }
 
     /// Removes the attempts of a user with the right password from there.

@@ -105,12 +105,16 @@ impl Turn {
         Self::Respond(Arc::new(respond))
     }
 
-    /// The same answer, cut off at the output limit.
+    /// The same answer, cut off at the output limit by a provider that counts no tokens.
     #[must_use]
     pub fn cut(self) -> Self {
         match self {
             Self::Reply(reply) => Self::Reply(Reply {
                 finish: Finish::Length,
+                usage: TokenUsage {
+                    measured: false,
+                    ..reply.usage
+                },
                 ..reply
             }),
             other => other,

@@ -11,6 +11,7 @@ pub(crate) mod cache;
 pub mod clock;
 pub(crate) mod codec;
 pub(crate) mod commit;
+pub(crate) mod cut_off;
 pub(crate) mod error;
 pub(crate) mod fault;
 mod installation;

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 
 use crate::core::{
     Memoir,
-    settings::{MORE_ROOM, SessionLimits},
+    cut_off::{CutOff, fitting},
+    settings::SessionLimits,
 };
 
 /// A request to a model for a JSON object.
@@ -26,8 +27,19 @@ pub(crate) type Stop<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 pub(crate) enum ModelFailure {
     /// The provider refuses the request, and would refuse it again.
     Refused(String),
-    /// The provider failed permanently, or the time is over.
+    /// The provider refuses every request: the key, the account or the address is wrong.
+    Denied(String),
+    /// The provider is out of reach or overloaded, or the time is over.
     Failed(String),
+}
+
+impl ModelFailure {
+    /// The problem and what to do about it, for people.
+    pub(crate) fn into_problem(self) -> String {
+        match self {
+            Self::Refused(problem) | Self::Denied(problem) | Self::Failed(problem) => problem,
+        }
+    }
 }
 
 /// Why there is no usable response.
@@ -58,14 +70,16 @@ impl<'a> ModelCall<'a> {
         limits: SessionLimits,
         time: Duration,
     ) -> Self {
-        let request = ModelRequest {
+        let wanted = model.answer_tokens().unwrap_or(limits.answer_tokens);
+        let mut request = ModelRequest {
             system: prompt.system,
             messages: vec![ModelMessage::User(prompt.user)],
             tools: Vec::new(),
             answer_schema: None,
-            max_output_tokens: model.answer_tokens().unwrap_or(limits.answer_tokens),
+            max_output_tokens: wanted,
             reasoning_effort: None,
         };
+        request.max_output_tokens = fitting(&request, wanted, model.context_tokens());
         Self {
             model,
             limits,
@@ -74,10 +88,13 @@ impl<'a> ModelCall<'a> {
         }
     }
 
-    /// For the next response, after one that was cut off.
-    pub(crate) fn give_more_room(&mut self) {
+    /// For the next response, after that one was cut off, as far as more room can be had. Returns at what it was cut off.
+    pub(crate) fn give_more_room(&mut self, reply: &Reply) -> CutOff {
+        let context = self.model.context_tokens();
         let room = &mut self.request.max_output_tokens;
-        *room = room.saturating_mul(MORE_ROOM);
+        let cut = CutOff::of(reply, *room, context);
+        *room = cut.more_room(reply, *room, context).unwrap_or(*room);
+        cut
     }
 
     /// One response, after as many attempts and waits as a session's calls get (SPEC 3.16).
@@ -101,13 +118,16 @@ impl<'a> ModelCall<'a> {
             }
             failures += 1;
             if error.is_about_request() {
-                return Err(ModelFailure::Refused(error.to_string()));
+                return Err(ModelFailure::Refused(error.advised()));
+            }
+            if !error.is_retryable() {
+                return Err(ModelFailure::Denied(error.advised()));
             }
             // A wait beyond the deadline would end as "took too long", and hide the provider's error.
             let wait = self.limits.wait_after(failures, &error);
             match wait.filter(|wait| Instant::now() + *wait < self.deadline) {
                 Some(wait) => tokio::time::sleep(wait).await,
-                None => return Err(ModelFailure::Failed(error.to_string())),
+                None => return Err(ModelFailure::Failed(error.advised())),
             }
         }
     }
@@ -143,23 +163,31 @@ async fn ask_twice<T>(
         Ok(answer) => return Ok(answer),
         Err(unreadable) => unreadable,
     };
-    let messages = &mut call.request.messages;
     // A cut-off response is not sent back to the model. Neither is an empty one, since some providers refuse empty
     // messages.
-    let is_cut = reply.finish == Finish::Length;
-    if !is_cut && !reply.text.expose().trim().is_empty() {
-        messages.push(ModelMessage::Assistant(reply.message));
+    if reply.finish == Finish::Length {
+        call.give_more_room(&reply);
+    } else if !reply.text.expose().trim().is_empty() {
+        let said = ModelMessage::Assistant(reply.message);
+        call.request.messages.push(said);
     }
     let repair = format!(
         "That cannot be used: {}. Nothing was changed. Answer once more, with the JSON object alone.",
         unreadable.problem
     );
-    messages.push(ModelMessage::User(repair.into()));
-    if is_cut {
-        call.give_more_room();
-    }
+    let repair = ModelMessage::User(repair.into());
+    call.request.messages.push(repair);
     let reply = call.answer().await?;
-    read(reply.text.expose()).map_err(NotAnswered::Unreadable)
+    read(reply.text.expose()).map_err(|unreadable| {
+        if reply.finish != Finish::Length {
+            return NotAnswered::Unreadable(unreadable);
+        }
+        let cut = call.give_more_room(&reply);
+        NotAnswered::Unreadable(Unreadable {
+            problem: format!("{cut}; {}", cut.hint()),
+            ..unreadable
+        })
+    })
 }
 
 impl From<ModelFailure> for NotAnswered {

@@ -106,10 +106,6 @@ impl RecallSettings {
     }
 }
 
-/// How much larger the output limit gets for a response that was cut off at it.
-// A model that reasons first takes a multiple of its final text.
-pub(crate) const MORE_ROOM: u32 = 4;
-
 /// The limits after which a session is abandoned (SPEC 3.16), and the retries of a failing provider.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SessionLimits {

@@ -183,6 +183,8 @@ enum ChunkOutcome {
         problem: String,
     },
     ModelFailed(String),
+    /// The provider would refuse every chunk: the key or the address is wrong.
+    ModelDenied(String),
     Stopped,
 }
 
@@ -478,6 +480,12 @@ impl Life<'_> {
                     absorbed.failure = Some(problem);
                     return Ok(self.after(reading.failures));
                 }
+                // Nor is this, but until the configuration is another one each attempt ends the same way.
+                ChunkOutcome::ModelDenied(problem) => {
+                    absorbed.failure = Some(problem);
+                    self.note_failure(&chunk, "denied").await?;
+                    return Ok(self.memoir.now().plus(LONGEST_WAIT));
+                }
                 ChunkOutcome::Stopped => {
                     absorbed.is_interrupted = true;
                     // Immediately: a reader after a restart need not wait.
@@ -585,6 +593,9 @@ impl Life<'_> {
             }
             Err(NotAnswered::Model(ModelFailure::Failed(problem))) => {
                 return Ok(ChunkOutcome::ModelFailed(problem));
+            }
+            Err(NotAnswered::Model(ModelFailure::Denied(problem))) => {
+                return Ok(ChunkOutcome::ModelDenied(problem));
             }
             Err(NotAnswered::Stopped) => return Ok(ChunkOutcome::Stopped),
         };

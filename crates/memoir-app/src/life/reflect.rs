@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::{
     core::{
         Error, Result,
-        model_question::{ModelFailure, ModelQuestion, NotAnswered, Stop},
+        model_question::{ModelQuestion, NotAnswered, Stop},
         replies,
     },
     life::Life,
@@ -149,9 +149,7 @@ impl Life<'_> {
         let (code, failure) = match answer {
             Ok(promotions) => return self.promote_entries(&promotions, seen).await,
             Err(NotAnswered::Unreadable(unreadable)) => (unreadable.code, unreadable.problem),
-            Err(NotAnswered::Model(
-                ModelFailure::Refused(problem) | ModelFailure::Failed(problem),
-            )) => ("model_failed", problem),
+            Err(NotAnswered::Model(failure)) => ("model_failed", failure.into_problem()),
             Err(NotAnswered::Stopped) => {
                 self.decide(&AgentQuery::default(), |loaded, now| {
                     Ok((reflection::put_off(loaded.agent, seen, now), ()))

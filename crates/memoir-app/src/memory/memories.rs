@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use memoir_domain::{
-    PrivateText, Timestamp,
+    PrivateJson, PrivateText, Timestamp,
     agent::Agent,
     audit::{Actor, ActorKind, Change},
     draft::Decision,
@@ -15,11 +15,16 @@ use memoir_domain::{
     origin::{Origin, SavedBy},
     recall::{self, RecallQuery},
     replace::{Replacements, Replacing, Unreplaced},
+    tools::{read_numbers, read_words},
 };
 use memoir_store::{AgentQuery, Selection};
 use memoir_text::is_same_text;
 use memoir_vault::AgentKey;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error as _, Expected, Unexpected},
+};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::{
@@ -47,7 +52,7 @@ pub struct MemoryInput {
     /// Up to 16, each 1 to 50 characters.
     #[serde(
         default,
-        deserialize_with = "null_as_default",
+        deserialize_with = "words",
         skip_serializing_if = "Vec::is_empty"
     )]
     #[schema(value_type = Option<Vec<String>>, max_items = 16, example = json!(["pottery"]))]
@@ -94,7 +99,7 @@ pub struct MemoryInput {
     // In a file: the numbers of lines.
     #[serde(
         default,
-        deserialize_with = "null_as_default",
+        deserialize_with = "numbers",
         skip_serializing_if = "Vec::is_empty"
     )]
     #[schema(value_type = Option<Vec<u64>>, example = json!([12]))]
@@ -106,6 +111,30 @@ fn null_as_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
     value: D,
 ) -> Result<T, D::Error> {
     Option::deserialize(value).map(Option::unwrap_or_default)
+}
+
+/// A list of words in each of its written forms (SPEC 3.8).
+fn words<'de, D: Deserializer<'de>>(given: D) -> Result<Vec<PrivateText>, D::Error> {
+    let expected = &"a list of texts such as [\"bees\", \"hives\"]";
+    list(given, read_words, expected)
+}
+
+/// A list of memories' numbers in each of its written forms (SPEC 3.8).
+fn numbers<'de, D: Deserializer<'de>>(given: D) -> Result<Vec<Number>, D::Error> {
+    list(given, read_numbers, &"a list of numbers such as [17, 21]")
+}
+
+fn list<'de, D: Deserializer<'de>, T>(
+    given: D,
+    read: impl Fn(&Value) -> Option<Vec<T>>,
+    expected: &dyn Expected,
+) -> Result<Vec<T>, D::Error> {
+    let given = PrivateJson::deserialize(given)?;
+    if given.expose().is_null() {
+        return Ok(Vec::new());
+    }
+    let wrong = || D::Error::invalid_type(Unexpected::Other("another value"), expected);
+    read(given.expose()).ok_or_else(wrong)
 }
 
 impl MemoryInput {

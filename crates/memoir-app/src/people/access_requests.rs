@@ -291,9 +291,9 @@ impl Grants<'_> {
         Ok(shown)
     }
 
-    /// Whether a reason repeats a sentence of an active memory.
+    /// Whether a reason repeats a sentence of a memory, discarded ones included.
     pub(crate) async fn repeats_memory(self, reason: &PrivateText) -> Result<bool> {
-        let loaded = self.load(&memory_query(Selection::Active)).await?;
+        let loaded = self.load(&memory_query(Selection::All)).await?;
         Ok(access::repeats_a_sentence(reason, &loaded.memories))
     }
 

@@ -144,12 +144,14 @@ impl Grants<'_> {
         };
         let is_granted = prompt::is_consent(answer.expose());
         let mut reason = reason(&answer);
-        // Omitted and not refused: the model has answered, and will not rephrase its reason.
+        // Before it is cut, which may leave most of a sentence. Omitted and not refused: the model has answered, and
+        // will not rephrase its reason.
         if let Some(given) = &reason
             && self.repeats_memory(given).await?
         {
             reason = None;
         }
+        let reason = reason.map(cut);
         let answered = self
             .answer_access_for(id, is_granted, reason, *usage, &me)
             .await;
@@ -211,10 +213,10 @@ impl Grants<'_> {
         let limits = self.memoir.settings.limits;
         let mut call = ModelCall::new(model, prompt, limits, ANSWER_TIME);
         // A cut-off response is not a refusal (SPEC 3.16), so the model is asked once more.
+        let mut problem = String::new();
         for _ in 0..2 {
-            let reply = call.answer().await.map_err(|failure| match failure {
-                ModelFailure::Refused(problem) | ModelFailure::Failed(problem) => problem,
-            })?;
+            let answered = call.answer().await;
+            let reply = answered.map_err(ModelFailure::into_problem)?;
             usage.calls += 1;
             usage.input_tokens += reply.usage.input_tokens;
             usage.output_tokens += reply.usage.output_tokens;
@@ -222,17 +224,15 @@ impl Grants<'_> {
                 return Ok(reply.text);
             }
             // A model that reasons first may have used all of it before the first word of the answer.
-            call.give_more_room();
+            let cut = call.give_more_room(&reply);
+            problem = format!("{cut}; {}", cut.hint());
         }
-        Err("the model's answer was cut off at its output limit; give it more room with `answer_tokens`".to_owned())
+        Err(problem)
     }
 }
 
-/// The model's text beside its decision, cut where far too long, with a mark; without control characters that no text
-/// may have. `None` where there is none.
+/// The model's text beside its decision, without control characters that no text may have. `None` where there is none.
 fn reason(answer: &PrivateText) -> Option<PrivateText> {
-    /// Leaves room for the mark.
-    const KEPT: usize = REASON_LIMIT - 50;
     let said: String = prompt::reason_of(answer.expose())
         .chars()
         .map(|character| match character {
@@ -242,12 +242,19 @@ fn reason(answer: &PrivateText) -> Option<PrivateText> {
         })
         .collect();
     let said = said.trim();
-    let length = said.chars().count();
-    if length > REASON_LIMIT {
-        let kept: String = said.chars().take(KEPT).collect();
-        return Some(format!("{kept} […{} more characters]", length - KEPT).into());
+    (!said.is_empty()).then(|| said.into())
+}
+
+/// A reason within its limit: a longer one is cut, with a mark.
+fn cut(reason: PrivateText) -> PrivateText {
+    /// Leaves room for the mark.
+    const KEPT: usize = REASON_LIMIT - 50;
+    let length = reason.chars();
+    if length <= REASON_LIMIT {
+        return reason;
     }
-    (length > 0).then(|| said.into())
+    let kept: String = reason.expose().chars().take(KEPT).collect();
+    format!("{kept} […{} more characters]", length - KEPT).into()
 }
 
 impl Memoir {

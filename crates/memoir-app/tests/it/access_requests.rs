@@ -959,6 +959,44 @@ async fn spec_5_2_the_agents_model_is_asked_and_told_the_truth() {
 }
 
 #[tokio::test]
+async fn spec_5_1_no_reason_carries_a_sentence_of_a_memory_to_an_administrator() {
+    let long = "because it is so ".repeat(40);
+    for (said, shown) in [
+        (format!("NO. Here it is: {}", MEMORIES[0]), None),
+        // Behind the end of what would be shown.
+        (format!("NO. {long}{}", MEMORIES[1].to_lowercase()), None),
+        (format!("NO. {long}"), Some(300)),
+        ("NO. That is private.".to_owned(), Some(16)),
+    ] {
+        let wren = TestAgent::new(&MEMORIES).await;
+        let request = asked(&wren, &reading(AccessScope::All, 60)).await;
+        wren.script([Turn::text(&said)]);
+        wren.memoir.ask_for_access().await.unwrap();
+        let request = now(&wren, request.id).await;
+        assert_eq!(request.state, AccessState::Refused, "{said}");
+        let length = request.words.reason.map(|reason| reason.chars());
+        match shown {
+            Some(most) => assert!(length.is_some_and(|length| length <= most), "{said}"),
+            None => assert_eq!(length, None, "{said}"),
+        }
+    }
+    // By the agent's own client it is refused, with a discarded memory too.
+    let wren = TestAgent::new(&MEMORIES).await;
+    let discard = Handling::Discard;
+    let memories = wren.agent.memories();
+    memories
+        .handle(Number(1), discard, &person())
+        .await
+        .unwrap();
+    let request = asked(&wren, &reading(AccessScope::Core, 30)).await;
+    let (reason, me) = (Some(MEMORIES[0].into()), me());
+    let grants = wren.agent.grants();
+    let answered = grants.answer_access(request.id, false, reason, &me);
+    assert_eq!(refusal(answered.await), "invalid_argument");
+    assert_eq!(now(&wren, request.id).await.state, AccessState::Asked);
+}
+
+#[tokio::test]
 async fn spec_5_2_anything_else_than_a_yes_of_the_model_is_a_no() {
     for said in ["No, I'd rather not.", "Certainly!", "I say YES", ""] {
         let wren = TestAgent::new(&MEMORIES).await;

@@ -122,7 +122,12 @@ async fn spec_3_16_a_model_that_stops_is_reminded_once() {
 
     let wren = TestAgent::new(&DUPLICATES).await;
     let (driven, _) = wren
-        .refine([delete(2), Turn::text("Done."), delete(99), Turn::text("")])
+        .refine([
+            delete(2),
+            Turn::text("Done."),
+            delete(99),
+            Turn::text("That was it."),
+        ])
         .await;
     assert_eq!(
         (state(&driven), driven.end_reason),
@@ -198,6 +203,88 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
           74 → 60 tokens). What it did stays; it can be undone."
         ]
     );
+}
+
+/// How a session ended whose every answer is cut off, with that usage, and the room that was asked for.
+async fn cut_off_with(context_tokens: Option<u32>, usage: (u64, u64)) -> (String, Vec<u32>) {
+    let wren = TestAgent::new(&DUPLICATES).await;
+    let cut = || {
+        Turn::text("Let me think about")
+            .cut()
+            .with_usage(usage.0, usage.1)
+    };
+    let script = ModelScript::new([Turn::text("YES"), cut(), cut(), cut()]);
+    let script = Arc::new(match context_tokens {
+        Some(tokens) => script.with_context_tokens(tokens),
+        None => script,
+    });
+    wren.model.set(script.clone());
+    let driven = wren
+        .seen()
+        .refine(&RefineOptions::default(), &mut |_| {})
+        .await
+        .unwrap();
+    assert_eq!(state(&driven), State::Failed);
+    let requests = script.requests();
+    let room = requests[1..].iter().map(|one| one.max_output_tokens);
+    (
+        driven.words.reason.unwrap().expose().to_owned(),
+        room.collect(),
+    )
+}
+
+#[tokio::test]
+async fn spec_3_16_an_answer_that_was_cut_off_ends_with_what_cut_it_off() {
+    // The server has a limit of its own, which was reached.
+    let (reason, room) = cut_off_with(None, (2_000, 900)).await;
+    insta::assert_snapshot!(reason, @"the model's answer was cut off after 900 tokens, though 65536 were allowed, 3 times in a row; the server has a limit of its own: raise that (of Ollama `num_ctx` and `num_predict`, of vLLM `max-model-len`), and set `context_tokens` of the provider");
+    assert_eq!(room, [4_096, 16_384, 65_536]);
+    // The context is full: no more room can be had in it.
+    let (reason, room) = cut_off_with(Some(8_192), (7_200, 950)).await;
+    insta::assert_snapshot!(reason, @"the model's answer was cut off, since prompt and answer fill its context of 8192 tokens; no more room is left in it: start the server with a larger context and set `context_tokens` of the provider, or choose a model that reads more");
+    assert_eq!(room, [4_096]);
+    // More room as far as the context has it.
+    let (reason, room) = cut_off_with(Some(16_000), (6_000, 4_096)).await;
+    assert!(
+        reason.contains("fill its context of 16000 tokens"),
+        "{reason}"
+    );
+    assert_eq!(room, [4_096, 10_000]);
+    // The prompt with the room for the answer is within it from the beginning.
+    let (_, room) = cut_off_with(Some(4_096), (2_000, 900)).await;
+    assert!(
+        room.iter().all(|room| (256..3_500).contains(room)),
+        "{room:?}"
+    );
+}
+
+#[tokio::test]
+async fn spec_3_16_a_model_that_calls_no_tool_ends_with_what_it_did_instead() {
+    let typed = "<tool_call>{\"name\": \"complete_refinement\", \"arguments\": {\"summary\": \"done\"}}</tool_call>";
+    for (said, reason) in [
+        (typed, "calls_as_text"),
+        (
+            "[TOOL_CALLS]complete_refinement{\"summary\": \"done\"}",
+            "calls_as_text",
+        ),
+        ("", "no_answer"),
+        (" \n", "no_answer"),
+        ("I am done.", "stopped"),
+    ] {
+        let wren = TestAgent::new(&DUPLICATES).await;
+        wren.script([Turn::text("YES"), Turn::text(said), Turn::text(said)]);
+        let driven = wren
+            .seen()
+            .refine(&RefineOptions::default(), &mut |_| {})
+            .await
+            .unwrap();
+        assert_eq!(
+            (state(&driven), driven.end_reason),
+            (State::Abandoned, Some(reason)),
+            "{said}"
+        );
+        assert_eq!(wren.kept().await.len(), DUPLICATES.len());
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,8 @@
 use std::{future::pending, time::Duration};
 
 use memoir_app::{
-    AbsorbProgress, Absorbed, Error, HandedMessage, LifeSchedule, MemoryInput, Reflected, ShredWish,
+    AbsorbProgress, Absorbed, Clock, Error, HandedMessage, LifeSchedule, MemoryInput, Reflected,
+    ShredWish,
 };
 use memoir_domain::{
     absorption::CoreNote,
@@ -231,6 +232,36 @@ async fn spec_2_6_a_conversation_is_read_once() {
     assert_eq!(noted.content(), "Ann came by.");
     assert_eq!(noted.created_at.to_string(), "2026-02-01T10:00:00Z");
     wren.check().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_2_6_a_message_is_known_by_its_identifier_and_its_content_on_each_side() {
+    let wren = TestAgent::new(&[]).await;
+    let hand = async |messages: Vec<HandedMessage>, by| {
+        let life = wren.agent.life();
+        let handed = life.hand_over(messages, false, by).await.unwrap();
+        (handed.received, handed.known)
+    };
+    let (agent, administrator) = (ActorKind::Agent, ActorKind::Administrator);
+    let planted = vec![message("msg_1", "junk"), message("msg_2", "It rains.")];
+    assert_eq!(hand(planted.clone(), administrator).await, (2, 0));
+    let own = vec![
+        message("msg_1", "My allergy is nuts."),
+        message("msg_2", "It rains."),
+    ];
+    assert_eq!(hand(own.clone(), agent).await, (2, 0));
+    assert_eq!(hand(own.clone(), ActorKind::Owner).await, (0, 2));
+    // Whether the agent has such a message shows in no count of an administrator's.
+    assert_eq!(hand(own, administrator).await, (1, 1));
+    assert_eq!(hand(planted, administrator).await, (0, 2));
+    let mut changed = message("msg_1", "My allergy is nuts.");
+    changed.at = None;
+    assert_eq!(hand(vec![changed.clone()], agent).await, (0, 1));
+    changed.speaker = "Bo".into();
+    assert_eq!(hand(vec![changed], agent).await, (1, 0));
+    let ends = vec![message("a", "bc"), message("ab", "c")];
+    assert_eq!(hand(ends, agent).await, (2, 0));
+    assert_eq!(wren.agent.life().transcript().await.unwrap().pending, 8);
 }
 
 #[tokio::test(start_paused = true)]
@@ -804,6 +835,57 @@ async fn spec_2_6_a_request_that_the_provider_refuses_is_tried_with_less() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn spec_2_6_a_provider_that_refuses_the_key_is_asked_again_after_a_day() {
+    let wren = TestAgent::new(&["I like rain."]).await;
+    let messages = vec![message("a", "Hello.")];
+    let handed = wren
+        .agent
+        .life()
+        .hand_over(messages, true, ActorKind::Agent);
+    handed.await.unwrap();
+    let refused = ModelError::Rejected {
+        status: 401,
+        code: None,
+        class: FailureClass::KeyRefused,
+        hint: Some("the provider does not accept the key".to_owned()),
+    };
+    let day = Duration::from_secs(24 * 3_600);
+    for _ in 0..2 {
+        let now = wren.clock.now();
+        let absorbed = absorb(&wren, [Turn::Error(refused.clone())]).await;
+        let told = absorbed.failure.unwrap();
+        assert!(
+            told.ends_with("; the provider does not accept the key"),
+            "{told}"
+        );
+        let transcript = wren.agent.life().transcript().await.unwrap();
+        assert_eq!((transcript.pending, transcript.failed), (1, 0));
+        assert_eq!(transcript.due_at, Some(now.plus(day)));
+        wren.clock.advance(day);
+    }
+    let failed = wren.actions().await;
+    let failed = failed
+        .iter()
+        .filter(|action| *action == "transcript_failed");
+    assert_eq!(failed.count(), 2, "on the record");
+    // One that is only out of reach is asked again soon.
+    let now = wren.clock.now();
+    let out = ModelError::Unavailable {
+        outage: memoir_model::Outage::Connect,
+        retry_after: Some(ModelError::LONGEST_WAIT),
+    };
+    absorb(&wren, [Turn::Error(out)]).await;
+    let due_at = wren.agent.life().transcript().await.unwrap().due_at;
+    assert_eq!(due_at, Some(now.plus(Duration::from_secs(900))));
+    assert_eq!(
+        absorb(&wren, [notes(&["Ann said hello."], &[])])
+            .await
+            .messages,
+        1
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn spec_2_6_a_conversation_of_the_future_leaves_no_memory_of_the_future() {
     let wren = TestAgent::new(&["I like rain."]).await;
     let mut messages = marked(1, 10);
@@ -1011,7 +1093,7 @@ async fn spec_2_6_an_agent_that_reads_a_transcript_itself_replaces_by_the_same_r
     let part = wren.agent.read_part().await.unwrap();
     let core = [CoreNote::Replacing {
         content: "Ann left the mill.".into(),
-        replaces: vec![json!(2), json!("#1")],
+        replaces: json!([2, "#1"]),
     }];
     let part = part.part.unwrap();
     let noted = wren.agent.note_part(&part, &[], &core).await.unwrap();

@@ -36,7 +36,7 @@ use crate::{
     ids::{AccessRequestId, SessionId, TokenId},
     log::audit::{Action, Actor, Facts, Record, RecordBody},
     memory::{Invalid, Memory, NewMemory, Number, ReportKind, origin::ActorKind, parse_text},
-    text::{answer::Usage, private::PrivateText, quote},
+    text::{answer::Usage, is_unspaced, private::PrivateText, quote},
     time::Timestamp,
 };
 
@@ -44,9 +44,13 @@ use crate::{
 pub const PURPOSE_LIMIT: usize = 2_000;
 /// Most characters of the reason of an answer: an administrator reads it (SPEC 5.1).
 pub const REASON_LIMIT: usize = 300;
-/// Fewest characters of a sentence that a reason must not repeat.
-// Shorter ones, such as "Yes, please.", reveal nothing of a memory.
-const SENTENCE_CHARACTERS: usize = 16;
+/// Fewest words of a sentence that a reason must not repeat.
+// Shorter ones, such as "Yes, please.", are in many reasons that reveal nothing of a memory.
+const SENTENCE_WORDS: usize = 3;
+/// Characters of a word that count as one; longer words count for more, since few reasons have them by chance.
+const WORD_CHARACTERS: usize = 6;
+/// Characters that count as one word in scripts without spaces.
+const UNSPACED_CHARACTERS: usize = 2;
 /// Most minutes of read access that can be requested.
 pub const MINUTES_LIMIT: u32 = 60;
 /// How many requests of one agent can wait for its answer.
@@ -845,12 +849,24 @@ pub fn repeats_a_sentence<'a>(
     let reason = same_text_key_ignoring_case(reason.expose());
     let is_repeated = |sentence: &str| {
         let sentence = same_text_key_ignoring_case(sentence);
-        sentence.chars().count() >= SENTENCE_CHARACTERS && reason.contains(&sentence)
+        is_telling(&sentence) && reason.contains(&sentence)
     };
     let ends = |character: char| ".!?\n。！？।؟".contains(character);
     memories
         .into_iter()
         .any(|memory| memory.content.expose().split(ends).any(is_repeated))
+}
+
+/// Whether a sentence is long enough to reveal something.
+fn is_telling(sentence: &str) -> bool {
+    let words = sentence.split_whitespace().map(|word| {
+        let length = word.chars().filter(|one| one.is_alphanumeric()).count();
+        let unspaced = word.chars().filter(|one| is_unspaced(*one)).count();
+        length
+            .div_ceil(WORD_CHARACTERS)
+            .max(unspaced.div_ceil(UNSPACED_CHARACTERS))
+    });
+    words.sum::<usize>() >= SENTENCE_WORDS
 }
 
 /// Records the agent's answer; `None` where it gave the same one before. The caller adds the act that a grant allows
@@ -1187,5 +1203,34 @@ mod tests {
         assert!(repeats("no, since rui  moved to Porto in May."));
         assert!(repeats("It rained; we had soup"));
         assert!(!repeats("Yes. Read what moved to Porto"));
+        for (memory, reason, expected) in [
+            ("Max has cancer.", "No: Max has cancer", true),
+            ("It rains. max HAS  cancer", "no, Max has cancer!", true),
+            ("我叫王小明。", "不，因为我叫王小明", true),
+            (
+                "わたしはケーキが好きです",
+                "いいえ。わたしはケーキが好きです。",
+                true,
+            ),
+            (
+                "correct-horse-battery-staple",
+                "It is correct-horse-battery-staple",
+                true,
+            ),
+            (
+                "He said “no, not yet”.",
+                "NO. He said \"no, not yet\"",
+                true,
+            ),
+            ("Yes, please.", "Yes, please. Read all of it.", false),
+            ("No.", "No. I do not want that.", false),
+            ("好的。", "好的，请看", false),
+            ("Max has cancer.", "No: Max is ill", false),
+            ("", "No", false),
+        ] {
+            let memories = [test_memory(1, memory)];
+            let repeated = repeats_a_sentence(&reason.into(), &memories);
+            assert_eq!(repeated, expected, "{memory}: {reason}");
+        }
     }
 }

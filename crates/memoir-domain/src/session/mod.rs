@@ -90,6 +90,10 @@ wire_names! {
         RolledBackOnRequest = "rolled_back_on_request",
         /// The model stopped without completing, after one reminder.
         Stopped = "stopped",
+        /// As `stopped`: the model wrote its calls as text, which its server did not read as calls.
+        CallsAsText = "calls_as_text",
+        /// As `stopped`: the model answered nothing.
+        NoAnswer = "no_answer",
         /// The limit of turns was reached.
         TurnLimit = "turn_limit",
         /// The limit of time was reached.

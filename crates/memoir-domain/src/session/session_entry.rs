@@ -99,6 +99,8 @@ fn because(why: EndReason) -> &'static str {
         EndReason::BreakerCoreSize | EndReason::BreakerRemoved => "the breaker tripped",
         EndReason::RolledBackOnRequest => "it was asked for while the session ran",
         EndReason::Stopped => "you stopped without calling complete_refinement",
+        EndReason::CallsAsText => "your calls came as text, which is not carried out",
+        EndReason::NoAnswer => "your answers were empty",
         EndReason::TurnLimit => "the limit of turns was reached",
         EndReason::TimeLimit => "the limit of time was reached",
         EndReason::TokenLimit => "the limit of tokens was reached",

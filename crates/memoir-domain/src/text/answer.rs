@@ -39,15 +39,34 @@ impl Unreadable {
     }
 }
 
-/// The JSON object in `answer` that has `key`, outside of reasoning. It may be repeated.
+/// The JSON object in `answer` that has `key`, outside of reasoning. It may be repeated, be the text of a string, or have
+/// comments, commas behind the last item and line breaks in its texts.
 ///
 /// # Errors
 /// There is none, there are two different ones, one is incomplete, or it does not have the form of `T`.
 pub(crate) fn read<T: DeserializeOwned>(answer: &str, key: &str) -> Result<T, Unreadable> {
     let said = without_reasoning(answer);
     let said = mend::json(said.as_bytes());
+    // Some models write the whole object as a text.
+    let unquoted = serde_json::from_str::<String>(&said);
+    let said = unquoted.as_deref().unwrap_or(&said);
+    let found = one_with(said, key).or_else(|unreadable| match unreadable.code {
+        "no_json" | "broken_off" => one_with(&mend::lenient(said), key).map_err(|_| unreadable),
+        _ => Err(unreadable),
+    })?;
+    // The error of serde can quote the value.
+    serde_json::from_value(found).map_err(|_| {
+        Unreadable::new(
+            "wrong_form",
+            format!("the JSON object with `{key}` is not of the form asked for"),
+        )
+    })
+}
+
+/// The one JSON object in the text that has `key`.
+fn one_with(said: &str, key: &str) -> Result<Value, Unreadable> {
     let mut found: Option<Value> = None;
-    let mut rest = said.as_ref();
+    let mut rest = said;
     let mut broken_off: Option<&str> = None;
     while let Some(start) = rest.find('{') {
         rest = &rest[start..];
@@ -78,17 +97,10 @@ pub(crate) fn read<T: DeserializeOwned>(answer: &str, key: &str) -> Result<T, Un
             "the JSON object breaks off; give it whole",
         ));
     }
-    let found = found.ok_or_else(|| {
+    found.ok_or_else(|| {
         Unreadable::new(
             "no_json",
             format!("there is no JSON object with `{key}` in it"),
-        )
-    })?;
-    // The error of serde can quote the value.
-    serde_json::from_value(found).map_err(|_| {
-        Unreadable::new(
-            "wrong_form",
-            format!("the JSON object with `{key}` is not of the form asked for"),
         )
     })
 }
@@ -260,6 +272,11 @@ mod tests {
             "{\"promote\": [3, 4], \"why\": \"half \\ud83d\"}",
             "{\"promote\": [3, 4]} <think>Was that right? {\"promote\": [9]}",
             "\u{feff}{\"promote\": [3, 4]}",
+            "{\"promote\": [3, 4,],}",
+            "{\"promote\": [3, // the third\n 4]}",
+            "{/* two */ \"promote\": [3, 4]}",
+            "{\"promote\": [3, 4], \"why\": \"one\nand // two, }\"}",
+            r#""{\"promote\": [3, 4]}""#,
         ] {
             assert_eq!(promoted(answer), Ok(vec![3, 4]), "{answer}");
         }

@@ -22,6 +22,46 @@ pub fn json(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// JSON without what models write into it and its grammar does not have: comments, commas behind the last item, and line
+/// breaks and other control characters within a text. Everything before the first object is left out.
+pub(crate) fn lenient(json: &str) -> String {
+    let json = json.find('{').map_or("", |start| &json[start..]);
+    let mut mended = String::with_capacity(json.len());
+    let mut rest = json;
+    let mut is_text = false;
+    while let Some(character) = rest.chars().next() {
+        let mut taken = character.len_utf8();
+        match (is_text, character) {
+            (true, '\\') => {
+                let escaped = rest[taken..].chars().next();
+                taken += escaped.map_or(0, char::len_utf8);
+                mended.push_str(&rest[..taken]);
+            }
+            (_, '"') => {
+                is_text = !is_text;
+                mended.push('"');
+            }
+            (true, _) if character.is_control() => {
+                mended.push_str(&format!("\\u{:04x}", u32::from(character)));
+            }
+            (false, '/') if rest.starts_with("//") => {
+                taken = rest.find('\n').unwrap_or(rest.len());
+            }
+            (false, '/') if rest.starts_with("/*") => {
+                taken = rest.find("*/").map_or(rest.len(), |end| end + 2);
+            }
+            (false, '}' | ']') => {
+                let kept = mended.trim_end().strip_suffix(',').map(str::len);
+                mended.truncate(kept.unwrap_or(mended.len()));
+                mended.push(character);
+            }
+            _ => mended.push(character),
+        }
+        rest = &rest[taken..];
+    }
+    mended
+}
+
 fn has_lone_half(json: &str) -> bool {
     pieces(json).any(|piece| piece == Piece::LoneHalf)
 }

@@ -309,7 +309,7 @@ fn spec_2_6_what_is_noted_is_saved_whole_or_not_at_all() {
         (json!({"journal": ["x".repeat(10_001)]}), "bad_entry"),
         (json!({"journal": vec!["x"; NOTES_LIMIT + 1]}), "too_many"),
         (json!({"journal": "x"}), "wrong_form"),
-        (json!({"core": ["x"]}), "no_json"),
+        (json!({"cores": ["x"]}), "no_json"),
     ] {
         let error = read(answer).unwrap_err();
         assert_eq!(error.code, code);
@@ -457,4 +457,54 @@ fn spec_2_5_entries_that_memoir_wrote_are_no_candidates() {
     ));
     let question = ask(&world, 10_000).unwrap();
     assert_eq!(question.entries, BTreeSet::from([Number(2)]));
+}
+
+#[test]
+fn spec_2_6_an_answer_is_read_in_each_form_that_models_write_and_every_other_is_named() {
+    let at = time("2026-03-01");
+    let noted = |answer: &str| {
+        let notes = absorption::read(answer, at, ActorKind::Agent)?;
+        let all = notes.iter().map(|note| {
+            let replaces: Vec<u64> = note.replaces.iter().map(|number| number.0).collect();
+            (
+                note.memory.kind,
+                note.memory.content.expose().to_owned(),
+                replaces,
+            )
+        });
+        Ok::<_, memoir_domain::answer::Unreadable>(all.collect::<Vec<_>>())
+    };
+    let core = "Ann has hens.".to_owned();
+    let both = vec![
+        (Kind::Journal, "Ann moved.".to_owned(), vec![]),
+        (Kind::Core, core.clone(), vec![]),
+    ];
+    for answer in [
+        r#"{"journal": ["Ann moved."], "core": ["Ann has hens."]}"#,
+        r#"{"journal": ["Ann moved.",], "core": ["Ann has hens."],}"#,
+        "{\"journal\": [\"Ann moved.\"], // hers\n\"core\": [\"Ann has hens.\"]}",
+        r#""{\"journal\": [\"Ann moved.\"], \"core\": [\"Ann has hens.\"]}""#,
+        r#"{"journal": [{"content": "Ann moved."}], "core": [{"content": "Ann has hens."}]}"#,
+        r#"{"journal": ["Ann moved."], "core": [{"content": "Ann has hens.", "replaces": null}]}"#,
+        r#"{"journal": ["Ann moved."], "core": [{"content": "Ann has hens.", "replaces": "[]"}]}"#,
+    ] {
+        assert_eq!(noted(answer).unwrap(), both, "{answer}");
+    }
+    let alone =
+        noted(r##"{"core": [{"content": "Ann has hens.", "replaces": "#3, 4"}]}"##).unwrap();
+    assert_eq!(alone, [(Kind::Core, core, vec![3, 4])]);
+    let broken = noted("{\"journal\": [\"Ann\nmoved.\"]}").unwrap();
+    assert_eq!(broken, [(Kind::Journal, "Ann\nmoved.".to_owned(), vec![])]);
+    for (answer, code) in [
+        ("{}", "no_json"),
+        (r#"{"journal": [""]}"#, "bad_entry"),
+        (r#"{"journal": [3]}"#, "wrong_form"),
+        (
+            r#"{"core": [{"content": "Ann.", "replaces": "the third"}]}"#,
+            "bad_entry",
+        ),
+        (r#"{"journal": [], "core": ["Ann"#, "broken_off"),
+    ] {
+        assert_eq!(noted(answer).unwrap_err().code, code, "{answer}");
+    }
 }

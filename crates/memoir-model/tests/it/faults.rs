@@ -193,6 +193,96 @@ async fn spec_6_3_words_of_the_provider_choose_a_hint_and_are_dropped() {
 }
 
 #[tokio::test]
+async fn spec_6_3_known_causes_are_reported_in_whatever_form_a_server_sends_them() {
+    let too_long =
+        "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens";
+    let no_tools =
+        "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set";
+    let answer = "'max_tokens' or 'max_completion_tokens' is too large: 65536. This model's maximum context length is \
+        8192 tokens and your request has 300 input tokens";
+    let vllm = |message: &str| json!({"object": "error", "message": message, "type": "BadRequestError", "param": null, "code": 400});
+    let place = |place: &str| json!([{"type": "extra_forbidden", "loc": ["body", place], "msg": "Extra inputs are not permitted"}]);
+    for (status, body, hint) in [
+        // vLLM, before and after it put the error into a field of its own.
+        (400, vllm(too_long), "longer than the model's context"),
+        (
+            400,
+            json!({"error": vllm(too_long)}),
+            "longer than the model's context",
+        ),
+        (400, vllm(no_tools), "use a model that calls tools"),
+        (400, vllm(answer), "prompt and answer together"),
+        (
+            400,
+            json!({"error": {"message": answer}}),
+            "prompt and answer together",
+        ),
+        // FastAPI.
+        (
+            422,
+            json!({"detail": place("tools")}),
+            "use a model that calls tools",
+        ),
+        (
+            422,
+            json!({"detail": place("max_tokens")}),
+            "the other `output_limit_field`",
+        ),
+        (
+            400,
+            json!({"detail": too_long}),
+            "longer than the model's context",
+        ),
+        (
+            401,
+            json!({"detail": "Unauthorized"}),
+            "does not accept the key",
+        ),
+        (404, json!({"detail": "Not Found"}), "often ends with `/v1`"),
+        (
+            400,
+            json!({"detail": {"message": too_long}}),
+            "longer than the model's context",
+        ),
+        // A body that is the error itself.
+        (
+            400,
+            json!({"message": too_long, "code": "context_length_exceeded"}),
+            "longer than the model's context",
+        ),
+    ] {
+        let error = failure(ServerStep::status(status).with_body(body.to_string())).await;
+        assert!(
+            matches!(error, ModelError::Rejected { .. }),
+            "{body}: {error:?}"
+        );
+        assert!(
+            error.hint().unwrap_or_default().contains(hint),
+            "{body}: {error:?}"
+        );
+    }
+    // With status 200 too.
+    let error = failure(ServerStep::Reply(vllm(too_long))).await;
+    assert!(
+        error.hint().unwrap_or_default().contains("longer than"),
+        "{error:?}"
+    );
+    let busy =
+        json!({"object": "error", "message": WORDS, "type": "InternalServerError", "code": 503});
+    let error = failure(ServerStep::Reply(busy)).await;
+    assert!(
+        matches!(
+            error,
+            ModelError::Unavailable {
+                outage: Outage::Status(503),
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
 async fn spec_5_1_what_a_provider_sends_as_a_code_or_a_type_may_be_the_key_and_is_dropped() {
     const KEY: &str = "sk-or-v1-0123456789abcdef";
     for body in [

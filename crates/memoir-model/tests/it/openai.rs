@@ -159,6 +159,68 @@ async fn spec_6_3_a_whole_conversation_is_sent_in_the_wire_format() {
 }
 
 #[tokio::test]
+async fn spec_6_3_a_server_that_wants_reasoning_with_each_call_gets_it() {
+    let complaint = json!({"error": {"type": "invalid_request_error",
+        "message": "Missing `reasoning_content` field in the assistant message at message index 2"}});
+    let refusing = || ServerStep::status(400).with_body(complaint.to_string());
+    let said = |reasoning: Option<&str>| {
+        let mut raw = json!({"role": "assistant", "content": null,
+            "tool_calls": [raw(json!("call_9"), json!("{\"id\":17}"))]});
+        if let Some(reasoning) = reasoning {
+            raw["reasoning_content"] = reasoning.into();
+        }
+        ModelMessage::Assistant(AssistantMessage {
+            raw: PrivateJson::new(raw),
+        })
+    };
+    let request = |reasoning| {
+        let messages = vec![
+            user("Begin."),
+            said(reasoning),
+            result("call_9", "delete_memory", "Deleted."),
+        ];
+        request(messages, vec![delete_tool()])
+    };
+    let server = ScriptedServer::start([refusing(), ServerStep::text("Done."), refusing()]);
+    let model = model(ProviderKind::OpenAi, &server);
+    let reply = model.complete(&request(None)).await.unwrap();
+    assert_eq!(reply.text.expose(), "Done.");
+    let sent = server.requests();
+    assert!(sent[0]["messages"][2].get("reasoning_content").is_none());
+    assert_eq!(sent[1]["messages"][2]["reasoning_content"], "");
+    // What it had is sent as it came, and a server that refuses that too is not asked again.
+    model.complete(&request(Some("hm"))).await.unwrap_err();
+    assert_eq!(server.requests().len(), 3);
+    assert_eq!(
+        server.requests()[2]["messages"][2]["reasoning_content"],
+        "hm"
+    );
+}
+
+#[tokio::test]
+async fn spec_3_3_reasoning_in_a_part_of_the_content_is_no_answer() {
+    for (content, said) in [
+        (
+            json!([{"type": "reasoning", "text": "YES would be easy, but "}, {"type": "text", "text": "NO"}]),
+            "NO",
+        ),
+        (
+            json!([{"type": "thinking", "thinking": [{"type": "text", "text": "YES"}]}, {"type": "text", "text": "NO"}]),
+            "NO",
+        ),
+        (json!([{"type": "reasoning_text", "text": "YES"}]), ""),
+        (json!([{"type": "output_text", "text": "NO"}]), "NO"),
+        (json!([{"text": "N"}, "O"]), "NO"),
+        (json!([{"type": null, "text": "NO"}]), "NO"),
+        (json!([{"type": "refusal", "refusal": "No."}]), ""),
+    ] {
+        let message = json!({"role": "assistant", "content": content});
+        let reply = read(message, json!("stop")).await;
+        assert_eq!(reply.text.expose(), said, "{content}");
+    }
+}
+
+#[tokio::test]
 async fn spec_6_3_without_system_tools_and_key_none_is_sent() {
     let server = ScriptedServer::start([ServerStep::text("YES")]);
     let settings = ProviderSettings {

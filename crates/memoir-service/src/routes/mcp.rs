@@ -3,7 +3,7 @@
 use axum::{
     Json, Router, body,
     extract::{Request, State},
-    http::{HeaderValue, Method, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
@@ -64,7 +64,29 @@ async fn readable(request: Request) -> Result<Request, Value> {
     parts
         .headers
         .insert(header::CONTENT_LENGTH, message.len().into());
+    if takes_json(&parts.headers) {
+        // Memoir responds with JSON alone, but the protocol's library wants clients to take streams of events, too.
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        parts.headers.insert(header::ACCEPT, both);
+    }
     Ok(Request::from_parts(parts, message.into()))
+}
+
+/// Whether a client takes JSON, by what it says that it accepts; one that says nothing takes anything (RFC 9110, 12.5.1).
+fn takes_json(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT);
+    let mut ranges = accepted
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|range| range.split(';').next())
+        .map(str::trim);
+    let is_json = |range: &str| {
+        ["application/json", "application/*", "*/*"]
+            .iter()
+            .any(|known| range.eq_ignore_ascii_case(known))
+    };
+    accepted.iter().next().is_none() || ranges.any(is_json)
 }
 
 /// The response; to a request without a valid token, with the address for obtaining one (RFC 9728, 5.1).

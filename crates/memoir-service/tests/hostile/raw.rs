@@ -158,6 +158,44 @@ async fn spec_2_1_what_is_no_text_in_a_body_is_mended() {
 }
 
 #[tokio::test]
+async fn spec_3_18_a_client_that_takes_json_is_answered_whatever_else_it_takes() {
+    let (installation, wren) = usual().await;
+    let mut client = installation.client();
+    let call = br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"get_context"}}"#;
+    for (accept, status) in [
+        (Some("application/json"), 200),
+        (Some("application/json;q=0.9, text/plain"), 200),
+        (Some("*/*"), 200),
+        (Some("Application/*"), 200),
+        (Some("text/event-stream, application/json"), 200),
+        (None, 200),
+        (Some("text/html"), 406),
+        (Some("text/event-stream"), 406),
+    ] {
+        let accepting = accept.map(|accept| ("accept", accept));
+        let headers: Vec<(&str, &str)> = accepting
+            .into_iter()
+            .chain([
+                ("content-type", "application/json"),
+                ("mcp-protocol-version", "2025-06-18"),
+            ])
+            .collect();
+        let answer = client
+            .send("POST", "/mcp", &wren.token, &headers, call)
+            .await;
+        assert_eq!(answer.status, status, "{accept:?}");
+        if status == 200 {
+            assert_eq!(
+                answer.header("content-type"),
+                "application/json",
+                "{accept:?}"
+            );
+            assert_eq!(answer.json()["id"], 7, "{accept:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_text_is_refused_in_an_address() {
     let (installation, wren) = usual().await;
     let token = &wren.token;

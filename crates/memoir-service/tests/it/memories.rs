@@ -62,6 +62,46 @@ async fn spec_2_4_a_memory_is_saved_and_shown_with_and_without_words() {
 }
 
 #[tokio::test]
+async fn spec_3_8_a_list_may_be_written_as_text() {
+    let installation = Installation::open().await;
+    let (_, own) = installation.agent("wren").await;
+    let mut last = installation.save("wren", &own, "The kiln is cold.").await;
+    for (tags, expected) in [
+        (json!(["bees", "hives"]), json!(["bees", "hives"])),
+        (json!("[\"bees\",\"hives\"]"), json!(["bees", "hives"])),
+        (json!("bees, hives"), json!(["bees", "hives"])),
+        (json!(""), json!([])),
+        (json!("[]"), json!([])),
+        (json!(null), json!([])),
+    ] {
+        let replaces = format!("[\"#{last}\"]");
+        let content = format!("The kiln is hot, as after {last}.");
+        let body = json!({"content": content, "tags": tags, "replaces": replaces});
+        let saved = installation.post(PATH, &own, body).await.expect(201);
+        assert_eq!(
+            (&saved["tags"], &saved["replaced"]),
+            (&expected, &json!([last]))
+        );
+        last = saved["number"].as_u64().unwrap();
+    }
+    for (field, value) in [
+        ("tags", json!({"a": 1})),
+        ("tags", json!([["a"]])),
+        ("replaces", json!("twelve")),
+        ("replaces", json!([1.5])),
+    ] {
+        let body = json!({"content": "x", field: value});
+        let answer = installation.post(PATH, &own, body).await;
+        assert!(
+            answer.text.contains(&format!("{field}: must be a list")),
+            "{}",
+            answer.text
+        );
+        answer.refused(400, "invalid_argument");
+    }
+}
+
+#[tokio::test]
 async fn spec_2_4_a_batch_is_saved_whole_or_not_at_all_and_the_one_at_fault_is_named() {
     let installation = Installation::open().await;
     let (_, own) = installation.agent("wren").await;

@@ -7,7 +7,7 @@ use memoir_app::{
 use memoir_domain::{
     audit::Actor,
     lifecycle::{NothingToRefine, StartRefusal},
-    session::{Mode, State},
+    session::{EndReason, Mode, State},
 };
 
 use crate::{
@@ -208,7 +208,16 @@ pub(crate) fn ending(session: &ShownSession) -> Outcome {
     ));
     Err(match (session.state, session.edits) {
         (State::RolledBack, _) if !session.rehearsal => failure.hint(rolled_back(session)),
-        (_, 0) => failure.hint("nothing was changed"),
+        (_, 0) => failure.hint(match session.end_reason.and_then(EndReason::from_name) {
+            Some(EndReason::CallsAsText) => {
+                "nothing was changed; the model's server does not read its calls of tools: use a model that calls \
+                 tools (vLLM wants `--enable-auto-tool-choice`, llama.cpp `--jinja`)"
+            }
+            Some(EndReason::NoAnswer) => {
+                "nothing was changed; the model's answers were empty: try another model, or check its chat template"
+            }
+            _ => "nothing was changed",
+        }),
         _ if session.rehearsal => failure.hint("it was a rehearsal; nothing was changed"),
         (_, _) => failure.hint(format!(
             "its edits stay; `memoir rollback {}` undoes them",

@@ -14,14 +14,17 @@ use memoir_model::{
 };
 
 use super::{Progress, reminder, typed::typed_call, within};
-use crate::core::settings::{MORE_ROOM, Price, SessionLimits};
+use crate::core::{
+    cut_off::{CutOff, fitting},
+    settings::{Price, SessionLimits},
+};
 
 /// Most calls of one response that are carried out; the others get an error.
 // More than a session has edits, with searches between them; each is a commit, and their results are sent with every
 // further turn.
 const CALLS_PER_TURN: usize = 32;
 /// Consecutive responses that may be cut off at the output limit.
-// With `MORE_ROOM` the third has sixteen times the room: one that is cut off there too does not end.
+// The third has up to sixteen times the room: one that is cut off there too does not end.
 const CUT_ANSWERS: u32 = 3;
 /// The prompt size for which the default token limit allows ten edits with refused calls between them. For a longer
 /// prompt the limit grows in proportion, since each turn sends the prompt again.
@@ -93,6 +96,8 @@ pub(crate) enum SessionAction {
 pub(crate) struct Machine {
     limits: SessionLimits,
     price: Option<Price>,
+    /// The model's context in tokens; `None` if unknown.
+    context_tokens: Option<u32>,
     usage: Usage,
     turns: u32,
     /// Failed attempts at the present call.
@@ -126,11 +131,18 @@ struct Conversation {
 }
 
 impl Machine {
-    /// `used` is the session's usage before this worker acquired it.
-    pub(crate) fn new(limits: SessionLimits, price: Option<Price>, used: Usage) -> Self {
+    /// For a model with a context of so many tokens; `None` if unknown. `used` is the session's usage before this worker
+    /// acquired it.
+    pub(crate) fn new(
+        limits: SessionLimits,
+        price: Option<Price>,
+        context_tokens: Option<u32>,
+        used: Usage,
+    ) -> Self {
         Self {
             limits,
             price,
+            context_tokens,
             usage: used,
             turns: 0,
             failures: 0,
@@ -212,7 +224,9 @@ impl Machine {
         self.next_turn(at)
     }
 
-    fn ask(&mut self, request: ModelRequest) -> Vec<SessionEffect> {
+    fn ask(&mut self, mut request: ModelRequest) -> Vec<SessionEffect> {
+        let wanted = request.max_output_tokens;
+        request.max_output_tokens = fitting(&request, wanted, self.context_tokens);
         // Each request has all attempts for itself.
         self.failures = 0;
         act(SessionAction::Call(Box::new(request)))
@@ -236,7 +250,7 @@ impl Machine {
         // refusal: its end may be missing.
         let is_consent = prompt::is_consent(reply.text.expose());
         if reply.finish == Finish::Length && !is_consent {
-            return self.ask_with_more_room(request, at);
+            return self.ask_with_more_room(request, &reply, at);
         }
         self.cut = 0;
         if !is_consent {
@@ -273,7 +287,7 @@ impl Machine {
         self.turns += 1;
         // A cut-off response is not a stop, and no call of it is carried out: its end may be missing.
         if reply.finish == Finish::Length {
-            return self.ask_with_more_room(request, at);
+            return self.ask_with_more_room(request, &reply, at);
         }
         self.cut = 0;
         self.take_turn(reply, at)
@@ -282,33 +296,34 @@ impl Machine {
     fn ask_with_more_room(
         &mut self,
         mut request: Box<ModelRequest>,
+        reply: &Reply,
         at: Duration,
     ) -> Vec<SessionEffect> {
         self.cut += 1;
-        let problem = format!(
-            "the model's answer was cut off at its output limit of {} tokens",
-            request.max_output_tokens
-        );
-        if self.cut >= CUT_ANSWERS {
-            let message = format!(
-                "{problem}, {} times in a row; give it more room with `answer_tokens`, or choose a model that says less before it answers",
-                self.cut
-            );
+        let cut = CutOff::of(reply, request.max_output_tokens, self.context_tokens);
+        let more = cut.more_room(reply, request.max_output_tokens, self.context_tokens);
+        let Some(more) = more.filter(|_| self.cut < CUT_ANSWERS) else {
+            let times = match self.cut {
+                1 => String::new(),
+                times => format!(", {times} times in a row"),
+            };
+            let message = format!("{cut}{times}; {}", cut.hint());
             return act(SessionAction::Fail(
                 FailureClass::UnreadableResponse,
                 message,
             ));
-        }
+        };
         if let Err(why) = self.within_limits(at) {
             return act(SessionAction::Abandon(why));
         }
-        self.answer_tokens = self.answer_tokens.saturating_mul(MORE_ROOM);
-        request.max_output_tokens = self.answer_tokens;
+        // Of the next turns too, each within what the context then has left.
+        self.answer_tokens = self.answer_tokens.max(more);
+        request.max_output_tokens = more;
         self.failures = 0;
         vec![
             SessionEffect::Note(Progress::Waiting {
                 seconds: 0.0,
-                problem,
+                problem: cut.to_string(),
             }),
             SessionEffect::Act(SessionAction::Call(request)),
         ]
@@ -319,17 +334,30 @@ impl Machine {
             return Vec::new();
         };
         if reply.tool_calls.is_empty() {
-            let reminder = reminder(typed_call(reply.text.expose(), &conversation.tools));
+            let said = reply.text.expose();
+            let typed = typed_call(said, &conversation.tools);
+            let why = match typed {
+                Some(_) => EndReason::CallsAsText,
+                None if said.trim().is_empty() => EndReason::NoAnswer,
+                None => EndReason::Stopped,
+            };
+            let reminder = reminder(typed);
             conversation.note_answer(reply);
-            return self.remind(reminder, at);
+            return self.remind(reminder, why, at);
         }
         conversation.note_answer_with_calls(reply);
         self.next_tool(at)
     }
 
-    fn remind(&mut self, reminder: PrivateText, at: Duration) -> Vec<SessionEffect> {
+    /// Reminds a model that called no tool, or ends the session for that reason where it was reminded before.
+    fn remind(
+        &mut self,
+        reminder: PrivateText,
+        why: EndReason,
+        at: Duration,
+    ) -> Vec<SessionEffect> {
         if self.reminded {
-            return act(SessionAction::Abandon(EndReason::Stopped));
+            return act(SessionAction::Abandon(why));
         }
         // Once a session, not once a response: a model that never calls a tool would be reminded up to the limit of
         // turns.
@@ -408,8 +436,9 @@ impl Machine {
             0 => error.to_string(),
             _ => format!("the model's answer was cut off, and more room was asked for: {error}"),
         };
-        let fail = |message| {
-            let message = advised(message, error);
+        let fail = |message: String| {
+            let advice = error.hint().map(|hint| format!("; {hint}"));
+            let message = message + &advice.unwrap_or_default();
             act(SessionAction::Fail(error.class(), message))
         };
         let Some(wait) = self.limits.wait_after(self.failures, error) else {
@@ -496,14 +525,6 @@ fn count(total: &mut u64, used: u64) {
     /// More than all responses of a session together; sums of it fit any store.
     const MOST: u64 = 1 << 40;
     *total = total.saturating_add(used.min(MOST));
-}
-
-/// With advice for the user.
-fn advised(message: String, error: &ModelError) -> String {
-    match error.hint() {
-        Some(hint) => format!("{message}; {hint}"),
-        None => message,
-    }
 }
 
 fn act(action: SessionAction) -> Vec<SessionEffect> {

@@ -142,7 +142,7 @@ impl<'a> Drive<'a> {
         let price = settings.prices.get(model.name()).copied();
         let mut limits = settings.limits;
         limits.answer_tokens = model.answer_tokens().unwrap_or(limits.answer_tokens);
-        let machine = Machine::new(limits, price, hold.used());
+        let machine = Machine::new(limits, price, model.context_tokens(), hold.used());
         Self {
             agent,
             hold,

@@ -19,7 +19,7 @@ use crate::{
     session::{
         ledger,
         prompt::{Prompt, identity},
-        tools::read_number,
+        tools::read_numbers,
     },
     text::{
         answer::{self, Unreadable},
@@ -275,16 +275,16 @@ pub enum CoreNote {
     Replacing {
         /// The text.
         content: PrivateText,
-        /// Numbers of core memories, in any form that models write.
+        /// Numbers of core memories, in any form that models write (SPEC 3.8); null for none.
         #[serde(default)]
-        replaces: Vec<Value>,
+        replaces: Value,
     },
 }
 
 impl CoreNote {
     /// Whether it names a memory to replace.
     pub fn replaces_any(&self) -> bool {
-        matches!(self, Self::Replacing { replaces, .. } if !replaces.is_empty())
+        matches!(self, Self::Replacing { replaces, .. } if !replaces.is_null() && *replaces != json!([]))
     }
 }
 
@@ -309,15 +309,30 @@ pub fn added_by(messages: &[ConversationMessage]) -> ActorKind {
 /// # Errors
 /// It cannot be read, has too many entries, or one that is no memory's text. It is saved whole or not at all.
 pub fn read(answer: &str, at: Timestamp, added_by: ActorKind) -> Result<Vec<Saving>, Unreadable> {
+    /// A text, alone or as entries for core are written.
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum JournalNote {
+        Text(PrivateText),
+        Noted { content: PrivateText },
+    }
+    // One of both must be there, since the object is found by it. A model may leave the other out.
     #[derive(Deserialize)]
     struct NotedAnswer {
-        journal: Vec<PrivateText>,
-        // Only `journal` must be there, since the object is found by it. A model with nothing for core may
-        // leave that out.
+        #[serde(default)]
+        journal: Vec<JournalNote>,
         #[serde(default)]
         core: Vec<CoreNote>,
     }
-    let NotedAnswer { journal, core } = answer::read(answer, "journal")?;
+    let noted_answer = answer::read(answer, "journal");
+    let NotedAnswer { journal, core } = noted_answer.or_else(|missing| match missing.code {
+        "no_json" => answer::read(answer, "core").map_err(|_| missing),
+        _ => Err(missing),
+    })?;
+    let text = |note| match note {
+        JournalNote::Text(text) | JournalNote::Noted { content: text } => text,
+    };
+    let journal: Vec<PrivateText> = journal.into_iter().map(text).collect();
     noted(&journal, &core, at, added_by)
 }
 
@@ -362,7 +377,10 @@ pub fn noted(
     let core = core.iter().map(|entry| match entry {
         CoreNote::Text(text) => note(Kind::Core, text, Vec::new()),
         CoreNote::Replacing { content, replaces } => {
-            let numbers: Option<Vec<Number>> = replaces.iter().map(read_number).collect();
+            let numbers = match replaces {
+                Value::Null => Some(Vec::new()),
+                replaces => read_numbers(replaces),
+            };
             let numbers = numbers.ok_or_else(|| {
                 Unreadable::new(
                     "bad_entry",

@@ -18,7 +18,7 @@ use crate::{
     session::{
         ledger,
         prompt::{Prompt, identity},
-        tools::read_number,
+        tools::{read_number, read_numbers},
     },
     text::{
         answer::{self, Unreadable},
@@ -180,8 +180,9 @@ pub fn read(
     enum Promoted {
         Replacing {
             number: Value,
+            /// Null for none.
             #[serde(default)]
-            replaces: Vec<Value>,
+            replaces: Value,
         },
         Alone(Value),
     }
@@ -190,21 +191,23 @@ pub fn read(
         promote: Vec<Promoted>,
     }
     let answer: Answer = answer::read(answer, "promote")?;
-    let number_of = |value: &Value| {
-        read_number(value).ok_or_else(|| {
-            Unreadable::new(
-                "wrong_form",
-                "`promote` must be a list of numbers such as 17, each alone or as {\"number\": 17, \"replaces\": [3]}",
-            )
-        })
+    let wrong = || {
+        Unreadable::new(
+            "wrong_form",
+            "`promote` must be a list of numbers such as 17, each alone or as {\"number\": 17, \"replaces\": [3]}",
+        )
     };
+    let number_of = |value: &Value| read_number(value).ok_or_else(wrong);
     let mut promotions = Promotions::new();
     for promoted in &answer.promote {
         let (number, replaces) = match promoted {
             Promoted::Alone(number) => (number_of(number)?, Vec::new()),
             Promoted::Replacing { number, replaces } => (
                 number_of(number)?,
-                replaces.iter().map(number_of).collect::<Result<_, _>>()?,
+                match replaces {
+                    Value::Null => Vec::new(),
+                    replaces => read_numbers(replaces).ok_or_else(wrong)?,
+                },
             ),
         };
         // An error: a model that names entries outside of the list has not read it.

@@ -1,6 +1,8 @@
 //! Reading a tool's call as a model sends it. Arguments are checked only after the session, the tool,
 //! the mode and the cap (SPEC 3.8), so a fault found here waits inside [`ToolRequest`].
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -94,10 +96,9 @@ impl ToolRequest {
             Some(Value::Object(arguments)) => read_call(tool, arguments),
             // No arguments at all: the tool itself names the one that is missing.
             Some(Value::Null) => read_call(tool, &Map::new()),
-            // Some models send the whole object as a string (SPEC 3.8).
-            Some(Value::String(text)) => match serde_json::from_str(&mend::json(text.as_bytes())) {
-                Ok(Value::Object(arguments)) => read_call(tool, &arguments),
-                _ => Err(not_an_object(tool)),
+            Some(Value::String(text)) => match read_object(text) {
+                Some(arguments) => read_call(tool, &arguments),
+                None => Err(not_an_object(tool)),
             },
             _ => Err(not_an_object(tool)),
         };
@@ -314,26 +315,77 @@ impl<'a> Argument<'a> {
     }
 }
 
-/// A list of numbers as models write it: an array, one number, `"1, 2"`, or an array in a string (SPEC 3.8).
-pub fn read_numbers(value: &Value) -> Option<Vec<Number>> {
+/// The whole arguments as some models and clients write them, an object in a string (SPEC 3.8); `None` where the text is
+/// none. Blank text is an object without arguments.
+pub fn read_object(text: &str) -> Option<Map<String, Value>> {
+    if text.trim().is_empty() {
+        return Some(Map::new());
+    }
+    match serde_json::from_str(&mend::json(text.as_bytes())) {
+        Ok(Value::Object(arguments)) => Some(arguments),
+        _ => None,
+    }
+}
+
+/// The items of a list that is an array, or an array in a string (SPEC 3.8); `None` where it is neither.
+pub fn read_list(value: &Value) -> Option<Cow<'_, [Value]>> {
     match value {
-        Value::Array(items) => items.iter().map(read_number).collect(),
-        Value::String(text) => {
-            let text = text.trim();
-            let Some(inside) = text.strip_prefix('[') else {
-                return text.split(',').map(read_number_text).collect();
-            };
-            match serde_json::from_str(&mend::json(text.as_bytes())) {
-                Ok(Value::Array(items)) => items.iter().map(read_number).collect(),
-                // `[#17, #21]` is no JSON.
-                _ => inside
-                    .strip_suffix(']')?
-                    .split(',')
-                    .map(read_number_text)
-                    .collect(),
-            }
-        }
-        other => Some(vec![read_number(other)?]),
+        Value::Array(items) => Some(items.into()),
+        Value::String(text) => match serde_json::from_str(&mend::json(text.as_bytes())) {
+            Ok(Value::Array(items)) => Some(items.into()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A list of words such as tags, as models write it: an array, one word, `"a, b"`, or an array in a string (SPEC 3.8).
+/// Numbers are read as words, and a blank text is an empty list.
+pub fn read_words(value: &Value) -> Option<Vec<PrivateText>> {
+    let word = |item: &Value| match item {
+        Value::String(word) => Some(word.as_str().into()),
+        Value::Number(number) => Some(number.to_string().into()),
+        _ => None,
+    };
+    match (read_list(value), value) {
+        (Some(items), _) => items.iter().map(word).collect(),
+        (None, Value::String(text)) => Some(parts(text).map(PrivateText::from).collect()),
+        (None, other) => Some(vec![word(other)?]),
+    }
+}
+
+/// A list of numbers as models write it: an array, one number, `"1, 2"`, or an array in a string (SPEC 3.8). A blank
+/// text is an empty list.
+pub fn read_numbers(value: &Value) -> Option<Vec<Number>> {
+    match (read_list(value), value) {
+        (Some(items), _) => items.iter().map(read_number).collect(),
+        (None, Value::String(text)) => parts(text).map(read_number_text).collect(),
+        (None, other) => Some(vec![read_number(other)?]),
+    }
+}
+
+/// The parts of a list that is written as text, with brackets as in `[#17, #21]`, which is no JSON, or without.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let text = text.trim();
+    let inside = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let parts = inside.unwrap_or(text).trim();
+    let marks = |one: char| one.is_whitespace() || "\"'".contains(one);
+    // Nothing at all is an empty list, and not a list of one empty part.
+    let count = if parts.is_empty() { 0 } else { usize::MAX };
+    parts
+        .split(',')
+        .map(move |part| part.trim_matches(marks))
+        .take(count)
+}
+
+/// A count as models write it: `20`, `20.0` or `"20"` (SPEC 3.8); `None` where it is none.
+pub fn read_count(value: &Value) -> Option<u64> {
+    match value {
+        Value::String(text) if text.trim().starts_with('#') => None,
+        Value::Number(number) if number.as_u64() == Some(0) => Some(0),
+        other => read_number(other).map(|number| number.0),
     }
 }
 
@@ -406,6 +458,8 @@ mod tests {
             json!("[1, 2]"),
             json!("[\"1\", \"#2\"]"),
             json!("[#1, #2]"),
+            json!("[1.0, 2.0]"),
+            json!("\"1\", '2'"),
         ] {
             let call = read("consolidate_memories", json!({"ids": ids, "content": "x"})).unwrap();
             assert_eq!(call.numbers(), [Number(1), Number(2)], "{ids}");
@@ -437,6 +491,45 @@ mod tests {
             let refusal = read("protect_memory", json!({"id": id})).unwrap_err();
             assert_eq!(refusal.code(), RefusalCode::InvalidArgument);
             assert!(refusal.to_string().contains("id "), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn spec_3_8_words_come_in_several_forms() {
+        for (given, words) in [
+            (json!(["bees", "hives"]), vec!["bees", "hives"]),
+            (json!("[\"bees\",\"hives\"]"), vec!["bees", "hives"]),
+            (
+                json!("[ \"bees\" , \"hives, old\" ]"),
+                vec!["bees", "hives, old"],
+            ),
+            (json!("[bees, 'hives']"), vec!["bees", "hives"]),
+            (json!("bees, hives"), vec!["bees", "hives"]),
+            (json!("bees"), vec!["bees"]),
+            (json!(["bees", 2026]), vec!["bees", "2026"]),
+            (json!(2026), vec!["2026"]),
+            (json!("[]"), vec![]),
+            (json!([]), vec![]),
+            (json!("  "), vec![]),
+            (json!("[\"half \\ud83d\"]"), vec!["half \u{fffd}"]),
+        ] {
+            let read = read_words(&given).unwrap();
+            let read: Vec<&str> = read.iter().map(PrivateText::expose).collect();
+            assert_eq!(read, words, "{given}");
+        }
+        for given in [json!({}), json!(true), json!([["bees"]]), json!("[[1]]")] {
+            assert_eq!(read_words(&given), None, "{given}");
+        }
+        for (given, count) in [
+            (json!(20), Some(20)),
+            (json!("20"), Some(20)),
+            (json!(20.0), Some(20)),
+            (json!(0), Some(0)),
+            (json!("#20"), None),
+            (json!(-1), None),
+            (json!("many"), None),
+        ] {
+            assert_eq!(read_count(&given), count, "{given}");
         }
     }
 

@@ -9,7 +9,10 @@ mod search;
 
 use serde_json::{Value, json};
 
-pub use call::{MEMBERS_LIMIT, ToolCall, ToolRequest, read_number, read_numbers};
+pub use call::{
+    MEMBERS_LIMIT, ToolCall, ToolRequest, read_count, read_list, read_number, read_numbers,
+    read_object, read_words,
+};
 pub(crate) use edit::session_guard;
 pub use edit::{CallOutcome, SessionLimits, Trip, View, decide, session_gauge};
 pub use refusal::{Refusal, RefusalCode};
