@@ -193,31 +193,13 @@ impl Metrics {
                 "Tokens of answered requests to models, as the provider counts them or else estimated.",
                 &["provider", "model", "type"],
             ),
-            model_cost: entered(
-                &registry,
-                CounterVec::new(
-                    Opts::new(
-                        "memoir_model_cost_total",
-                        "What answered requests cost, in the currency of the configured prices; models without a price are left out.",
-                    ),
-                    &["provider", "model"],
-                ),
-            ),
+            model_cost: model_cost(&registry),
             commits: counter(
                 "memoir_commits_total",
                 "Decisions brought to the store, by result: written, conflict (decided anew), failed.",
                 &["result"],
             ),
-            commit_seconds: entered(
-                &registry,
-                Histogram::with_opts(
-                    HistogramOpts::new(
-                        "memoir_commit_duration_seconds",
-                        "Time until a decision was on the disk.",
-                    )
-                    .buckets(COMMIT_SECONDS.to_vec()),
-                ),
-            ),
+            commit_seconds: commit_seconds(&registry),
             gauges: Gauges::in_registry(&registry),
             contexts: contexts::Contexts::in_registry(&registry),
             recall: recall::Recall::in_registry(&registry),
@@ -330,6 +312,23 @@ fn limit_of(reason: EndReason) -> Option<&'static str> {
 
 fn seconds(time: Duration) -> f64 {
     time.as_secs_f64()
+}
+
+fn model_cost(registry: &Registry) -> CounterVec {
+    let options = Opts::new(
+        "memoir_model_cost_total",
+        "What answered requests cost, in the currency of the configured prices; models without a price are left out.",
+    );
+    entered(registry, CounterVec::new(options, &["provider", "model"]))
+}
+
+fn commit_seconds(registry: &Registry) -> Histogram {
+    let options = HistogramOpts::new(
+        "memoir_commit_duration_seconds",
+        "Time until a decision was on the disk.",
+    );
+    let options = options.buckets(COMMIT_SECONDS.to_vec());
+    entered(registry, Histogram::with_opts(options))
 }
 
 /// A registered metric.
