@@ -267,8 +267,8 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Omits entries that are too large until the others fit, the last recorded first: so one that is added makes none
-    /// leave that was there before.
+    /// Omits entries that are too large until the others fit: first those that fit alone in no context, then the journal's
+    /// oldest, then core memories from the last recorded one on. So a core memory that is added makes no other leave.
     fn omit_largest(&mut self, limit: Limit, bound: Bound) {
         let classes: &[Class] = match bound {
             Bound::Journal => &[Class::Journal],
@@ -280,24 +280,28 @@ impl<'a> Shown<'a> {
                 Class::Immutable,
             ],
         };
+        let entries = self.entries;
+        let size = |index: usize| match bound {
+            Bound::Core | Bound::Journal => entries[index].tokens,
+            Bound::Total | Bound::Reports => entries[index].characters,
+        };
         let shown = classes
             .iter()
             .flat_map(|class| &self.classes[*class as usize]);
-        let is_too_large = |index: &usize| {
-            let entry = self.entries[*index];
-            let size = match bound {
-                Bound::Core | Bound::Journal => entry.tokens,
-                Bound::Total | Bound::Reports => entry.characters,
-            };
-            size > limit.bound / LARGEST_PART
-        };
+        let is_too_large = |index: &usize| size(*index) > limit.bound / LARGEST_PART;
         let mut largest: Vec<usize> = shown.copied().filter(is_too_large).collect();
-        largest.sort_unstable();
-        for index in largest.into_iter().rev() {
+        largest.sort_by_key(|index| {
+            let entry = &entries[*index];
+            let is_core = entry.class.is_core();
+            let date = (!is_core).then_some(entry.created_at);
+            let place = if is_core { usize::MAX - index } else { *index };
+            (size(*index) <= limit.room, is_core, date, place)
+        });
+        for index in largest {
             if self.size(bound) <= limit.room {
                 return;
             }
-            let class = self.entries[index].class as usize;
+            let class = entries[index].class as usize;
             self.classes[class].retain(|other| *other != index);
             let rule = OmissionRule::TooLarge;
             self.count_out(index, Omission { rule, bound });
