@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// An example of each command.
-const EXAMPLES: [&str; 74] = [
+const EXAMPLES: [&str; 77] = [
     "demo --full",
     "setup claude-code",
     "doctor",
@@ -76,6 +76,9 @@ const EXAMPLES: [&str; 74] = [
     "backup verify memoir.backup",
     "migrate --dry-run",
     "move --to postgres://memoir@db.example/memoir",
+    "embeddings install e5-small-q4.bin",
+    "embeddings status",
+    "embeddings remove",
     "completions bash > ~/.local/share/bash-completion/completions/memoir",
     "man ~/.local/share/man/man1",
 ];

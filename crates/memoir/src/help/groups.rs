@@ -10,8 +10,17 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Remembering",
         &[
-            "agent", "remember", "recall", "context", "ledger", "edit", "import", "export",
-            "absorb", "reflect",
+            "agent",
+            "remember",
+            "recall",
+            "context",
+            "ledger",
+            "edit",
+            "import",
+            "export",
+            "absorb",
+            "reflect",
+            "embeddings",
         ],
     ),
     (

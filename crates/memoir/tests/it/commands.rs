@@ -543,7 +543,9 @@ fn doctor_is_content_with_a_sound_installation_and_warns_of_agents_without_a_mod
             ("context", "ok"),
             ("quotas", "ok"),
             ("unfinished", "ok"),
-            ("administrators", "ok")
+            ("administrators", "ok"),
+            // That recall is by words, with the command that gives it a meaning.
+            ("embeddings", "ok")
         ]
     );
     installation.ok(&["agent", "create", "robin"]);
