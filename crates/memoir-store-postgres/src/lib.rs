@@ -166,9 +166,6 @@ impl PostgresStore {
                  EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = current_schema()::regnamespace \
                      AND relkind = 'r' AND pg_has_role(relowner, 'USAGE')) \
                  OR has_schema_privilege(current_schema(), 'CREATE'), \
-                 EXISTS (SELECT 1 FROM pg_class WHERE relname = 'memoir_migrations' \
-                     AND relnamespace = current_schema()::regnamespace \
-                     AND has_table_privilege(oid, 'INSERT, UPDATE, DELETE, TRUNCATE')), \
                  (SELECT reset_val <> '0' FROM pg_settings WHERE name = 'statement_timeout') \
              FROM pg_roles WHERE rolname = current_user";
         let rows = self.rows(Reach::Fleet, sql, values![]).await?;
@@ -179,8 +176,7 @@ impl PostgresStore {
             name: row.try_get(0).map_err(|_| unread())?,
             passes_walls: flag(1)?,
             owns_tables: flag(2)?,
-            changes_migrations: flag(3)?,
-            limits_statements: flag(4)?,
+            limits_statements: flag(3)?,
         })
     }
 
@@ -286,8 +282,6 @@ pub struct DatabaseRole {
     pub passes_walls: bool,
     /// Whether it owns tables there or may make some: then it can also take their walls down.
     pub owns_tables: bool,
-    /// Whether it may change the table of migrations: then a migration can run twice, or never.
-    pub changes_migrations: bool,
     /// Whether a single statement is ended once it has run for too long.
     pub limits_statements: bool,
 }
@@ -304,10 +298,6 @@ impl DatabaseRole {
             } => {
                 "owns the tables, or may make some, and could remove the policies between accounts"
             }
-            Self {
-                changes_migrations: true,
-                ..
-            } => "may change the table of migrations; `memoir migrate` as its owner revokes that",
             _ => return None,
         };
         Some(format!("the role `{}` {danger}", self.name))

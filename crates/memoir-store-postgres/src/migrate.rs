@@ -44,22 +44,17 @@ pub const KEY_MIGRATIONS: &[Migration] = &[Migration {
 const ATTEMPTS: u32 = 5;
 const BETWEEN: Duration = Duration::from_secs(1);
 
+/// The table of migrations. Roles other than its owner, whatever the database grants them on new tables, read it and
+/// change the marks of a move alone, which have negative numbers: a service that removed a migration from it would make
+/// it run twice.
 const MADE: &str = "CREATE TABLE IF NOT EXISTS memoir_migrations ( \
      number bigint NOT NULL PRIMARY KEY, name text COLLATE \"C\" NOT NULL, \
-     applied_at timestamptz NOT NULL DEFAULT now())";
-
-/// Leaves roles other than the owner only reading the table of migrations, whatever the database grants on new tables:
-/// a service that removes a row from it makes the next migration run twice. The service's role owns nothing, and changes
-/// nothing here. The lock is that of this statement alone: two processes that revoke at the same time would fail.
-const RESTRICTED: &str = "DO $$ DECLARE other text; BEGIN \
-     PERFORM pg_advisory_xact_lock(hashtext('memoir_migrations')); \
-     FOR other IN SELECT DISTINCT \
-             CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END \
-         FROM pg_class, aclexplode(relacl) \
-         WHERE relname = 'memoir_migrations' AND relnamespace = current_schema()::regnamespace \
-             AND pg_has_role(relowner, 'USAGE') AND grantee <> relowner AND privilege_type <> 'SELECT' \
-     LOOP EXECUTE 'REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER \
-         ON memoir_migrations FROM ' || other; END LOOP; END $$";
+     applied_at timestamptz NOT NULL DEFAULT now()); \
+     DO $$ BEGIN IF NOT EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = 'memoir_migrations'::regclass) THEN \
+         ALTER TABLE memoir_migrations ENABLE ROW LEVEL SECURITY; \
+         CREATE POLICY all_are_read ON memoir_migrations FOR SELECT USING (true); \
+         CREATE POLICY moves_are_marked ON memoir_migrations USING (number < 0) WITH CHECK (number < 0); \
+     END IF; END $$";
 
 /// Those that are still to be run.
 ///
@@ -86,7 +81,7 @@ pub(crate) async fn pending(
     Ok(migrations.get(done..).unwrap_or_default())
 }
 
-/// Runs the pending ones, and restricts the table of migrations to its owner, which a restored copy is not.
+/// Runs the pending ones.
 ///
 /// # Errors
 /// Those of the database; the ones before the failed one remain.
@@ -117,32 +112,22 @@ pub(crate) async fn run(
         }
         done.push(migration.name);
     }
-    in_transaction(connections, RESTRICTED, &[]).await?;
     Ok(done)
 }
 
 async fn run_one(connections: &Connections, migration: &Migration) -> Result<(), StatementFault> {
+    let mut connection = connections.take().await?;
+    // The files have several statements each, and come without values.
+    let opening = connection.opening(Reach::Fleet, TransactionPurpose::Write);
     // The statements and the row that says that they were run are one transaction, which PostgreSQL
     // keeps for changes of tables too: a process that dies leaves the format before.
-    let sql = format!("{MADE}; {}", migration.sql);
+    let opening = format!("{opening}; {MADE}; {}", migration.sql);
     let enter = Statement::new(
         "INSERT INTO memoir_migrations (number, name) VALUES ($1, $2)",
         values![migration.number, migration.name],
     );
-    in_transaction(connections, &sql, &[enter]).await
-}
-
-/// Runs statements that come without values, and then one that has some.
-async fn in_transaction(
-    connections: &Connections,
-    sql: &str,
-    last: &[Statement<'_>],
-) -> Result<(), StatementFault> {
-    let mut connection = connections.take().await?;
-    let opening = connection.opening(Reach::Fleet, TransactionPurpose::Write);
-    let opening = format!("{opening}; {sql}");
     connection
-        .send(Some(&opening), last, Some("COMMIT"))
+        .send(Some(&opening), &[enter], Some("COMMIT"))
         .await?;
     connection.restore();
     Ok(())
