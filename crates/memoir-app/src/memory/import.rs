@@ -664,6 +664,34 @@ mod tests {
         made.collect()
     }
 
+    /// SPEC 2.4: an interface takes a memory in the form of a line, without what relates it to other lines.
+    #[test]
+    fn spec_2_4_what_only_a_file_can_say_of_a_memory_is_refused_elsewhere() {
+        let check = |line: &str| {
+            let input: MemoryInput = serde_json::from_str(line).unwrap();
+            input.check(SavedBy::of(ActorKind::Agent), now())
+        };
+        for (field, line) in [
+            ("number", r#"{"content": "Tea", "number": 3}"#),
+            ("is_summary", r#"{"content": "Tea", "is_summary": true}"#),
+            ("under", r#"{"content": "Tea", "under": 3}"#),
+            (
+                "archived_at",
+                r#"{"content": "Tea", "archived_at": "2026-01-01T00:00:00Z"}"#,
+            ),
+        ] {
+            assert_eq!(check(line).unwrap_err().field, field);
+            assert_eq!(
+                of(&[line], None).bad.len(),
+                usize::from(field == "under" || field == "archived_at")
+            );
+        }
+        let nothing =
+            r#"{"content": "Tea", "tags": null, "constitutional": null, "replaces": null}"#;
+        assert!(check(nothing).is_ok());
+        assert!(serde_json::from_str::<MemoryInput>(r#"{"content": "Tea", "colour": 1}"#).is_err());
+    }
+
     const SUMMARY: &str = r#"{"content": "Tea days", "number": 3, "is_summary": true}"#;
     const SOURCE: &str = r#"{"content": "Tea on Monday", "number": 1, "kind": "archival", "under": 3, "origin": "external"}"#;
 
