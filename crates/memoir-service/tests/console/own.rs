@@ -294,7 +294,7 @@ async fn spec_6_6_memories_are_searched_filtered_and_paged() {
         ("until=2020-05-01", vec![1]),
         ("since=2020-05-02", vec![3, 2]),
         ("protected=yes", vec![]),
-        ("q=nothing+of+the+kind", vec![]),
+        ("q=xylophone", vec![]),
     ] {
         assert_eq!(found(query).await, expected, "{query}");
     }

@@ -68,8 +68,10 @@ fn header<'a>(answer: &'a str, name: &str) -> &'a str {
         .trim()
 }
 
-fn hook(installation: &Installation) -> String {
-    let event = json!({"session_id": "x", "hook_event_name": "SessionStart", "source": "startup"});
+/// The text for a program at the start of a session. The second event of one session would count as a repetition.
+fn hook(installation: &Installation, session: &str) -> String {
+    let event =
+        json!({"session_id": session, "hook_event_name": "SessionStart", "source": "startup"});
     let arguments = [
         "hook",
         "session-start",
@@ -87,9 +89,12 @@ fn hook(installation: &Installation) -> String {
 fn spec_6_6_the_link_shows_the_memories_and_programs_keep_theirs() {
     let installation = Installation::with_agent();
     installation.remember(&["Marta prefers linen thread"]);
-    assert!(hook(&installation).contains("linen thread"));
+    assert!(hook(&installation, "before").contains("linen thread"));
     let page = Page::open(&installation);
-    assert!(hook(&installation).contains("linen thread"), "beside it");
+    assert!(
+        hook(&installation, "beside").contains("linen thread"),
+        "beside it"
+    );
     let without = page.get("/memory", "");
     assert!(without.starts_with("HTTP/1.1 403"), "{without}");
     let opened = page.get(&page.link, "");
@@ -115,7 +120,10 @@ fn spec_6_6_the_link_shows_the_memories_and_programs_keep_theirs() {
             .contains("linen")
     );
     page.stop();
-    assert!(hook(&installation).contains("linen thread"), "after it");
+    assert!(
+        hook(&installation, "after").contains("linen thread"),
+        "after it"
+    );
     assert_eq!(installation.json(&["user", "list"])["items"], json!([]));
     assert_eq!(
         installation.json(&["installation", "show"])["closed"],

@@ -1,6 +1,6 @@
 //! `/memory/{agent}/week`: what happened in the last seven days, with the text, and one step back for each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::{
     Extension,
@@ -127,34 +127,25 @@ async fn steps_back(
     records: &[ShownRecord],
 ) -> Result<Vec<Vec<StepBack>>, PageFailure> {
     let wished: Vec<Vec<StepBack>> = records.iter().map(wished).collect();
-    let mut known: BTreeMap<Number, Option<MemoryFacts>> = BTreeMap::new();
-    let mut steps = Vec::with_capacity(wished.len());
-    for of_record in wished {
-        let mut permitted = Vec::new();
-        for step in of_record {
-            if !known.contains_key(&step.number) {
-                let found = agent.views().memory(step.number).await;
-                let found = match found {
-                    Err(Error::NoMemory(_)) => None,
-                    found => Some(found?),
-                };
-                known.insert(step.number, found);
-            }
-            let memory = known.get(&step.number).and_then(Option::as_ref);
-            let acts = memory.map(offered).unwrap_or_default();
-            // An edit is undone by discarding its new text.
-            let needed = if step.edited.is_some() {
-                "discard"
-            } else {
-                step.act.0
-            };
-            if acts.iter().any(|(word, _)| *word == needed) {
-                permitted.push(step);
-            }
+    let numbers: BTreeSet<Number> = wished.iter().flatten().map(|step| step.number).collect();
+    let mut known: BTreeMap<Number, MemoryFacts> = BTreeMap::new();
+    for number in numbers {
+        match agent.views().memory(number).await {
+            Err(Error::NoMemory(_)) => {}
+            found => drop(known.insert(number, found?)),
         }
-        steps.push(permitted);
     }
-    Ok(steps)
+    let is_permitted = |step: &StepBack| {
+        // An edit is undone by discarding its new text.
+        let needed = match step.edited {
+            Some(_) => "discard",
+            None => step.act.0,
+        };
+        let acts = known.get(&step.number).map(offered).unwrap_or_default();
+        acts.iter().any(|(word, _)| *word == needed)
+    };
+    let permitted = |steps: Vec<StepBack>| steps.into_iter().filter(is_permitted).collect();
+    Ok(wished.into_iter().map(permitted).collect())
 }
 
 /// The steps that would undo a record, whether or not the memories permit them now.
