@@ -80,7 +80,10 @@ pub(crate) fn walk<'a>(
     let source = match FileSource::open(files.reader(index)?) {
         Ok((source, _)) => source,
         // Reading the outline has reached the limit of an archive.
-        Err(ScanError::Read { kind, .. }) if kind == std::io::ErrorKind::FileTooLarge => {
+        Err(ScanError::Read {
+            kind: std::io::ErrorKind::FileTooLarge,
+            ..
+        }) => {
             out.break_off(file, NoMemoryReason::TooLarge);
             return Ok(());
         }

@@ -57,7 +57,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Begins with the state of the agent at `now`. Its records belong to no session until [`Draft::put_session`].
+    /// Begins with the state of the agent at `now`. Its records belong to no session until `put_session`.
     pub fn for_agent(agent: Agent, now: Timestamp) -> Self {
         Self {
             agent,

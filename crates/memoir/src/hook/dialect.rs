@@ -153,7 +153,6 @@ const COPILOT: Dialect = Dialect {
     prompt: HookOutput::Field("additionalContext"),
     transcript: Some(TranscriptFormat::Copilot),
     limit: BYTES,
-    ..CURSOR
 };
 
 const VSCODE: Dialect = Dialect {

@@ -137,9 +137,9 @@ pub(super) struct Limits {
 /// For each of `entries`, which are in the order of their records, why it is omitted; `None` for a shown one.
 pub(super) fn omissions(entries: &[Sized], limits: &Limits) -> Vec<Option<Omission>> {
     let mut shown = Shown::new(entries);
-    for index in 0..entries.len() {
+    for (index, entry) in entries.iter().enumerate() {
         shown.append(index);
-        let part = match entries[index].class.is_core() {
+        let part = match entry.class.is_core() {
             true => (limits.core, Bound::Core),
             false => (limits.journal, Bound::Journal),
         };

@@ -75,7 +75,7 @@ pub struct ContextPlan {
 }
 
 impl ContextPlan {
-    /// From the active core memories and the recent journal entries at `now` ([`is_recent_at`]), in any order.
+    /// From the active core memories and the recent journal entries at `now` ([`is_recent_at`](super::is_recent_at)), in any order.
     pub fn new(marks: impl IntoIterator<Item = ContextMark>, bounds: Bounds) -> Self {
         let (reports, entries): (Vec<_>, Vec<_>) = marks
             .into_iter()
