@@ -182,11 +182,11 @@ impl Blocks {
             let scale = if most > 0.0 { 127.0 / most } else { 0.0 };
             let mut steps = [0; BLOCK];
             for (step, value) in steps.iter_mut().zip(chunk) {
-                *step = rounded(value * scale) as i32;
+                // A changed file leads to infinite numbers, and to none, which `most` does not bound.
+                *step = rounded(value * scale).clamp(-127.0, 127.0) as i32;
             }
             let (fours, _) = steps.as_chunks::<4>();
             for (inputs, four) in block.inputs.iter_mut().zip(fours) {
-                // Within -127 to 127, since `most` is the largest of them.
                 let [a, b, c, d] = *four;
                 *inputs = i32::from_le_bytes([a as u8, b as u8, c as u8, d as u8]);
             }

@@ -117,7 +117,7 @@ macro_rules! session_columns {
 #[macro_export]
 macro_rules! record_columns {
     () => {
-        concat!($crate::wordless_record_columns!(), ", body")
+        concat!($crate::wordless_record_columns!(), ", audit_records.body")
     };
 }
 
@@ -126,11 +126,13 @@ macro_rules! record_columns {
 #[macro_export]
 macro_rules! wordless_record_columns {
     () => {
-        "seq, recorded_at, actor_kind, actor_name, action, session_id, memory, body_version, \
-         body_commitment, hash, (SELECT before.hash FROM audit_records AS before \
+        // With the table's name: another table of a join may get a column of the same name in a later version.
+        "audit_records.seq, audit_records.recorded_at, audit_records.actor_kind, audit_records.actor_name, \
+         audit_records.action, audit_records.session_id, audit_records.memory, audit_records.body_version, \
+         audit_records.body_commitment, audit_records.hash, (SELECT before.hash FROM audit_records AS before \
              WHERE before.agent_id = audit_records.agent_id \
                  AND before.seq = audit_records.seq - 1) AS previous_hash, \
-         facts"
+         audit_records.facts"
     };
 }
 

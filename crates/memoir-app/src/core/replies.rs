@@ -328,17 +328,22 @@ impl Memoir {
         }
     }
 
-    /// The account's key, for data of no agent: that of an agent that does not exist.
+    /// The account's key, for data of no agent.
     pub(crate) async fn account_key(&self, account: AccountId) -> Result<AgentKey> {
-        let scope = AgentScope {
-            account,
-            agent: AgentId::from_bytes([0; 16]),
-        };
+        let scope = account_data(account);
         match self.keys.of(scope).await? {
             Some(key) => Ok(key),
             // At the first use: an account is made without one.
             None => self.keys.create(scope, self.now()).await,
         }
+    }
+}
+
+/// Under which the key for the account's data of no agent is kept: an agent that does not exist.
+pub(crate) fn account_data(account: AccountId) -> AgentScope {
+    AgentScope {
+        account,
+        agent: AgentId::from_bytes([0; 16]),
     }
 }
 

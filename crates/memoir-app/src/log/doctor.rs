@@ -12,7 +12,10 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::{
-    core::{Account, AgentHandle, Memoir, Result, quotas::NEAR_PERCENT, tuned::RULES_ONLY},
+    core::{
+        Account, AgentHandle, Memoir, Result, quotas::NEAR_PERCENT, replies::account_data,
+        tuned::RULES_ONLY,
+    },
     memory::{context::QuarterInContext, memories::memory_query},
     shown::views::ScheduleView,
 };
@@ -420,6 +423,7 @@ impl Memoir {
         let mut known = HashSet::new();
         for account in self.store.accounts().await? {
             known.insert(AgentScope::of_account(account.id));
+            known.insert(account_data(account.id));
             let agents = self.store.agents(account.id).await?;
             known.extend(agents.into_iter().map(|agent| agent.scope));
         }

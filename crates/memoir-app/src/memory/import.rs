@@ -759,7 +759,7 @@ mod tests {
     #[test]
     fn a_bad_line_is_named_by_its_field_and_a_mended_one_is_read() {
         let lines = [
-            (r#"{"content": "a", "tags": "a, b"}"#, "`tags`"),
+            (r#"{"content": "a", "tags": {"a": 1}}"#, "`tags`"),
             (r#"{"content": "a", "created_at": 5}"#, "`created_at`"),
             (r#"{"content": "a", "created_at": "soon"}"#, "`created_at`"),
             (r#"{"content": "a", "replaces": [1, "x"]}"#, "`replaces`"),

@@ -205,15 +205,20 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
     );
 }
 
-/// How a session ended whose every answer is cut off, with that usage, and the room that was asked for.
-async fn cut_off_with(context_tokens: Option<u32>, usage: (u64, u64)) -> (String, Vec<u32>) {
+/// How a session ended whose every answer is cut off, after so many tokens of the prompt and at most so many of the
+/// answer, and the room that was asked for.
+async fn cut_off_with(
+    context_tokens: Option<u32>,
+    input: u64,
+    output: [u64; 3],
+) -> (String, Vec<u32>) {
     let wren = TestAgent::new(&DUPLICATES).await;
-    let cut = || {
+    let cut = output.map(|output| {
         Turn::text("Let me think about")
             .cut()
-            .with_usage(usage.0, usage.1)
-    };
-    let script = ModelScript::new([Turn::text("YES"), cut(), cut(), cut()]);
+            .with_usage(input, output)
+    });
+    let script = ModelScript::new([Turn::text("YES")].into_iter().chain(cut));
     let script = Arc::new(match context_tokens {
         Some(tokens) => script.with_context_tokens(tokens),
         None => script,
@@ -236,22 +241,22 @@ async fn cut_off_with(context_tokens: Option<u32>, usage: (u64, u64)) -> (String
 #[tokio::test]
 async fn spec_3_16_an_answer_that_was_cut_off_ends_with_what_cut_it_off() {
     // The server has a limit of its own, which was reached.
-    let (reason, room) = cut_off_with(None, (2_000, 900)).await;
+    let (reason, room) = cut_off_with(None, 2_000, [900; 3]).await;
     insta::assert_snapshot!(reason, @"the model's answer was cut off after 900 tokens, though 65536 were allowed, 3 times in a row; the server has a limit of its own: raise that (of Ollama `num_ctx` and `num_predict`, of vLLM `max-model-len`), and set `context_tokens` of the provider");
     assert_eq!(room, [4_096, 16_384, 65_536]);
     // The context is full: no more room can be had in it.
-    let (reason, room) = cut_off_with(Some(8_192), (7_200, 950)).await;
+    let (reason, room) = cut_off_with(Some(8_192), 7_200, [950; 3]).await;
     insta::assert_snapshot!(reason, @"the model's answer was cut off, since prompt and answer fill its context of 8192 tokens; no more room is left in it: start the server with a larger context and set `context_tokens` of the provider, or choose a model that reads more");
     assert_eq!(room, [4_096]);
     // More room as far as the context has it.
-    let (reason, room) = cut_off_with(Some(16_000), (6_000, 4_096)).await;
+    let (reason, room) = cut_off_with(Some(16_000), 6_000, [4_096, 10_000, 10_000]).await;
     assert!(
         reason.contains("fill its context of 16000 tokens"),
         "{reason}"
     );
     assert_eq!(room, [4_096, 10_000]);
     // The prompt with the room for the answer is within it from the beginning.
-    let (_, room) = cut_off_with(Some(4_096), (2_000, 900)).await;
+    let (_, room) = cut_off_with(Some(4_096), 2_000, [900; 3]).await;
     assert!(
         room.iter().all(|room| (256..3_500).contains(room)),
         "{room:?}"
@@ -272,6 +277,7 @@ async fn spec_3_16_a_model_that_calls_no_tool_ends_with_what_it_did_instead() {
         ("I am done.", "stopped"),
     ] {
         let wren = TestAgent::new(&DUPLICATES).await;
+        let before = wren.kept().await;
         wren.script([Turn::text("YES"), Turn::text(said), Turn::text(said)]);
         let driven = wren
             .seen()
@@ -283,7 +289,7 @@ async fn spec_3_16_a_model_that_calls_no_tool_ends_with_what_it_did_instead() {
             (State::Abandoned, Some(reason)),
             "{said}"
         );
-        assert_eq!(wren.kept().await.len(), DUPLICATES.len());
+        assert_eq!(wren.kept().await, before);
     }
 }
 
@@ -775,7 +781,7 @@ async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
             assert!(request.system.chars() < 4 * SMALL_CONTEXT_TOKENS as usize);
         }
         let asked = &script.requests()[0];
-        assert!(asked.system.expose().contains("Left out here"));
+        assert!(asked.system.expose().contains("Left out for want of room"));
         let ModelMessage::User(question) = &asked.messages[0] else {
             panic!("the first message is the question")
         };

@@ -526,7 +526,7 @@ fn json_of_an_unknown_program_is_offered_and_read_on_request() {
         r#"{"version": [1, 2], "notes": [{"text": "Kai sails."}, {"text": "Kai cooks."}]}"#,
         r#"{"users": [{"name": "Kai", "facts": [{"fact": "Kai sails."}, {"fact": "Kai cooks."}]}]}"#,
         r#"{"data": {"items": {"a": {"content": "Kai sails."}, "b": {"content": "Kai cooks."}}}}"#,
-        r#"{"text": "Kai sails.", "replies": [{"text": "Kai cooks."}]}"#,
+        r#"{"note": "Kai sails.", "replies": [{"note": "Kai cooks."}]}"#,
     ] {
         let refused = try_read(stream(file.as_bytes()), None, &options());
         assert!(

@@ -421,7 +421,7 @@ async fn spec_2_4_replacing_archives_the_old_memory_and_names_what_stays() {
         (&json!("archival"), &Value::Null)
     );
     for wrong in [
-        json!({"content": "x", "replaces": 1}),
+        json!({"content": "x", "replaces": {"number": 1}}),
         json!({"content": "x", "replaces": ["one"]}),
     ] {
         installation

@@ -98,6 +98,8 @@ async fn busy() -> Busy {
             driven(&installation, &name, &token, false).await["state"],
             end
         );
+        let context = format!("/v1/agents/{name}/context");
+        installation.get(&context, &token).await.expect(200);
     }
     // A request that is refused before its handler.
     installation

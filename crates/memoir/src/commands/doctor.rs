@@ -98,7 +98,6 @@ async fn examine(global: &Global, call: bool) -> Vec<Examination> {
 
 async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examination>, Failure> {
     let mut found = Vec::new();
-    // An unreachable database is reported first, before its keys.
     if !installation::is_there(global).await? {
         // The models and the schedule are examined all the same, and nothing is made.
         let (memoir, closed) = installation::in_memory(global)?;
@@ -117,6 +116,8 @@ async fn look(global: &Global, config: Config, call: bool) -> Result<Vec<Examina
         return Ok(found);
     }
     database::prepare(global.database.as_deref())?;
+    // An unreachable database is reported first, before its keys.
+    database::is_in_use(global.database.as_deref()).await?;
     let keys = match keys::open(global, &config).await {
         Ok(keys) => keys,
         // All later checks need the keys.

@@ -300,7 +300,7 @@ fn a_read_only_disk_is_reported_with_a_hint() {
         mount -o remount,ro "$1" || exit 77
         "$2" --database "$1/m.db" remember wren x
         echo "$?"
-        "$2" --database "$1/new.db" agent list
+        "$2" --database "$1/new.db" agent create robin
         echo "$?"
     "#;
     let Some(ran) = on_small_disk(&Installation::new(), script) else {

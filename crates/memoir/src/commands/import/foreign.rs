@@ -101,13 +101,19 @@ impl NamedInput {
         let lines = head.split(|byte| *byte == b'\n');
         let lines = lines.map(<[u8]>::trim_ascii);
         let mut lines = lines.filter(|line| !line.is_empty()).peekable();
-        let is_empty = lines.peek().is_none();
-        let mut are_own = || {
-            lines.any(|line| {
-                line.starts_with(b"{") && first_keys(line).contains(&b"content".as_slice())
-            })
+        let is_own = |line: &[u8]| {
+            line.starts_with(b"{") && first_keys(line).contains(&b"content".as_slice())
         };
-        super::is_archive(&self.head) || is_empty || form_of(&self.head).is_none() && are_own()
+        let Some(first) = lines.peek().copied() else {
+            return true;
+        };
+        // One document over several lines, of which some may look like Memoir's own.
+        let goes_on = match first[0] {
+            b'{' => !first.ends_with(b"}") && !is_own(first),
+            first_byte => first_byte == b'[',
+        };
+        let mut is_of_lines = || !goes_on && lines.any(is_own);
+        super::is_archive(&self.head) || form_of(&self.head).is_none() && is_of_lines()
     }
 
     pub(super) fn into_input(self) -> Input {
