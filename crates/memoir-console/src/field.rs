@@ -188,8 +188,8 @@ impl<'a> LabelledField<'a> {
         self.framed(html! {
             select id=(self.id) name=(self.id)
                 aria-describedby=[self.described_by()] aria-invalid=[self.is_wrong()] {
-                // Stored by another version of Memoir: sent back, it counts as unchanged.
-                @if !chosen.is_empty() && options.iter().all(|(value, _)| value.as_ref() != chosen) {
+                // Stored by another version of Memoir: sent back, it counts as unchanged. What was refused is not offered.
+                @if self.is_wrong().is_none() && !chosen.is_empty() && options.iter().all(|(value, _)| value.as_ref() != chosen) {
                     option value=(chosen) selected { (chosen) }
                 }
                 @for (value, text) in options {

@@ -289,7 +289,8 @@ async fn spec_3_16_a_model_that_calls_no_tool_ends_with_what_it_did_instead() {
             (State::Abandoned, Some(reason)),
             "{said}"
         );
-        assert_eq!(wren.kept().await, before);
+        // The second of two identical memories leaves when a session begins.
+        assert_eq!(wren.kept().await, before[..5]);
     }
 }
 
