@@ -29,9 +29,12 @@ def test_spec_2_5_a_conversation_is_handed_over_once(
     assert standing.due_at > datetime.now(timezone.utc) + timedelta(hours=5)
 
     later = Message(id="canary-3", speaker="Ann", text="He sings.")
-    again = administrator.hand_over(memory.agent, [*messages, later])
+    again = memory.hand_over([*messages, later])
     assert (again.received, again.known) == (1, 2)
-    assert administrator.transcripts(memory.agent).pending == 3
+    # What an administrator hands over is apart: its counts tell nothing of the agent's messages.
+    apart = administrator.hand_over(memory.agent, messages)
+    assert (apart.received, apart.known) == (2, 0)
+    assert administrator.transcripts(memory.agent).pending == 5
 
 
 def test_a_message_beyond_the_limits_is_refused(memory: AgentMemory) -> None:

@@ -57,6 +57,16 @@ export interface Filters {
   until?: Time | Date | undefined;
 }
 
+/** Which context is wanted. */
+export interface ContextOptions {
+  /** Most tokens of the whole. */
+  maxTokens?: number | undefined;
+  /** Whether constitutional memories do not exceed it either. */
+  hard?: boolean | undefined;
+  /** Whether the result has what each part costs, and what is left out and why. */
+  explain?: boolean | undefined;
+}
+
 /** How a session is run. */
 export interface RefineOptions {
   mode?: Mode | undefined;
@@ -109,9 +119,13 @@ export class AgentMemory extends Base {
     return saved.memories;
   }
 
-  /** The text for the prompt, after the system prompt; whole entries are left out to fit `maxTokens`. */
-  context(options: { maxTokens?: number | undefined; explain?: boolean | undefined } = {}): Promise<Context> {
-    const query = { max_tokens: options.maxTokens, explain: options.explain };
+  /**
+   * The text for the prompt, after the system prompt; whole entries are left out to fit `maxTokens`. With `hard` it is
+   * a limit that constitutional memories do not exceed either. `explain` adds what each part costs, and what is left
+   * out and why.
+   */
+  context(options: ContextOptions = {}): Promise<Context> {
+    const query = { max_tokens: options.maxTokens, hard: options.hard, explain: options.explain };
     return this.send("GET", this.#at("/context"), { query });
   }
 

@@ -6,7 +6,7 @@
  */
 
 export { Administrator } from "./administrator.js";
-export { AgentMemory, type AgentOptions, type Filters, type RefineOptions } from "./agent.js";
+export { AgentMemory, type AgentOptions, type ContextOptions, type Filters, type RefineOptions } from "./agent.js";
 export type { AuditListing, DoorOptions, HandOver, Listing } from "./base.js";
 export { ConnectionFailed, MemoirError, Problem } from "./errors.js";
 export type { WatchOptions } from "./live.js";

@@ -153,12 +153,19 @@ class AgentMemory(Base):
         saved = self._transport.send("POST", path, body=body, key=idempotency_key)
         return read_all(SavedMemory, saved["memories"])
 
-    def context(self, *, max_tokens: int | None = None, explain: bool = False) -> Context:
+    def context(
+        self, *, max_tokens: int | None = None, hard: bool = False, explain: bool = False
+    ) -> Context:
         """The text for the prompt, after the system prompt; whole entries are left out to fit.
 
+        With `hard`, `max_tokens` is a limit that constitutional memories do not exceed either.
         `explain` adds what each part costs, and what is left out and why.
         """
-        asked = {"max_tokens": max_tokens, "explain": "true" if explain else None}
+        asked = {
+            "max_tokens": max_tokens,
+            "hard": "true" if hard else None,
+            "explain": "true" if explain else None,
+        }
         return self._get(Context, f"{of(self.agent)}/context", asked)
 
     def recall(

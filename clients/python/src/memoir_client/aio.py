@@ -109,9 +109,13 @@ class AsyncAgentMemory:
             lambda: self.sync.remember_all(memories, idempotency_key=idempotency_key)
         )
 
-    async def context(self, *, max_tokens: int | None = None, explain: bool = False) -> Context:
+    async def context(
+        self, *, max_tokens: int | None = None, hard: bool = False, explain: bool = False
+    ) -> Context:
         """See `AgentMemory.context`."""
-        return await _thread(lambda: self.sync.context(max_tokens=max_tokens, explain=explain))
+        return await _thread(
+            lambda: self.sync.context(max_tokens=max_tokens, hard=hard, explain=explain)
+        )
 
     async def recall(self, query: str, *, limit: int = 20, **filters: Any) -> Recalled:
         """See `AgentMemory.recall`."""

@@ -232,8 +232,8 @@ class ShreddedMemory(Memory):
 class Context(Shown):
     """What goes into the prompt after the system prompt; empty where there are no memories.
 
-    `left_out` are the numbers of memories for which the limits left no room. `explained` has the size of each part, and
-    why memories are omitted, where that was requested.
+    `left_out` are the numbers of memories for which the limits left no room. `explained` has the
+    size of each part, and why memories are omitted, where that was requested.
     """
 
     text: str = private()
@@ -406,7 +406,8 @@ class Session(Shown):
         archived: memories that it moved to the archive.
         archived_under_summaries: of these, those that came under a summary.
         summaries: summaries that it wrote.
-        failure: why its model gave no usable response, where it failed, such as `key_refused`; None otherwise.
+        failure: why its model gave no usable response, where it failed, such as `key_refused`;
+            None otherwise.
         summary: the agent's report.
     """
 
