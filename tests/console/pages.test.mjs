@@ -151,6 +151,13 @@ const press = (address, name) => async (page) => {
   await page.getByRole("button", { name, exact: true }).click();
 };
 
+/** Makes the first token of a new agent: any later one needs the agent's consent. */
+const firstToken = async (page) => {
+  at.made = (at.made ?? 0) + 1;
+  const { id } = await installation.call("POST", "/v1/agents", { name: `new-${at.made}` });
+  await press(`/agents/${id}/settings`, "Make a token")(page);
+};
+
 /** Every page: its name, how one comes to it, and who looks where it is not Ada. */
 const pages = [
   ["sign-in", go("/sign-in"), "nobody"],
@@ -181,7 +188,7 @@ const pages = [
   ["time-earlier", go(() => `${at.agent}/time?record=40`)],
   ["settings", go(() => `${at.agent}/settings`)],
   ["settings-refused", refusedSettings],
-  ["token", press(() => `${at.empty}/settings`, "Make a token")],
+  ["token", firstToken],
   ["erase", go(() => `${at.agent}/erase`)],
   ["access", go(() => `${at.agent}/access`)],
   ["access-refused", press(() => `${at.agent}/access`, "Ask the agent")],

@@ -111,12 +111,12 @@ silently("the fleet is sorted, searched and paged", async (page) => {
 silently("an agent is paused, and asked again", async (page) => {
   await page.goto(wren.path);
   await page.getByRole("button", { name: "Pause the schedule" }).click();
-  await page.getByRole("status").getByText("skips the agent").waitFor();
+  await page.getByRole("status").getByText("skips it").waitFor();
   await page.goto("/?q=wren");
   await row(page, "Wren").getByText("paused").waitFor();
   await page.goto(wren.path);
   await page.getByRole("button", { name: "Resume the schedule" }).click();
-  await page.getByRole("status").getByText("asks the agent again").waitFor();
+  await page.getByRole("status").getByText("is not paused any more").waitFor();
 });
 
 silently("memories are protected, discarded and restored", async (page) => {
