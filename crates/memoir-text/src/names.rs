@@ -60,7 +60,7 @@ impl NameWords {
 }
 
 /// A word folded, without accents and stops.
-fn plain(word: &str) -> String {
+pub(crate) fn plain(word: &str) -> String {
     let (mut folded, mut plain) = (String::new(), String::new());
     fold_into(word, &mut folded);
     plain_into(&folded, &mut plain);

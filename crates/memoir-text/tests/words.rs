@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use memoir_text::{
     Allowed, Cut, Language, SummarySource, TermKind, corrects, has_compounds, has_relative_time,
     is_function_pair, is_function_word, is_same_text, is_stemmed, key, same_text_key,
-    same_text_key_ignoring_case, stem_into, stem_key, unsupported,
+    same_text_key_ignoring_case, stem_into, stem_key, unnamed_subject, unsupported,
 };
 use proptest::prelude::*;
 
@@ -472,5 +472,60 @@ fn spec_3_9_hostile_texts_of_ten_thousand_characters_take_little_time() {
         let _ = unsupported(&text, &sources, &Allowed::default());
         let _ = unsupported(&format!("{text}x"), &[], &Allowed::default());
         assert!(start.elapsed() < most, "{pattern:?}: {:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn spec_2_8_a_text_that_names_no_one_is_known_where_that_is_sure() {
+    for (text, pronoun) in [
+        ("She moved there", "She"),
+        ("She moved there. It was very cold.", "She"),
+        (
+            "He's allergic to nuts and has been since he was a child.",
+            "He",
+        ),
+        ("They have 2 dogs and a house by the sea.", "They"),
+        (
+            "Er ist gestern wieder dorthin gezogen und will bleiben.",
+            "Er",
+        ),
+        ("Elle est partie pour toujours avec des amis.", "Elle"),
+        ("Ella se fue de la casa y no quiere volver.", "Ella"),
+        ("Lui non vuole che si parli della casa.", "Lui"),
+        ("Ela mudou para uma casa na praia com os filhos.", "Ela"),
+        (
+            "Hij is naar een ander huis verhuisd en wil er blijven.",
+            "Hij",
+        ),
+        ("Hon har flyttat dit och vill inte komma tillbaka.", "Hon"),
+        ("Ona nie chce, żeby o tym mówić przy dzieciach.", "Ona"),
+        ("Она переехала туда и не хочет возвращаться.", "Она"),
+    ] {
+        assert_eq!(unnamed_subject(text), Some(pronoun), "{text}");
+    }
+    for text in [
+        "",
+        "She",
+        "She moved there.\nAsk Rosa.",
+        "She moved to Berlin.",
+        "She moved there. Berlin is cold.",
+        "She told me that she moved there.",
+        "She is the user's sister.",
+        "She writes from rosa@example.com and is glad.",
+        "He, the landlord, moved there.",
+        "He who has the key may go in.",
+        "The landlord says that he moved there.",
+        "It is cold there in the winter.",
+        "she moved there and was very glad",
+        "SHE MOVED THERE AND WAS VERY GLAD",
+        "Sie ist gestern wieder dorthin gezogen und will bleiben.",
+        "Er hat den Schlüssel, der zum Haus passt.",
+        "El coche es de la vecina y no anda.",
+        "De nya grannarna har flyttat dit och vill stanna.",
+        "彼女は東京に引っ越しました。",
+        "她搬到那里去了。",
+        "هي انتقلت إلى هناك",
+    ] {
+        assert_eq!(unnamed_subject(text), None, "{text}");
     }
 }

@@ -521,13 +521,15 @@ impl RecallIndex {
         let needed = after.map_or(0, |after| after.seen);
         // A client returns a place, and can put any number into it.
         let needed = needed.saturating_add(rank::MOVED + query.limit);
-        // Function words fill up a result with few other matches. They are in most memories, and would cost most of the
-        // time.
+        // Function words refine the order of few matches. They are in most memories, and would cost most of the time.
         let fillers = looked
             .extract_if(.., |one| one.is_function)
             .collect::<Vec<_>>();
         // First without the function words: see above.
         let mut scored = self.score(&looked, is_asked, query);
+        let is_telling = looked.iter().any(|one| !one.is_stop);
+        let telling = scored.iter().filter(|_| is_telling);
+        let telling: HashSet<u32> = telling.map(|one| one.slot).collect();
         if scored.len() < RECALL_LIMIT && !fillers.is_empty() {
             looked.extend(fillers);
             scored = self.score(&looked, is_asked, query);
@@ -536,6 +538,10 @@ impl RecallIndex {
         let is_ranked = is_asked && !query.newest_first;
         let vector = vector.filter(|_| is_ranked);
         let nearest = vector.map_or_else(Vec::new, |vector| self.nearest(vector, &looked, query));
+        // Matches that rest on stop words alone are none where there are others (SPEC 2.8).
+        if !telling.is_empty() || !nearest.is_empty() {
+            scored.retain(|one| telling.contains(&one.slot));
+        }
         // Over all matches, before the best are taken: so that every page has the same ones.
         let mut folded = self.fold(scored, &nearest);
         if query.newest_first {

@@ -46,6 +46,9 @@ maandag/maandags dinsdag/dinsdags woensdag/woensdags donderdag/donderdags vrijda
 zondag/zondags",
     years: "in sinds tot vanaf jaar lente zomer herfst winter begin eind",
     name_endings: "s",
+    subjects: "hij zij ze",
+    defining: "die dat",
+    parties: "ik me mij mijn wij we ons onze",
     marks_names: true,
     ..LanguageTable::EMPTY
 };

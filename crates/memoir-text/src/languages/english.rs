@@ -240,6 +240,9 @@ saturday/saturdays/sat sunday/sundays/sun",
     years: "\
 in since by until till during of from early late mid around year spring summer autumn fall winter",
     name_endings: "s es",
+    subjects: "he she they",
+    defining: "who whose whom that which",
+    parties: "i me my mine myself we us our ours ourselves user users owner owners",
     marks_names: true,
     ..LanguageTable::EMPTY
 };

@@ -53,6 +53,9 @@ janvier/janv février/févr mars avril mai juin juillet/juil août septembre/sep
 lundi/lundis mardi/mardis mercredi/mercredis jeudi/jeudis vendredi/vendredis samedi/samedis dimanche/dimanches",
     years: "en depuis dès vers année été printemps automne hiver",
     name_endings: "s",
+    subjects: "elle elles ils",
+    defining: "qui que dont",
+    parties: "j je m me moi mon ma mes mien mienne nous notre nos",
     marks_names: true,
     ..LanguageTable::EMPTY
 };

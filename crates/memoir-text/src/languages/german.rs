@@ -91,5 +91,7 @@ januar/jänner/jan februar/feb märz april mai juni juli august september oktobe
 montag/montags dienstag/dienstags mittwoch/mittwochs donnerstag/donnerstags freitag/freitags \
 samstag/samstags/sonnabend sonntag/sonntags",
     years: "in im seit bis von ab jahr jahre jahres frühling sommer herbst winter anfang mitte ende",
+    subjects: "er",
+    parties: "ich mich mir mein meine meinen meinem meiner meines wir uns unser unsere unseren unserem unserer",
     ..LanguageTable::EMPTY
 };

@@ -50,6 +50,9 @@ stagione notte sera natale pasqua",
 gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
     weekdays: "lunedì martedì mercoledì giovedì venerdì sabato/sabati domenica/domeniche",
     years: "nel dal fino anno del estate primavera autunno inverno",
+    subjects: "lui",
+    defining: "che cui",
+    parties: "io m mi me mio mia miei mie noi ci nostro nostra nostri nostre",
     marks_names: true,
     ..LanguageTable::EMPTY
 };

@@ -83,6 +83,13 @@ language_table! {
     years,
     /// Endings in which two forms of one name may differ, without accents.
     name_endings,
+    /// Pronouns that name no one and are always the subject where a sentence begins with them. None in scripts without
+    /// capitals, where no names are known.
+    subjects,
+    /// Behind such a pronoun, tell who it is: "she who".
+    defining,
+    /// The parties of a conversation, who are known: the first person, and the user.
+    parties,
 }
 
 /// The table of `language`.

@@ -55,6 +55,8 @@ poniedziałek/poniedziałku wtorek/wtorku środa/środę/środy czwartek/czwartk
 niedziela/niedzielę/niedzieli",
     years: "w od do r rok roku wiosną latem jesienią zimą",
     name_endings: "a y i e ę ą u owi em iem om ami ach ów ie ego emu im ej",
+    subjects: "on ona oni one",
+    parties: "ja mnie mi mną mój moja moje moi my nas nam nami nasz nasza nasze",
     marks_names: true,
     ..LanguageTable::EMPTY
 };

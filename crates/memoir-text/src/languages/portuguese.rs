@@ -49,6 +49,9 @@ páscoa",
     weekdays: "segunda terça quarta quinta sexta sábado/sábados domingo/domingos",
     years: "em desde até ano de primavera verão outono inverno",
     name_endings: "s",
+    subjects: "ele ela eles elas",
+    defining: "que",
+    parties: "eu me mim meu minha meus minhas comigo nós nos conosco nosso nossa nossos nossas",
     marks_names: true,
     ..LanguageTable::EMPTY
 };

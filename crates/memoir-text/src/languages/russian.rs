@@ -59,6 +59,8 @@ pub(super) const TABLE: LanguageTable = LanguageTable {
     years: "в с до от год года году г летом весной осенью зимой",
     name_endings: "\
 а я ы и у ю е ой ей ою ею ом ем ам ям ами ями ах ях ов ев ь й ого ому ым ыми ых ий ая ую ое ии",
+    subjects: "он она они",
+    parties: "я меня мне мной мой моя моё мои мы нас нам нами наш наша наше наши",
     marks_names: true,
     ..LanguageTable::EMPTY
 };

@@ -51,6 +51,9 @@ enero febrero marzo abril mayo junio julio agosto septiembre/setiembre octubre n
     weekdays: "lunes martes miércoles jueves viernes sábado/sábados domingo/domingos",
     years: "en desde hasta año del primavera verano otoño invierno",
     name_endings: "s es",
+    subjects: "él ella ellos ellas",
+    defining: "que quien quienes",
+    parties: "yo me mi mí mis mío mía míos mías conmigo nos nosotros nosotras nuestro nuestra nuestros nuestras",
     marks_names: true,
     ..LanguageTable::EMPTY
 };

@@ -39,6 +39,9 @@ vinter vintern vår våren höst hösten natt kväll jul",
 måndag/måndagen tisdag/tisdagen onsdag/onsdagen torsdag/torsdagen fredag/fredagen lördag/lördagen söndag/söndagen",
     years: "år sedan från till våren sommaren hösten vintern",
     name_endings: "s",
+    subjects: "han hon",
+    defining: "som",
+    parties: "jag mig min mitt mina vi oss vår vårt våra",
     marks_names: true,
     ..LanguageTable::EMPTY
 };
