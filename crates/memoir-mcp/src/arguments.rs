@@ -115,12 +115,22 @@ impl<'a> Arguments<'a> {
 
     /// A time; `None` where it is absent or null.
     pub(crate) fn time(&self, name: &'static str) -> Result<Option<Timestamp>, Invalid> {
-        self.text(name)?
-            .map(|text| {
-                text.parse()
-                    .map_err(|_| Invalid::new(name, "must be a time such as 2026-05-03T14:00:00Z"))
-            })
-            .transpose()
+        self.time_by(name, str::parse)
+    }
+
+    /// The end of a range: a date alone means the whole day.
+    pub(crate) fn time_until(&self, name: &'static str) -> Result<Option<Timestamp>, Invalid> {
+        self.time_by(name, Timestamp::parse_until)
+    }
+
+    fn time_by<E>(
+        &self,
+        name: &'static str,
+        parse: impl Fn(&str) -> Result<Timestamp, E>,
+    ) -> Result<Option<Timestamp>, Invalid> {
+        let wrong = |_| Invalid::new(name, "must be a time such as 2026-05-03T14:00:00Z");
+        let text = self.text(name)?;
+        text.map(|text| parse(text).map_err(wrong)).transpose()
     }
 
     /// A memory's number in each of its written forms.

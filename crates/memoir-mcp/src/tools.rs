@@ -385,7 +385,7 @@ async fn recall(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
     let query = RecallQuery {
         text: arguments.text("query")?.unwrap_or_default().into(),
         since: arguments.time("since")?,
-        until: arguments.time("until")?,
+        until: arguments.time_until("until")?,
         kind: arguments.kind()?,
         tag: arguments.text("tag")?.map(PrivateText::from),
         origin: arguments.text("origin")?.map(str::parse).transpose()?,

@@ -159,6 +159,47 @@ async fn spec_2_4_the_same_text_is_named_and_saved_all_the_same() {
 }
 
 #[tokio::test]
+async fn spec_2_8_a_text_that_names_no_one_is_noted_and_saved() {
+    let client = connected(agent().await).await;
+    let saved = call(
+        &client,
+        "save_memory",
+        json!({"content": "They moved there."}),
+    )
+    .await;
+    assert_eq!(saved["number"], 1);
+    assert!(
+        saved["note"].as_str().unwrap().contains("\"They\""),
+        "{saved}"
+    );
+    let saved = call(
+        &client,
+        "save_memory",
+        json!({"content": "Rosa moved there."}),
+    )
+    .await;
+    assert!(saved.get("note").is_none(), "{saved}");
+}
+
+#[tokio::test]
+async fn spec_2_8_the_end_of_a_range_of_dates_is_the_whole_day() {
+    let client = connected(agent().await).await;
+    let at = "2026-03-02T21:15:00Z";
+    let saved = json!({"content": "Rosa moved to Bremen.", "created_at": at});
+    call(&client, "save_memory", saved).await;
+    // By the origin date, and not by the day of saving.
+    for (since, until, count) in [
+        ("2026-03-02", "2026-03-02", 1),
+        ("2026-03-02", "2026-03-02T21:00:00Z", 0),
+        ("2026-03-03", "2027-01-01", 0),
+    ] {
+        let range = json!({"query": "Rosa", "since": since, "until": until});
+        let found = call(&client, "recall_memories", range).await;
+        assert_eq!(found["count"], count, "{since} {until}");
+    }
+}
+
+#[tokio::test]
 async fn spec_2_4_an_archival_memory_is_promoted() {
     let client = connected(agent().await).await;
     let saved = call(

@@ -129,16 +129,35 @@ impl OwnAgent {
         for (&(year, quarter), share) in &context.shares.by_quarter {
             metrics.shown_in_context(&quarter_name(year, quarter), share);
         }
-        let view = ContextView {
+        let view = self.context_view(&loaded, context, request);
+        self.note_context(loaded, request).await;
+        Ok(view)
+    }
+
+    /// As [`OwnAgent::requested_context`], for measuring it: no model reads it, so that neither its bound nor its share
+    /// of the core memories counts as the last one's.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn measured_context(&self, request: &ContextRequest) -> Result<ContextView> {
+        let (loaded, context) = again(|| self.attempt_context(request)).await?;
+        Ok(self.context_view(&loaded, context, request))
+    }
+
+    fn context_view(
+        &self,
+        loaded: &Loaded,
+        context: ContextText,
+        request: &ContextRequest,
+    ) -> ContextView {
+        ContextView {
             text: context.text,
             core_tokens: context.core_tokens,
             journal_tokens: context.journal_tokens,
             left_out: context.left_out,
             refinement_due: self.memoir.refinement_due(&loaded.agent),
             explained: request.explain.then_some(context.explained),
-        };
-        self.note_context(loaded, request).await;
-        Ok(view)
+        }
     }
 
     async fn attempt_context(&self, request: &ContextRequest) -> Result<(Loaded, ContextText)> {

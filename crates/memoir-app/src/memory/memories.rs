@@ -18,7 +18,7 @@ use memoir_domain::{
     tools::{read_numbers, read_words},
 };
 use memoir_store::{AgentQuery, Selection};
-use memoir_text::is_same_text;
+use memoir_text::{is_same_text, unnamed_subject};
 use memoir_vault::AgentKey;
 use serde::{
     Deserialize, Deserializer, Serialize,
@@ -226,6 +226,20 @@ pub struct Saved {
     /// Those that were not replaced, with the reason, where `replaces` was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_replaced: Option<Vec<NotReplaced>>,
+    /// One line on how to word the text better: it begins with a pronoun, and names no one. Only where that is sure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub note: Option<PrivateText>,
+}
+
+/// The note beside a saved text that does not say who it is about, so that its caller can word it better; `None` where
+/// that is not sure.
+fn note(text: &str) -> Option<PrivateText> {
+    let pronoun = unnamed_subject(text)?;
+    let note = format!(
+        "the text does not say who \"{pronoun}\" is: worded with the name, it can be found and understood later"
+    );
+    Some(note.into())
 }
 
 /// Acts on one memory outside of sessions.
@@ -293,6 +307,7 @@ impl Memories<'_> {
                 same_as: one.same_as,
                 replaced: asked.then_some(one.replacements.replaced),
                 not_replaced: asked.then(|| unreplaced.map(NotReplaced::from).collect()),
+                note: note(input.content.expose()),
             }
         });
         Ok(saved.collect())
@@ -419,6 +434,7 @@ impl Memories<'_> {
             same_as: None,
             replaced: None,
             not_replaced: None,
+            note: None,
         });
         Ok(saved.collect())
     }

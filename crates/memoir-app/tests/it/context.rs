@@ -107,7 +107,11 @@ async fn spec_2_3_the_share_is_that_of_the_last_bound_and_read_without_text() {
         is_hard: true,
         explain: true,
     };
+    // One that is measured is read by no model, and not noted.
+    let measured = wren.agent.measured_context(&request).await.unwrap();
+    assert_eq!(share().await.max_tokens, Some(4_000));
     let explained = wren.agent.requested_context(&request).await.unwrap();
+    assert_eq!(measured, explained);
     assert_eq!(
         explained.explained.unwrap().omitted.len(),
         explained.left_out.len()

@@ -432,6 +432,30 @@ async fn spec_2_4_replacing_archives_the_old_memory_and_names_what_stays() {
 }
 
 #[tokio::test]
+async fn spec_2_8_a_text_that_names_no_one_is_noted_to_its_caller_and_saved() {
+    let installation = Installation::open().await;
+    let administrator = installation.administrator().await;
+    let (_, own) = installation.agent_with("wren", &[]).await;
+    for (token, number) in [(&own, 1), (&administrator, 2)] {
+        let body = json!({"content": "She moved there."});
+        let saved = installation.post(PATH, token, body).await.expect(201);
+        assert_eq!(saved["number"], number);
+        let note = saved["note"].as_str().unwrap();
+        assert!(note.contains("\"She\"") && !note.contains('\n'), "{note}");
+    }
+    let body = json!({"memories": [{"content": "He left."}, {"content": "Rosa left."}]});
+    let path = format!("{PATH}/batch");
+    let saved = installation.post(&path, &own, body).await.expect(201);
+    let noted: Vec<bool> = saved["memories"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one.get("note").is_some())
+        .collect();
+    assert_eq!(noted, [true, false]);
+}
+
+#[tokio::test]
 async fn spec_2_4_the_same_text_is_named_to_the_agent_alone() {
     let installation = Installation::open().await;
     let administrator = installation.administrator().await;

@@ -1,20 +1,21 @@
-//! `memoir recall`: finds memories by a query, narrowed by dates, kind, tag and origin; and measures recall on
-//! questions whose answers are known.
+//! `memoir recall`: finds memories by a query, narrowed by dates, kind, tag and origin; and measures recall and prompts
+//! on questions whose answers are known (`eval`).
+
+mod eval;
 
 use std::{
-    fs,
     io::{self, IsTerminal},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
-use memoir_app::{AgentHandle, AgentLens, Error, RecallPage, ShownMemory};
+use memoir_app::{AgentHandle, Error, RecallPage, ShownMemory};
 use memoir_domain::{
     PrivateText, Timestamp,
     memory::Kind,
     origin::Origin,
     recall::{RECALL_LIMIT, RecallQuery, SemanticStatus},
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{
     config::Config,
@@ -60,10 +61,12 @@ pub(crate) struct Arguments {
     /// Report why each was found: words, their weight, and its rank
     #[arg(long)]
     explain: bool,
-    /// Ask the questions of a file instead, and report how many find what they should: JSON lines of `query` and
-    /// `numbers`
+    /// Measure recall and prompts on the questions of a file instead: JSON lines of `query`, and `numbers` of the
+    /// memories that answer it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "explain", "limit"])]
     eval: Option<PathBuf>,
+    #[command(flatten)]
+    sizes: eval::EvalSizes,
     /// Ask nothing: make the vectors that memories lack, where `[recall] embeddings` is configured and no service does
     #[arg(long, conflicts_with_all = ["query", "explain", "limit", "eval"])]
     index: bool,
@@ -86,10 +89,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if arguments.index {
         return index(global, &agent).await;
     }
-    let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     if let Some(file) = &arguments.eval {
-        return evaluate(global, &installation, &lens, query, file).await;
+        let agent = installation.own(&agent).await?;
+        return eval::run(global, &agent, &query, &arguments.sizes, file).await;
     }
+    let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let RecallPage { found, meaning } = match lens.recall_page(&query, None, false).await {
         // On the command line the agent's token gives access, and not an access request.
         Err(Error::NoAccess(_)) => return installation.refuse(&agent),
@@ -117,7 +121,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if found.is_empty() {
         terminal::note("nothing found");
     } else {
-        output::print(&show::memories::list(&found, installation.memoir.now()))?;
+        output::print(&show::memories::found(&found, installation.memoir.now()))?;
         if explain {
             output::print(&show::memories::explanations(&found))?;
         }
@@ -206,128 +210,5 @@ async fn index(global: &Global, agent: &AgentHandle) -> Outcome {
     match made.problem {
         None => Ok(Ending::Done),
         Some(problem) => Err(Failure::new(format!("some have none: {problem}"))),
-    }
-}
-
-/// One question of a file, and the numbers of the memories that answer it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LabelledQuestion {
-    query: PrivateText,
-    numbers: Vec<u64>,
-}
-
-/// The quality of recall on questions whose answers are known.
-#[derive(Default, Serialize)]
-struct Evaluation {
-    questions: usize,
-    /// Shares of the questions that find any of their memories among the first one, five and ten.
-    any_at_1: f64,
-    any_at_5: f64,
-    any_at_10: f64,
-    /// Questions that find any among the first 200.
-    found: usize,
-    /// The mean rank of the first one of those; null where there are none.
-    mean_rank: Option<f64>,
-}
-
-impl Evaluation {
-    /// From the rank of the first expected memory of each question, from 1.
-    fn of(ranks: &[Option<usize>]) -> Self {
-        let share = |most: usize| {
-            let within = ranks.iter().flatten().filter(|rank| **rank <= most).count();
-            // `max(1)` avoids a division by zero: without questions the share is 0.
-            within as f64 / ranks.len().max(1) as f64
-        };
-        let found: Vec<usize> = ranks.iter().flatten().copied().collect();
-        let sum: usize = found.iter().sum();
-        Self {
-            questions: ranks.len(),
-            any_at_1: share(1),
-            any_at_5: share(5),
-            any_at_10: share(10),
-            found: found.len(),
-            mean_rank: (!found.is_empty()).then(|| sum as f64 / found.len() as f64),
-        }
-    }
-
-    fn in_words(&self) -> String {
-        let percent = |share: f64| format!("{:.1}%", share * 100.0);
-        let mean = self.mean_rank.map_or_else(
-            || "none was found".to_owned(),
-            |mean| format!("the mean rank of the {} found is {mean:.2}", self.found),
-        );
-        format!(
-            "{} questions: any@1 {}, any@5 {}, any@10 {}; {mean}\n",
-            self.questions,
-            percent(self.any_at_1),
-            percent(self.any_at_5),
-            percent(self.any_at_10),
-        )
-    }
-}
-
-async fn evaluate(
-    global: &Global,
-    installation: &Installation,
-    lens: &AgentLens<'_>,
-    narrowed: RecallQuery,
-    file: &Path,
-) -> Outcome {
-    let text = fs::read_to_string(file)
-        .map_err(|error| Failure::file("read the questions", file, &error))?;
-    let mut ranks = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        if line.trim().is_empty() {
-            continue;
-        }
-        // The parser's message may quote the line.
-        let labelled: LabelledQuestion = serde_json::from_str(line).map_err(|_| {
-            Failure::new(format!(
-                "`{}`, line {}: is no object of `query`, a text, and `numbers`, a list of numbers",
-                file.display(),
-                at + 1
-            ))
-        })?;
-        let query = RecallQuery {
-            text: labelled.query,
-            limit: RECALL_LIMIT,
-            ..narrowed.clone()
-        };
-        let found = match lens.recall_page(&query, None, false).await {
-            Err(Error::NoAccess(_)) => return installation.refuse(lens.handle()),
-            answer => answer?.found,
-        };
-        let is_expected =
-            |(_, memory): &(_, ShownMemory)| labelled.numbers.contains(&memory.number.0);
-        ranks.push(found.iter().position(is_expected).map(|at| at + 1));
-    }
-    let evaluation = Evaluation::of(&ranks);
-    output::show(global.json, &evaluation, || evaluation.in_words())?;
-    Ok(Ending::Done)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spec_2_8_an_evaluation_counts_the_first_memory_that_each_question_should_find() {
-        let evaluation = Evaluation::of(&[Some(1), Some(4), None, Some(10)]);
-        assert_eq!(
-            (
-                evaluation.any_at_1,
-                evaluation.any_at_5,
-                evaluation.any_at_10
-            ),
-            (0.25, 0.5, 0.75)
-        );
-        assert_eq!((evaluation.found, evaluation.mean_rank), (3, Some(5.0)));
-        assert_eq!(
-            evaluation.in_words(),
-            "4 questions: any@1 25.0%, any@5 50.0%, any@10 75.0%; the mean rank of the 3 found is 5.00\n"
-        );
-        let none = Evaluation::of(&[]);
-        assert_eq!((none.any_at_10, none.mean_rank), (0.0, None));
     }
 }

@@ -121,6 +121,7 @@ fn notes(saved: &Saved) -> Vec<String> {
     if let Some(number) = saved.same_as {
         notes.push(format!("{number} has the same text"));
     }
+    notes.extend(saved.note.as_ref().map(|note| note.expose().to_owned()));
     if let Some(replaced) = saved.replaced.as_ref().filter(|all| !all.is_empty()) {
         notes.push(format!(
             "replaced, now in the archive: {}",

@@ -201,6 +201,11 @@ impl Client {
         }
     }
 
+    /// The most that the program accepts as one response.
+    pub(super) fn limit(self) -> TextLimit {
+        self.dialect().limit
+    }
+
     /// The name on the command line.
     pub(crate) fn name(self) -> String {
         self.to_possible_value()

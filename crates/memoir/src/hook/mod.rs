@@ -12,6 +12,7 @@ mod dialect;
 mod hand_over;
 mod length;
 mod log;
+pub(crate) mod measured;
 mod payload;
 pub(crate) mod probe;
 pub(crate) mod project;

@@ -162,12 +162,7 @@ impl ReachedMemory {
     pub(super) async fn context(&self, max_tokens: u64) -> Result<HookContext, Failure> {
         match self {
             Self::Here { agent, .. } => {
-                // A program cuts what is longer than its limit (SPEC 2.3).
-                let request = ContextRequest {
-                    max_tokens: Some(max_tokens),
-                    is_hard: true,
-                    explain: false,
-                };
+                let request = request(max_tokens);
                 reshaped(&agent.requested_context(&request).await?)
             }
             Self::Away(remote) => {
@@ -339,8 +334,17 @@ impl MessageReceiver for ReachedMemory {
     }
 }
 
+/// The context that a program takes: it cuts what is longer than its limit (SPEC 2.3).
+pub(super) fn request(max_tokens: u64) -> ContextRequest {
+    ContextRequest {
+        max_tokens: Some(max_tokens),
+        is_hard: true,
+        explain: false,
+    }
+}
+
 /// Converts a service's view to the type here.
-fn reshaped<T: DeserializeOwned>(view: &impl Serialize) -> Result<T, Failure> {
+pub(super) fn reshaped<T: DeserializeOwned>(view: &impl Serialize) -> Result<T, Failure> {
     serde_json::to_value(view)
         .and_then(serde_json::from_value)
         // Not the parser's message, which may quote the response.

@@ -56,12 +56,33 @@ struct Occurrence {
 
 /// The context that a session was shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct ShownContext {
+pub(super) struct ShownContext {
     at: Timestamp,
     /// The memories that it omitted.
     left_out: BTreeSet<u64>,
     /// Whether there was any text.
     is_any: bool,
+}
+
+impl ShownContext {
+    /// That of a start at `at`.
+    pub(super) fn of(start: &StartText, at: Timestamp) -> Self {
+        Self {
+            at,
+            left_out: start.left_out.clone(),
+            is_any: !start.text.is_empty(),
+        }
+    }
+
+    /// Whether it shows the memory in its present version.
+    pub(super) fn shows(&self, memory: &HookMemory) -> bool {
+        let is_in_contexts = match memory.kind.as_str() {
+            "core" => true,
+            "journal" => is_recent_at(memory.created_at, self.at),
+            _ => false,
+        };
+        is_in_contexts && memory.updated_at <= self.at && !self.left_out.contains(&memory.number)
+    }
 }
 
 impl Occurrence {
@@ -161,11 +182,7 @@ impl LockedSession {
     /// Notes the context that the session is shown.
     pub(super) fn note_start(&mut self, agent: &AgentKey, at: Timestamp, start: &StartText) {
         let of = self.of(agent);
-        of.context = Some(ShownContext {
-            at,
-            left_out: start.left_out.clone(),
-            is_any: !start.text.is_empty(),
-        });
+        of.context = Some(ShownContext::of(start, at));
         // The host may have compacted the conversation, and with it the memories that were shown beside prompts.
         of.shown.clear();
     }
@@ -196,16 +213,8 @@ impl LockedSession {
         if of.shown.get(&memory.number) == Some(&memory.updated_at) {
             return true;
         }
-        of.context.as_ref().is_some_and(|context| {
-            let is_in_contexts = match memory.kind.as_str() {
-                "core" => true,
-                "journal" => is_recent_at(memory.created_at, context.at),
-                _ => false,
-            };
-            is_in_contexts
-                && memory.updated_at <= context.at
-                && !context.left_out.contains(&memory.number)
-        })
+        let context = of.context.as_ref();
+        context.is_some_and(|context| context.shows(memory))
     }
 }
 

@@ -19,8 +19,8 @@ const COUNTS: usize = 80;
 pub(super) struct StartText {
     /// Empty where there is nothing to show.
     pub(super) text: String,
-    /// How many memories it shows.
-    pub(super) shown: usize,
+    /// The numbers of the memories that it shows.
+    pub(super) shown: BTreeSet<u64>,
     /// The memories that it omits.
     pub(super) left_out: BTreeSet<u64>,
 }
@@ -28,12 +28,10 @@ pub(super) struct StartText {
 impl StartText {
     /// Its counts, without any text.
     pub(super) fn counts(&self) -> String {
+        let shown = self.shown.len();
         match self.left_out.len() {
-            0 => format!("shown {}", self.shown),
-            left_out => format!(
-                "shown {}, left out {left_out}, recall finds them",
-                self.shown
-            ),
+            0 => format!("shown {shown}"),
+            left_out => format!("shown {shown}, left out {left_out}, recall finds them"),
         }
     }
 }
@@ -49,13 +47,29 @@ pub(super) async fn start(
     max_tokens: Option<u64>,
 ) -> Result<StartText, Failure> {
     let waiting = memory.waiting(chosen).await?;
-    let pending = pending(&waiting, true);
+    fitted(&waiting, limit, max_tokens, async |asked| {
+        memory.context(asked).await
+    })
+    .await
+}
+
+/// The text within the limit, of contexts by their sizes in tokens.
+///
+/// # Errors
+/// `context_of` fails.
+pub(super) async fn fitted(
+    waiting: &Waiting,
+    limit: TextLimit,
+    max_tokens: Option<u64>,
+    mut context_of: impl AsyncFnMut(u64) -> Result<HookContext, Failure>,
+) -> Result<StartText, Failure> {
+    let pending = pending(waiting, true);
     let limit = limit.beside(&pending);
     let room = limit.at_most(limit.most.saturating_sub(COUNTS));
     // A token is four characters, as memories are counted.
     let most = room.most as u64 / 4;
     let mut asked = max_tokens.map_or(most, |tokens| tokens.min(most));
-    let mut context = memory.context(asked).await?;
+    let mut context = context_of(asked).await?;
     for left in (0..TRIES).rev() {
         let text = context.text.expose();
         let length = room.length_of(text);
@@ -70,9 +84,9 @@ pub(super) async fn start(
             0 => 0,
             _ => (in_room / 4).min(asked / 10 * 9),
         };
-        context = memory.context(asked).await?;
+        context = context_of(asked).await?;
     }
-    Ok(put(context, &waiting))
+    Ok(put(context, waiting))
 }
 
 /// Puts a context and the pending items together.
@@ -81,7 +95,7 @@ fn put(context: HookContext, waiting: &Waiting) -> StartText {
     let text = context.text.expose().trim_end();
     let mut start = StartText {
         text: text.to_owned(),
-        shown: text.lines().filter(|line| is_entry(line)).count(),
+        shown: entries(text),
         left_out: context.left_out,
     };
     if !text.is_empty() {
@@ -97,10 +111,10 @@ fn put(context: HookContext, waiting: &Waiting) -> StartText {
     start
 }
 
-/// Whether a line of a context is a memory's, which begins with its number; no memory has two lines.
-fn is_entry(line: &str) -> bool {
-    let number = line.strip_prefix('#').and_then(|rest| rest.split_once(' '));
-    number.is_some_and(|(number, _)| number.parse::<u64>().is_ok())
+/// The numbers of the memories in a context: each line of one begins with its number, and no memory has two lines.
+pub(super) fn entries(context: &str) -> BTreeSet<u64> {
+    let number = |line: &str| line.strip_prefix('#')?.split_once(' ')?.0.parse().ok();
+    context.lines().filter_map(number).collect()
 }
 
 /// The lines about pending items, with their heading; empty where there is none.

@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use anstyle::Style;
 use memoir_app::{Explanation, ShownMemory};
-use memoir_domain::{Timestamp, recall::FoundAs};
+use memoir_domain::{
+    Timestamp,
+    recall::{FoundAs, shown_dates},
+};
 use unicode_width::UnicodeWidthStr;
 
 use super::{
@@ -16,10 +19,21 @@ use crate::terminal::{self, BOLD, CYAN, DIM, YELLOW, safe, safe_lines};
 /// Memories in the given order. On a terminal each text is below its number; for other programs each memory is one row.
 /// Where texts may not be shown, rows have numbers only.
 pub(crate) fn list(memories: &[ShownMemory], now: Timestamp) -> String {
+    let dates = memories.iter().map(|memory| memory.created_at.date());
+    listed(memories, &dates.collect::<Vec<_>>(), now)
+}
+
+/// As [`list`], of memories that were found: their dates are to the minute where two of one day differ (SPEC 2.8).
+pub(crate) fn found(memories: &[ShownMemory], now: Timestamp) -> String {
+    let times: Vec<Timestamp> = memories.iter().map(|memory| memory.created_at).collect();
+    listed(memories, &shown_dates(&times), now)
+}
+
+fn listed(memories: &[ShownMemory], dates: &[String], now: Timestamp) -> String {
     let with_words = memories.iter().any(|memory| memory.words.is_some());
     match terminal::width().filter(|_| with_words) {
-        Some(width) => paragraphs(memories, now, usize::from(width)),
-        None => rows(memories, now, with_words),
+        Some(width) => paragraphs(memories, dates, now, usize::from(width)),
+        None => rows(memories, dates, now, with_words),
     }
 }
 
@@ -50,15 +64,14 @@ pub(crate) fn explanations(memories: &[ShownMemory]) -> String {
     text
 }
 
-fn paragraphs(memories: &[ShownMemory], now: Timestamp, width: usize) -> String {
+fn paragraphs(memories: &[ShownMemory], dates: &[String], now: Timestamp, width: usize) -> String {
     // The indentation has room for `#`, a number of five digits and the gap of two.
     const INDENT: usize = 8;
     let mut text = String::new();
-    for memory in memories {
+    for (memory, date) in memories.iter().zip(dates) {
         let number = memory.number.to_string();
         let facts = format!(
-            "{}  {:<8}  {:>5} tokens",
-            memory.created_at.date(),
+            "{date}  {:<8}  {:>5} tokens",
             memory.kind.as_str(),
             memory.tokens,
         );
@@ -103,18 +116,18 @@ fn beside(mut taken: usize, marks: &[(String, Style)], indent: usize, width: usi
     text
 }
 
-fn rows(memories: &[ShownMemory], now: Timestamp, with_words: bool) -> String {
+fn rows(memories: &[ShownMemory], dates: &[String], now: Timestamp, with_words: bool) -> String {
     let facts = ["number", "date", "kind", "tokens", "flags"];
-    let [number, date, kind, tokens, flagged] = facts;
+    let [number, day, kind, tokens, flagged] = facts;
     let mut table = match with_words {
-        true => TextTable::new([number, date, kind, tokens, flagged, "tags", "text"]),
+        true => TextTable::new([number, day, kind, tokens, flagged, "tags", "text"]),
         false => TextTable::new(facts),
     };
     table = table.right(0).right(3);
-    for memory in memories {
+    for (memory, date) in memories.iter().zip(dates) {
         let facts = [
             memory.number.to_string(),
-            memory.created_at.date(),
+            date.clone(),
             memory.kind.as_str().to_owned(),
             memory.tokens.to_string(),
             flags(memory, Some(now)),

@@ -222,6 +222,37 @@ fn saving_over_the_budget_reports_that_a_session_is_due() {
 }
 
 #[test]
+fn spec_2_8_a_text_that_names_no_one_is_noted_beside_its_number() {
+    let installation = Installation::with_agent();
+    let ran = installation.run(&["remember", "wren", "She moved there"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "1\n"));
+    let notes: Vec<&str> = ran.stderr.lines().collect();
+    assert_eq!(notes.len(), 1, "{}", ran.stderr);
+    assert!(notes[0].contains("who \"She\" is"), "{}", ran.stderr);
+    let ran = installation.run(&["remember", "wren", "Rosa moved to Bremen"]);
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn spec_2_8_found_memories_have_dates_to_the_minute_where_two_of_one_day_differ() {
+    let installation = Installation::with_agent();
+    for (at, text) in [
+        ("2026-03-01T09:00:00Z", "The kiln is cold"),
+        ("2026-03-02T09:00:00Z", "The kiln is warm"),
+        ("2026-03-02T17:30:00Z", "The kiln is hot"),
+    ] {
+        installation.ok(&["remember", "wren", text, "--at", at]);
+    }
+    let found = installation.ok(&["recall", "wren", "kiln"]);
+    let has = |text: &str| found.contains(text);
+    assert!(has("2026-03-01  ") && !has("2026-03-01 09"), "{found}");
+    assert!(
+        has("2026-03-02 09:00") && has("2026-03-02 17:30"),
+        "{found}"
+    );
+}
+
+#[test]
 fn spec_2_8_recall_explains_and_is_measured_on_questions_of_a_file() {
     let installation = Installation::with_agent();
     for text in ["Mia broke her wrist", "Rosa keeps bees", "The kiln is hot"] {
@@ -237,13 +268,48 @@ fn spec_2_8_recall_explains_and_is_measured_on_questions_of_a_file() {
     std::fs::write(&file, questions).unwrap();
     let path = file.to_str().unwrap();
     let told = installation.ok(&["recall", "wren", "--eval", path]);
-    assert!(told.starts_with("3 questions: any@1 66.7%"), "{told}");
-    let measured = installation.json(&["recall", "wren", "--eval", path]);
-    assert_eq!(
-        (&measured["questions"], &measured["found"]),
-        (&3.into(), &2.into())
+    assert!(
+        told.starts_with("3 questions; the mean rank of the 2 found is 1.00\n"),
+        "{told}"
     );
-    assert_eq!(measured["mean_rank"], 1.0);
+    let sizes = ["--first", "1,2", "--tokens", "30,1000"];
+    let arguments = [&["recall", "wren", "--eval", path], &sizes[..]].concat();
+    let measured = installation.json(&arguments);
+    let rows = measured["sizes"].as_array().unwrap();
+    let row = |at: usize| {
+        let row = &rows[at];
+        let share = |name: &str| (row[name].as_f64().unwrap() * 3.0).round() as u64;
+        let place = row["place"].as_str().unwrap();
+        (place, row["size"].as_u64(), share("any"), share("all"))
+    };
+    let found: Vec<_> = (0..rows.len()).map(row).collect();
+    assert_eq!(
+        found,
+        [
+            ("recalled", Some(1), 2, 1),
+            ("recalled", Some(2), 2, 1),
+            // Too few for the headings.
+            ("context", Some(30), 0, 0),
+            ("context", Some(1_000), 3, 3),
+            ("context", None, 3, 3),
+            ("start", None, 3, 3),
+            ("start_and_prompt", None, 3, 3),
+        ]
+    );
+    let size = installation.json(&["context", "wren"])["text"]
+        .as_str()
+        .unwrap()
+        .chars()
+        .count();
+    assert_eq!(rows[4]["tokens"], size.div_ceil(4));
+    let refused = installation.run(&["recall", "wren", "kiln", "--first", "3"]);
+    assert_eq!(refused.code, Some(2));
+    std::fs::write(&file, "{\"query\": \"a secret\", \"numbers\": []}\n").unwrap();
+    assert!(
+        installation
+            .refused(&["recall", "wren", "--eval", path])
+            .contains("line 1")
+    );
     std::fs::write(&file, "{\"query\": \"a secret\"}\n").unwrap();
     let ran = installation.run(&["recall", "wren", "--eval", path]);
     assert_eq!(ran.code, Some(1));

@@ -13,6 +13,7 @@ mod configuration;
 mod demo;
 mod doubles;
 mod embeddings;
+mod evaluating;
 mod failures;
 mod faults;
 mod files;
