@@ -28,11 +28,11 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(super) struct EvalSizes {
     /// With `--eval`: among how many of the first memories recalled
-    #[arg(long, value_name = "N", value_delimiter = ',', requires = "eval", default_values_t = [1, 5, 10, 20, 50],
+    #[arg(long, value_name = "N", value_delimiter = ',', requires = "eval", conflicts_with = "query", default_values_t = [1, 5, 10, 20, 50],
         value_parser = parse::whole_number::<u64>(1..=RECALL_LIMIT as u64))]
     first: Vec<u64>,
     /// With `--eval`: in contexts of at most how many tokens
-    #[arg(long, value_name = "N", value_delimiter = ',', requires = "eval", default_values_t = [500, 1_000, 2_000, 4_000, 8_000],
+    #[arg(long, value_name = "N", value_delimiter = ',', requires = "eval", conflicts_with = "query", default_values_t = [500, 1_000, 2_000, 4_000, 8_000],
         value_parser = parse::whole_number::<u64>(..))]
     tokens: Vec<u64>,
 }
