@@ -1,6 +1,5 @@
 //! The memory of an agent after months of refinement: hostile and honest models over the real loop, on a real store,
-//! with scripted models; and what a bounded context keeps. The tables are in `docs/archive.md` and `docs/figures.md`; a test
-//! fails where the page has other figures. After an
+//! with scripted models. The tables are in `docs/archive.md`; a test fails where the page has other figures. After an
 //! intended change: `ARCHIVE=overwrite cargo test -p memoir-app --test figures`.
 //!
 //! `FIGURES=full` plays every character with both agents under every guard; it takes minutes.
@@ -21,6 +20,5 @@ mod honest;
 #[expect(dead_code, reason = "shared with the other tests of this crate")]
 mod installation;
 mod page;
-mod prompts;
 mod turning;
 mod years;

@@ -1,4 +1,4 @@
-//! The tables of `docs/archive.md` and `docs/figures.md` that tests make.
+//! The tables of `docs/archive.md` that tests make.
 
 use std::{fs, path::PathBuf, sync::Mutex};
 
@@ -10,25 +10,18 @@ pub fn is_full() -> bool {
     std::env::var("FIGURES").is_ok_and(|value| value == "full")
 }
 
-/// Prints the table, and compares it with `docs/archive.md` between `<!-- mark:begin -->` and `<!-- mark:end -->`; with
+/// Prints the table, and compares it with the page between `<!-- mark:begin -->` and `<!-- mark:end -->`; with
 /// `ARCHIVE=overwrite` it writes the page instead.
 pub fn compare(mark: &str, made: &str) {
-    compare_on("archive.md", mark, made);
-}
-
-/// As [`compare`], with another page of `docs`.
-pub fn compare_on(page: &str, mark: &str, made: &str) {
     println!("{mark}\n{made}");
     let _turn = WRITING.lock().unwrap();
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs")
-        .join(page);
-    let text = fs::read_to_string(&path).unwrap();
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/archive.md");
+    let page = fs::read_to_string(&path).unwrap();
     let (begin, end) = (
         format!("<!-- {mark}:begin -->\n"),
         format!("<!-- {mark}:end -->"),
     );
-    let (before, rest) = text.split_once(&begin).unwrap();
+    let (before, rest) = page.split_once(&begin).unwrap();
     let (stated, after) = rest.split_once(&end).unwrap();
     let made = format!("\n{made}\n");
     if std::env::var("ARCHIVE").is_ok_and(|value| value == "overwrite") {
@@ -37,7 +30,7 @@ pub fn compare_on(page: &str, mark: &str, made: &str) {
     }
     assert!(
         stated == made,
-        "docs/{page} has other figures for `{mark}`: ARCHIVE=overwrite writes these"
+        "docs/archive.md has other figures for `{mark}`: ARCHIVE=overwrite writes these"
     );
 }
 

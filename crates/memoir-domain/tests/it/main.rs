@@ -14,6 +14,7 @@ mod duplicates;
 mod edits;
 mod ends;
 mod history;
+mod keeping;
 mod labels;
 mod life;
 mod manage;

@@ -443,7 +443,7 @@ async fn spec_2_8_a_text_that_names_no_one_is_noted_to_its_caller_and_saved() {
         let note = saved["note"].as_str().unwrap();
         assert!(note.contains("\"She\"") && !note.contains('\n'), "{note}");
     }
-    let body = json!({"memories": [{"content": "He left."}, {"content": "Rosa left."}]});
+    let body = json!({"memories": [{"content": "He has left the house."}, {"content": "Rosa has left the house."}]});
     let path = format!("{PATH}/batch");
     let saved = installation.post(&path, &own, body).await.expect(201);
     let noted: Vec<bool> = saved["memories"]

@@ -1,8 +1,9 @@
-//! What a bounded context keeps of the agents of `tests/data`: the answers to the questions beside them, its beginning
-//! when a memory is saved, and the dates (SPEC 2.3). The questions in front of a session of Claude Code are measured by
-//! `memoir/tests/it/evaluating.rs`.
+//! What a bounded context keeps of the agents of `memoir-app/tests/data`: the answers to the questions beside them, its
+//! beginning when a memory is saved, and the dates (SPEC 2.3). The table is in `docs/figures.md`; the test fails where the
+//! page has other figures. After an intended change: `FIGURES=overwrite cargo test -p memoir-domain --test it keeps`.
+//! What is in front of a session of Claude Code is measured by `memoir/tests/it/evaluating.rs`.
 
-use std::{collections::BTreeSet, fmt::Write};
+use std::{collections::BTreeSet, fmt::Write, fs, path::PathBuf};
 
 use memoir_domain::{
     Timestamp,
@@ -10,52 +11,70 @@ use memoir_domain::{
     audit::ActorKind,
     context::{ArchiveNote, Bounds, CORE_HEADING, ContextText, HEADING, build, parse_core},
     memory::{Kind, Memory, NewMemory, Number, Tags},
-    origin::SavedBy,
+    origin::{Origin, SavedBy},
 };
-use serde::Deserialize;
+use serde_json::Value;
 
-use crate::{
-    agents::{Data, Line},
-    page::{compare_on, grouped, percent},
-};
-
-#[derive(Deserialize)]
 struct Question {
     query: String,
     numbers: BTreeSet<u64>,
 }
 
-fn questions(data: Data) -> Vec<Question> {
-    let text = match data {
-        Data::Demo => "",
-        Data::Companion => include_str!("../data/companion-questions.jsonl"),
-        Data::Coder => include_str!("../data/coder-questions.jsonl"),
-        Data::Steward => include_str!("../data/steward-questions.jsonl"),
-    };
-    let lines = text.lines();
-    lines
+const AGENTS: [&str; 3] = ["companion", "coder", "steward"];
+
+fn page(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
+}
+
+fn lines(file: &str) -> Vec<Value> {
+    let path = page("crates/memoir-app/tests/data").join(file);
+    let text = fs::read_to_string(path).unwrap();
+    text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
 }
 
-fn now() -> Timestamp {
-    "2026-11-04T12:00:00Z".parse().unwrap()
+fn questions(agent: &str) -> Vec<Question> {
+    let lines = lines(&format!("{agent}-questions.jsonl")).into_iter();
+    let question = |line: Value| Question {
+        query: line["query"].as_str().unwrap().to_owned(),
+        numbers: line["numbers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one.as_u64().unwrap())
+            .collect(),
+    };
+    lines.map(question).collect()
 }
 
-fn memories(data: Data) -> Vec<Memory> {
-    let numbered = data.lines().into_iter().zip(1..);
-    let memory = |(line, number): (Line, u64)| {
+fn memories(agent: &str) -> Vec<Memory> {
+    let numbered = lines(&format!("{agent}.jsonl")).into_iter().zip(1..);
+    let memory = |(line, number): (Value, u64)| {
+        let text = |name: &str| line[name].as_str().unwrap();
+        let at: Timestamp = text("created_at").parse().unwrap();
         let mut saved_by = SavedBy::of(ActorKind::Agent);
-        saved_by.origin = line.origin.unwrap_or(saved_by.origin);
+        saved_by.origin = Origin::from_name(text("origin")).unwrap();
+        let tags = line["tags"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tag| tag.as_str().unwrap());
         let memory = NewMemory {
-            tags: Tags::parse(line.tags.iter().map(String::as_str)).unwrap(),
-            created_at: line.created_at,
-            constitutional: line.is_constitutional,
-            ..NewMemory::new(Kind::Core, line.content.trim().into(), saved_by)
+            tags: Tags::parse(tags).unwrap(),
+            created_at: Some(at),
+            constitutional: line["constitutional"] == true,
+            ..NewMemory::new(Kind::Core, text("content").trim().into(), saved_by)
         };
-        memory.into_memory(Number(number), number, line.created_at.unwrap())
+        memory.into_memory(Number(number), number, at)
     };
     numbered.map(memory).collect()
+}
+
+fn now() -> Timestamp {
+    "2026-11-04T12:00:00Z".parse().unwrap()
 }
 
 fn context(memories: &[Memory], core: Option<u64>, total: Option<u64>) -> ContextText {
@@ -129,13 +148,13 @@ fn dated(context: &ContextText, memories: &[Memory]) -> BTreeSet<u64> {
 fn spec_2_3_a_bounded_context_keeps_the_first_memories_its_beginning_and_every_date() {
     let mut table = "| | companion | coder | steward |\n|---|---|---|---|\n".to_owned();
     let mut rows: [Vec<String>; 7] = Default::default();
-    for data in [Data::Companion, Data::Coder, Data::Steward] {
-        let (memories, questions) = (memories(data), questions(data));
+    for agent in AGENTS {
+        let (memories, questions) = (memories(agent), questions(agent));
         let whole = context(&memories, None, None);
         let half = whole.core_tokens / 2;
         let bounded = context(&memories, Some(half), None);
         let is_shown = |number: u64| !bounded.left_out.contains(&Number(number));
-        assert!((1..=10).all(is_shown), "{data:?}: {:?}", bounded.left_out);
+        assert!((1..=10).all(is_shown), "{agent}: {:?}", bounded.left_out);
         let newest = newest(&memories, half);
         let (with, all) = answered(&questions, is_shown);
         let (with_newest, _) = answered(&questions, |number| newest.contains(&number));
@@ -148,21 +167,17 @@ fn spec_2_3_a_bounded_context_keeps_the_first_memories_its_beginning_and_every_d
         let of_dates: Vec<Question> = of_dates.collect();
         let (in_whole, dates) = answered(&of_dates, |number| whole_dated.contains(&number));
         let (in_half, _) = answered(&of_dates, |number| half_dated.contains(&number));
-        assert_eq!(in_whole, dates, "{data:?}");
+        assert_eq!(in_whole, dates, "{agent}");
         let (core_kept, core_saves) = stable(&memories, Some(half), None);
         let (total_kept, total_saves) = stable(&memories, None, Some(2_500));
         for (kept, saves) in [(core_kept, core_saves), (total_kept, total_saves)] {
             assert!(
                 saves > 80 && kept * 10 >= saves * 8,
-                "{data:?}: {kept} of {saves}"
+                "{agent}: {kept} of {saves}"
             );
         }
         let cells = [
-            format!(
-                "{} of {}",
-                grouped(bounded.core_tokens),
-                grouped(whole.core_tokens)
-            ),
+            format!("{} of {}", bounded.core_tokens, whole.core_tokens),
             format!(
                 "{} of {}, the first ten among them",
                 shown.shown, shown.memories
@@ -189,5 +204,28 @@ fn spec_2_3_a_bounded_context_keeps_the_first_memories_its_beginning_and_every_d
     for (name, row) in names.iter().zip(&rows) {
         writeln!(table, "| {name} | {} |", row.join(" | ")).unwrap();
     }
-    compare_on("figures.md", "context", &table);
+    println!("{table}");
+    compare(&table);
+}
+
+fn percent(part: u64, all: u64) -> String {
+    format!("{:.1} %", 100.0 * part as f64 / all as f64)
+}
+
+/// Compares the table with the page, between its two marks, or writes it there.
+fn compare(table: &str) {
+    let path = page("docs/figures.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let (begin, end) = ("<!-- context:begin -->\n", "<!-- context:end -->");
+    let (before, rest) = text.split_once(begin).unwrap();
+    let (stated, after) = rest.split_once(end).unwrap();
+    let made = format!("\n{table}\n");
+    if std::env::var("FIGURES").is_ok_and(|value| value == "overwrite") {
+        fs::write(&path, format!("{before}{begin}{made}{end}{after}")).unwrap();
+        return;
+    }
+    assert!(
+        stated == made,
+        "docs/figures.md has other figures: FIGURES=overwrite writes these\n{table}"
+    );
 }
