@@ -204,6 +204,15 @@ fn main() {
             "{count} memories: built in {build:.1?} (plain BM25 {plain_build:.1?}), {:.1} MB",
             index.bytes() as f64 / 1e6
         );
+        let (written, stored) = timed_once(|| index.to_bytes());
+        let read: Vec<Duration> = (0..5)
+            .map(|_| timed_once(|| black_box(RecallIndex::from_bytes(&stored))).0)
+            .collect();
+        let (read, _) = percentiles(read);
+        println!(
+            "  as a stored index             {:>9.1} MB, written in {written:.1?}, read in {read:.1?}",
+            stored.len() as f64 / 1e6
+        );
         let questions = questions(&memories, 2_000);
         let query = |question: &str| RecallQuery {
             text: question.into(),

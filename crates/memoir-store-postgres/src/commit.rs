@@ -347,6 +347,13 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
             );
         }
     }
+    if commit.removes_words() {
+        let sql = "DELETE FROM word_indexes WHERE agent_id = $1";
+        statements.add(
+            StatementSubject::Messages,
+            Statement::new(sql, values![agent]),
+        );
+    }
     for records in records.chunks(ROWS) {
         statements.add(StatementSubject::Records, write_records(agent, records)?);
     }

@@ -89,7 +89,7 @@ impl From<StatementFault> for Error {
 }
 
 /// The tables whose rows refer to others.
-const TABLES: [&str; 16] = [
+const TABLES: [&str; 17] = [
     "agents",
     "agent_prompts",
     "memories",
@@ -98,6 +98,7 @@ const TABLES: [&str; 16] = [
     "log_leaves",
     "log_summaries",
     "memory_vectors",
+    "word_indexes",
     "tokens",
     "transcript_messages",
     "transcripts",

@@ -31,6 +31,7 @@ mod tables;
 mod tls;
 mod transcripts;
 mod vectors;
+mod word_index;
 
 use std::{borrow::Cow, fmt, net::IpAddr, sync::Arc, time::Duration};
 

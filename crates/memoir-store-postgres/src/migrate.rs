@@ -25,11 +25,18 @@ pub struct Migration {
 }
 
 /// Those of the data, in their order. Append only.
-pub const MIGRATIONS: &[Migration] = &[Migration {
-    number: 1,
-    name: "0001_initial",
-    sql: include_str!("../migrations/0001_initial.sql"),
-}];
+pub const MIGRATIONS: &[Migration] = &[
+    Migration {
+        number: 1,
+        name: "0001_initial",
+        sql: include_str!("../migrations/0001_initial.sql"),
+    },
+    Migration {
+        number: 2,
+        name: "0002_word_indexes",
+        sql: include_str!("../migrations/0002_word_indexes.sql"),
+    },
+];
 
 /// Those of a key store, in their order. Append only.
 pub const KEY_MIGRATIONS: &[Migration] = &[Migration {

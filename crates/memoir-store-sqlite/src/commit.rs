@@ -13,7 +13,7 @@ use crate::{
     decode::{Columns, SqliteRow},
     encode::{self, BoundText, count, number, one},
     error::{Result, constraint, inconsistent},
-    fault, requests, scrub, summaries, transcripts, vectors,
+    fault, requests, scrub, summaries, transcripts, vectors, word_index,
     writer::WriteOutcome,
 };
 
@@ -74,6 +74,7 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
         // The stored responses to repeated requests can hold its text.
         access::forget_answers(connection, commit.agent.scope.account)?;
     }
+    word_index::follow(connection, commit)?;
     fault::point("commit.messages");
     // Last, so that a taken place in the log is reported once everything else is right. The order protects nothing: the
     // transaction does.

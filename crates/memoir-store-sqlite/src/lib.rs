@@ -39,6 +39,7 @@ mod tables;
 mod transcripts;
 mod usage;
 mod vectors;
+mod word_index;
 mod writer;
 
 use std::{
@@ -61,7 +62,7 @@ use memoir_store::{
     FleetRecord, FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow, OpenAccess,
     ReceiverDigest, RecordFilter, RecordPlace, ReplyRow, Result, Reviving, Selection, SessionRow,
     Snapshot, Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow,
-    VectorRow, Vectors, WaitingSession,
+    VectorRow, Vectors, WaitingSession, WordIndexRow, WordIndexes,
 };
 use rusqlite::Connection;
 
@@ -789,6 +790,31 @@ impl Vectors for SqliteStore {
             vectors::forget_models(connection, scope, except.as_deref())
         };
         self.write(BULK_ROWS, forget).await
+    }
+}
+
+#[async_trait]
+impl WordIndexes for SqliteStore {
+    async fn word_index(&self, scope: AgentScope, limit: Option<u32>) -> Result<Vec<WordIndexRow>> {
+        self.scan(move |connection| word_index::parts(connection, scope, limit))
+            .await
+    }
+
+    async fn keep_word_index(
+        &self,
+        scope: AgentScope,
+        expected_version: u64,
+        parts: Vec<WordIndexRow>,
+    ) -> Result<bool> {
+        let keep = move |connection: &Connection| {
+            word_index::keep(connection, scope, expected_version, &parts)
+        };
+        // Its parts are large, so that it gets a transaction to itself.
+        self.write(BULK_ROWS, keep).await
+    }
+
+    async fn forget_word_indexes(&self) -> Result<()> {
+        self.write(BULK_ROWS, word_index::forget_all).await
     }
 }
 

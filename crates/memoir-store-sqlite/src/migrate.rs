@@ -18,7 +18,10 @@ use crate::{error::Result, fault, reader::ReadTransaction};
 const APPLICATION_ID: i64 = 0x4D45_4D52;
 
 /// Every step from an empty file to the present format. Append-only: a released step does not change.
-const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001_initial.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../migrations/0001_initial.sql"),
+    include_str!("../migrations/0002_word_indexes.sql"),
+];
 
 /// What a file turned out to be.
 #[derive(Debug, PartialEq, Eq)]

@@ -27,6 +27,7 @@ mod rows;
 mod sessions;
 mod transcripts;
 mod vectors;
+mod word_index;
 
 use std::{pin::Pin, sync::Arc};
 
@@ -141,6 +142,8 @@ stories! {
     vectors::spec_5_3_a_vector_is_of_one_version_of_a_memory,
     vectors::spec_2_8_the_vectors_of_two_models_stand_beside_each_other,
     vectors::spec_5_4_vectors_go_with_the_words_that_they_are_of,
+    word_index::spec_5_3_an_agent_has_one_index_of_one_version,
+    word_index::spec_5_3_an_index_goes_where_words_go,
     deliveries::an_end_is_told_to_the_receivers_of_its_time,
     deliveries::sessions_that_come_with_an_agent_are_not_told,
     deliveries::of_claims_at_once_each_gets_others,

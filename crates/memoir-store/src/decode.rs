@@ -15,7 +15,7 @@ use crate::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, ArchiveLink, AuditRow,
     CountAndTokens, Document, Error, FleetRanks, FleetRecord, LeafRow, MemoryRow, MessageRow,
     ReplyRow, Result, RowCounts, SessionColumns, SessionRow, StoredText, SummaryRow, TokenColumns,
-    TokenRow, UserColumns, UserRow, VectorRow, WaitingSession,
+    TokenRow, UserColumns, UserRow, VectorRow, WaitingSession, WordIndexRow,
 };
 
 /// A value of a row, as the database has it.
@@ -152,6 +152,14 @@ macro_rules! summary_columns {
     };
 }
 
+/// The columns that [`word_index`](crate::decode::word_index) reads.
+#[macro_export]
+macro_rules! word_index_columns {
+    () => {
+        "part, version, last_seq, hash, body"
+    };
+}
+
 /// The columns that [`message`](crate::decode::message) reads.
 #[macro_export]
 macro_rules! message_columns {
@@ -214,6 +222,9 @@ pub const READERS: &[(&str, &str, RowReader)] = &[
     ("tokens", token_columns!(), |row| token(row).map(drop)),
     ("log_summaries", summary_columns!(), |row| {
         summary(row).map(drop)
+    }),
+    ("word_indexes", word_index_columns!(), |row| {
+        word_index(row).map(drop)
     }),
     ("transcript_messages", message_columns!(), |row| {
         message(row).map(drop)
@@ -484,6 +495,18 @@ pub fn leaf(row: &dyn DatabaseRow) -> Result<(u64, LeafRow)> {
 pub fn summary(row: &dyn DatabaseRow) -> Result<SummaryRow> {
     let mut columns = Columns::new(row, "log_summaries");
     Ok(SummaryRow {
+        last_seq: columns.count()?,
+        hash: columns.bytes()?,
+        body: columns.stored_text()?,
+    })
+}
+
+/// Reads `word_index_columns!()`.
+pub fn word_index(row: &dyn DatabaseRow) -> Result<WordIndexRow> {
+    let mut columns = Columns::new(row, "word_indexes");
+    Ok(WordIndexRow {
+        part: columns.count()?,
+        version: columns.count()?,
         last_seq: columns.count()?,
         hash: columns.bytes()?,
         body: columns.stored_text()?,

@@ -6,8 +6,8 @@
 //! that do not are in [`Fleet`] and return no memory.
 //!
 //! [`Store::commit`] is the one method that changes an agent's memories and its log. Leases, tokens, users, stored
-//! responses, notifications of webhooks, messages that wait to be read and vectors of memories have methods of their
-//! own.
+//! responses, notifications of webhooks, messages that wait to be read, vectors of memories and indexes of words have
+//! methods of their own.
 //!
 //! The trait [`Fleet`] has the look-ups across agents: names, counts, times, states, scopes, the log over all heads. It
 //! has no method that returns a memory, a prompt or a record's words; `fleet_records` lists an account's records by
@@ -27,6 +27,7 @@ pub mod tables;
 mod traits;
 mod transcripts;
 mod vectors;
+mod word_index;
 
 pub use deliveries::{Deliveries, DeliveryRow, ReceiverDigest};
 pub use error::{Error, Result};
@@ -46,3 +47,4 @@ pub use traits::{
 };
 pub use transcripts::{MessageOutcome, MessageRow, Reviving, TranscriptRow, Transcripts};
 pub use vectors::{VectorRow, Vectors};
+pub use word_index::{WordIndexRow, WordIndexes};

@@ -488,6 +488,14 @@ pub struct Commit {
 }
 
 impl Commit {
+    /// Whether words that the agent had are in no memory afterwards, and may be in no index either: it shreds a memory,
+    /// replaces bodies of records, or erases the agent.
+    pub fn removes_words(&self) -> bool {
+        self.agent.columns.erased_at.is_some()
+            || !self.bodies.is_empty()
+            || self.memories.iter().any(|row| row.shredded_at.is_some())
+    }
+
     /// Checks the agent against the rows that go with it. A store calls it once it knows that the decision was made on
     /// the present version of the agent: otherwise it is a conflict.
     ///

@@ -133,6 +133,7 @@ tables! {
     tokens(1): id Bytes, account_id Bytes, agent_id Bytes, digest Bytes, created_at Integer,
         last_used_at Integer, revoked_at Integer, version Integer, open Json, sealed Bytes;
     log_summaries(2): agent_id Bytes, last_seq Integer, hash Bytes, body Bytes;
+    word_indexes(2): agent_id Bytes, part Integer, version Integer, last_seq Integer, hash Bytes, body Bytes;
     transcript_messages(2): agent_id Bytes, seq Integer, digest Bytes, tokens Integer, received_at Integer,
         state Text, body Bytes, words_until Integer;
     transcripts(1): agent_id Bytes, account_id Bytes, due_at Integer, claimed_until Integer, claims Integer,

@@ -172,7 +172,9 @@ pub struct Finding {
 
 /// A database of agents' memories. Every method is one transaction: it reads or writes all or nothing.
 #[async_trait]
-pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts + crate::Vectors {
+pub trait Store:
+    Fleet + Access + crate::Deliveries + crate::Transcripts + crate::Vectors + crate::WordIndexes
+{
     /// The agent of that identifier; `None` where the account has none.
     async fn snapshot(&self, scope: AgentScope, query: &AgentQuery) -> Result<Option<Snapshot>>;
 
@@ -256,6 +258,7 @@ pub trait Store: Fleet + Access + crate::Deliveries + crate::Transcripts + crate
     /// agent, it deletes the summaries of its log. It also deletes the sealed part of all responses to the account's
     /// requests, even of requests in execution, since each could hold this agent's text. Their open part stays, so that
     /// no change is made again. Deletes the vectors of the memories that it writes, and all those of an erased agent.
+    /// Deletes the index of the agent's words where it removes some ([`Commit::removes_words`]).
     ///
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict) if the agent has another version than expected, a record's place in

@@ -62,6 +62,8 @@ pub enum SealedRow {
     Summary(u64),
     /// The vector of a memory.
     Vector(Number),
+    /// A part of the index of the agent's words, by its place from 0.
+    WordIndex(u64),
     /// No row: data that a browser keeps while a user goes through several pages.
     PasswordProof(UserId),
     /// No row: the identifier of a client that registered itself.
@@ -216,6 +218,7 @@ impl SealedRow {
             Self::Summary(seq) => (12, number(seq)),
             Self::Vector(Number(memory)) => (13, number(memory)),
             Self::Client => (14, number(0)),
+            Self::WordIndex(part) => (15, number(part)),
         }
     }
 }
@@ -240,6 +243,7 @@ impl fmt::Display for SealedRow {
             SealedRow::Vector(number) => {
                 write!(formatter, "table `memory_vectors`, memory {number}")
             }
+            SealedRow::WordIndex(part) => write!(formatter, "table `word_indexes`, part {part}"),
             SealedRow::Session(session) => write!(formatter, "table `sessions`, session {session}"),
             SealedRow::Record(seq) => write!(formatter, "table `audit_records`, record {seq}"),
             SealedRow::Summary(seq) => {

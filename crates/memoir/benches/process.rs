@@ -67,34 +67,63 @@ fn context(folder: &Path) {
     );
 }
 
-/// A hook as its host calls it, each time of a session of its own.
-fn hook(folder: &Path, event: &str, limit: &str) {
-    let mut times = Vec::new();
+/// One call of a hook as its host does it, and whether it printed anything.
+fn call(folder: &Path, agent: &str, event: &str, session: &str) -> (Duration, bool) {
+    let payload = format!(
+        "{{\"session_id\": \"{event}-{session}\", \"prompt\": \"Which thread does customer {session} prefer?\"}}"
+    );
+    let began = Instant::now();
+    let arguments = ["hook", event, "--client", "claude-code", "--agent", agent];
+    let mut child = memoir(folder, &arguments)
+        .env("XDG_STATE_HOME", folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(payload.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    (began.elapsed(), !output.stdout.is_empty())
+}
+
+/// A hook, each time of a session of its own.
+fn hook(folder: &Path, (agent, memories): (&str, &str), event: &str, limit: &str) {
+    let (mut times, mut nothing) = (Vec::new(), Vec::new());
     for at in 0..RUNS {
-        let payload = format!(
-            "{{\"session_id\": \"{event}-{at}\", \"prompt\": \"Which thread does customer {at} prefer?\"}}"
-        );
-        let began = Instant::now();
-        let mut child = memoir(folder, &["hook", event, "--client", "claude-code"])
-            .env("XDG_STATE_HOME", folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(payload.as_bytes())
-            .unwrap();
-        let output = child.wait_with_output().unwrap();
-        times.push(began.elapsed());
-        assert!(!output.stdout.is_empty(), "it has something to say");
+        let (took, is_any) = call(folder, agent, event, &at.to_string());
+        assert!(is_any, "it has something to say");
+        times.push(took);
+        nothing.push(run(folder, &["--version"]));
     }
     println!(
-        "`memoir hook {event}`, 1,000 memories{:>12.1?} median of {RUNS} ({limit})",
-        median(times)
+        "`memoir hook {event}`, {memories} memories{:>12.1?} median of {RUNS} ({limit}); `--version` {:.1?}",
+        median(times),
+        median(nothing)
     );
+}
+
+/// Waits until a process that a hook has started has stored the index of words.
+fn wait_for_index(folder: &Path, agent: &str) {
+    let (took, is_any) = call(folder, agent, "user-prompt", "first");
+    println!("  before its index is stored          {took:>12.1?}, printed: {is_any}");
+    let log = folder.join("memoir/hook.log");
+    for _ in 0..600 {
+        let text = std::fs::read_to_string(&log).unwrap_or_default();
+        if text.contains("stored the index") {
+            let file = std::fs::metadata(folder.join("memoir.db")).unwrap();
+            println!(
+                "  the database with it                {:>9} MB",
+                file.len() >> 20
+            );
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("no index was stored");
 }
 
 /// A session that waits for its model holds everything that a session ever holds.
@@ -140,20 +169,27 @@ fn idle(folder: &Path) {
     child.wait().unwrap();
 }
 
-fn main() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    run(folder, &["agent", "create", "wren"]);
-    let lines: String = (0..1_000)
+fn fill(folder: &Path, agent: &str, memories: usize) {
+    run(folder, &["agent", "create", agent]);
+    let lines: String = (0..memories)
         .map(|number| {
             format!("{{\"content\": \"Customer {number} asked for {} sheets of laid paper, and did not want the blue ones, because the light in the reading room is cold.\"}}\n", number + 40)
         })
         .collect();
     let file = folder.join("memories.jsonl");
     std::fs::write(&file, lines).unwrap();
-    run(folder, &["import", "wren", file.to_str().unwrap()]);
-    context(folder);
-    hook(folder, "session-start", "under 20 ms");
-    hook(folder, "user-prompt", "under 40 ms");
-    idle(folder);
+    run(folder, &["import", agent, file.to_str().unwrap()]);
+}
+
+fn main() {
+    let (few, many) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (few, many) = (few.path(), many.path());
+    fill(few, "wren", 1_000);
+    context(few);
+    hook(few, ("wren", "1,000"), "session-start", "under 12 ms");
+    hook(few, ("wren", "1,000"), "user-prompt", "under 40 ms");
+    idle(few);
+    fill(many, "owl", 60_000);
+    wait_for_index(many, "owl");
+    hook(many, ("owl", "60,000"), "user-prompt", "under 60 ms");
 }

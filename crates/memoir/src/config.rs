@@ -385,6 +385,7 @@ fn recall(section: &RecallSection) -> Result<RecallSettings, String> {
             Some(mb) => whole("recall.index_mb", mb, 1, 1_000_000)? as usize * 1_048_576,
             None => defaults.index_bytes,
         },
+        stored_from: defaults.stored_from,
         // Where nothing is set, the built-in model is used once its file is there (`embeddings.rs`).
         embeddings: match &section.embeddings {
             None | Some(EmbeddingsSetting::Off) => None,

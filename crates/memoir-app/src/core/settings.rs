@@ -68,6 +68,8 @@ impl Default for InstallationSettings {
 pub struct RecallSettings {
     /// The most memory of all word indexes together, in bytes; vectors count too.
     pub index_bytes: usize,
+    /// The fewest active memories of an agent whose index is stored for other processes.
+    pub stored_from: u64,
     /// The embedding model for finding memories by meaning too; `None`: by words alone.
     pub embeddings: Option<ModelName>,
     /// The prefix of each query for that model, without a line break; `None`: the one of its model card.
@@ -84,6 +86,8 @@ impl Default for RecallSettings {
             // The words of some hundred and ninety thousand memories, or of eighty thousand with vectors of 384
             // dimensions (docs/recall.md).
             index_bytes: 64 << 20,
+            // To index fewer takes no longer than to read the stored index.
+            stored_from: 500,
             embeddings: None,
             before_questions: None,
             before_memories: None,

@@ -1,6 +1,7 @@
 //! Recall, and the indexes of words that this process keeps between calls (SPEC 2.8, 5.3).
 //!
-//! Each agent that is searched has an index of its own ([`RecallIndex`]), in memory only, for one version of the agent.
+//! Each agent that is searched has an index of its own ([`RecallIndex`]) in memory, for one version of the agent; a
+//! process begins with the stored one where that fits (`stored_index.rs`).
 //! The commits of this process update it. After a write by another process, the version read with the found memories
 //! differs, and the index is rebuilt from the opened texts. So no result comes from an outdated index, and a warm query
 //! costs one look-up.
@@ -33,11 +34,13 @@ use memoir_model::EmbeddingModel;
 use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 use utoipa::ToSchema;
+use zeroize::Zeroizing;
 
 use crate::{
     core::{
-        AfterCommit, AgentHandle, CONFLICT, CommitListener, Result, again, opened::MemoryList,
-        parallel::ConcurrencyLimit,
+        AfterCommit, AgentHandle, CONFLICT, CommitListener, Loaded, Result, again,
+        opened::MemoryList,
+        parallel::{ConcurrencyLimit, run_blocking},
     },
     memory::{Memories, memories::memory_query, vectors::QuestionVector},
     metrics::{IndexBuild, Metrics},
@@ -131,6 +134,8 @@ struct Indexed {
     version: u64,
     index: RecallIndex,
     model: Option<EmbeddingModel>,
+    /// Whether other processes find it stored, or nearly as it is; or it is too small to be stored.
+    is_stored: bool,
 }
 
 /// An index that is kept.
@@ -278,13 +283,23 @@ impl Indexes {
     }
 
     /// Wipes the agent's index if it is still of that version.
-    fn forget_version(&self, scope: AgentScope, version: u64) {
+    pub(super) fn forget_version(&self, scope: AgentScope, version: u64) {
         let mut kept = self.kept();
         let is_it = |entry: &KeptIndex| read(&entry.indexed, |indexed| indexed.version == version);
         if kept.entries.get(&scope).is_some_and(is_it) {
             kept.entries.remove(&scope);
             self.make_room(&mut kept);
         }
+    }
+
+    /// The versions of the agents whose indexes are kept.
+    pub(super) fn versions(&self) -> HashMap<AgentScope, u64> {
+        let kept = self.kept();
+        let versions = kept.entries.iter();
+        let version = |entry: &KeptIndex| read(&entry.indexed, |indexed| indexed.version);
+        versions
+            .map(|(scope, entry)| (*scope, version(entry)))
+            .collect()
     }
 
     /// Whether the agent has one, or will have.
@@ -379,6 +394,7 @@ impl IndexBuilding<'_> {
             version,
             index,
             model: None,
+            is_stored: false,
         }));
         self.indexes.put(self.scope, &indexed);
         Ok(indexed)
@@ -485,6 +501,9 @@ impl Memories<'_> {
     /// The model whose vectors are used; `None` for the configured one.
     async fn serving(self) -> Result<Option<EmbeddingModel>> {
         let configured = self.memoir.settings.recall.embedding_model();
+        if configured.is_none() {
+            return Ok(None);
+        }
         // If all have one of the configured model, no other is used, and the store is not read.
         let is_complete = |indexed: &Indexed| {
             indexed.model == configured && indexed.index.without_vector().is_empty()
@@ -559,17 +578,38 @@ impl Memories<'_> {
 
     /// The agent's index, of some version.
     async fn indexed(self) -> Result<Arc<RwLock<Indexed>>> {
+        self.indexed_by(true).await?.ok_or(CONFLICT)
+    }
+
+    /// The agent's index, of some version; `None` where it would have to be built of many texts, and `builds` is false.
+    async fn indexed_by(self, builds: bool) -> Result<Option<Arc<RwLock<Indexed>>>> {
         if let Some(indexed) = self.memoir.state::<Indexes>().get(self.scope) {
-            return Ok(indexed);
+            return Ok(Some(indexed));
         }
         let indexes = self.memoir.state::<Indexes>();
         let _turn = indexes.builders.take(self.scope).await?;
         // Another caller may have built it meanwhile.
         if let Some(indexed) = indexes.get(self.scope) {
-            return Ok(indexed);
+            return Ok(Some(indexed));
         }
         let building = indexes.begin(self.scope);
         let loaded = self.load(&AgentQuery::default()).await?;
+        let (index, is_stored) = match self.stored_index(&loaded).await {
+            Some((index, is_stored)) => (index, is_stored),
+            None if builds || !self.is_index_stored(&loaded) => {
+                (self.built_index(&loaded).await?, false)
+            }
+            None => return Ok(None),
+        };
+        // An agent that was read has a version.
+        let version = loaded.base.version().unwrap_or_default();
+        let indexed = building.finish(version, index)?;
+        write(&indexed).is_stored = is_stored || !self.is_index_stored(&loaded);
+        Ok(Some(indexed))
+    }
+
+    /// An index of the agent's texts.
+    async fn built_index(self, loaded: &Loaded) -> Result<RecallIndex> {
         let started = Instant::now();
         let index = RecallIndex::default();
         let index = self.fold_active(loaded.base.key(), index, RecallIndex::put);
@@ -578,8 +618,28 @@ impl Memories<'_> {
             memories: index.memories(),
             time: started.elapsed(),
         });
-        // An agent that was read has a version.
-        building.finish(loaded.base.version().unwrap_or_default(), index)
+        Ok(index)
+    }
+
+    /// Begins to use the stored index, where it fits. Whether other processes need a newer one
+    /// ([`Memories::store_index`]): then the next recall may have to build it.
+    ///
+    /// # Errors
+    /// The agent is gone; the store fails.
+    pub async fn is_stored_index_outdated(self) -> Result<bool> {
+        let indexed = again(|| self.indexed_by(false)).await?;
+        Ok(indexed.is_none_or(|indexed| read(&indexed, |indexed| !indexed.is_stored)))
+    }
+
+    /// The agent's index in the form to be stored, and its version.
+    pub(super) async fn index_bytes(self) -> Result<(u64, Zeroizing<Vec<u8>>)> {
+        let indexed = again(|| self.indexed()).await?;
+        run_blocking(move || {
+            read(&indexed, |indexed| {
+                (indexed.version, indexed.index.to_bytes())
+            })
+        })
+        .await
     }
 }
 
@@ -602,7 +662,10 @@ fn with_memories(found: Vec<RecallMatch>, memories: &MemoryList) -> Recalled {
     let found = found.into_iter();
     found
         .filter_map(|found| {
-            let memory = *memories.get(&found.number)?;
+            // A match rests on the index; what is shown is the memory's own state.
+            let memory = *memories
+                .get(&found.number)
+                .filter(|memory| memory.is_active())?;
             Some((found, memory.clone()))
         })
         .collect()

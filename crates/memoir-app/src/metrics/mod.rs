@@ -39,7 +39,7 @@ use prometheus::{
 };
 
 pub(crate) use models::Watched;
-pub(crate) use recall::IndexBuild;
+pub(crate) use recall::{IndexBuild, StoredIndex};
 
 use self::load::Gauges;
 use crate::core::{Memoir, spans::driver_name};

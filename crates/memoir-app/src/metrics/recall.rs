@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prometheus::{Histogram, HistogramOpts, IntCounter, IntGauge, Registry};
+use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 
 use super::{Metrics, entered, seconds};
 
@@ -17,6 +17,7 @@ pub(super) struct Recall {
     built_memories: IntCounter,
     evictions: IntCounter,
     rebuilds: IntCounter,
+    stored: IntCounterVec,
     indexes: IntGauge,
     bytes: IntGauge,
 }
@@ -27,6 +28,17 @@ pub(crate) struct IndexBuild {
     pub(crate) memories: usize,
     /// The duration, without reading and opening the texts.
     pub(crate) time: Duration,
+}
+
+/// The outcome of looking for an index that another process stored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum StoredIndex {
+    /// It was read, in place of building one.
+    Read,
+    /// There is none, or too much was written since.
+    Outdated,
+    /// It is not as Memoir wrote it, or another version of Memoir wrote it.
+    Unreadable,
 }
 
 impl Recall {
@@ -65,6 +77,16 @@ impl Recall {
                     "Indexes that were built again after they had given way to others.",
                 ),
             ),
+            stored: entered(
+                registry,
+                IntCounterVec::new(
+                    Opts::new(
+                        "memoir_recall_stored_indexes_total",
+                        "Indexes that were looked for in the database before building one, by outcome.",
+                    ),
+                    &["outcome"],
+                ),
+            ),
             indexes: entered(
                 registry,
                 IntGauge::new(
@@ -93,6 +115,16 @@ impl Metrics {
     pub(crate) fn index_built(&self, built: &IndexBuild) {
         self.recall.build_seconds.observe(seconds(built.time));
         self.recall.built_memories.inc_by(built.memories as u64);
+    }
+
+    /// A stored index was looked for.
+    pub(crate) fn stored_index(&self, outcome: StoredIndex) {
+        let outcome = match outcome {
+            StoredIndex::Read => "read",
+            StoredIndex::Outdated => "outdated",
+            StoredIndex::Unreadable => "unreadable",
+        };
+        self.recall.stored.with_label_values(&[outcome]).inc();
     }
 
     /// One was evicted.

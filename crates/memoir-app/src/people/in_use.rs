@@ -5,7 +5,7 @@
 //!
 //! | table | what shows here that it holds text |
 //! |---|---|
-//! | `memories`, `memory_vectors` | a number that was given, discarded or shredded since or not |
+//! | `memories`, `memory_vectors`, `word_indexes` | a number that was given, discarded or shredded since or not |
 //! | `sessions` | a session, which needs memories |
 //! | `agent_prompts`, `audit_records`, `log_summaries`, `access_requests` | a record by the agent |
 //! | `transcript_messages` | a message that an administrator did not hand over, or whose sender is no longer readable |

@@ -670,6 +670,30 @@ impl memoir_store::Vectors for Watched {
 }
 
 #[async_trait]
+impl memoir_store::WordIndexes for Watched {
+    async fn word_index(
+        &self,
+        scope: AgentScope,
+        limit: Option<u32>,
+    ) -> Result<Vec<memoir_store::WordIndexRow>> {
+        self.inner.word_index(scope, limit).await
+    }
+    async fn keep_word_index(
+        &self,
+        scope: AgentScope,
+        expected_version: u64,
+        parts: Vec<memoir_store::WordIndexRow>,
+    ) -> Result<bool> {
+        self.inner
+            .keep_word_index(scope, expected_version, parts)
+            .await
+    }
+    async fn forget_word_indexes(&self) -> Result<()> {
+        self.inner.forget_word_indexes().await
+    }
+}
+
+#[async_trait]
 impl Store for Watched {
     async fn memory_page(
         &self,

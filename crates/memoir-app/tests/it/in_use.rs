@@ -92,8 +92,8 @@ impl Story {
 fn stories(table: &Table) -> &'static [Story] {
     match table.name {
         "agent_prompts" => &[Story::Prompt],
-        // Sessions and vectors need memories.
-        "memories" | "memory_vectors" | "sessions" => &[Story::Memory],
+        // Sessions, vectors and indexes need memories.
+        "memories" | "memory_vectors" | "word_indexes" | "sessions" => &[Story::Memory],
         "audit_records" | "log_summaries" => &[Story::Prompt, Story::Answer],
         "access_requests" => &[Story::Answer],
         "transcript_messages" => &[

@@ -41,6 +41,7 @@ mod schedule;
 mod sealing;
 mod sending;
 mod stats;
+mod stored_index;
 mod story;
 mod tampering;
 mod time_machine;

@@ -42,14 +42,15 @@ const TABLES: [&str; 7] = [
 ];
 
 /// Tables that hold an agent's identifier and nothing of its state: tokens, and messages that wait to be read, for
-/// which see below. For the summaries of a long log see `verifying.rs`; for vectors, which can be made again and are in
-/// no record, `embedding.rs`.
-const LEFT_OUT: [&str; 5] = [
+/// which see below. For the summaries of a long log see `verifying.rs`; for vectors and indexes of words, which can be made again
+/// and are in no record, `embedding.rs` and `stored_index.rs`.
+const LEFT_OUT: [&str; 6] = [
     "log_summaries",
     "memory_vectors",
     "tokens",
     "transcript_messages",
     "transcripts",
+    "word_indexes",
 ];
 
 struct Evidence {

@@ -1,4 +1,4 @@
-//! The inverted index of an agent's memories, in memory alone and wiped when it is dropped (SPEC 5.3).
+//! The inverted index of an agent's memories, wiped when it is dropped (SPEC 5.3). `stored` is its form to be sealed.
 //!
 //! A memory has a slot. The slot holds the filters (date, kind, tags, origin), the memory above it in the archive, and
 //! its run of `sequence`: its terms in their order, as numbers of units. A unit is one word as read in one language; it
@@ -8,6 +8,8 @@
 //!
 //! A question is searched element by element. Each adds a BM25 score to every memory that has it; `rank` orders the few
 //! best, and only for those the matched terms are determined.
+
+mod stored;
 
 use std::{
     cmp::Ordering,
@@ -248,8 +250,12 @@ impl RecallIndex {
                 self.take(after.number);
             }
         }
-        // Slots are never used again, so that postings stay sorted; an index with half of its slots unused is rebuilt,
-        // unless it is small.
+        self.is_compact()
+    }
+
+    /// Whether most of its room is used. Slots are never used again, so that postings stay sorted; an index with half of
+    /// its slots unused is rebuilt, unless it is small.
+    pub fn is_compact(&self) -> bool {
         self.slots.len() < 1_024 || self.slot_of.len() * 2 > self.slots.len()
     }
 

@@ -3,8 +3,8 @@
 //!
 //! Ranked by BM25 over the stems of folded words ([`RecallIndex`]). `query` parses a question, `index` holds the terms
 //! of all memories, `vectors` their vectors where a model made some, `rank` orders the matches, `replaced` places
-//! replaced memories after their successors, `wiped` is the index's storage. Nothing here is ever stored but vectors,
-//! sealed (SPEC 5.3).
+//! replaced memories after their successors, `wiped` is the index's storage. What is stored is sealed (SPEC 5.3): vectors,
+//! and an index as a whole.
 
 mod index;
 mod query;

@@ -1,4 +1,4 @@
-//! Vectors of memories, for finding memories by meaning, in memory alone like the index that they belong to.
+//! Vectors of memories, for finding memories by meaning, in memory with the index that they belong to.
 //!
 //! A vector reveals much of its text, so it is text in the sense of SPEC 5.1: its holder prints only its length and
 //! wipes it when dropped. Only directions are compared, so 255 steps per dimension suffice: a quarter of the model's

@@ -1,6 +1,6 @@
 //! Storage for text: memory that is overwritten before it is freed, also when it grows.
 
-use zeroize::{DefaultIsZeroes, Zeroize};
+use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
 /// The bytes from which on a list counts as large.
 // Below it, doubling costs little room and few copies.
@@ -59,6 +59,13 @@ impl<T: DefaultIsZeroes> Wiped<T> {
     }
 }
 
+impl Wiped<u8> {
+    /// The bytes, which are left empty here.
+    pub(super) fn take(&mut self) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(std::mem::take(&mut self.0))
+    }
+}
+
 impl<T: DefaultIsZeroes> Drop for Wiped<T> {
     fn drop(&mut self) {
         self.0.zeroize();
@@ -75,6 +82,26 @@ pub(super) struct WipedTable {
 }
 
 impl WipedTable {
+    /// An empty one with room for so many numbers.
+    pub(super) fn with_room(numbers: usize) -> Self {
+        let room = ((numbers + 1) * 4 / 3 + 1).next_power_of_two().max(256);
+        Self {
+            keys: Wiped(vec![0; room]),
+            values: Wiped(vec![0; room]),
+            used: 0,
+        }
+    }
+
+    /// The key of each number below `numbers`; 0 for a number without a key.
+    pub(super) fn keys_by_value(&self, numbers: usize) -> Wiped<u64> {
+        let mut keys = Wiped(vec![0; numbers]);
+        let places = self.keys.as_slice().iter().zip(self.values.as_slice());
+        for (key, number) in places.filter(|(key, _)| **key != 0) {
+            keys.0[*number as usize] = *key;
+        }
+        keys
+    }
+
     fn place(&self, key: u64) -> Option<usize> {
         let keys = self.keys.as_slice();
         let mask = keys.len().checked_sub(1)?;

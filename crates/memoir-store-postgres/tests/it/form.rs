@@ -122,6 +122,11 @@ async fn the_check_reads_the_rows_of_every_table() {
             format!("{agent}, -1, {digest}, ''"),
         ),
         (
+            "word_indexes",
+            "`part`",
+            format!("{agent}, -1, 1, 1, {digest}, ''"),
+        ),
+        (
             "transcript_messages",
             "`state`",
             format!("{agent}, 1, {digest}, 1, 0, 'dreamt', ''"),

@@ -15,6 +15,7 @@ const FILLED: &str = "
     INSERT INTO log_leaves VALUES (0, sixteen(1), 1, thirtytwo(1), 0);
     INSERT INTO log_summaries VALUES (sixteen(1), 1, thirtytwo(1), '');
     INSERT INTO memory_vectors VALUES (sixteen(1), 1, 'a:b', 1, '');
+    INSERT INTO word_indexes VALUES (sixteen(1), 0, 1, 1, thirtytwo(1), '');
     INSERT INTO tokens VALUES (sixteen(1), sixteen(1), sixteen(1), thirtytwo(1), 0, NULL, NULL, 1, '', '');
     INSERT INTO transcript_messages VALUES (sixteen(1), 1, thirtytwo(1), 1, 0, 'pending', '');
     INSERT INTO transcripts VALUES (sixteen(1), sixteen(1), NULL, NULL, 0, 0);

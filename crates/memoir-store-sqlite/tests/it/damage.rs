@@ -367,6 +367,11 @@ async fn the_check_reads_the_rows_of_every_table() {
         ),
         ("log_summaries", "`hash`", "zeroblob(16), 1, x'00', x''"),
         (
+            "word_indexes",
+            "`part`",
+            "zeroblob(16), -1, 1, 1, zeroblob(32), x''",
+        ),
+        (
             "transcript_messages",
             "`state`",
             "zeroblob(16), 1, zeroblob(32), 1, 0, 'dreamt', x'', NULL",

@@ -62,11 +62,12 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     calls::note_agent(client, &installation.place, agent.name());
     let memoir = installation.memoir.clone();
     let serving = memoir_mcp::serve_stdio(agent);
+    let background =
+        async { tokio::join!(memoir.keep_making_vectors(), memoir.keep_indexes_stored()) };
     tokio::pin!(serving);
     let served = tokio::select! {
         served = &mut serving => served,
-        // Ends immediately where no model of embeddings is configured.
-        () = memoir.keep_making_vectors() => serving.await,
+        _ = background => serving.await,
     };
     served.map_err(|error| Failure::new(format!("the connection ended: {error}")))?;
     Ok(Ending::Done)

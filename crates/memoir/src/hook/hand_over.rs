@@ -26,6 +26,8 @@ use super::{
 };
 use crate::{failure::Failure, show::counted, transcripts};
 
+/// The option of the process that passes messages on.
+const OPTION: &str = "--hand-over";
 /// How many sessions a new session resumes, since it waits for the start of their processes. The next ones resume the
 /// others.
 const RESUMED: usize = 4;
@@ -38,7 +40,7 @@ pub(super) fn begin(arguments: &Arguments, payload: &Payload) -> Result<(), Fail
     if payload.transcript.is_none() || arguments.client.dialect_of(payload).transcript.is_none() {
         return Ok(());
     }
-    start(payload)
+    start(payload, OPTION)
 }
 
 /// Starts it again for sessions with possibly remaining messages, once a session of the agent begins.
@@ -60,21 +62,24 @@ pub(super) fn resume(
             folder: payload.folder.clone(),
             ..Payload::default()
         };
-        if let Err(problem) = start(&session) {
+        if let Err(problem) = start(&session, OPTION) {
             log.problem(&problem);
         }
     }
 }
 
-/// The same command line, with the option for immediate work.
-fn start(payload: &Payload) -> Result<(), Failure> {
-    let problem = |error| Failure::new(format!("cannot start handing over: {error}"));
+/// Starts a process of the same command line, with the option of its work.
+///
+/// # Errors
+/// It cannot be started.
+pub(super) fn start(payload: &Payload, option: &str) -> Result<(), Failure> {
+    let problem = |error| Failure::new(format!("cannot start `{option}`: {error}"));
     // The current binary is started, since the host's `PATH` may have another version of Memoir or none.
     let program = std::env::current_exe().map_err(problem)?;
     let mut command = Command::new(program);
     command
         .args(std::env::args_os().skip(1))
-        .arg("--hand-over")
+        .arg(option)
         // The process must not inherit the host's streams, which it would keep open for as long as it runs.
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

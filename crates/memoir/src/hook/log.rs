@@ -29,9 +29,10 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn open(arguments: &Arguments) -> Self {
-        let part = match arguments.hand_over {
-            true => " (handing over)",
-            false => "",
+        let part = match (arguments.hand_over, arguments.store_index) {
+            (true, _) => " (handing over)",
+            (_, true) => " (storing the index)",
+            _ => "",
         };
         Self {
             file: place().and_then(|path| opened(&path)).map(Arc::new),

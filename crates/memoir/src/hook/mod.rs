@@ -10,6 +10,7 @@
 pub(crate) mod calls;
 mod dialect;
 mod hand_over;
+mod index;
 mod length;
 mod log;
 pub(crate) mod measured;
@@ -86,6 +87,9 @@ pub(crate) struct Arguments {
     /// Hand over now, and wait for it
     #[arg(long, hide = true)]
     hand_over: bool,
+    /// Store the index of words, and wait for it
+    #[arg(long, hide = true)]
+    store_index: bool,
 }
 
 /// The choice of the agent.
@@ -126,6 +130,12 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
     calls::note(&name, calls::CallKind::Hook);
     if arguments.hand_over {
         if let Err(problem) = on_runtime(hand_over::run(&means, &arguments, &log)) {
+            log.problem(&problem);
+        }
+        return ExitCode::SUCCESS;
+    }
+    if arguments.store_index {
+        if let Err(problem) = on_runtime(index::run(&means, &arguments, &log)) {
             log.problem(&problem);
         }
         return ExitCode::SUCCESS;
@@ -206,6 +216,7 @@ fn answer_event(
             memory: &memory,
             payload: &payload,
             dialect,
+            log,
             chosen: means.whose.chosen(payload.folder.as_deref()),
         };
         if !is_start {
@@ -283,6 +294,7 @@ struct ReachedEvent<'a> {
     memory: &'a ReachedMemory,
     payload: &'a Payload,
     dialect: Dialect,
+    log: &'a Log,
     chosen: project::ChosenAgent,
 }
 
@@ -330,6 +342,7 @@ impl ReachedEvent<'_> {
             ),
             false => None,
         };
+        index::prepare(self.memory, self.log).await;
         let found = self.memory.recall(prompt, prompt::CONSIDERED).await?;
         let digest = self.memory.digest(prompt.expose()).await?;
         let mut session = LockedSession::lock(self.payload)?;

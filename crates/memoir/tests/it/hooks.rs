@@ -439,6 +439,43 @@ fn pending(installation: &Installation) -> i64 {
     counted.unwrap()
 }
 
+/// The parts of stored indexes of words.
+fn index_parts(installation: &Installation) -> i64 {
+    let path = installation.path(".local/share/memoir/memoir.db");
+    let database = rusqlite::Connection::open(path).unwrap();
+    let counted = database.query_row("SELECT count(*) FROM word_indexes", [], |row| row.get(0));
+    counted.unwrap()
+}
+
+#[test]
+fn spec_5_3_a_prompt_among_many_memories_stores_their_index_and_a_rotation_deletes_it() {
+    let installation = Installation::with_agent();
+    let lines: String = (0..600)
+        .map(|at| format!("{{\"content\": \"Customer {at} asked for laid paper.\"}}\n"))
+        .collect();
+    let file = installation.write("many.jsonl", &lines);
+    installation.ok(&["import", "wren", &file]);
+    let stored = || log(&installation).matches("stored the index").count();
+    let ran = ask(&installation, "s-1", "Which paper does customer 77 want?");
+    let text = injected(&ran, "UserPromptSubmit");
+    assert!(text.contains("Customer 77 asked"), "{text}");
+    wait_until(|| stored() == 1);
+    assert!(index_parts(&installation) > 0);
+    installation.ok(&["remember", "wren", "Customer 77 wants blue paper now."]);
+    let ran = ask(&installation, "s-2", "Which paper does customer 77 want?");
+    let text = injected(&ran, "UserPromptSubmit");
+    assert!(
+        text.contains("Customer 77 asked") && text.contains("blue paper"),
+        "{text}"
+    );
+    installation.ok(&["key", "rotate"]);
+    assert_eq!(index_parts(&installation), 0);
+    let ran = ask(&installation, "s-3", "Which paper does customer 77 want?");
+    assert_eq!(injected(&ran, "UserPromptSubmit"), text);
+    // One process a minute at most: many prompts of a busy minute start no more.
+    assert_eq!(stored(), 1);
+}
+
 #[test]
 fn spec_2_6_new_messages_are_passed_on_once_for_repeated_events() {
     let installation = Installation::with_agent();

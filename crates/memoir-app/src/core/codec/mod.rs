@@ -12,6 +12,7 @@
 
 pub(crate) mod document;
 mod sealed;
+mod word_index;
 
 use std::collections::BTreeMap;
 
@@ -44,10 +45,13 @@ use memoir_vault::{
 };
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::sealed::Sealer;
 use self::{
     document::NoWords,
     sealed::{SealedColumns, open},
+};
+pub(crate) use self::{
+    sealed::Sealer,
+    word_index::{IndexVersion, word_index, word_index_rows},
 };
 use crate::{
     core::rehearsal::Rehearsal,

@@ -1,0 +1,269 @@
+//! The index of an agent's words between processes: one sealed document (SPEC 5.3).
+//!
+//! It is of one version of the agent, and bound to the head of its log. A process that reads it compares that head with
+//! the log, and applies the memories that later records changed. Where it does not fit (it does not open, is not of this
+//! agent or version of Memoir, the log has no such head, or too much was written since), the index is built from the
+//! texts as without it; one that does not open is deleted. No error of it reaches a caller.
+//!
+//! It is written by processes for which no call waits, at a version that the store compares again: shredding moves the
+//! version on and deletes the document in one transaction, so that none outlasts its words.
+
+use std::{collections::HashMap, time::Duration};
+
+use memoir_domain::{AgentScope, memory::Number, recall::RecallIndex};
+use memoir_store::{AgentQuery, RecordFilter, Selection};
+
+use crate::{
+    core::{
+        Error, Loaded, Memoir, Result,
+        codec::{self, IndexVersion, Sealer},
+        parallel::run_blocking,
+    },
+    memory::{Memories, memories::memory_query, recall::Indexes},
+    metrics::{Metrics, StoredIndex},
+};
+
+/// Records after the document from which on it is written anew.
+// The difference costs about a tenth of a millisecond for each of them at every process's first recall.
+const BEHIND: u64 = 128;
+/// Records after the document from which on it is not used: a share of the memories, and the least and the most.
+// To apply one costs about as much as to index sixteen memories.
+const SHARE: u64 = 16;
+const LEAST: u64 = 16;
+const MOST: u64 = 4_096;
+/// Attempts to write it between two commits of others.
+const ATTEMPTS: usize = 3;
+/// How often a process writes the document of one agent, if it has changed and was quiet since the last look.
+const EVERY: Duration = Duration::from_secs(60);
+
+impl Memories<'_> {
+    /// Stores the index for other processes, in place of the stored one, where that is outdated. Whether it was stored:
+    /// not where others wrote at each attempt, or it is larger than the memory for all indexes.
+    ///
+    /// # Errors
+    /// The agent is gone; the store fails.
+    pub async fn store_index(self) -> Result<bool> {
+        for _ in 0..ATTEMPTS {
+            // Reading the stored one may find that it does not open: then it is deleted, and missing below.
+            let (version, index) = self.index_bytes().await?;
+            let loaded = self.load(&AgentQuery::default()).await?;
+            if !self.needs_storing(&loaded).await? {
+                return Ok(false);
+            }
+            if loaded.base.version() != Some(version) {
+                self.memoir
+                    .state::<Indexes>()
+                    .forget_version(self.scope, version);
+                continue;
+            }
+            if index.len() > self.memoir.settings.recall.index_bytes {
+                return Ok(false);
+            }
+            let of = IndexVersion {
+                version,
+                last_seq: loaded.newest_seq(),
+                hash: loaded.base.head(),
+            };
+            let (key, random) = (loaded.base.key().clone(), self.memoir.random.clone());
+            let parts = run_blocking(move || {
+                let random = random.as_ref();
+                codec::word_index_rows(&Sealer { key: &key, random }, of, &index)
+            });
+            let parts = parts.await??;
+            let store = &self.memoir.store;
+            if store.keep_word_index(self.scope, version, parts).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the stored index is missing or outdated.
+    async fn needs_storing(self, loaded: &Loaded) -> Result<bool> {
+        let first = self.memoir.store.word_index(self.scope, Some(1)).await?;
+        let is_current = first
+            .first()
+            .is_some_and(|row| !is_outdated(IndexVersion::of(row), loaded));
+        Ok(self.is_index_stored(loaded) && !is_current)
+    }
+
+    /// Whether the agent has so many memories that its index is stored.
+    pub(super) fn is_index_stored(self, loaded: &Loaded) -> bool {
+        active(loaded) >= self.memoir.settings.recall.stored_from
+    }
+
+    /// The stored index, with the changes up to the agent as it was loaded, and whether these are few; `None` where none
+    /// fits.
+    pub(super) async fn stored_index(self, loaded: &Loaded) -> Option<(RecallIndex, bool)> {
+        if !self.is_index_stored(loaded) {
+            return None;
+        }
+        let metrics = self.memoir.state::<Metrics>();
+        match self.read_stored_index(loaded).await {
+            Ok(Some(index)) => {
+                metrics.stored_index(StoredIndex::Read);
+                Some(index)
+            }
+            Ok(None) => {
+                metrics.stored_index(StoredIndex::Outdated);
+                None
+            }
+            Err(error) => {
+                metrics.stored_index(StoredIndex::Unreadable);
+                tracing::warn!(agent = %self.scope.agent, %error, "the stored index is built anew");
+                // Otherwise each process would read it in vain. One that cannot write leaves it.
+                if let Some(version) = loaded.base.version() {
+                    let store = &self.memoir.store;
+                    let _ = store.keep_word_index(self.scope, version, Vec::new()).await;
+                }
+                None
+            }
+        }
+    }
+
+    /// As [`Memories::stored_index`].
+    ///
+    /// # Errors
+    /// It is not as Memoir wrote it, or not by this version.
+    async fn read_stored_index(self, loaded: &Loaded) -> Result<Option<(RecallIndex, bool)>> {
+        let rows = self.memoir.store.word_index(self.scope, None).await?;
+        let Some(of) = rows.first().map(IndexVersion::of) else {
+            return Ok(None);
+        };
+        // Another process has written since the agent was loaded.
+        if Some(of.version) > loaded.base.version() {
+            return Ok(None);
+        }
+        if behind(of, loaded) > most_behind(loaded) {
+            return Ok(None);
+        }
+        let key = loaded.base.key().clone();
+        let index = run_blocking(move || {
+            let bytes = codec::word_index(&key, rows)?;
+            RecallIndex::from_bytes(&bytes).ok_or_else(|| {
+                Error::Inconsistent("table `word_indexes`: its form is another one".to_owned())
+            })
+        });
+        let mut index = index.await??;
+        let Some(changed) = self.changed_since(of, loaded).await? else {
+            return Ok(None);
+        };
+        if !changed.is_empty() {
+            let query = memory_query(Selection::Numbers(changed.clone()));
+            let memories = self.load(&query).await?.memories;
+            for number in changed {
+                let memory = memories.iter().find(|memory| memory.number == number);
+                match memory.filter(|memory| memory.is_active()) {
+                    Some(memory) => index.put(memory),
+                    // What comes from a shredded text is in shared tables too, so that the index is built anew.
+                    None if memory.is_some_and(|memory| memory.shredded_at.is_some()) => {
+                        return Ok(None);
+                    }
+                    None => index.take(number),
+                }
+            }
+        }
+        let fits = index.memories() as u64 == active(loaded) && index.is_compact();
+        Ok(fits.then_some((index, !is_outdated(of, loaded))))
+    }
+
+    /// The memories that records after the head of the log at that version changed, each once; `None` where the records
+    /// cannot be read as one log, since others write meanwhile.
+    ///
+    /// # Errors
+    /// The log does not have that head.
+    async fn changed_since(self, of: IndexVersion, loaded: &Loaded) -> Result<Option<Vec<Number>>> {
+        let forged = || {
+            Error::Inconsistent(format!(
+                "table `word_indexes`: record {} has another hash",
+                of.last_seq
+            ))
+        };
+        if of.last_seq >= loaded.newest_seq() {
+            return match of.hash == loaded.base.head() {
+                true => Ok(Some(Vec::new())),
+                false => Err(forged()),
+            };
+        }
+        let filter = RecordFilter {
+            from_seq: of.last_seq,
+            before_seq: Some(loaded.agent.next_seq),
+            ..RecordFilter::default()
+        };
+        let mut records = self.memoir.store.records(self.scope, &filter).await?;
+        let is_in_place =
+            |(at, seq): (usize, u64)| records.get(at).is_some_and(|row| row.seq == seq);
+        let is_whole = (of.last_seq..loaded.agent.next_seq)
+            .enumerate()
+            .all(is_in_place);
+        let head = records.last().map(|row| row.hash);
+        if !is_whole || head != Some(loaded.base.head()) {
+            return Ok(None);
+        }
+        if records.remove(0).hash != of.hash {
+            return Err(forged());
+        }
+        let key = loaded.base.key().clone();
+        let changed = run_blocking(move || {
+            let mut changed = Vec::new();
+            for row in records {
+                let record = codec::record(Some(&key), row)?;
+                changed.extend(record.body.changes.iter().map(|change| change.number()));
+            }
+            changed.sort_unstable();
+            changed.dedup();
+            Ok::<_, Error>(changed)
+        });
+        let changed = changed.await??;
+        let is_few = changed.len() as u64 <= most_behind(loaded);
+        Ok(is_few.then_some(changed))
+    }
+}
+
+fn active(loaded: &Loaded) -> u64 {
+    let tally = loaded.agent.tally;
+    tally.core_count + tally.journal_count + tally.archival_count
+}
+
+/// How many records were written since.
+fn behind(of: IndexVersion, loaded: &Loaded) -> u64 {
+    // A log without the record that the index names does not have its hash either, which is compared.
+    loaded.newest_seq().saturating_sub(of.last_seq)
+}
+
+/// How many records or changed memories are applied to a stored index.
+fn most_behind(loaded: &Loaded) -> u64 {
+    (active(loaded) / SHARE).clamp(LEAST, MOST)
+}
+
+/// Whether to write it anew.
+fn is_outdated(of: IndexVersion, loaded: &Loaded) -> bool {
+    behind(of, loaded) >= BEHIND.min(most_behind(loaded))
+}
+
+impl Memoir {
+    /// Stores the indexes that this process has built, those of agents without a commit since the last look, until
+    /// dropped.
+    pub async fn keep_indexes_stored(&self) {
+        let mut seen: HashMap<AgentScope, u64> = HashMap::new();
+        loop {
+            tokio::time::sleep(EVERY).await;
+            let versions = self.state::<Indexes>().versions();
+            for (scope, version) in &versions {
+                if seen.get(scope) != Some(version) {
+                    continue;
+                }
+                let handle = self.handle(*scope);
+                let storing = async { handle.memories().store_index().await };
+                match storing.await {
+                    // One that was erased meanwhile has none.
+                    Ok(_) | Err(Error::Erased { .. } | Error::NoAgent(_)) => {}
+                    Err(error) => {
+                        tracing::warn!(agent = %scope.agent, %error, "an index was not stored");
+                    }
+                }
+            }
+            seen = versions;
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Stored indexes of agents' words. Storing one locks the agent first, as a commit does: none is stored for an agent
+//! whose words are being shredded.
+
+use async_trait::async_trait;
+use memoir_domain::AgentScope;
+use memoir_store::{Result, WordIndexRow, WordIndexes, decode, word_index_columns};
+
+use crate::{
+    PostgresStore,
+    pool::{Reach, Statement},
+    value::{Value, all, count},
+};
+
+fn scoped(scope: &AgentScope) -> Vec<Value<'_>> {
+    values![scope.agent.as_bytes(), scope.account.as_bytes()]
+}
+
+#[async_trait]
+impl WordIndexes for PostgresStore {
+    async fn word_index(&self, scope: AgentScope, limit: Option<u32>) -> Result<Vec<WordIndexRow>> {
+        let mut values = scoped(&scope);
+        values.extend(values![limit.map_or(i64::MAX, i64::from)]);
+        let sql = concat!(
+            "SELECT ",
+            word_index_columns!(),
+            " FROM word_indexes WHERE agent_id = $1 AND EXISTS (SELECT 1 FROM agents \
+                 WHERE agents.id = $1 AND agents.account_id = $2 AND erased_at IS NULL) \
+             ORDER BY part LIMIT $3"
+        );
+        all(
+            &self.rows(Reach::Agent(scope), sql, values).await?,
+            decode::word_index,
+        )
+    }
+
+    async fn keep_word_index(
+        &self,
+        scope: AgentScope,
+        expected_version: u64,
+        parts: Vec<WordIndexRow>,
+    ) -> Result<bool> {
+        let mut values = scoped(&scope);
+        values.push(count(expected_version, "agents", "version")?.into());
+        // Divides by nothing where the version is another one, as for summaries of the log.
+        let hold = "SELECT 1 / count(*) FROM (SELECT 1 FROM agents WHERE id = $1 AND account_id = $2 \
+             AND version = $3 AND erased_at IS NULL FOR NO KEY UPDATE) AS held";
+        let forget = "DELETE FROM word_indexes WHERE agent_id = $1";
+        let mut statements = vec![
+            Statement::new(hold, values),
+            Statement::new(forget, values![scope.agent.as_bytes()]),
+        ];
+        let whole = |value: &dyn Fn(&WordIndexRow) -> u64, name: &str| -> Result<Value<'static>> {
+            let values = parts.iter().map(value);
+            let values = values.map(|value| count(value, "word_indexes", name).map(Some));
+            Ok(Value::Integers(values.collect::<Result<_>>()?))
+        };
+        let mut values = values![scope.agent.as_bytes()];
+        values.extend([
+            whole(&|row| row.part, "part")?,
+            whole(&|row| row.version, "version")?,
+            whole(&|row| row.last_seq, "last_seq")?,
+            Value::ByteLists(parts.iter().map(|row| Some(&row.hash[..])).collect()),
+            Value::ByteLists(parts.iter().map(|row| Some(&row.body.0[..])).collect()),
+        ]);
+        let keep = "INSERT INTO word_indexes (agent_id, part, version, last_seq, hash, body) \
+             SELECT $1, given.part, given.version, given.last_seq, given.hash, given.body \
+             FROM unnest($2, $3, $4, $5, $6) AS given (part, version, last_seq, hash, body)";
+        statements.push(Statement::new(keep, values));
+        match self.write(Reach::Agent(scope), &statements).await {
+            Ok(_) => Ok(true),
+            Err(fault) if fault.is_unmet(0) => Ok(false),
+            Err(fault) => Err(fault.into()),
+        }
+    }
+
+    async fn forget_word_indexes(&self) -> Result<()> {
+        let forget = [Statement::new("DELETE FROM word_indexes", values![])];
+        self.write(Reach::Fleet, &forget).await?;
+        Ok(())
+    }
+}

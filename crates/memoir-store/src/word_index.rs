@@ -1,0 +1,43 @@
+//! The index of the words of an agent's memories, kept between processes (SPEC 5.3).
+
+use async_trait::async_trait;
+use memoir_domain::AgentScope;
+
+use crate::{Result, StoredText};
+
+/// A part of the index of an agent's words. The first five fields but `part` are the same in all parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WordIndexRow {
+    /// Its place, from 0 without gaps.
+    pub part: u64,
+    /// The agent's version that the index is of.
+    pub version: u64,
+    /// The place of the last record of the log at that version; 0 where there was none.
+    pub last_seq: u64,
+    /// That record's hash.
+    pub hash: [u8; 32],
+    /// The part.
+    pub body: StoredText,
+}
+
+/// One index of each agent at most, in parts. It can be made again from the memories, and does not change the agent's
+/// version. [`Store::commit`](crate::Store::commit) deletes it where it shreds a memory, replaces bodies of records, or
+/// erases the agent.
+#[async_trait]
+pub trait WordIndexes: Send + Sync {
+    /// The parts of the agent's index in their order, at most `limit` of the first ones; `None` for all. None of an
+    /// agent that was erased.
+    async fn word_index(&self, scope: AgentScope, limit: Option<u32>) -> Result<Vec<WordIndexRow>>;
+
+    /// Keeps an index in place of the present one, where the agent is of that version still; whether it is kept.
+    /// Without parts, the present one is deleted.
+    async fn keep_word_index(
+        &self,
+        scope: AgentScope,
+        expected_version: u64,
+        parts: Vec<WordIndexRow>,
+    ) -> Result<bool>;
+
+    /// Deletes the indexes of all agents.
+    async fn forget_word_indexes(&self) -> Result<()>;
+}
