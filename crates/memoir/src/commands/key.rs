@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use memoir_store::WordIndexes;
 use memoir_store_postgres::PostgresKeys;
 use memoir_vault::{Error, KeyRows, MasterSource, rotate_key_file, unlock};
 use serde_json::json;

@@ -43,7 +43,13 @@ async fn try_prepare(memory: &ReachedMemory) -> Result<(), Failure> {
     let Some(folder) = state::folder() else {
         return Ok(());
     };
-    if !agent.memories().is_stored_index_outdated().await? {
+    // The recall that follows reports any problem of the memory itself.
+    if !agent
+        .memories()
+        .is_stored_index_outdated()
+        .await
+        .unwrap_or(false)
+    {
         return Ok(());
     }
     let name = file_name("index", Some(&memory.key()));
