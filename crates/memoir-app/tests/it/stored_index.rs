@@ -230,11 +230,8 @@ async fn spec_5_3_a_stored_index_goes_with_words_and_is_of_one_version() {
             .unwrap()
     );
     assert!(!second.agent.memories().store_index().await.unwrap());
-    let shred = wren
-        .agent
-        .memories()
-        .shred(ShredWish::of(Number(2), "gone"), &person());
-    shred.await.unwrap();
+    let (wish, actor) = (ShredWish::of(Number(2), "gone"), person());
+    wren.agent.memories().shred(wish, &actor).await.unwrap();
     assert_eq!(parts(&wren).await, 0);
     // One of an earlier version is not stored any more.
     assert_eq!(found(&second, &asked("quagga")).await, []);
