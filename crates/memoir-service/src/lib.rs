@@ -43,7 +43,7 @@ pub use logs::may_be_logged;
 pub use problem::Problem;
 pub use routes::openapi;
 pub use server::serve;
-pub use webhooks::{Webhook, WebhookProblem};
+pub use webhooks::{Webhook, WebhookProblem, register_webhooks};
 
 /// How the service is to run.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ mod secret;
 
 use std::{error::Error, fmt, io, sync::Arc, time::Duration};
 
-use memoir_app::{EndNotice, ReceiverDigest, Retry};
+use memoir_app::{EndNotice, Memoir, ReceiverDigest, Retry};
 use reqwest::{Client, StatusCode, Url, header, redirect::Policy};
 use sha2::{Digest, Sha256};
 use tokio::{sync::watch, task::JoinSet};
@@ -153,6 +153,19 @@ fn target(url: &str, allow_private: bool) -> Result<(Url, Rule), WebhookProblem>
         return Err(WebhookProblem::Inside);
     }
     Ok((url, rule))
+}
+
+/// Registers the receivers: sessions that end from then on are notified. To be called before the address is announced,
+/// since a session may end as soon as it is.
+///
+/// # Errors
+/// The store fails.
+pub async fn register_webhooks(memoir: &Memoir, webhooks: &[Webhook]) -> memoir_app::Result<()> {
+    let receivers: Vec<ReceiverDigest> = webhooks.iter().map(|webhook| webhook.digest).collect();
+    match receivers.is_empty() {
+        true => Ok(()),
+        false => memoir.register_receivers(&receivers, true).await,
+    }
 }
 
 /// Sends due notices to all receivers until stopped.

@@ -110,6 +110,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     // A reader of the printed address may end the service immediately.
     let stop = interrupt::listening().await;
     let first_link = first_link(&memoir, address, arguments.behind_proxy).await?;
+    memoir_service::register_webhooks(&memoir, &webhooks).await?;
     report(global, &memoir, address, &arguments, first_link.as_deref())?;
     let options = ServiceOptions {
         concurrency: usize::from(arguments.concurrency),

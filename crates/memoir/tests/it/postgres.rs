@@ -114,7 +114,10 @@ fn nothing_is_done_on_a_database_that_waits_for_migrations() {
     assert_eq!(run(&installation, &url, &["agent", "list"]).code, Some(1));
     let run_now = ok(&installation, &url, &["migrate", "--json"]);
     let run_now: serde_json::Value = serde_json::from_str(&run_now).unwrap();
-    assert_eq!(run_now, json!({ "migrated": ["0001_initial"] }));
+    assert_eq!(
+        run_now,
+        json!({ "migrated": ["0001_initial", "0002_word_indexes"] })
+    );
     let again = ok(&installation, &url, &["migrate", "--json"]);
     assert!(again.contains("[]"), "{again}");
     ok(&installation, &url, &["agent", "list"]);
@@ -368,7 +371,7 @@ impl Fleet {
         let run: serde_json::Value = serde_json::from_str(&run).unwrap();
         assert_eq!(
             run,
-            json!({ "migrated": ["0001_initial", "keys_0001_initial"] })
+            json!({ "migrated": ["0001_initial", "0002_word_indexes", "keys_0001_initial"] })
         );
         Some(fleet)
     }

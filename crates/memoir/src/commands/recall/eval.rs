@@ -293,7 +293,7 @@ mod tests {
         let evaluation = Evaluation::of(4, &[1, 4, 10], vec![row]);
         assert_eq!((evaluation.found, evaluation.mean_rank), (3, Some(5.0)));
         assert_eq!(
-            evaluation.in_words(),
+            anstream::adapter::strip_str(&evaluation.in_words()).to_string(),
             "4 questions; the mean rank of the 3 found is 5.00\n\n\
              in front of the model    tokens  any  all\n\
              context of 2,000 tokens      26  75%  50%\n"
