@@ -477,7 +477,10 @@ impl Memories<'_> {
                 // The memories are loaded for their text anyway, with the version: this proves that the index was
                 // current, at no further cost.
                 Ok(loaded) if loaded.base.version() == Some(version) => {
-                    Ok((with_memories(found, &loaded.memories), meaning))
+                    let mut found = with_memories(found, &loaded.memories);
+                    // A match rests on the index; what is shown is the memory's own state.
+                    found.retain(|(_, memory)| memory.is_active());
+                    Ok((found, meaning))
                 }
                 Ok(_) => {
                     // Another process wrote.
@@ -662,10 +665,7 @@ fn with_memories(found: Vec<RecallMatch>, memories: &MemoryList) -> Recalled {
     let found = found.into_iter();
     found
         .filter_map(|found| {
-            // A match rests on the index; what is shown is the memory's own state.
-            let memory = *memories
-                .get(&found.number)
-                .filter(|memory| memory.is_active())?;
+            let memory = *memories.get(&found.number)?;
             Some((found, memory.clone()))
         })
         .collect()

@@ -41,12 +41,38 @@ pub(crate) enum StoredIndex {
     Unreadable,
 }
 
+impl StoredIndex {
+    const ALL: [Self; 3] = [Self::Read, Self::Outdated, Self::Unreadable];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Outdated => "outdated",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
 impl Recall {
     pub(super) fn in_registry(registry: &Registry) -> Self {
         let histogram = |name, help| {
             let options = HistogramOpts::new(name, help).buckets(SECONDS.to_vec());
             entered(registry, Histogram::with_opts(options))
         };
+        let stored = entered(
+            registry,
+            IntCounterVec::new(
+                Opts::new(
+                    "memoir_recall_stored_indexes_total",
+                    "Indexes that were looked for in the database before building one, by outcome.",
+                ),
+                &["outcome"],
+            ),
+        );
+        for outcome in StoredIndex::ALL {
+            // Each is served from the beginning, as 0.
+            let _ = stored.with_label_values(&[outcome.name()]);
+        }
         Self {
             question_seconds: histogram(
                 "memoir_recall_duration_seconds",
@@ -77,16 +103,7 @@ impl Recall {
                     "Indexes that were built again after they had given way to others.",
                 ),
             ),
-            stored: entered(
-                registry,
-                IntCounterVec::new(
-                    Opts::new(
-                        "memoir_recall_stored_indexes_total",
-                        "Indexes that were looked for in the database before building one, by outcome.",
-                    ),
-                    &["outcome"],
-                ),
-            ),
+            stored,
             indexes: entered(
                 registry,
                 IntGauge::new(
@@ -119,12 +136,8 @@ impl Metrics {
 
     /// A stored index was looked for.
     pub(crate) fn stored_index(&self, outcome: StoredIndex) {
-        let outcome = match outcome {
-            StoredIndex::Read => "read",
-            StoredIndex::Outdated => "outdated",
-            StoredIndex::Unreadable => "unreadable",
-        };
-        self.recall.stored.with_label_values(&[outcome]).inc();
+        let stored = &self.recall.stored;
+        stored.with_label_values(&[outcome.name()]).inc();
     }
 
     /// One was evicted.
