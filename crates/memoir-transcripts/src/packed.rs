@@ -114,7 +114,7 @@ impl<R: BufRead> Read for Frames<R> {
     }
 }
 
-/// The library's own messages name positions and sizes, which help nobody here.
+/// In place of the library's own messages, which name positions inside of the compressed stream.
 fn broken() -> io::Error {
     io::ErrorKind::InvalidData.into()
 }

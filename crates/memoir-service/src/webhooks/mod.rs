@@ -161,11 +161,14 @@ fn target(url: &str, allow_private: bool) -> Result<(Url, Rule), WebhookProblem>
 /// # Errors
 /// The store fails.
 pub async fn register_webhooks(memoir: &Memoir, webhooks: &[Webhook]) -> memoir_app::Result<()> {
-    let receivers: Vec<ReceiverDigest> = webhooks.iter().map(|webhook| webhook.digest).collect();
-    match receivers.is_empty() {
-        true => Ok(()),
-        false => memoir.register_receivers(&receivers, true).await,
+    match webhooks {
+        [] => Ok(()),
+        webhooks => memoir.register_receivers(&digests(webhooks), true).await,
     }
+}
+
+fn digests(webhooks: &[Webhook]) -> Vec<ReceiverDigest> {
+    webhooks.iter().map(|webhook| webhook.digest).collect()
 }
 
 /// Sends due notices to all receivers until stopped.
@@ -184,12 +187,7 @@ pub(crate) async fn run(service: Service, stop: watch::Receiver<bool>) {
 
 /// Renews the registration of the receivers.
 async fn register(service: Service, mut stop: watch::Receiver<bool>) {
-    let receivers: Vec<ReceiverDigest> = service
-        .options
-        .webhooks
-        .iter()
-        .map(|webhook| webhook.digest)
-        .collect();
+    let receivers = digests(&service.options.webhooks);
     // Only the first time: a receiver that declines notices stays closed until the service restarts.
     let mut anew = true;
     loop {
