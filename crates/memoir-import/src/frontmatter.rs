@@ -124,6 +124,15 @@ impl Fields {
         text.filter(|text| !text.is_empty())
     }
 
+    /// A field's text, or the one item of its list: a date may be written as a link (`[[2026-03-01]]`).
+    pub(crate) fn text_or_item(&self, name: &str) -> Option<&str> {
+        let item = || match self.lists.get(name)?.as_slice() {
+            [only] => Some(only.trim_matches(['[', ']', '"'])),
+            _ => None,
+        };
+        self.text(name).or_else(item)
+    }
+
     /// The first of these that has a text.
     pub(crate) fn first(&self, names: &[&str]) -> Option<&str> {
         names.iter().find_map(|name| self.text(name))
@@ -155,7 +164,7 @@ impl Fields {
     fn of_toml(text: &str) -> Option<Self> {
         let mut fields = Self::default();
         for (name, value) in text.parse::<toml::Table>().ok()? {
-            fields.add_toml(name, value);
+            fields.add_toml(name.to_lowercase(), value);
         }
         Some(fields)
     }
@@ -211,10 +220,22 @@ impl Fields {
                 list.extend(items(bare));
                 continue;
             }
+            // A value that begins on the line after its name.
+            if let Some((_, name)) = within.last()
+                && !is_field(bare)
+            {
+                let more = scalar(without_comment(bare));
+                let text = fields.texts.entry(name.clone());
+                text.and_modify(|text| *text = format!("{text} {more}"))
+                    .or_insert(more);
+                continue;
+            }
             let Some((name, value)) = bare.split_once(':') else {
                 continue;
             };
-            let name = name.trim().trim_matches(['"', '\'']);
+            // Programs write them in lower case; people do not.
+            let name = name.trim().trim_matches(['"', '\'']).to_lowercase();
+            let name = name.as_str();
             let whole = match within.last() {
                 // Not joined first where it is too long: a name may be all of the page.
                 Some((_, outer)) if within.len() < 8 && name.len() < NAME => {
@@ -398,6 +419,34 @@ mod tests {
         let text = |name: &str| fields.text(name).unwrap_or_default().to_owned();
         let tags = fields.list("tags").join("|");
         (text("title"), tags, text("created"), body.trim().to_owned())
+    }
+
+    #[test]
+    fn fields_that_people_write_are_read_too() {
+        let upper = "---\nTitle: Knots\nTags: k1, k2\nCreated: 2026-03-10\n---\nBody";
+        let (fields, _) = split(upper);
+        assert_eq!(fields.text("title"), Some("Knots"));
+        assert_eq!(fields.list("tags"), ["k1", "k2"]);
+        for date in [
+            "Created: 2026-03-10",
+            "created: [[2026-03-10]]",
+            "created: \"[[2026-03-10]]\"",
+            "created:\n  2026-03-10",
+            "created:\n  \"2026-03-10\" # the first one",
+        ] {
+            let page = format!("---\ntitle: Knots\n{date}\n---\nBody");
+            let (fields, _) = split(&page);
+            let found = fields.text_or_item("created");
+            let found = found.map(|date| date.trim_matches(['[', ']']));
+            assert_eq!(found, Some("2026-03-10"), "{date}");
+        }
+        let time = "---\ncreated:\n  2026-03-10T10:00:00Z\ntitle: Knots\n---\nBody";
+        let (fields, _) = split(time);
+        assert_eq!(fields.text("created"), Some("2026-03-10T10:00:00Z"));
+        let text = "---\ndescription:\n  Two lines,\n  one text.\ntitle: Knots\n---\nBody";
+        let (fields, _) = split(text);
+        assert_eq!(fields.text("description"), Some("Two lines, one text."));
+        assert_eq!(fields.text("title"), Some("Knots"));
     }
 
     #[test]

@@ -148,7 +148,9 @@ fn page(
         place: place.clone(),
         ..FoundEntry::default()
     };
-    if let Some(parts) = parts_of_hermes(body) {
+    // A page on a stream has no name. On any other page such a line is the author's.
+    let may_be_hermes = is_special(file) || name.is_empty();
+    if let Some(parts) = parts_of_hermes(body).filter(|_| may_be_hermes) {
         for text in parts {
             out.entry(FoundEntry {
                 tags: tags_of(&fields, &text, is_user),
@@ -256,7 +258,7 @@ pub(crate) fn dated(fields: &Fields) -> FoundDate {
         "updated",
         "metadata.modified",
     ];
-    let texts = names.iter().filter_map(|name| fields.text(name));
+    let texts = names.iter().filter_map(|name| fields.text_or_item(name));
     texts
         .map(date::of_text)
         .fold(FoundDate::default(), FoundDate::or)

@@ -170,9 +170,11 @@ impl<'a> Out<'a> {
         let text = clean(&entry.text);
         // Three characters are enough for the check; a text may have megabytes.
         let length = text.chars().take(FEWEST_CHARACTERS).count();
+        // What was a memory of Memoir's is one again, however short it is.
+        let may_be_short = entry.page_of.is_some();
         let junk = match length {
             0 => Some(NoMemoryReason::Empty),
-            1..FEWEST_CHARACTERS => Some(NoMemoryReason::Short),
+            1..FEWEST_CHARACTERS if !may_be_short => Some(NoMemoryReason::Short),
             _ if !entry.may_be_json && is_bare_json(&text) => Some(NoMemoryReason::BareJson),
             _ => None,
         };

@@ -383,8 +383,10 @@ pub(crate) async fn finish(memoir: &Memoir) -> Result<(), Failure> {
 /// The installation that the arguments name, and whether the configuration closes it.
 ///
 /// # Errors
-/// The configuration is wrong, or the database cannot be opened.
+/// The configuration is wrong, or the database cannot be opened; as for [`is_there`].
 pub(crate) async fn opened(global: &Global) -> Result<(Memoir, bool), Failure> {
+    // Before anything is made: an empty database beside keys is a lost one.
+    is_there(global).await?;
     let config = Config::read(global.config.as_deref())?;
     database::prepare(global.database.as_deref())?;
     // The keys first: with the wrong ones nothing is written.

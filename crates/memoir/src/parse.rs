@@ -88,10 +88,21 @@ pub(crate) fn action(text: &str) -> Result<Action, String> {
     })
 }
 
-/// A text from stdin; invalid parts are replaced (SPEC 2.1).
+/// A text from stdin, without a byte order mark; invalid parts are replaced (SPEC 2.1).
+///
+/// # Errors
+/// It is too long, or in UTF-16, of which nothing readable would remain.
 pub(crate) fn text_of_stdin(most_bytes: u64) -> Result<String, Failure> {
     let bytes = file(Path::new("-"), most_bytes)?;
-    Ok(mend::text(&bytes).into_owned())
+    if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
+        return Err(Failure::new("the text on stdin is in UTF-16").hint("give it in UTF-8"));
+    }
+    Ok(without_byte_order_mark(&mend::text(&bytes)).to_owned())
+}
+
+/// The text after a byte order mark, which some editors write before it.
+fn without_byte_order_mark(text: &str) -> &str {
+    text.strip_prefix('\u{FEFF}').unwrap_or(text)
 }
 
 /// A text among the arguments; invalid parts are replaced (SPEC 2.1).
@@ -102,7 +113,9 @@ pub(crate) fn text() -> impl TypedValueParser<Value = PrivateText> {
 
 /// A whole text file; `-` is stdin.
 pub(crate) fn text_file(path: &Path, most_bytes: u64) -> Result<String, Failure> {
-    String::from_utf8(file(path, most_bytes)?).map_err(|error| {
+    let text = String::from_utf8(file(path, most_bytes)?);
+    let text = text.map(|text| without_byte_order_mark(&text).to_owned());
+    text.map_err(|error| {
         // The message gives the position and not the bytes, since they may be private text.
         let at = error.utf8_error().valid_up_to();
         Failure::new(format!(

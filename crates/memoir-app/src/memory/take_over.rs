@@ -526,12 +526,12 @@ struct KnownTexts<'a> {
     how: &'a ImportRequest,
     /// Sources with their texts: of the agent's memories, and of the file so far.
     pairs: HashSet<Short>,
-    /// Those of this file, and whether one of them is kept.
-    fresh: HashMap<Short, bool>,
+    /// Those of this file, core or not, and whether one of them is kept.
+    fresh: HashMap<(Short, bool), bool>,
     /// Texts of the agent's core and archival memories, whatever their source.
     kept: HashSet<Short>,
-    /// Such texts of the file so far.
-    came: HashSet<Short>,
+    /// Such texts of the file so far, core or not: a text may be in the prompt and in the archive.
+    came: HashSet<(Short, bool)>,
     /// The known sources, each with the records that hold the first texts of memories that were changed since.
     sources: HashMap<Short, Vec<u64>>,
     /// Those of these records that were read.
@@ -587,8 +587,10 @@ impl<'a> KnownTexts<'a> {
             return None;
         }
         let is_live = incoming.gone.is_none();
+        let is_core = incoming.memory.kind == Kind::Core;
         // Before the agent's own: a duplicate within the file is reported as the file's.
-        if self.fresh.get(&pair).is_some_and(|live| *live || !is_live) {
+        let of_file = self.fresh.get(&(pair, is_core));
+        if of_file.is_some_and(|live| *live || !is_live) {
             self.taken.doubles += 1;
             return None;
         }
@@ -596,7 +598,7 @@ impl<'a> KnownTexts<'a> {
             self.taken.known += 1;
             if is_live {
                 // Its duplicate in the file is a known text, too.
-                self.came.insert(of_text);
+                self.came.insert((of_text, is_core));
             }
             return None;
         }
@@ -606,14 +608,14 @@ impl<'a> KnownTexts<'a> {
                 self.taken.known += 1;
                 return None;
             }
-            if !self.came.insert(of_text) {
+            if !self.came.insert((of_text, is_core)) {
                 self.taken.doubles += 1;
                 return None;
             }
         }
-        self.fresh.insert(pair, is_live);
+        self.fresh.insert((pair, is_core), is_live);
         self.taken.changed += u64::from(self.sources.contains_key(&of_source));
-        if is_live && incoming.memory.kind == Kind::Core {
+        if is_live && is_core {
             self.core_tokens += tokens(incoming.memory.content.expose());
         }
         match incoming.gone {

@@ -39,43 +39,56 @@ impl Unreadable {
     }
 }
 
-/// The JSON object in `answer` that has `key`, outside of reasoning. It may be repeated, be the text of a string, or have
+/// The JSON object in `answer` that has one of `keys`, outside of reasoning. It may be repeated, be the text of a string, or have
 /// comments, commas behind the last item and line breaks in its texts.
 ///
 /// # Errors
 /// There is none, there are two different ones, one is incomplete, or it does not have the form of `T`.
-pub(crate) fn read<T: DeserializeOwned>(answer: &str, key: &str) -> Result<T, Unreadable> {
+pub(crate) fn read<T: DeserializeOwned>(answer: &str, keys: &[&str]) -> Result<T, Unreadable> {
     let said = without_reasoning(answer);
     let said = mend::json(said.as_bytes());
     // Some models write the whole object as a text.
     let unquoted = serde_json::from_str::<String>(&said);
     let said = unquoted.as_deref().unwrap_or(&said);
-    let found = one_with(said, key).or_else(|unreadable| match unreadable.code {
-        "no_json" | "broken_off" => one_with(&mend::lenient(said), key).map_err(|_| unreadable),
+    let found = one_with(said, keys).or_else(|unreadable| match unreadable.code {
+        "no_json" | "broken_off" => one_with(&mend::lenient(said), keys).map_err(|_| unreadable),
         _ => Err(unreadable),
     })?;
     // The error of serde can quote the value.
     serde_json::from_value(found).map_err(|_| {
         Unreadable::new(
             "wrong_form",
-            format!("the JSON object with `{key}` is not of the form asked for"),
+            format!(
+                "the JSON object with {} is not of the form asked for",
+                any_of(keys)
+            ),
         )
     })
 }
 
-/// The one JSON object in the text that has `key`.
-fn one_with(said: &str, key: &str) -> Result<Value, Unreadable> {
+/// The keys, for messages.
+fn any_of(keys: &[&str]) -> String {
+    let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    keys.join(" or ")
+}
+
+/// The one JSON object in the text that has one of `keys`.
+fn one_with(said: &str, keys: &[&str]) -> Result<Value, Unreadable> {
+    let has_one = |value: &Value| keys.iter().any(|key| value.get(key).is_some());
     let mut found: Option<Value> = None;
     let mut rest = said;
     let mut broken_off: Option<&str> = None;
     while let Some(start) = rest.find('{') {
         rest = &rest[start..];
         match object(rest) {
-            Ok((value, length)) if value.get(key).is_some() => {
+            Ok((value, length)) if has_one(&value) => {
                 if found.as_ref().is_some_and(|other| *other != value) {
                     return Err(Unreadable::new(
                         "two_answers",
-                        format!("there are two different JSON objects with `{key}`; give one"),
+                        format!(
+                            "there are two different JSON objects with {}; give one",
+                            any_of(keys)
+                        ),
                     ));
                 }
                 found = Some(value);
@@ -90,7 +103,11 @@ fn one_with(said: &str, key: &str) -> Result<Value, Unreadable> {
             }
         }
     }
-    let is_cut = |rest: &str| found.is_none() || rest.contains(&format!("\"{key}\""));
+    let names_one = |rest: &str| {
+        let mut names = keys.iter().map(|key| format!("\"{key}\""));
+        names.any(|name| rest.contains(&name))
+    };
+    let is_cut = |rest: &str| found.is_none() || names_one(rest);
     if broken_off.is_some_and(is_cut) {
         return Err(Unreadable::new(
             "broken_off",
@@ -100,7 +117,7 @@ fn one_with(said: &str, key: &str) -> Result<Value, Unreadable> {
     found.ok_or_else(|| {
         Unreadable::new(
             "no_json",
-            format!("there is no JSON object with `{key}` in it"),
+            format!("there is no JSON object with {} in it", any_of(keys)),
         )
     })
 }
@@ -151,8 +168,9 @@ const REASONING: [(&str, &str); 23] = [
     // Granite 3.2.
     ("Here is my thought process:", "Here is my response:"),
 ];
-/// Marks around a response after the reasoning; the text between them counts.
-const ANSWERING: [&str; 13] = [
+/// Marks around a response after the reasoning, and those of turns, which some servers leave in it; the text between
+/// them counts.
+const ANSWERING: [&str; 23] = [
     "<answer>",
     "</answer>",
     "<final>",
@@ -166,6 +184,17 @@ const ANSWERING: [&str; 13] = [
     "<|START_RESPONSE|>",
     "<|END_RESPONSE|>",
     "<|return|>",
+    // The longer ones first.
+    "<|im_start|>assistant",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|start|>assistant",
+    "<start_of_turn>model",
+    "<end_of_turn>",
+    "<|start_header_id|>assistant<|end_header_id|>",
+    "<|assistant|>",
+    "<|eot_id|>",
+    "<|endoftext|>",
 ];
 
 /// A response without reasoning, wherever that is, and without the marks around the response. Empty where the reasoning
@@ -249,7 +278,7 @@ mod tests {
     }
 
     fn promoted(answer: &str) -> Result<Vec<u64>, &'static str> {
-        read::<Example>(answer, "promote")
+        read::<Example>(answer, &["promote"])
             .map(|wanted| wanted.promote)
             .map_err(|unreadable| unreadable.code)
     }

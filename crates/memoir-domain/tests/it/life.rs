@@ -290,6 +290,33 @@ fn spec_2_5_a_failed_reflection_promotes_nothing_and_is_recorded() {
 }
 
 #[test]
+fn spec_2_6_two_different_answers_are_none_whatever_lists_they_have() {
+    let code = |answer: &str| {
+        let read = absorption::read(answer, time("2026-02-27"), ActorKind::Agent);
+        read.map(|notes| notes.len()).map_err(|error| error.code)
+    };
+    let (journal, core) = (
+        r#"{"journal": ["Ann moved."]}"#,
+        r#"{"core": ["Ann keeps hens."]}"#,
+    );
+    let both = r#"{"journal": ["Ann moved."], "core": ["Ann keeps hens."]}"#;
+    for one in [journal, core] {
+        assert_eq!(code(one), Ok(1));
+        assert_eq!(code(&format!("{one} Again: {one}")), Ok(1));
+    }
+    assert_eq!(code(both), Ok(2));
+    for (first, second) in [
+        (journal, core),
+        (core, journal),
+        (both, core),
+        (both, journal),
+    ] {
+        let answer = format!("First: {first}\nOn reflection: {second}");
+        assert_eq!(code(&answer), Err("two_answers"), "{answer}");
+    }
+}
+
+#[test]
 fn spec_2_6_what_is_noted_is_saved_whole_or_not_at_all() {
     let at = time("2026-02-27");
     let read =

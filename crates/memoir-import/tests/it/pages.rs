@@ -310,12 +310,11 @@ fn spec_2_4_entries_of_hermes_are_parted_by_a_line_and_by_no_sign_within_a_text(
         assert_eq!(tags(found.of("Tax")), ["tax"]);
         assert_eq!(found.passed(), []);
     }
-    // A text that has the sign, and no line of it, is one page.
-    let (_home, root) = folder(&[("lease.md", "See § 14.\n\nAnd § 15.")]);
-    assert_eq!(
-        read_path(&root).texts(),
-        ["# lease\n\nSee § 14.\n\nAnd § 15."]
-    );
+    // A text that has the sign, and no line of it, is one page, and so is every page that is not named as theirs.
+    for text in ["See § 14.\n\nAnd § 15.", "The sign\n§\nis on a line."] {
+        let (_home, root) = folder(&[("lease.md", text)]);
+        assert_eq!(read_path(&root).texts(), [format!("# lease\n\n{text}")]);
+    }
 }
 
 #[test]

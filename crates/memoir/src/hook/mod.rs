@@ -255,7 +255,7 @@ fn notice(
         return Ok(None);
     }
     log.problem(problem);
-    let mut session = LockedSession::lock(payload)?;
+    let mut session = LockedSession::lock(payload);
     if !session.note_notice(SystemClock.now()) {
         return Ok(Some(HookAnswer::default()));
     }
@@ -310,7 +310,7 @@ impl ReachedEvent<'_> {
         // The slow requests come before the session's file is locked, so that they do not block another hook.
         let start = self.start(self.dialect.limit).await?;
         let agent = self.memory.key();
-        let mut session = LockedSession::lock(self.payload)?;
+        let mut session = LockedSession::lock(self.payload);
         // By another registration of the hooks, or by a prompt that came before this response.
         if session.is_start_shown(&agent) {
             return Ok(HookAnswer::default());
@@ -333,7 +333,7 @@ impl ReachedEvent<'_> {
         };
         let now = SystemClock.now();
         let agent = self.memory.key();
-        let is_missed = LockedSession::lock(self.payload)?.is_start_missed(&agent);
+        let is_missed = LockedSession::lock(self.payload).is_start_missed(&agent);
         let limit = self.dialect.limit;
         let start = match is_missed {
             true => Some(
@@ -345,7 +345,7 @@ impl ReachedEvent<'_> {
         index::prepare(self.memory, self.log).await;
         let found = self.memory.recall(prompt, prompt::CONSIDERED).await?;
         let digest = self.memory.digest(prompt.expose()).await?;
-        let mut session = LockedSession::lock(self.payload)?;
+        let mut session = LockedSession::lock(self.payload);
         if !session.note_prompt(&agent, digest, now) {
             return Ok(HookAnswer {
                 session: Some(session),

@@ -15,7 +15,7 @@ use super::{
     start::StartText,
     state::{self, AgentKey, LockedState, file_name},
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, terminal};
 
 /// The folder of the sessions' files.
 const SESSIONS: &str = "sessions";
@@ -124,25 +124,30 @@ pub(super) struct LockedSession(LockedState<KeptSession>);
 /// Notes that a session starts, before it is known what it will be shown.
 ///
 /// # Errors
-/// Its file cannot be read or written.
+/// Its file cannot be written.
 pub(super) fn begin(payload: &Payload, now: Timestamp) -> Result<(), Failure> {
-    let mut session = LockedSession::lock(payload)?;
+    let mut session = LockedSession::lock(payload);
     let why = payload.source.clone().unwrap_or_default();
     note(&mut session.0.kept.begun, why, now);
     session.keep()
 }
 
 impl LockedSession {
-    /// Opens the session's file, once other processes have released it. A session without a name has no state.
-    ///
-    /// # Errors
-    /// The file cannot be created or read.
-    pub(super) fn lock(payload: &Payload) -> Result<Self, Failure> {
-        Ok(Self(match (&payload.session, state::folder()) {
-            (Some(session), Some(folder)) => {
-                LockedState::lock(&folder.join(SESSIONS).join(file_name(session, None)))?
+    /// Opens the session's file, once other processes have released it. A session without a name has no state, and
+    /// neither has one whose file cannot be created or read: a memory that is shown twice is better than none.
+    pub(super) fn lock(payload: &Payload) -> Self {
+        let (Some(session), Some(folder)) = (&payload.session, state::folder()) else {
+            return Self(LockedState::nowhere());
+        };
+        let locked = LockedState::lock(&folder.join(SESSIONS).join(file_name(session, None)));
+        Self(locked.unwrap_or_else(|failure| {
+            if let Failure::ShownFailure(failure) = failure {
+                terminal::note(&format!(
+                    "what this session is shown is not noted, and may be shown again: {}",
+                    failure.one_line()
+                ));
             }
-            _ => LockedState::nowhere(),
+            LockedState::nowhere()
         }))
     }
 

@@ -34,9 +34,10 @@ struct ObjectMember {
 }
 
 impl JsonNode {
+    /// The member of that name; the last one of several, as JSON's readers take it.
     fn member(&self, name: &str) -> Option<&ObjectMember> {
         match &self.kind {
-            NodeKind::Object(members) => members.iter().find(|member| member.name == name),
+            NodeKind::Object(members) => members.iter().rfind(|member| member.name == name),
             _ => None,
         }
     }
@@ -588,6 +589,17 @@ mod tests {
     /// Empty brackets may have been written over two lines.
     fn same(one: &str, other: &str) -> bool {
         one == other || other.trim().len() < 4 && one.trim() == "{}"
+    }
+
+    #[test]
+    fn of_several_members_of_one_name_the_last_one_counts() {
+        let file = r#"{"hooks": {"a": 1}, "hooks": {"b": 2}}"#;
+        let changed = set(file, &["hooks", "c"], &json!(3)).unwrap();
+        // As every reader of the file takes it.
+        let read: Value = serde_json::from_str(&changed).unwrap();
+        assert_eq!(read["hooks"], json!({"b": 2, "c": 3}));
+        assert!(changed.contains(r#""hooks": {"a": 1}"#));
+        assert_eq!(get(file, &["hooks", "b"]).unwrap(), Some(json!(2)));
     }
 
     #[test]

@@ -708,6 +708,26 @@ fn spec_5_1_the_log_and_the_state_of_hooks_hold_no_words() {
 }
 
 #[test]
+fn spec_6_2_a_session_is_shown_its_memories_where_no_state_can_be_kept() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees."]);
+    // A file in place of the folder: nothing can be written below it, by any user.
+    fs::remove_dir_all(installation.path(".local/state")).unwrap_or_default();
+    installation.write(".local/state", "");
+    let begun = send(
+        &installation,
+        "claude-code",
+        "session-start",
+        &start("s-1", "startup"),
+    );
+    assert!(
+        injected(&begun, "SessionStart").contains("bees"),
+        "{begun:?}"
+    );
+    assert!(begun.stderr.contains("may be shown again"), "{begun:?}");
+}
+
+#[test]
 fn spec_5_5_a_closed_installation_answers_the_agents_token_alone() {
     let installation = Installation::with_agent();
     let token = installation.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);

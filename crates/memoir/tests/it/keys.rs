@@ -489,26 +489,39 @@ fn spec_5_3_the_keys_of_a_lost_database_are_reported() {
     let database = folder.join("m.db");
     let in_folder =
         |arguments: &[&str]| installation.run(&[&["--database", "data/m.db"], arguments].concat());
+    let with_one_agent = fs::read(&database).unwrap();
+    assert_eq!(in_folder(&["agent", "create", "robin"]).code, Some(0));
     for remains in [true, false] {
         match remains {
             true => fs::write(&database, b"").unwrap(),
             false => fs::remove_file(&database).unwrap(),
         }
         let before = sorted(&folder);
-        for command in [&["context", "wren"][..], &["doctor"], &["agent", "list"]] {
+        for command in [
+            &["context", "wren"][..],
+            &["doctor"],
+            &["agent", "list"],
+            // Nor does a command that makes an installation where there is none.
+            &["agent", "create", "wren"],
+            &["mcp", "--agent", "wren"],
+            &["serve", "--listen", "127.0.0.1:0"],
+            &["ui", "--no-browser"],
+            &["setup", "claude-code", "--agent", "wren"],
+        ] {
             let ran = in_folder(command);
             assert_eq!(ran.code, Some(1), "{ran:?}");
             let told = format!("{}{}", ran.stdout, ran.stderr);
             assert!(
-                told.contains("its key store has the keys of 1 agent"),
+                told.contains("its key store has the keys of 2 agents"),
                 "{told}"
             );
             assert!(told.contains("hint: restore a backup"), "{told}");
         }
+        assert_eq!(in_folder(&["hook", "session-start"]).code, Some(0));
         assert_eq!(sorted(&folder), before);
     }
-    // Also once another agent was made there.
-    assert_eq!(in_folder(&["agent", "create", "robin"]).code, Some(0));
+    // Also where only some of them are lost.
+    fs::write(&database, with_one_agent).unwrap();
     let doctor = in_folder(&["doctor"]).stdout;
     assert!(
         doctor.contains("keys of agents that are not in this database: 1"),

@@ -368,6 +368,27 @@ fn pages_and_the_open_knowledge_format_go_out_and_come_in_the_same() {
 }
 
 #[test]
+fn spec_2_4_a_text_in_the_prompt_and_in_the_archive_comes_back_as_both() {
+    let installation = Installation::with_agent();
+    let vow = "I keep my word to Marta";
+    installation.ok(&["remember", "wren", &format!("{vow}."), "--constitutional"]);
+    installation.ok(&["remember", "wren", vow, "--kind", "archival"]);
+    installation.ok(&["remember", "wren", "🍈"]);
+    for format in ["markdown", "okf"] {
+        installation.ok(&["export", "wren", "--format", format, "--output", format]);
+        let other = format!("robin-{format}");
+        installation.ok(&["agent", "create", &other]);
+        let taken = installation.ok(&["import", &other, format, "--apply"]);
+        assert!(taken.contains("imported 3"), "{taken}");
+        let context = installation.ok(&["context", &other]);
+        assert!(context.contains(vow) && context.contains("🍈"), "{context}");
+        // A second time nothing is new.
+        let again = installation.ok(&["import", &other, format, "--apply"]);
+        assert!(!again.contains("imported 3"), "{again}");
+    }
+}
+
+#[test]
 fn of_a_folder_that_comes_back_only_what_changed_is_taken_over_and_shown_first() {
     let installation = with_odd_memories();
     installation.ok(&["remember", "wren", "I keep my word.", "--constitutional"]);

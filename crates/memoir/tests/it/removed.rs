@@ -79,3 +79,18 @@ fn spec_2_1_bytes_that_are_no_text_are_mended_on_the_command_line() {
     assert!(command.status().unwrap().success());
     assert_eq!(installation.texts(), ["Ann lives in Z\u{fffd}rich."]);
 }
+
+#[test]
+fn spec_2_1_a_byte_order_mark_is_no_part_of_a_text() {
+    let installation = Installation::with_agent();
+    let ran = installation.run_with_input(&["remember", "wren", "-"], "\u{feff}Ann keeps bees.");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(installation.texts(), ["Ann keeps bees."]);
+    installation.write("utf16.txt", [0xFF, 0xFE, b'A', 0]);
+    let mut command = installation.command(&["remember", "wren", "-"]);
+    command.stdin(std::fs::File::open(installation.path("utf16.txt")).unwrap());
+    let refused = command.output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(told.contains("is in UTF-16"), "{told}");
+}

@@ -324,11 +324,7 @@ pub fn read(answer: &str, at: Timestamp, added_by: ActorKind) -> Result<Vec<Savi
         #[serde(default)]
         core: Vec<CoreNote>,
     }
-    let noted_answer = answer::read(answer, "journal");
-    let NotedAnswer { journal, core } = noted_answer.or_else(|missing| match missing.code {
-        "no_json" => answer::read(answer, "core").map_err(|_| missing),
-        _ => Err(missing),
-    })?;
+    let NotedAnswer { journal, core } = answer::read(answer, &["journal", "core"])?;
     let text = |note| match note {
         JournalNote::Text(text) | JournalNote::Noted { content: text } => text,
     };

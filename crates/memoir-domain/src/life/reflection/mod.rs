@@ -190,7 +190,7 @@ pub fn read(
     struct Answer {
         promote: Vec<Promoted>,
     }
-    let answer: Answer = answer::read(answer, "promote")?;
+    let answer: Answer = answer::read(answer, &["promote"])?;
     let wrong = || {
         Unreadable::new(
             "wrong_form",

@@ -526,6 +526,10 @@ mod tests {
             "yEs",
             "[THINK]NO[/THINK]YES",
             "◁think▷no◁/think▷yes",
+            "<|im_start|>assistant\nYES<|im_end|>",
+            "<|im_start|>YES",
+            "<start_of_turn>model\nyes<end_of_turn>",
+            "<|start_header_id|>assistant<|end_header_id|>\n\nYes<|eot_id|>",
             "<|begin_of_thought|>no<|end_of_thought|><|begin_of_solution|>YES<|end_of_solution|>",
         ] {
             assert!(is_consent(answer), "{answer}");
@@ -553,6 +557,8 @@ mod tests {
             "yes'm",
             "- no",
             "[THINK]YES[/THINK]NO",
+            "<|im_start|>assistant\nNO, not YES<|im_end|>",
+            "<|im_start|>user\nYES",
             "<seed:think>YES</seed:think>no",
         ] {
             assert!(!is_consent(answer), "{answer}");
