@@ -312,6 +312,11 @@ impl<K: Eq + Hash, V> RecentByKey<K, V> {
         self.of.get(key)
     }
 
+    /// As [`RecentByKey::get`], to change it.
+    pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        self.of.get_mut(key)
+    }
+
     pub(crate) fn entry(&mut self, key: K) -> Entry<'_, K, V> {
         self.of.entry(key)
     }

@@ -5,7 +5,7 @@ use memoir_domain::{AccessRequestId, AgentScope, SessionId, Timestamp, memory::N
 use memoir_store::{
     AccessRow, AgentQuery, ArchiveLink, AuditRow, Commit, Commits, Error, MemoryPage, MemoryRow,
     RecordFilter, Result, Selection, SessionRow, Snapshot, Store, SummaryRow, access_columns,
-    agent_columns, archive_link_columns,
+    agent_columns, archive_link_columns, context_mark_columns,
     decode::{self, Columns},
     memory_columns, record_columns, row_count_columns, session_columns, summary_columns,
 };
@@ -48,6 +48,23 @@ fn scoped(scope: &AgentScope) -> Vec<Value<'_>> {
     values![scope.agent.as_bytes(), scope.account.as_bytes()]
 }
 
+/// Whether a memory may be in a context; `$3` is the date after which journal entries are.
+macro_rules! in_context {
+    () => {
+        "discarded_at IS NULL AND (kind = 'core' OR kind = 'journal' AND created_at > $3)"
+    };
+}
+
+const MARKS: &str = concat!(
+    "SELECT ",
+    context_mark_columns!(),
+    " FROM memories WHERE agent_id = $1 AND ",
+    is_theirs!(),
+    " AND ",
+    in_context!(),
+    " ORDER BY created_at, number"
+);
+
 /// The statement for a selection; `None` where none is wanted.
 fn memories<'scope>(scope: &'scope AgentScope, selection: &Selection) -> Option<Statement<'scope>> {
     let mut values = scoped(scope);
@@ -61,9 +78,9 @@ fn memories<'scope>(scope: &'scope AgentScope, selection: &Selection) -> Option<
         Selection::Searchable => "kind IN ('core', 'archival') AND discarded_at IS NULL",
         Selection::Archive => "kind = 'archival' AND discarded_at IS NULL",
         Selection::Core => "kind = 'core'",
-        Selection::Context { journal_after } | Selection::ContextMarks { journal_after } => {
+        Selection::Context { journal_after } => {
             values.push((*journal_after).into());
-            "discarded_at IS NULL AND (kind = 'core' OR kind = 'journal' AND created_at > $3)"
+            in_context!()
         }
         Selection::Active => "discarded_at IS NULL",
         Selection::All => "true",
@@ -72,21 +89,13 @@ fn memories<'scope>(scope: &'scope AgentScope, selection: &Selection) -> Option<
             PAGE
         }
     };
-    macro_rules! of_columns {
-        ($columns:expr) => {
-            concat!(
-                "SELECT ",
-                $columns,
-                " FROM memories WHERE agent_id = $1 AND ",
-                is_theirs!(),
-                " AND "
-            )
-        };
-    }
-    let sql = match selection {
-        Selection::ContextMarks { .. } => of_columns!(memory_columns!("''::bytea")),
-        _ => of_columns!(memory_columns!()),
-    };
+    let sql = concat!(
+        "SELECT ",
+        memory_columns!(),
+        " FROM memories WHERE agent_id = $1 AND ",
+        is_theirs!(),
+        " AND "
+    );
     Some(Statement::new(format!("{sql}{condition}"), values).repeating())
 }
 
@@ -204,6 +213,11 @@ impl Store for PostgresStore {
         if query.open_requests {
             statements.push(Statement::new(OPEN_REQUESTS, scoped(&scope)));
         }
+        if let Some(journal_after) = query.marks_after {
+            let mut values = scoped(&scope);
+            values.push(journal_after.into());
+            statements.push(Statement::new(MARKS, values));
+        }
         statements.extend(memories(&scope, &query.memories));
         let answers = self.read(Reach::Agent(scope), &statements).await?;
         let mut answers = answers.iter();
@@ -229,6 +243,10 @@ impl Store for PostgresStore {
             true => all(next(), decode::access_request)?,
             false => Vec::new(),
         };
+        let marks = match query.marks_after {
+            Some(_) => all(next(), decode::context_mark)?,
+            None => Vec::new(),
+        };
         let mut memories = all(next(), decode::memory)?;
         memories.sort_by_key(|memory| (memory.created_at, memory.number));
         // Last, so that an impossible row is reported by its number.
@@ -237,6 +255,7 @@ impl Store for PostgresStore {
             agent,
             prompts,
             memories,
+            marks,
             session,
             running_session,
             open_requests,

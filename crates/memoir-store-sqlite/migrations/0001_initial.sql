@@ -133,9 +133,11 @@ CREATE TABLE memories (
     CHECK (is_summary = 0 OR kind = 'core')
 ) STRICT, WITHOUT ROWID;
 
--- Finds the active memories of a kind, oldest first, past any number of discarded and expired ones. Counts them and
--- their tokens without reading any.
-CREATE INDEX memories_active ON memories (agent_id, kind, created_at, number, discarded_at, tokens) WHERE discarded_at IS NULL;
+-- Finds the active memories of a kind, oldest first, past any number of discarded and expired ones. It has what
+-- counts and the plan of a context need, so that they read no row: the table is slow to search where rows are long.
+CREATE INDEX memories_active ON memories (
+    agent_id, kind, created_at, number, discarded_at, tokens, constitutional, is_summary, recorded_at
+) WHERE discarded_at IS NULL;
 
 -- Counts the discarded memories and the shredded ones without reading any.
 CREATE INDEX memories_discarded ON memories (agent_id, discarded_at, shredded_at) WHERE discarded_at IS NOT NULL;

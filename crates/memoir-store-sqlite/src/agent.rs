@@ -7,15 +7,15 @@ use memoir_domain::{
     memory::{Kind, Number},
 };
 use memoir_store::{
-    AgentQuery, AgentRow, ArchiveLink, MemoryPage, MemoryRow, RowCounts, Selection, SessionRow,
-    Snapshot, StoredText,
+    AgentQuery, AgentRow, ArchiveLink, ContextMarkRow, MemoryPage, MemoryRow, RowCounts, Selection,
+    SessionRow, Snapshot, StoredText,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
 use crate::{
     decode::{
-        self, Columns, DatabaseRow, SqliteRow, agent_columns, archive_link_columns, memory_columns,
-        row_count_columns, session_columns,
+        self, Columns, DatabaseRow, SqliteRow, agent_columns, archive_link_columns,
+        context_mark_columns, memory_columns, row_count_columns, session_columns,
     },
     encode::{self, count, number},
     error::{Result, inconsistent},
@@ -48,6 +48,10 @@ pub(crate) fn snapshot(
             false => None,
         },
         memories: memories.selected(scope, &query.memories)?,
+        marks: match query.marks_after {
+            Some(journal_after) => memories.marks(journal_after)?,
+            None => Vec::new(),
+        },
         session: match query.session {
             Some(id) => session(connection, scope, id)?,
             None => None,
@@ -167,10 +171,7 @@ impl Memories<'_> {
                 )
             })?,
             Selection::Context { journal_after } => {
-                self.context(ACTIVE_AFTER, journal_after.microseconds())?
-            }
-            Selection::ContextMarks { journal_after } => {
-                self.context(MARKS_AFTER, journal_after.microseconds())?
+                self.context(ACTIVE_AFTER, *journal_after, decode::memory)?
             }
             // Nearly all rows are wanted: read in the order of the table, and sorted here.
             Selection::Active => self.in_halves(self.newest()?, ACTIVE)?,
@@ -192,25 +193,40 @@ impl Memories<'_> {
         }
         let mut memories = Vec::new();
         for kind in wanted.kinds {
-            memories.extend(self.active_after(ACTIVE_AFTER, *kind, i64::MIN)?);
+            memories.extend(self.active_after(ACTIVE_AFTER, *kind, i64::MIN, decode::memory)?);
         }
         Ok(memories)
     }
 
     /// What may be in the prompt, by one of the two statements below.
-    fn context(&self, sql: &str, journal_after: i64) -> Result<Vec<MemoryRow>> {
-        let mut memories = self.active_after(sql, Kind::Core, i64::MIN)?;
-        memories.extend(self.active_after(sql, Kind::Journal, journal_after)?);
-        Ok(memories)
+    fn context<Row>(
+        &self,
+        sql: &str,
+        journal_after: Timestamp,
+        read: fn(&dyn DatabaseRow) -> memoir_store::Result<Row>,
+    ) -> Result<Vec<Row>> {
+        let mut rows = self.active_after(sql, Kind::Core, i64::MIN, read)?;
+        let journal_after = journal_after.microseconds();
+        rows.extend(self.active_after(sql, Kind::Journal, journal_after, read)?);
+        Ok(rows)
     }
 
-    fn active_after(&self, sql: &str, kind: Kind, after: i64) -> Result<Vec<MemoryRow>> {
-        all(
-            self.connection,
-            sql,
-            params![self.agent.as_bytes(), kind.as_str(), after],
-            decode::memory,
-        )
+    /// Without texts, the oldest origin date first.
+    fn marks(&self, journal_after: Timestamp) -> Result<Vec<ContextMarkRow>> {
+        let mut marks = self.context(MARKS_AFTER, journal_after, decode::context_mark)?;
+        marks.sort_by_key(|mark| (mark.created_at, mark.number));
+        Ok(marks)
+    }
+
+    fn active_after<Row>(
+        &self,
+        sql: &str,
+        kind: Kind,
+        after: i64,
+        read: fn(&dyn DatabaseRow) -> memoir_store::Result<Row>,
+    ) -> Result<Vec<Row>> {
+        let values = params![self.agent.as_bytes(), kind.as_str(), after];
+        all(self.connection, sql, values, read)
     }
 
     /// The rows of one of the statements below. Where there are many, another thread reads the second half of them at
@@ -292,8 +308,8 @@ macro_rules! active_after {
 }
 
 const ACTIVE_AFTER: &str = active_after!(memory_columns!());
-// The body is the last column: of a long one, no page beside that of the row is read.
-const MARKS_AFTER: &str = active_after!(memory_columns!("x''"));
+// All of it is in the index.
+const MARKS_AFTER: &str = active_after!(context_mark_columns!());
 
 /// Memories in the order of the table, from one number to another. If most rows are needed, the caller sorts them: by
 /// an index each row would be looked up by itself, which takes as long as the rest of reading it.

@@ -218,10 +218,11 @@ fn write_memories(
     // Columns that are in an index are written only where one of them changed: an edit that leaves the
     // size as it is leaves the pages of the indexes alone.
     let mut reword = connection.prepare_cached(
-        "UPDATE memories SET constitutional = ?5, updated_at = ?7, version = ?9, archived_at = ?12, \
-             archived_by = ?13, is_summary = ?14, core_seq = ?15, recorded_at = ?16, body = ?17 \
-         WHERE agent_id = ?1 AND number = ?2 AND kind = ?3 AND tokens = ?4 AND created_at = ?6 \
-             AND discarded_at IS ?8 AND shredded_at IS ?10 AND under IS ?11",
+        "UPDATE memories SET updated_at = ?7, version = ?9, archived_at = ?12, archived_by = ?13, \
+             core_seq = ?15, body = ?17 \
+         WHERE agent_id = ?1 AND number = ?2 AND kind = ?3 AND tokens = ?4 AND constitutional = ?5 \
+             AND created_at = ?6 AND discarded_at IS ?8 AND shredded_at IS ?10 AND under IS ?11 \
+             AND is_summary = ?14 AND recorded_at = ?16",
     )?;
     let mut replace = connection.prepare_cached(
         "INSERT INTO memories (agent_id, number, kind, tokens, constitutional, created_at, \

@@ -62,7 +62,7 @@ use memoir_store::{
     FleetRecord, FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow, OpenAccess,
     ReceiverDigest, RecordFilter, RecordPlace, ReplyRow, Result, Reviving, Selection, SessionRow,
     Snapshot, Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow,
-    VectorRow, Vectors, WaitingSession, WordIndexRow, WordIndexes,
+    VectorRow, Vectors, WaitingSession, WordIndexRow, WordIndexes, WorkMeter,
 };
 use rusqlite::Connection;
 
@@ -75,6 +75,8 @@ use crate::{
 /// Records up to which they are read on the calling thread: at about 4 µs each, these block it no longer than a small
 /// look-up and waking another thread would.
 const FEW_RECORDS: usize = 32;
+/// Memories up to which they are, each of which takes a look-up.
+const FEW_MEMORIES: usize = 64;
 /// Memories up to which their archive links are, each of which takes two look-ups.
 const FEW_LINKS: usize = 32;
 
@@ -319,7 +321,8 @@ impl SqliteStore {
             return self.look(query).await;
         };
         let readers = Arc::clone(readers);
-        let read = move || readers.read(query).map_err(Error::from);
+        let meter = WorkMeter::current();
+        let read = move || meter.measure(|| readers.read(query).map_err(Error::from));
         tokio::task::spawn_blocking(read)
             .await
             .map_err(|_| Error::Closed)?
@@ -822,7 +825,11 @@ impl WordIndexes for SqliteStore {
 impl Store for SqliteStore {
     async fn snapshot(&self, scope: AgentScope, query: &AgentQuery) -> Result<Option<Snapshot>> {
         let query = query.clone();
-        let is_short = matches!(query.memories, Selection::None | Selection::Numbers(_));
+        let is_short = match &query.memories {
+            Selection::None => query.marks_after.is_none(),
+            Selection::Numbers(numbers) => numbers.len() <= FEW_MEMORIES,
+            _ => false,
+        };
         let readers = self.0.readers.clone().filter(|_| !is_short);
         let read = move |connection: &Connection| {
             agent::snapshot(connection, readers.as_deref(), scope, &query)

@@ -7,8 +7,8 @@
 //!
 //! A caller that finds the queue empty and the connection free writes on its own thread: waking two threads would take
 //! as long as the disk does, and on a busy machine many times as long. It never waits for a lock there. On a slow disk
-//! it notifies its runtime, which runs its other tasks on another thread. With a runtime of one thread, the thread here
-//! does the writing.
+//! it notifies its runtime, which runs its other tasks on another thread. With a runtime of one thread, and for a caller
+//! on a thread of lower priority, the thread here does the writing.
 //!
 //! A body that is replaced in a log is off the disk when its change is acknowledged (`scrub`). A reader that began
 //! earlier may block that. The writer waits for it for a limited time, then responds nevertheless. It retries with
@@ -323,6 +323,9 @@ impl Writer {
     /// Runs `visit` on the connection that writes if that is free this instant; else returns it. Its pages are the
     /// freshest: reading a few rows takes a fraction of what a reader needs, which must fetch all changes.
     pub(crate) fn visit_at_once<T, F: FnOnce(&Connection) -> T>(&self, visit: F) -> Result<T, F> {
+        if memoir_store::is_low_priority() {
+            return Err(visit);
+        }
         match self.free_state() {
             Some(state) => match state.at_rest() {
                 Some(connection) => Ok(visit(connection)),
@@ -339,7 +342,8 @@ impl Writer {
         // Waiting for the disk blocks the other tasks of its thread: only allowed if other threads continue them. A
         // change that is large or shreds texts keeps the connection for long, and goes to the writer thread.
         let is_large = change.rows() > SMALL_ROWS || change.replaces_bodies();
-        if is_large || (is_held_up && !has_other_threads()) {
+        let is_for_the_thread = is_large || memoir_store::is_low_priority();
+        if is_for_the_thread || (is_held_up && !has_other_threads()) {
             return None;
         }
         // `try_lock`, never `lock`: waiting for a lock of the standard library on a runtime's thread blocks all tasks

@@ -13,9 +13,9 @@ use serde::{Deserialize, de::value::StrDeserializer};
 
 use crate::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, ArchiveLink, AuditRow,
-    CountAndTokens, Document, Error, FleetRanks, FleetRecord, LeafRow, MemoryRow, MessageRow,
-    ReplyRow, Result, RowCounts, SessionColumns, SessionRow, StoredText, SummaryRow, TokenColumns,
-    TokenRow, UserColumns, UserRow, VectorRow, WaitingSession, WordIndexRow,
+    ContextMarkRow, CountAndTokens, Document, Error, FleetRanks, FleetRecord, LeafRow, MemoryRow,
+    MessageRow, ReplyRow, Result, RowCounts, SessionColumns, SessionRow, StoredText, SummaryRow,
+    TokenColumns, TokenRow, UserColumns, UserRow, VectorRow, WaitingSession, WordIndexRow,
 };
 
 /// A value of a row, as the database has it.
@@ -65,15 +65,16 @@ macro_rules! agent_columns {
 #[macro_export]
 macro_rules! memory_columns {
     () => {
-        $crate::memory_columns!("body")
+        "number, version, kind, tokens, constitutional, created_at, updated_at, discarded_at, \
+         shredded_at, under, archived_at, archived_by, is_summary, core_seq, recorded_at, body"
     };
-    // With another expression in place of the body.
-    ($body:literal) => {
-        concat!(
-            "number, version, kind, tokens, constitutional, created_at, updated_at, discarded_at, \
-             shredded_at, under, archived_at, archived_by, is_summary, core_seq, recorded_at, ",
-            $body
-        )
+}
+
+/// The columns that [`context_mark`](crate::decode::context_mark) reads.
+#[macro_export]
+macro_rules! context_mark_columns {
+    () => {
+        "number, kind, tokens, constitutional, is_summary, created_at, recorded_at"
     };
 }
 
@@ -338,6 +339,20 @@ pub fn memory(row: &dyn DatabaseRow) -> Result<MemoryRow> {
         Some(problem) => Err(columns.wrong(problem)),
         None => Ok(memory),
     }
+}
+
+/// Reads `context_mark_columns!()`.
+pub fn context_mark(row: &dyn DatabaseRow) -> Result<ContextMarkRow> {
+    let mut columns = Columns::new(row, "memories");
+    Ok(ContextMarkRow {
+        number: Number(columns.count()?),
+        kind: columns.word()?,
+        tokens: columns.count()?,
+        constitutional: columns.flag()?,
+        is_summary: columns.flag()?,
+        created_at: columns.time()?,
+        recorded_at: columns.time()?,
+    })
 }
 
 /// Reads `archive_link_columns!()`.

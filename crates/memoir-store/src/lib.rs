@@ -28,6 +28,7 @@ mod traits;
 mod transcripts;
 mod vectors;
 mod word_index;
+mod work;
 
 pub use deliveries::{Deliveries, DeliveryRow, ReceiverDigest};
 pub use error::{Error, Result};
@@ -37,8 +38,8 @@ pub use fleet::{
 pub use load::{FleetLoad, HeldSessions};
 pub use row::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, ArchiveLink, AuditRow, BodyRow,
-    Commit, Commits, CountAndTokens, Document, FleetRanks, LeafRow, MemoryRow, OpenAccess,
-    ReplyMark, ReplyRow, RowCounts, SessionColumns, SessionRow, StoredText, SummaryRow,
+    Commit, Commits, ContextMarkRow, CountAndTokens, Document, FleetRanks, LeafRow, MemoryRow,
+    OpenAccess, ReplyMark, ReplyRow, RowCounts, SessionColumns, SessionRow, StoredText, SummaryRow,
     TokenColumns, TokenRow, UserColumns, UserRow, WaitingSession,
 };
 pub use traits::{
@@ -48,3 +49,4 @@ pub use traits::{
 pub use transcripts::{MessageOutcome, MessageRow, Reviving, TranscriptRow, Transcripts};
 pub use vectors::{VectorRow, Vectors};
 pub use word_index::{WordIndexRow, WordIndexes};
+pub use work::{WorkMeter, is_low_priority, note_low_priority};

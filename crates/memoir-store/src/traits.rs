@@ -10,9 +10,10 @@ use memoir_domain::{
 };
 
 use crate::{
-    AccessRow, AccountRow, AgentRow, ArchiveLink, AuditRow, Commit, Commits, Document, FleetLoad,
-    FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess, RecordPlace, ReplyRow,
-    Result, RowCounts, SessionRow, StoredText, SummaryRow, TokenRow, UserRow, WaitingSession,
+    AccessRow, AccountRow, AgentRow, ArchiveLink, AuditRow, Commit, Commits, ContextMarkRow,
+    Document, FleetLoad, FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess,
+    RecordPlace, ReplyRow, Result, RowCounts, SessionRow, StoredText, SummaryRow, TokenRow,
+    UserRow, WaitingSession,
 };
 
 /// Which memories of an agent are wanted.
@@ -37,11 +38,6 @@ pub enum Selection {
         /// Exclusive.
         journal_after: Timestamp,
     },
-    /// Those of [`Selection::Context`] without their texts: the body of each row is empty.
-    ContextMarks {
-        /// Exclusive.
-        journal_after: Timestamp,
-    },
     /// All active ones: those that are not discarded.
     Active,
     /// All, discarded ones included.
@@ -55,6 +51,9 @@ pub enum Selection {
 pub struct AgentQuery {
     /// Memories, oldest origin date first, then by number.
     pub memories: Selection,
+    /// What of [`Selection::Context`] is known without the texts, for journal entries with an origin date after this
+    /// one. In the order of the memories.
+    pub marks_after: Option<Timestamp>,
     /// One session.
     pub session: Option<SessionId>,
     /// The agent's prompts, for callers that show, use or set them.
@@ -83,6 +82,8 @@ pub struct Snapshot {
     pub prompts: Option<StoredText>,
     /// The memories wanted.
     pub memories: Vec<MemoryRow>,
+    /// The marks wanted.
+    pub marks: Vec<ContextMarkRow>,
     /// The session wanted; `None` where the agent has none of that identifier.
     pub session: Option<SessionRow>,
     /// The agent's running session (queued, asking or open), whether wanted or not.

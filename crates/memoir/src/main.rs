@@ -45,8 +45,9 @@ mod transcripts;
 mod watch;
 mod webhooks;
 
-// musl's own allocator makes threads wait for each other; `docs/packages.md` has the figures.
-#[cfg(target_env = "musl")]
+// glibc's own allocator keeps what many threads have freed, up to several times the memory in use; musl's makes threads
+// wait for each other. `docs/packages.md` has the figures.
+#[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -175,10 +176,15 @@ fn forbid_core_dumps() {
 #[cfg(not(unix))]
 fn forbid_core_dumps() {}
 
+/// Threads of the runtime for long work that block: together with few others they leave nearly all of each processor to
+/// the threads of normal priority.
+const LONG_WORK_THREADS: usize = 4;
+
 /// The runtime for the service's long work; `None` where none can be started: such work then runs beside all other.
 fn long_work_runtime() -> Option<tokio::runtime::Runtime> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .thread_name("long-work")
+        .max_blocking_threads(LONG_WORK_THREADS)
         .on_thread_start(lower_priority)
         .enable_all()
         .build();
@@ -187,11 +193,13 @@ fn long_work_runtime() -> Option<tokio::runtime::Runtime> {
     Some(runtime)
 }
 
-/// Gives this thread, and those that it starts, a tenth of the processor time of another one where both want it.
+/// Gives this thread, and those that it starts, a thirtieth of the processor time of another one where both want it.
 #[cfg(target_os = "linux")]
 fn lower_priority() {
     // Without it, long work is done all the same.
-    let _ = rustix::process::nice(10);
+    if rustix::process::nice(15).is_ok() {
+        memoir_app::note_low_priority();
+    }
 }
 
 /// Elsewhere the call concerns the whole process.

@@ -226,10 +226,11 @@ impl AgentHandle {
     /// [`Error::NoRoom`]; the store fails.
     pub(crate) async fn room_for(&self, query: &AgentQuery) -> Result<Option<HeldRoom>> {
         // Outside of a task there is only one caller, as on the command line.
-        if query.memories == Selection::None || tokio::task::try_id().is_none() {
+        let has_rows = query.memories != Selection::None || query.marks_after.is_some();
+        if !has_rows || tokio::task::try_id().is_none() {
             return Ok(None);
         }
-        let bytes = load_room::weight(&self.known_counts().await?, query);
+        let bytes = self.size_of(query).await?;
         Ok(Some(self.memoir.room.take(self.scope, bytes).await?))
     }
 
@@ -238,8 +239,27 @@ impl AgentHandle {
     /// # Errors
     /// The store fails.
     pub(crate) async fn is_short(&self, query: &AgentQuery) -> Result<bool> {
-        let counts = self.known_counts().await?;
-        Ok(load_room::weight(&counts, query) <= load_room::SHORT_LOAD)
+        Ok(self.size_of(query).await? <= load_room::SHORT_LOAD)
+    }
+
+    /// Does work that reads the result of a query: at a lower priority where that takes long.
+    ///
+    /// # Errors
+    /// The store fails; those of the work.
+    pub(crate) async fn by_size<T: Send + 'static>(
+        &self,
+        query: &AgentQuery,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        match self.size_of(query).await? <= load_room::QUICK_LOAD {
+            true => work.await,
+            false => parallel::run_long(work).await,
+        }
+    }
+
+    /// The approximate bytes of the result of a query.
+    async fn size_of(&self, query: &AgentQuery) -> Result<usize> {
+        Ok(load_room::weight(&self.known_counts().await?, query))
     }
 
     /// The number and size of the agent's memory rows when they were last read.
@@ -321,7 +341,7 @@ impl AgentHandle {
         room: Option<HeldRoom>,
     ) -> Result<MemoryList> {
         let sealed: usize = rows.iter().map(|row| row.body.0.len()).sum();
-        if sealed <= load_room::SHORT_LOAD {
+        if sealed <= load_room::QUICK_LOAD {
             return self.memoir.opened.open(key, version, rows, room);
         }
         let (opened, key) = (self.memoir.opened.clone(), key.clone());

@@ -26,6 +26,9 @@ const UNIT: usize = 1 << 10;
 /// A load of up to so many bytes is short.
 // A context of fifteen thousand tokens, or a page of two hundred memories of two sentences.
 pub(crate) const SHORT_LOAD: usize = 256 << 10;
+/// A load of up to so many bytes is read and opened at the priority of short requests.
+// Two thousand memories of two sentences, which take some ten milliseconds.
+pub(crate) const QUICK_LOAD: usize = 2 << 20;
 /// Most bytes of all short loads together.
 const SHORT_ROOM: usize = 32 << 20;
 /// Most bytes of all long loads together.
@@ -37,6 +40,8 @@ const AGENT_ROOM: usize = LONG_ROOM / 2;
 const WAIT: Duration = Duration::from_secs(20);
 /// The size of a memory beside its text, as a row and opened.
 const MEMORY_BYTES: u64 = 1_024;
+/// The size of what a context is planned by, for each memory.
+const MARK_BYTES: u64 = 192;
 /// The size of a token of text: four characters, sealed and opened.
 const TOKEN_BYTES: u64 = 8;
 /// Tokens of the longest memory.
@@ -227,15 +232,14 @@ pub(crate) fn weight(counts: &RowCounts, query: &AgentQuery) -> usize {
         Selection::Searchable => sum([core, archival]),
         Selection::Archive => archival,
         Selection::Context { .. } => sum([core, journal]),
-        // Rows without their texts.
-        Selection::ContextMarks { .. } => CountAndTokens {
-            count: core.count + journal.count,
-            tokens: 0,
-        },
         Selection::Active => active,
         Selection::All => everything,
     };
-    bytes(wanted)
+    let marks = match query.marks_after {
+        Some(_) => core.count + journal.count,
+        None => 0,
+    };
+    bytes(wanted).saturating_add(usize::try_from(marks * MARK_BYTES).unwrap_or(usize::MAX))
 }
 
 /// The approximate bytes of so many memories.
@@ -342,6 +346,11 @@ mod tests {
         let active = of(Selection::Active);
         assert_eq!(active, 1_110 * 1_024 + 321_000 * 8);
         assert!(of(Selection::All) > active);
+        let marks = AgentQuery {
+            marks_after: Some(memoir_domain::Timestamp::MAX),
+            ..AgentQuery::default()
+        };
+        assert_eq!(weight(&counts, &marks), 110 * 192);
         let numbers = |count| {
             of(Selection::Numbers(
                 (1..=count).map(memoir_domain::memory::Number).collect(),

@@ -12,7 +12,7 @@ use memoir_domain::{
     draft::Decision,
     memory::{Kind, Number},
 };
-use memoir_store::{MemoryRow, Selection};
+use memoir_store::{AgentQuery, ContextMarkRow, Selection};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -124,6 +124,14 @@ impl OwnAgent {
     /// # Errors
     /// The store fails.
     pub async fn requested_context(&self, request: &ContextRequest) -> Result<ContextView> {
+        let journal_after = context::journal_since(self.memoir.now());
+        let whole = memory_query(Selection::Context { journal_after });
+        let (own, request) = (self.clone(), *request);
+        self.by_size(&whole, async move { own.noted_context(&request).await })
+            .await
+    }
+
+    async fn noted_context(&self, request: &ContextRequest) -> Result<ContextView> {
         let (loaded, context) = again(|| self.attempt_context(request)).await?;
         let metrics = self.memoir.state::<Metrics>();
         for (&(year, quarter), share) in &context.shares.by_quarter {
@@ -179,10 +187,13 @@ impl OwnAgent {
             let context = context::build(&loaded.memories, now, bounds, &archive);
             return Ok((loaded, context));
         }
-        let query = memory_query(Selection::ContextMarks { journal_after });
+        let query = AgentQuery {
+            marks_after: Some(journal_after),
+            ..AgentQuery::default()
+        };
         let room = self.room_for(&query).await?;
         let mut snapshot = self.snapshot(&query).await?;
-        let mut rows = std::mem::take(&mut snapshot.memories);
+        let mut rows = std::mem::take(&mut snapshot.marks);
         let loaded = self.read(snapshot, None).await?;
         rows.retain(|row| row.kind == Kind::Core || context::is_recent_at(row.created_at, now));
         let marks = rows.iter().map(|row| mark(&loaded.agent, row));
@@ -236,7 +247,7 @@ impl OwnAgent {
     }
 }
 
-fn mark(agent: &Agent, row: &MemoryRow) -> ContextMark {
+fn mark(agent: &Agent, row: &ContextMarkRow) -> ContextMark {
     let immutable = agent.known_immutable();
     ContextMark {
         number: row.number,
@@ -260,10 +271,13 @@ impl Memories<'_> {
     pub async fn context_share(self) -> Result<ContextShare> {
         let now = self.memoir.now();
         let journal_after = context::journal_since(now);
-        let query = memory_query(Selection::ContextMarks { journal_after });
+        let query = AgentQuery {
+            marks_after: Some(journal_after),
+            ..AgentQuery::default()
+        };
         let room = self.room_for(&query).await?;
         let mut snapshot = self.snapshot(&query).await?;
-        let mut rows = std::mem::take(&mut snapshot.memories);
+        let mut rows = std::mem::take(&mut snapshot.marks);
         let loaded = self.read(snapshot, None).await?;
         rows.retain(|row| row.kind == Kind::Core || context::is_recent_at(row.created_at, now));
         let last = loaded.agent.last_context;

@@ -15,8 +15,8 @@ const PAGE_BYTES: usize = 4 << 20;
 const PAGE_ROWS: [usize; 2] = [64, 4_096];
 
 impl Memories<'_> {
-    /// Adds all active memories to `folded`, in the order of their numbers, on a thread for long work. In memory are one
-    /// page of them and what `fold` keeps. The pages are of different moments: the caller compares the agent's version
+    /// Adds all active memories to `folded`, in the order of their numbers; a long page on a thread for long work. In memory
+    /// are one page of them and what `fold` keeps. The pages are of different moments: the caller compares the agent's version
     /// before and after, or follows what is written meanwhile.
     ///
     /// # Errors
@@ -38,15 +38,19 @@ impl Memories<'_> {
             let is_last = found.len() < rows as usize;
             let last = found.last().map(|row| row.number.0);
             let key = key.clone();
-            folded = parallel::run_blocking(move || {
+            let sealed: usize = found.iter().map(|row| row.body.0.len()).sum();
+            let folding = move || {
                 let opened = parallel::map(found, |row| codec::memory(&key, &row));
                 for memory in opened {
                     fold(&mut folded, &memory?);
                 }
                 drop(room);
                 Ok::<T, crate::Error>(folded)
-            })
-            .await??;
+            };
+            folded = match sealed <= load_room::QUICK_LOAD {
+                true => folding()?,
+                false => parallel::run_blocking(folding).await??,
+            };
             match last {
                 Some(last) if !is_last => page.after = last,
                 _ => return Ok(folded),

@@ -51,6 +51,16 @@ impl OwnAgent {
         mode: Mode,
         rehearsal: bool,
     ) -> Result<(SessionFacts, OpenedSession)> {
+        let own = self.clone();
+        let opening = async move { own.attempt_opening(mode, rehearsal).await };
+        self.by_size(&memory_query(Selection::All), opening).await
+    }
+
+    async fn attempt_opening(
+        &self,
+        mode: Mode,
+        rehearsal: bool,
+    ) -> Result<(SessionFacts, OpenedSession)> {
         let ids = self.memoir.ids();
         let (id, holder) = (ids.session()?, ids.holder()?);
         // Its calls are decided on these reads.
@@ -114,6 +124,12 @@ impl OwnAgent {
     /// # Errors
     /// The store fails.
     pub async fn take_up_own(&self) -> Result<Option<(SessionFacts, OpenedSession)>> {
+        let own = self.clone();
+        let taking_up = async move { own.attempt_taking_up().await };
+        self.by_size(&memory_query(Selection::All), taking_up).await
+    }
+
+    async fn attempt_taking_up(&self) -> Result<Option<(SessionFacts, OpenedSession)>> {
         // An expired session is closed first, so that it is not resumed.
         self.sessions().close_if_lapsed().await?;
         let Some(id) = self.load(&AgentQuery::default()).await?.running_session else {

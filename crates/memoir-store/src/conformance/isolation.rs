@@ -30,6 +30,7 @@ pub(super) async fn another_account_reaches_nothing(store: Arc<dyn Store>) {
     ] {
         let wanted = AgentQuery {
             memories: Selection::All,
+            marks_after: Some(at(0)),
             session: Some(session_id(1)),
             prompts: true,
             open_requests: true,

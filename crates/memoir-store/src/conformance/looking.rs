@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memoir_domain::{Timestamp, memory::Number};
 
 use super::fixtures::*;
-use crate::{MemoryRow, Selection, Store, StoredText};
+use crate::{AgentQuery, ContextMarkRow, MemoryRow, Selection, Store};
 
 pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store>) {
     let mut author = Author::new(&store, 1, 1).await;
@@ -69,15 +69,23 @@ pub(super) async fn selections_bring_what_they_say_in_order(store: Arc<dyn Store
         let found = author.numbers(selection.clone()).await;
         assert_eq!(found, expected, "{selection:?}");
     }
-    // The same rows, each without its body.
+    // The same memories, in the same order.
     let journal_after = at(19);
     let whole = author.memories(Selection::Context { journal_after });
-    let marks = author.memories(Selection::ContextMarks { journal_after });
-    let without_bodies = whole.await.into_iter().map(|row| MemoryRow {
-        body: StoredText::default(),
-        ..row
+    let marks = author.look(AgentQuery {
+        marks_after: Some(journal_after),
+        ..AgentQuery::default()
     });
-    assert_eq!(marks.await, without_bodies.collect::<Vec<_>>());
+    let of_whole = whole.await.into_iter().map(|row| ContextMarkRow {
+        number: row.number,
+        kind: row.kind,
+        tokens: row.tokens,
+        constitutional: row.constitutional,
+        is_summary: row.is_summary,
+        created_at: row.created_at,
+        recorded_at: row.recorded_at,
+    });
+    assert_eq!(marks.await.marks, of_whole.collect::<Vec<_>>());
     let scope = author.scope();
     for (agent, memories) in [(Some(scope.agent), 12), (None, 14)] {
         let usage = store.usage(scope.account, agent, at(0)).await.unwrap();
