@@ -235,7 +235,9 @@ impl<'a> Out<'a> {
         let created_at = entry.created_at.at;
         let parts: Vec<String> = parts
             .into_iter()
-            .filter(|part| part.chars().take(FEWEST_CHARACTERS).count() == FEWEST_CHARACTERS)
+            .filter(|part| {
+                may_be_short || part.chars().take(FEWEST_CHARACTERS).count() == FEWEST_CHARACTERS
+            })
             .collect();
         for part in parts {
             self.report.given += 1;

@@ -45,9 +45,9 @@ mod transcripts;
 mod watch;
 mod webhooks;
 
-// glibc's own allocator keeps what many threads have freed, up to several times the memory in use; musl's makes threads
-// wait for each other. `docs/packages.md` has the figures.
-#[cfg(target_os = "linux")]
+// musl's own allocator makes threads wait for each other; `docs/packages.md` has the figures. That of glibc is limited in
+// `allocator.c`.
+#[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -506,7 +506,6 @@ fn spec_5_3_the_keys_of_a_lost_database_are_reported() {
             &["mcp", "--agent", "wren"],
             &["serve", "--listen", "127.0.0.1:0"],
             &["ui", "--no-browser"],
-            &["setup", "claude-code", "--agent", "wren"],
         ] {
             let ran = in_folder(command);
             assert_eq!(ran.code, Some(1), "{ran:?}");
@@ -517,7 +516,8 @@ fn spec_5_3_the_keys_of_a_lost_database_are_reported() {
             );
             assert!(told.contains("hint: restore a backup"), "{told}");
         }
-        assert_eq!(in_folder(&["hook", "session-start"]).code, Some(0));
+        let hook = ["hook", "session-start", "--client", "claude-code"];
+        assert_eq!(in_folder(&hook).code, Some(0), "a host is never stopped");
         assert_eq!(sorted(&folder), before);
     }
     // Also where only some of them are lost.
