@@ -65,8 +65,8 @@ pub use log::stats::{
 pub use log::verify::{Mismatch, Verification};
 pub use memoir_store::{
     Faded, FleetOrder, MemoryPage, ReceiverDigest, RecordFilter, RecordPlace, WaitingSession,
+    WorkMeter, note_low_priority,
 };
-pub use memoir_store::{WorkMeter, note_low_priority};
 pub use memory::context::{ContextRequest, ContextShare, ContextView, QuarterInContext};
 pub use memory::memories::{Handling, MemoryInput, Saved};
 pub use memory::near_duplicates::{NearDuplicateView, NearDuplicatesView};

@@ -234,8 +234,7 @@ impl Fields {
                 continue;
             };
             // Programs write them in lower case; people do not.
-            let name = name.trim().trim_matches(['"', '\'']).to_lowercase();
-            let name = name.as_str();
+            let name = &*name.trim().trim_matches(['"', '\'']).to_lowercase();
             let whole = match within.last() {
                 // Not joined first where it is too long: a name may be all of the page.
                 Some((_, outer)) if within.len() < 8 && name.len() < NAME => {

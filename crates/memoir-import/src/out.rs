@@ -171,10 +171,11 @@ impl<'a> Out<'a> {
         // Three characters are enough for the check; a text may have megabytes.
         let length = text.chars().take(FEWEST_CHARACTERS).count();
         // What was a memory of Memoir's is one again, however short it is.
-        let may_be_short = entry.page_of.is_some();
+        let is_own = entry.page_of.is_some();
+        let fewest = if is_own { 1 } else { FEWEST_CHARACTERS };
         let junk = match length {
             0 => Some(NoMemoryReason::Empty),
-            1..FEWEST_CHARACTERS if !may_be_short => Some(NoMemoryReason::Short),
+            _ if length < fewest => Some(NoMemoryReason::Short),
             _ if !entry.may_be_json && is_bare_json(&text) => Some(NoMemoryReason::BareJson),
             _ => None,
         };
@@ -235,9 +236,7 @@ impl<'a> Out<'a> {
         let created_at = entry.created_at.at;
         let parts: Vec<String> = parts
             .into_iter()
-            .filter(|part| {
-                may_be_short || part.chars().take(FEWEST_CHARACTERS).count() == FEWEST_CHARACTERS
-            })
+            .filter(|part| part.chars().take(fewest).count() == fewest)
             .collect();
         for part in parts {
             self.report.given += 1;

@@ -45,8 +45,7 @@ mod transcripts;
 mod watch;
 mod webhooks;
 
-// musl's own allocator makes threads wait for each other; `docs/packages.md` has the figures. That of glibc is limited in
-// `allocator.c`.
+// musl's own makes threads wait for each other (`docs/packages.md` has figures); glibc's is limited in `allocator.c`.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

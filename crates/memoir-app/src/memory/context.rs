@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use memoir_domain::{
-    PrivateText,
+    PrivateText, Timestamp,
     agent::{Agent, ContextBound},
     context::{
         self, ArchiveNote, Bounds, ContextExplained, ContextMark, ContextPlan, ContextText,
@@ -17,7 +17,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{CONFLICT, Loaded, Result, again, codec::CommitExtras, opened::MemoryList},
+    core::{
+        AgentHandle, CONFLICT, Loaded, Result, again, codec::CommitExtras, load_room::HeldRoom,
+        opened::MemoryList,
+    },
     memory::{Memories, memories::memory_query},
     metrics::Metrics,
     shown::{OwnAgent, schemas::AnyObject, views::RefinementDue},
@@ -187,15 +190,7 @@ impl OwnAgent {
             let context = context::build(&loaded.memories, now, bounds, &archive);
             return Ok((loaded, context));
         }
-        let query = AgentQuery {
-            marks_after: Some(journal_after),
-            ..AgentQuery::default()
-        };
-        let room = self.room_for(&query).await?;
-        let mut snapshot = self.snapshot(&query).await?;
-        let mut rows = std::mem::take(&mut snapshot.marks);
-        let loaded = self.read(snapshot, None).await?;
-        rows.retain(|row| row.kind == Kind::Core || context::is_recent_at(row.created_at, now));
+        let (loaded, rows, room) = load_marks(self, now).await?;
         let marks = rows.iter().map(|row| mark(&loaded.agent, row));
         let mut plan = ContextPlan::new(marks, bounds(&loaded.agent));
         let summaries = rows.iter().filter(|row| row.is_summary);
@@ -247,6 +242,23 @@ impl OwnAgent {
     }
 }
 
+/// The agent, and the marks of what may be in its context at `now`, with their room.
+async fn load_marks(
+    agent: &AgentHandle,
+    now: Timestamp,
+) -> Result<(Loaded, Vec<ContextMarkRow>, Option<HeldRoom>)> {
+    let query = AgentQuery {
+        marks_after: Some(context::journal_since(now)),
+        ..AgentQuery::default()
+    };
+    let room = agent.room_for(&query).await?;
+    let mut snapshot = agent.snapshot(&query).await?;
+    let mut rows = std::mem::take(&mut snapshot.marks);
+    let loaded = agent.read(snapshot, None).await?;
+    rows.retain(|row| row.kind == Kind::Core || context::is_recent_at(row.created_at, now));
+    Ok((loaded, rows, room))
+}
+
 fn mark(agent: &Agent, row: &ContextMarkRow) -> ContextMark {
     let immutable = agent.known_immutable();
     ContextMark {
@@ -270,16 +282,7 @@ impl Memories<'_> {
     /// The agent is erased; the store fails.
     pub async fn context_share(self) -> Result<ContextShare> {
         let now = self.memoir.now();
-        let journal_after = context::journal_since(now);
-        let query = AgentQuery {
-            marks_after: Some(journal_after),
-            ..AgentQuery::default()
-        };
-        let room = self.room_for(&query).await?;
-        let mut snapshot = self.snapshot(&query).await?;
-        let mut rows = std::mem::take(&mut snapshot.marks);
-        let loaded = self.read(snapshot, None).await?;
-        rows.retain(|row| row.kind == Kind::Core || context::is_recent_at(row.created_at, now));
+        let (loaded, rows, room) = load_marks(&self, now).await?;
         let last = loaded.agent.last_context;
         let max_tokens = last.and_then(|last| last.max_tokens);
         let bounds = Bounds {

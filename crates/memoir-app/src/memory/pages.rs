@@ -15,9 +15,9 @@ const PAGE_BYTES: usize = 4 << 20;
 const PAGE_ROWS: [usize; 2] = [64, 4_096];
 
 impl Memories<'_> {
-    /// Adds all active memories to `folded`, in the order of their numbers; a long page on a thread for long work. In memory
-    /// are one page of them and what `fold` keeps. The pages are of different moments: the caller compares the agent's version
-    /// before and after, or follows what is written meanwhile.
+    /// Adds all active memories to `folded`, in the order of their numbers; a long page on a thread for long work. In
+    /// memory are one page of them and what `fold` keeps. The pages are of different moments: the caller compares the
+    /// agent's version before and after, or follows what is written meanwhile.
     ///
     /// # Errors
     /// [`crate::Error::NoRoom`]; a row that Memoir did not write; the store fails.
