@@ -72,8 +72,11 @@ pub(crate) fn of_value(value: Option<Raw<'_>>) -> FoundDate {
 /// The same for a text.
 pub(crate) fn of_text(text: &str) -> FoundDate {
     let text = text.trim();
-    // As YAML and SQL print a missing value.
-    if matches!(text, "" | "null" | "None" | "NULL") {
+    // As YAML, SQL and programs print a missing value, the last two of them as their first possible time.
+    let is_first = ["0001-01-01", "1970-01-01T00:00:00"]
+        .iter()
+        .any(|first| text.starts_with(first));
+    if matches!(text, "" | "null" | "None" | "NULL") || is_first {
         return FoundDate::default();
     }
     if let Ok(number) = text.parse() {
@@ -114,6 +117,26 @@ fn found(at: Option<Timestamp>) -> FoundDate {
         at,
         is_unreadable: at.is_none(),
     }
+}
+
+/// The time of day at the beginning of `text` behind a `T`, as digits without marks, and the text after it: `T10-15 call`.
+pub(crate) fn time_of_day(text: &str) -> Option<(String, &str)> {
+    let mut rest = text.strip_prefix(['T', 't'])?;
+    let mut digits = String::new();
+    while digits.len() < 6 {
+        let next = rest.trim_start_matches(['-', ':', '.', '_', ' ']);
+        let next = if digits.is_empty() { rest } else { next };
+        let Some((pair, after)) = next
+            .split_at_checked(2)
+            .filter(|(pair, _)| pair.bytes().all(|byte| byte.is_ascii_digit()))
+        else {
+            break;
+        };
+        digits.push_str(pair);
+        rest = after;
+    }
+    (digits.len() >= 4 && !rest.starts_with(|next: char| next.is_ascii_digit()))
+        .then_some((digits, rest))
 }
 
 /// A date in digits alone, with or without the time of day: `20260301`, `2026030110` to `20260301101530123`.
@@ -203,7 +226,15 @@ mod tests {
 
     #[test]
     fn a_missing_time_differs_from_one_that_cannot_be_read() {
-        for json in ["null", "0", r#""""#, r#""null""#] {
+        for json in [
+            "null",
+            "0",
+            r#""""#,
+            r#""null""#,
+            r#""0001-01-01""#,
+            r#""0001-01-01T00:00:00Z""#,
+            r#""1970-01-01T00:00:00.000Z""#,
+        ] {
             assert_eq!(read(json), FoundDate::default(), "{json}");
         }
         for json in [

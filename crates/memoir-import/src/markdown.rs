@@ -275,8 +275,8 @@ fn number_of(text: &str) -> Option<u64> {
     number.filter(|number| *number > 0)
 }
 
-/// The day that a page's name begins with, and the rest of the name: `2026-03-01 Meeting`, `20260301 Meeting` and
-/// `202603011015 Meeting`.
+/// The day that a page's name begins with, and the rest of the name: `2026-03-01 Meeting`, `20260301 Meeting`,
+/// `202603011015 Meeting` and `2026-03-01T10-15 Meeting`.
 fn day_of(stem: &str) -> (Option<Timestamp>, &str) {
     let is_digit = |character: char| character.is_ascii_digit();
     let digits = stem
@@ -290,7 +290,9 @@ fn day_of(stem: &str) -> (Option<Timestamp>, &str) {
     let Some((day, rest)) = stem.split_at_checked(length) else {
         return (None, stem);
     };
-    let plain = day.replace(['-', '_', '.'], "");
+    let mut plain = day.replace(['-', '_', '.'], "");
+    let (time, rest) = date::time_of_day(rest).unwrap_or((String::new(), rest));
+    plain.push_str(&time);
     // The shortest date in digits has eight; `2026-03-011` is none.
     match date::of_digits(&plain).filter(|_| plain.len() >= 8 && !rest.starts_with(is_digit)) {
         Some(day) => (Some(day), rest),

@@ -151,7 +151,9 @@ fn of_object(head: &[u8], wrapped: usize) -> Option<Recognised> {
         }
     }
     // The elements of a list decide, whatever its name: several programs respond with `data` or `results`.
-    for list in ["results", "memories", "result", "points", "data"] {
+    for list in [
+        "results", "memories", "result", "points", "data", "entities",
+    ] {
         if has(list) {
             let inside = inside(head, list)?;
             if inside.first() == Some(&b'{') {
@@ -185,10 +187,7 @@ fn of_elements(path: &str, keys: &[&[u8]]) -> Option<Recognised> {
     for (wanted, format) in [
         (&["prefix", "key", "value"][..], ImportFormat::LangGraph),
         (&["namespace", "key", "value"], ImportFormat::LangGraph),
-        (
-            &["type", "entityType", "observations"],
-            ImportFormat::McpMemory,
-        ),
+        (&["entityType", "observations"], ImportFormat::McpMemory),
         (&["type", "name", "observations"], ImportFormat::McpMemory),
         (
             &["type", "from", "to", "relationType"],

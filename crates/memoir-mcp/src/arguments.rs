@@ -34,8 +34,23 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A text; `None` where it is absent or null.
+    /// An optional argument; `None` where it is absent, null or blank: models fill every argument that the schema names.
+    fn value(&self, name: &str) -> Option<&'a Value> {
+        let is_blank = |value: &Value| value.as_str().is_some_and(|text| text.trim().is_empty());
+        let value = self.0.get(name);
+        value.filter(|value| !value.is_null() && !is_blank(value))
+    }
+
+    /// An optional text; `None` where it is absent, null or blank.
     pub(crate) fn text(&self, name: &'static str) -> Result<Option<&'a str>, Invalid> {
+        let text = |value: &'a Value| value.as_str();
+        let wrong = || Invalid::new(name, "must be a text");
+        let value = self.value(name);
+        value.map(|value| text(value).ok_or_else(wrong)).transpose()
+    }
+
+    /// A text that may be blank; `None` where it is absent or null.
+    pub(crate) fn whole_text(&self, name: &'static str) -> Result<Option<&'a str>, Invalid> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -45,15 +60,15 @@ impl<'a> Arguments<'a> {
 
     /// A text that must be there.
     pub(crate) fn needed(&self, name: &'static str) -> Result<&'a str, Invalid> {
-        self.text(name)?
+        self.whole_text(name)?
             .ok_or_else(|| Invalid::new(name, "is missing"))
     }
 
-    /// Words such as tags; none where they are absent or null.
+    /// Words such as tags; none where they are absent, null or blank.
     pub(crate) fn words(&self, name: &'static str) -> Result<Vec<PrivateText>, Invalid> {
         let problem = "must be a list of texts, such as [\"bees\", \"hives\"] or \"bees, hives\"";
-        match self.0.get(name) {
-            None | Some(Value::Null) => Ok(Vec::new()),
+        match self.value(name) {
+            None => Ok(Vec::new()),
             Some(value) => read_words(value).ok_or_else(|| Invalid::new(name, problem)),
         }
     }
@@ -64,9 +79,8 @@ impl<'a> Arguments<'a> {
         name: &'static str,
         what: &'static str,
     ) -> Result<Cow<'a, [Value]>, Invalid> {
-        match self.0.get(name) {
-            None | Some(Value::Null) => Ok(Cow::Borrowed(&[])),
-            Some(Value::String(text)) if text.trim().is_empty() => Ok(Cow::Borrowed(&[])),
+        match self.value(name) {
+            None => Ok(Cow::Borrowed(&[])),
             Some(value) => {
                 let problem = || Invalid::new(name, format!("must be a list of {what}"));
                 read_list(value).ok_or_else(problem)
@@ -74,7 +88,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Whole texts, which may have commas; none where they are absent or null.
+    /// Whole texts, which may have commas; none where they are absent, null or blank.
     pub(crate) fn texts(&self, name: &'static str) -> Result<Vec<PrivateText>, Invalid> {
         let items = self.items(name, "texts")?;
         let text = |item: &Value| item.as_str().map(PrivateText::from);
@@ -87,15 +101,15 @@ impl<'a> Arguments<'a> {
         self.0.contains_key(name)
     }
 
-    /// Whether an argument is there and not null.
+    /// Whether an argument is there, and neither null nor blank.
     pub(crate) fn is_set(&self, name: &str) -> bool {
-        self.0.get(name).is_some_and(|value| !value.is_null())
+        self.value(name).is_some()
     }
 
-    /// A flag; false where it is absent or null.
+    /// A flag; false where it is absent, null or blank.
     pub(crate) fn flag(&self, name: &'static str) -> Result<bool, Invalid> {
-        match self.0.get(name) {
-            None | Some(Value::Null) => Ok(false),
+        match self.value(name) {
+            None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(Value::String(text)) if text.trim().eq_ignore_ascii_case("true") => Ok(true),
             Some(Value::String(text)) if text.trim().eq_ignore_ascii_case("false") => Ok(false),
@@ -103,17 +117,16 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A count; `None` where it is absent or null.
+    /// A count; `None` where it is absent, null or blank.
     pub(crate) fn count(&self, name: &'static str) -> Result<Option<u64>, Invalid> {
-        match self.0.get(name) {
-            None | Some(Value::Null) => Ok(None),
-            Some(value) => read_count(value)
-                .map(Some)
-                .ok_or_else(|| Invalid::new(name, "must be a whole number, 0 or more")),
-        }
+        let wrong = || Invalid::new(name, "must be a whole number, 0 or more");
+        let value = self.value(name);
+        value
+            .map(|value| read_count(value).ok_or_else(wrong))
+            .transpose()
     }
 
-    /// A time; `None` where it is absent or null.
+    /// A time; `None` where it is absent, null or blank.
     pub(crate) fn time(&self, name: &'static str) -> Result<Option<Timestamp>, Invalid> {
         self.time_by(name, str::parse)
     }
@@ -135,22 +148,22 @@ impl<'a> Arguments<'a> {
 
     /// A memory's number in each of its written forms.
     pub(crate) fn number(&self, name: &'static str) -> Result<Number, Invalid> {
-        let value = self.0.get(name).filter(|value| !value.is_null());
+        let value = self.value(name);
         let value = value.ok_or_else(|| Invalid::new(name, "is missing"))?;
         let problem = "must be the number of one memory, such as 17 or \"#17\"";
         read_number(value).ok_or_else(|| Invalid::new(name, problem))
     }
 
-    /// Memories' numbers in each of their written forms; none where they are absent or null.
+    /// Memories' numbers in each of their written forms; none where they are absent, null or blank.
     pub(crate) fn numbers(&self, name: &'static str) -> Result<Vec<Number>, Invalid> {
         let problem = "must be a list of memories' numbers, such as [17, 21] or \"17, 21\"";
-        match self.0.get(name) {
-            None | Some(Value::Null) => Ok(Vec::new()),
+        match self.value(name) {
+            None => Ok(Vec::new()),
             Some(value) => read_numbers(value).ok_or_else(|| Invalid::new(name, problem)),
         }
     }
 
-    /// A kind of memory; `None` where it is absent or null.
+    /// A kind of memory; `None` where it is absent, null or blank.
     pub(crate) fn kind(&self) -> Result<Option<Kind>, Invalid> {
         self.text("kind")?.map(str::parse).transpose()
     }

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use memoir_domain::{mend, tools::read_object};
+use memoir_domain::{mend, tools::read_arguments};
 use rmcp::{
     ErrorData,
     model::{
@@ -42,7 +42,7 @@ pub enum Received {
 /// programs write them that forget to end a line.
 pub fn read_line(line: &[u8]) -> Vec<Received> {
     let text = mend::json(line);
-    let text = text.trim_start_matches('\u{feff}');
+    let text = text.as_ref();
     let mut received = Vec::new();
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
     loop {
@@ -128,7 +128,7 @@ fn mended(json: &str) -> Option<String> {
     match method.as_str() {
         CALL => {
             let arguments = parameters.get_mut("arguments")?;
-            *arguments = read_object(arguments.as_str()?)?.into();
+            *arguments = read_arguments(arguments)?.into_owned().into();
         }
         _ => {
             let version = ProtocolVersion::LATEST_WITH_INITIALIZE.to_string();

@@ -474,7 +474,7 @@ async fn update_config(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
         }
         (false, true, false) => agent.author(field, None).await?,
         // A value of null returns to the default too.
-        (false, false, true) => agent.author(field, arguments.text("value")?).await?,
+        (false, false, true) => agent.author(field, arguments.whole_text("value")?).await?,
         (false, false, false) => {
             let problem = "is missing; give a text, or `default: true` for the default";
             return Err(Invalid::new("value", problem).into());

@@ -88,7 +88,14 @@ async fn spec_3_8_arguments_and_lists_come_in_several_forms() {
         answer["result"]["structuredContent"]["count"], 2,
         "{answer}"
     );
-    for (id, arguments) in [(5, r#""""#), (6, "null"), (7, r#""{}""#)] {
+    for (id, arguments) in [
+        (5, r#""""#),
+        (6, "null"),
+        (7, r#""{}""#),
+        (12, "[]"),
+        (13, r#""\"{}\"""#),
+        (14, r#"{"max_tokens": ""}"#),
+    ] {
         let call = format!(r#"{{"name": "get_context", "arguments": {arguments}}}"#);
         let answer = client.ask(id, "tools/call", &call).await;
         assert_eq!(answer["result"]["isError"], false, "{arguments}: {answer}");
@@ -100,6 +107,20 @@ async fn spec_3_8_arguments_and_lists_come_in_several_forms() {
     assert_eq!(
         answer["result"]["structuredContent"]["received"], 1,
         "{answer}"
+    );
+    // What a model leaves blank is left out.
+    let blank = r#"{"content": "Ann has a boat.", "kind": "", "tags": "", "source": " ", "origin": "", "created_at": "", "replaces": ""}"#;
+    let answer = client.ask(15, "tools/call", &saving(blank)).await;
+    assert_eq!(
+        answer["result"]["structuredContent"]["kind"], "core",
+        "{answer}"
+    );
+    let answer = client
+        .ask(16, "tools/call", &saving(r#"{"content": " "}"#))
+        .await;
+    assert_eq!(
+        answer["result"]["structuredContent"]["code"],
+        "invalid_argument"
     );
     for (id, tags) in [(9, r#"{"a": 1}"#), (10, "[[1]]"), (11, "true")] {
         let arguments = format!(r#"{{"content": "x", "tags": {tags}}}"#);

@@ -1,26 +1,17 @@
 //! Arguments of tool calls, in the forms in which models and servers send them.
 
-use memoir_domain::{PrivateJson, PrivateText, mend};
+use memoir_domain::{PrivateJson, PrivateText, mend, tools::read_arguments};
 use serde_json::{Map, Value};
 
 use crate::Arguments;
 
-/// An object, the text of one (also encoded twice), or nothing at all; everything else is kept as
-/// malformed text.
+/// The arguments of a call; what is none is kept as malformed text.
 pub(crate) fn read(sent: &Value) -> Arguments {
-    match sent {
-        Value::Null => Arguments::Json(PrivateJson::new(Value::Object(Map::new()))),
-        Value::Object(_) => Arguments::Json(PrivateJson::new(sent.clone())),
-        // Models that call a tool without arguments send an empty text, which is no JSON.
-        Value::String(text) if text.trim().is_empty() => read(&Value::Null),
-        Value::String(text) => match serde_json::from_str(&mend::json(text.as_bytes())) {
-            // The guard ends it here: an object that is encoded three times is malformed.
-            Ok(Value::String(inner)) if is_object_text(&inner) => read(&Value::String(inner)),
-            Ok(inner @ (Value::Object(_) | Value::Null)) => read(&inner),
-            _ => Arguments::Malformed(PrivateText::new(text.as_str())),
-        },
+    match (read_arguments(sent), sent) {
+        (Some(arguments), _) => Arguments::Json(PrivateJson::new(arguments.into_owned().into())),
         // Kept as text and not made to fit: the refusal can say what is wrong with it.
-        other => Arguments::Malformed(PrivateText::new(other.to_string())),
+        (None, Value::String(text)) => Arguments::Malformed(PrivateText::new(text.as_str())),
+        (None, other) => Arguments::Malformed(PrivateText::new(other.to_string())),
     }
 }
 
@@ -59,12 +50,18 @@ pub(crate) mod tests {
         good(json!({"id": 1}), json!({"id": 1}));
         good(json!("{\"id\": 1}"), json!({"id": 1}));
         good(json!("\"{\\\"id\\\": 1}\""), json!({"id": 1}));
+        good(json!("{\"id\": 1,}"), json!({"id": 1}));
+        good(json!("{\"text\": \"a\nb\"}"), json!({"text": "a\nb"}));
+        good(json!("{\"id\": 1} // the first"), json!({"id": 1}));
         for nothing in [
             json!(null),
             json!(""),
             json!(" \n"),
             json!("null"),
             json!("{}"),
+            json!([]),
+            json!("[]"),
+            json!("\"\""),
         ] {
             good(nothing, json!({}));
         }

@@ -249,7 +249,8 @@ impl ModelError {
                 outage: Outage::Certificate,
                 ..
             } => Some(
-                "check the provider's `base_url`, the clock, and the system's certificates"
+                "check the provider's `base_url`, the clock, and the system's certificates; a certificate of one's own is \
+                 named in `SSL_CERT_FILE`"
                     .to_owned(),
             ),
             Self::Unavailable {

@@ -102,7 +102,7 @@ impl Endpoint {
         let bytes = read(&mut response, status, wait).await?;
         // A single bad byte is not worth the whole response and its cost.
         let text = mend::json(&bytes);
-        let text = text.trim_start_matches('\u{feff}').trim();
+        let text = text.trim();
         let json: Option<Value> = serde_json::from_str(text).ok();
         tracing::debug!(status, bytes = bytes.len(), "a model's provider answered");
 
@@ -115,7 +115,7 @@ impl Endpoint {
             }
             let error = json.as_ref().map(refused_with);
             let complaint = match status {
-                400 | 422 => error.map(message).unwrap_or_default().to_lowercase(),
+                400 | 422 | 501 => error.map(message).unwrap_or_default().to_lowercase(),
                 _ => String::new(),
             };
             return Err(Refusal {
@@ -224,12 +224,13 @@ impl Endpoint {
             "prompt is too long",
             "maximum context",
         ];
+        let is_about_output = OUTPUT_LIMITS.iter().any(|field| message.contains(field));
         Some(match status {
             _ if unpaid => "the account with the provider has no credit left".to_owned(),
             401 => format!("the provider does not accept the key; it is read from {key_place}"),
             403 => format!("the key read from {key_place} may not use the model `{model}`"),
             413 => "the conversation is too long; set `context_tokens` of the provider".to_owned(),
-            400 | 422 if OUTPUT_LIMITS.iter().any(|field| message.contains(field)) && message.contains("context") => {
+            400 | 422 if is_about_output && message.contains("context") => {
                 "prompt and answer together are longer than the model's context; set `context_tokens` of \
                  the provider to the size that the server has, or lower `answer_tokens`"
                     .to_owned()
@@ -239,15 +240,15 @@ impl Endpoint {
                  provider"
                     .to_owned()
             }
+            400 | 404 | 422 | 501 if message.contains("tool") => format!(
+                "the server seems not to take tools for `{model}`; use a model that calls tools \
+                 (vLLM wants `--enable-auto-tool-choice`, llama.cpp `--jinja`)"
+            ),
             404 | 405 => format!(
                 "check the name of the model `{model}`, and the provider's `base_url`, which often \
                  ends with `/v1`"
             ),
-            400 | 422 | 501 if message.contains("tool") => format!(
-                "the server seems not to take tools for `{model}`; use a model that calls tools \
-                 (vLLM wants `--enable-auto-tool-choice`, llama.cpp `--jinja`)"
-            ),
-            400 | 422 if message.contains("max_tokens") => {
+            400 | 422 if is_about_output => {
                 "try the other `output_limit_field` of the provider".to_owned()
             }
             _ => return None,
@@ -288,9 +289,9 @@ fn redirect(status: u16) -> ModelError {
 }
 
 fn is_temporary(status: u16) -> bool {
-    // 408, 409, 429 and 5xx are what OpenAI's and Anthropic's own clients try again; 425 asks for
-    // it (RFC 8470).
-    matches!(status, 408 | 409 | 425 | 429 | 500..=599)
+    // 408, 409, 429 and 5xx are what OpenAI's and Anthropic's own clients try again; 425 asks for it (RFC 8470). With 501
+    // a server says that it does not have what was asked for, such as tools or a schema of the answer.
+    matches!(status, 408 | 409 | 425 | 429 | 500 | 502..=599)
 }
 
 /// Reads the body up to [`LARGEST_BODY_BYTES`], counted after decompression.

@@ -55,7 +55,7 @@ impl Model for OpenAi {
         if self.takes_cache_marks && !request.tools.is_empty() {
             mark_for_cache(&mut body);
         }
-        let answer = self.endpoint.post_amended(&body, with_reasoning).await?;
+        let answer = self.endpoint.post_amended(&body, amended).await?;
         // Before the message, since its beginning may come beside the error.
         if let Some(error) = choice_error(&answer) {
             return Err(self.endpoint.embedded_failure(error, None));
@@ -119,27 +119,51 @@ fn encode(request: &ModelRequest, model: &str, limit: OutputLimitField) -> Value
     body.into()
 }
 
-/// The same request for a server that wants each message with calls to have its reasoning, also where the model gave
-/// none: DeepSeek's refuses a conversation without it. `None` where `complaint`, the server's in lower case, is about
-/// something else.
-fn with_reasoning(body: &Value, complaint: &str) -> Option<Value> {
-    const FIELD: &str = "reasoning_content";
-    if !complaint.contains(FIELD) {
-        return None;
-    }
+/// The same request in the form that a server's complaint, in lower case, asks for: with reasoning in each of the model's
+/// messages, which DeepSeek's wants, or without the fields that it sent and does not take back. `None` where the
+/// complaint is about something else.
+fn amended(body: &Value, complaint: &str) -> Option<Value> {
+    let is_refused = REFUSED.iter().any(|words| complaint.contains(words));
     let mut body = body.clone();
     let mut is_changed = false;
     for message in body.get_mut("messages")?.as_array_mut()? {
-        if message.get("role")? == "assistant"
-            && message.get(FIELD).is_none_or(Value::is_null)
-            && let Some(message) = message.as_object_mut()
+        let Some(message) = message.as_object_mut() else {
+            continue;
+        };
+        if message.get("role")? != "assistant" {
+            continue;
+        }
+        let before = message.len();
+        if is_refused {
+            message.retain(|field, _| {
+                ECHOED.contains(&field.as_str()) || !complaint.contains(field.as_str())
+            });
+        } else if complaint.contains(REASONING) && message.get(REASONING).is_none_or(Value::is_null)
         {
-            message.insert(FIELD.to_owned(), "".into());
+            message.remove(REASONING);
+            message.insert(REASONING.to_owned(), "".into());
             is_changed = true;
         }
+        is_changed |= message.len() != before;
     }
     is_changed.then_some(body)
 }
+
+/// The field of a message's reasoning.
+const REASONING: &str = "reasoning_content";
+/// What a conversation is made of.
+const ECHOED: [&str; 4] = ["role", "content", "tool_calls", "function_call"];
+/// How servers say that they do not take a field, in lower case.
+const REFUSED: [&str; 8] = [
+    "not permitted",
+    "not allowed",
+    "not supported",
+    "unsupported",
+    "unexpected",
+    "unknown",
+    "unrecognized",
+    "should not",
+];
 
 /// Marks the constant part of a conversation with tools: the system prompt, and the user's last message, which in a
 /// session is the ledger. It is then read from the cache instead of being paid for in full at each turn. Results of

@@ -1,9 +1,6 @@
 //! The wire format, under the names that programs depend on.
 
-use memoir_app::{
-    AgentFacts, EndNotice, MemoryFacts, Mismatch, ShownSession, Verification,
-    sessions::{AppliedRehearsal, NotApplied},
-};
+use memoir_app::{AgentFacts, EndNotice, MemoryFacts, Mismatch, ShownSession, Verification};
 use memoir_domain::{PrivateText, Timestamp, replay::Originals};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -48,24 +45,6 @@ pub(crate) struct OpenSession {
     #[schema(value_type = String)]
     pub(crate) prompt: PrivateText,
     pub(crate) tools: Vec<ToolDefinition>,
-}
-
-/// The session that applied a rehearsal.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct AppliedSession {
-    #[serde(flatten)]
-    session: ShownSession,
-    /// The edits of the rehearsal that did not hold any more, in their order.
-    not_applied: Vec<NotApplied>,
-}
-
-impl From<AppliedRehearsal> for AppliedSession {
-    fn from(applied: AppliedRehearsal) -> Self {
-        Self {
-            session: applied.session,
-            not_applied: applied.not_applied,
-        }
-    }
 }
 
 /// A tool of the session.

@@ -92,6 +92,7 @@ fn driver(error: &rusqlite::Error) -> Error {
     match code(error) {
         Some(ErrorCode::ReadOnly) => Error::ReadOnly,
         Some(ErrorCode::DiskFull) => Error::Full,
+        Some(ErrorCode::DatabaseCorrupt) => Error::Damaged(message(error)),
         // `Busy` is another process with the lock; `Locked` can only be this very connection, in
         // the middle of a statement on the same table.
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy,
@@ -103,6 +104,7 @@ fn driver(error: &rusqlite::Error) -> Error {
 pub(crate) fn again(error: &Error) -> Error {
     match error {
         Error::ReadOnly => Error::ReadOnly,
+        Error::Damaged(problem) => Error::Damaged(problem.clone()),
         Error::Full => Error::Full,
         Error::Busy => Error::Busy,
         Error::Replaced(path) => Error::Replaced(path.clone()),

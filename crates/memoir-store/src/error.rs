@@ -54,6 +54,9 @@ pub enum Error {
     /// Nothing can be written.
     #[error("the database is read-only; nothing was changed")]
     ReadOnly,
+    /// The file is not whole: a part of it was cut off or overwritten by something other than the database.
+    #[error("the database's file is damaged ({0}); nothing was changed")]
+    Damaged(String),
     /// The disk is full.
     #[error("the disk is full; nothing was changed")]
     Full,

@@ -186,7 +186,6 @@ impl Sources {
             .iter()
             .flat_map(|mention| mention.supported(&self.dates, &stands).collect::<Vec<_>>())
             .collect();
-        let listed = list_numbers(reading.text);
         let is_of_month = |number, figure: &Figure| {
             of_months.iter().filter(|own| **own == number).count() >= figure.runs.len()
         };
@@ -195,7 +194,6 @@ impl Sources {
             let mut numeric = dates::numeric(figure, next).into_iter();
             self.has_figure(figure)
                 || is_of_month(number, figure)
-                || listed.contains(&figure.place.start)
                 || numeric.any(|date| dates::is_known(date, &self.dates, stands))
                 || self.is_year(reading, figure)
         };
@@ -281,26 +279,6 @@ impl Sources {
                 && !reading.is(*at, &NEGATIONS, self.tongues.sure)
         });
         lacking.map(|(_, place)| place).collect()
-    }
-}
-
-/// Where the numbers of a list begin, with which its lines begin in turn: "1. " and "2. ".
-fn list_numbers(text: &str) -> Vec<usize> {
-    let mut numbers = Vec::new();
-    for line in text.split('\n') {
-        let item = line.trim_start();
-        let next = (numbers.len() + 1).to_string();
-        let rest = item
-            .strip_prefix(&next)
-            .and_then(|rest| rest.strip_prefix(['.', ')']));
-        if rest.is_some_and(|rest| rest.starts_with(' ')) {
-            numbers.push(item.as_ptr() as usize - text.as_ptr() as usize);
-        }
-    }
-    // One numbered line is no list.
-    match numbers.len() {
-        1 => Vec::new(),
-        _ => numbers,
     }
 }
 

@@ -23,6 +23,7 @@
 use std::io::Read;
 
 use memoir_domain::{Timestamp, mend};
+use unicode_normalization::char::is_combining_mark;
 
 use crate::{
     Error, FilePosition, NoMessageReason,
@@ -136,10 +137,9 @@ impl PlainText {
 
 /// The header of a message if `line` begins one, and the rest of the line.
 fn header(line: &str) -> Option<(MessageHeader, &str)> {
-    let (before, rest) = match bracketed(line) {
-        Some((at, rest)) => (Some(at), rest),
-        None => (None, line),
-    };
+    // Chats that were written from left and from right have marks of their direction before a time and a name.
+    let line = line.trim_start_matches(['\u{200E}', '\u{200F}', '\u{FEFF}']);
+    let (before, rest) = bracketed(line).unwrap_or((None, line));
     let Some((name, rest)) = name(rest) else {
         let header = MessageHeader {
             speaker: String::new(),
@@ -151,7 +151,7 @@ fn header(line: &str) -> Option<(MessageHeader, &str)> {
     let (speaker, behind) = match name.find('[') {
         Some(at) => (
             name[..at].trim_end(),
-            bracketed(&name[at..]).map(|(at, _)| at),
+            bracketed(&name[at..]).and_then(|(at, _)| at),
         ),
         None => (name, None),
     };
@@ -162,10 +162,35 @@ fn header(line: &str) -> Option<(MessageHeader, &str)> {
     Some((header, rest))
 }
 
-/// A time in brackets at the beginning of `text`, and the text after it.
-fn bracketed(text: &str) -> Option<(Timestamp, &str)> {
+/// A time in brackets at the beginning of `text`, and the text after it; `None` for the time where it is written in a
+/// form in which the day and the month can be exchanged, or has no day.
+fn bracketed(text: &str) -> Option<(Option<Timestamp>, &str)> {
     let (time, rest) = text.trim_start().strip_prefix('[')?.split_once(']')?;
-    Some((time.parse().ok()?, rest.trim_start()))
+    let at = time.parse().ok().or_else(|| day_first(time));
+    (at.is_some() || is_time(time)).then(|| (at, rest.trim_start()))
+}
+
+/// A time that begins with the day, as it is written with dots: `01.03.2026 10:00`.
+fn day_first(text: &str) -> Option<Timestamp> {
+    let (date, time) = text.split_once([' ', ',']).unwrap_or((text, ""));
+    let (day, rest) = date.split_once('.')?;
+    let (month, year) = rest.split_once('.')?;
+    let time = match time.trim() {
+        "" => String::new(),
+        time => format!("T{time}"),
+    };
+    format!("{year}-{month:0>2}-{day:0>2}{time}").parse().ok()
+}
+
+/// Whether a text is a time in a form of any country: digits with the marks between them.
+fn is_time(text: &str) -> bool {
+    let text = text.trim_end_matches(|last: char| last.is_whitespace() || "AaPpMm.".contains(last));
+    let marks = text.matches(['/', '.', '-']).count();
+    text.starts_with(|first: char| first.is_ascii_digit())
+        && text
+            .chars()
+            .all(|one| one.is_ascii_digit() || one.is_whitespace() || "/.-:,".contains(one))
+        && (marks >= 2 || text.contains(':'))
 }
 
 /// A name and the text after its colon. The name may end with a time in brackets.
@@ -179,8 +204,9 @@ fn name(text: &str) -> Option<(&str, &str)> {
     let from = bracket.map_or(Some(0), |at| text[at..].find(']').map(|end| at + end))?;
     let colon = from + text[from..].find([':', '：'])?;
     let (name, rest) = text.split_at(colon);
-    // The wide colon of Chinese and Japanese has no white space behind it.
-    let is_wide = rest.starts_with('：');
+    // In scripts without capital letters, such as those of Chinese and Hebrew, many leave out the white space behind it.
+    let has_case = |last: char| last.is_lowercase() || last.is_uppercase() || !last.is_alphabetic();
+    let is_wide = rest.starts_with('：') || !name.ends_with(has_case);
     let rest = rest.trim_start_matches([':', '：']);
     let (name, rest) = match bold {
         Some(_) => (
@@ -207,7 +233,12 @@ fn is_name(name: &str) -> bool {
     // Only the first and the last word: names have small words between them, as in `Jan de Vries`.
     let last = name.rsplit(' ').next().unwrap_or_default();
     let is_sentence = last.starts_with(char::is_lowercase);
-    let plain = |character: char| character.is_alphanumeric() || " .'’-_()&@".contains(character);
+    let plain = |character: char| {
+        // Accents that are characters of their own are no letters by themselves.
+        character.is_alphanumeric()
+            || is_combining_mark(character)
+            || " .'’-_()&@".contains(character)
+    };
     is_short && (begins && !is_sentence || ROLES.contains(&name)) && name.chars().all(plain)
 }
 
@@ -240,6 +271,23 @@ mod tests {
                 "[2026-03-01] it rained",
                 Some(("", at("2026-03-01"), "it rained")),
             ),
+            (
+                "[01.03.2026 10:00] Ed: hi",
+                Some(("Ed", at("2026-03-01T10:00:00Z"), "hi")),
+            ),
+            (
+                "[1.3.2026, 10:00:05] Ed: hi",
+                Some(("Ed", at("2026-03-01T10:00:05Z"), "hi")),
+            ),
+            ("[3/1/26, 10:00:12 PM] Ed: hi", Some(("Ed", None, "hi"))),
+            ("\u{200E}[3/1/26, 10:00] Ed: hi", Some(("Ed", None, "hi"))),
+            ("[10:30] Ed: hi", Some(("Ed", None, "hi"))),
+            ("[10:30] it rained", None),
+            ("老王:你好", Some(("老王", None, "你好"))),
+            ("דנה:שלום", Some(("דנה", None, "שלום"))),
+            ("Jose\u{301}: hola", Some(("Jose\u{301}", None, "hola"))),
+            ("अंकित्: नमस्ते", Some(("अंकित्", None, "नमस्ते"))),
+            ("[1] Ann: hi", None),
             ("then: nothing", None),
             ("I read: nothing", None),
             ("Jan de Vries: hi", Some(("Jan de Vries", None, "hi"))),

@@ -102,6 +102,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Key(commands::key::Command),
     Backup(commands::backup::Arguments),
+    Config(commands::config::Arguments),
     Doctor(commands::doctor::Arguments),
     #[command(subcommand)]
     Embeddings(commands::embeddings::Command),
@@ -183,6 +184,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Mcp(arguments) => commands::mcp::run(&global, arguments).await,
         Command::Key(command) => commands::key::run(&global, command).await,
         Command::Backup(arguments) => commands::backup::run(&global, arguments).await,
+        Command::Config(arguments) => commands::config::run(&global, &arguments),
         Command::Doctor(arguments) => commands::doctor::run(&global, arguments).await,
         Command::Embeddings(command) => commands::embeddings::run(&global, command),
         Command::Completions(arguments) => {

@@ -1,6 +1,8 @@
 //! The configuration file, in TOML. Every key has a default; an unknown key is an error, since it is most likely a
 //! typing error that would otherwise go unnoticed.
 
+pub(crate) mod keys;
+
 use std::{
     collections::BTreeMap,
     fmt, fs, io,
@@ -21,6 +23,7 @@ use memoir_model::{
 use memoir_service::Programs;
 use serde::Deserialize;
 
+use self::keys::bounded;
 use crate::{
     failure::Failure,
     webhooks::{self, WebhookSection},
@@ -246,11 +249,11 @@ impl Config {
             prices: prices(file.prices)?,
             default_model: file.model,
             context_tokens: match file.context_tokens {
-                Some(tokens) => whole("context_tokens", tokens, 1_000, 100_000_000)?,
+                Some(tokens) => bounded("context_tokens", tokens)?,
                 None => defaults.context_tokens,
             },
             lease: match file.lease_seconds {
-                Some(seconds) => Duration::from_secs(whole("lease_seconds", seconds, 5, 3_600)?),
+                Some(seconds) => Duration::from_secs(bounded("lease_seconds", seconds)?),
                 None => defaults.lease,
             },
             idle: defaults.idle,
@@ -382,7 +385,7 @@ fn recall(section: &RecallSection) -> Result<RecallSettings, String> {
     let defaults = RecallSettings::default();
     Ok(RecallSettings {
         index_bytes: match section.index_mb {
-            Some(mb) => whole("recall.index_mb", mb, 1, 1_000_000)? as usize * 1_048_576,
+            Some(mb) => bounded("recall.index_mb", mb)? as usize * 1_048_576,
             None => defaults.index_bytes,
         },
         stored_from: defaults.stored_from,
@@ -395,9 +398,7 @@ fn recall(section: &RecallSection) -> Result<RecallSettings, String> {
         before_questions: before("recall.before_questions", section.before_questions.clone())?,
         before_memories: before("recall.before_memories", section.before_memories.clone())?,
         question_time: match section.question_seconds {
-            Some(seconds) => {
-                Duration::from_secs_f64(within("recall.question_seconds", seconds, 0.01, 60.0)?)
-            }
+            Some(seconds) => Duration::from_secs_f64(bounded("recall.question_seconds", seconds)?),
             None => defaults.question_time,
         },
     })
@@ -481,55 +482,44 @@ fn client(section: ClientSection) -> Result<OAuthClient, String> {
 }
 
 fn limits(section: &LimitsSection) -> Result<SessionLimits, String> {
-    const DAY: f64 = 86_400.0;
+    /// The value of a key of `[limits]` within its bounds, or the default.
+    fn or<T: Copy + Into<keys::ConfigNumber>>(
+        key: &str,
+        value: Option<T>,
+        default: T,
+    ) -> Result<T, String> {
+        value.map_or(Ok(default), |value| {
+            bounded(&format!("limits.{key}"), value)
+        })
+    }
     let defaults = SessionLimits::default();
-    let seconds = |key: &str, value: Option<f64>, least: f64, default: Duration| match value {
-        Some(value) => within(key, value, least, DAY).map(Duration::from_secs_f64),
-        None => Ok(default),
+    let seconds = |key: &str, value, default: Duration| {
+        or(key, value, default.as_secs_f64()).map(Duration::from_secs_f64)
     };
     let time = match (section.minutes, section.seconds) {
         (Some(_), Some(_)) => {
             return Err("`limits.minutes` and `limits.seconds` are both set; keep one".to_owned());
         }
         (Some(minutes), None) => {
-            Duration::from_secs_f64(within("limits.minutes", minutes, 0.01, DAY / 60.0)? * 60.0)
+            Duration::from_secs_f64(bounded("limits.minutes", minutes)? * 60.0)
         }
-        (None, given) => seconds("limits.seconds", given, 1.0, defaults.time)?,
+        (None, given) => seconds("seconds", given, defaults.time)?,
     };
+    let (first_wait, longest_wait) = (section.first_wait_seconds, section.longest_wait_seconds);
+    let cost = section.cost.map(|cost| bounded("limits.cost", cost));
     Ok(SessionLimits {
         time,
-        turns: match section.turns {
-            Some(turns) => whole("limits.turns", turns, 1, 10_000)?,
-            None => defaults.turns,
-        },
-        tokens: match section.tokens {
-            Some(tokens) => whole("limits.tokens", tokens, 1, 1_000_000_000_000)?,
-            None => defaults.tokens,
-        },
-        cost: match section.cost {
-            Some(cost) => Some(within("limits.cost", cost, 0.0, 1e9)?),
-            None => defaults.cost,
-        },
-        answer_tokens: match section.answer_tokens {
-            Some(tokens) => whole("limits.answer_tokens", tokens, 16, 1_000_000)?,
-            None => defaults.answer_tokens,
-        },
-        attempts: match section.attempts {
-            Some(attempts) => whole("limits.attempts", attempts, 1, 100)?,
-            None => defaults.attempts,
-        },
-        first_wait: seconds(
-            "limits.first_wait_seconds",
-            section.first_wait_seconds,
-            0.0,
-            defaults.first_wait,
+        turns: or("turns", section.turns, defaults.turns)?,
+        tokens: or("tokens", section.tokens, defaults.tokens)?,
+        cost: cost.transpose()?.or(defaults.cost),
+        answer_tokens: or(
+            "answer_tokens",
+            section.answer_tokens,
+            defaults.answer_tokens,
         )?,
-        longest_wait: seconds(
-            "limits.longest_wait_seconds",
-            section.longest_wait_seconds,
-            0.0,
-            defaults.longest_wait,
-        )?,
+        attempts: or("attempts", section.attempts, defaults.attempts)?,
+        first_wait: seconds("first_wait_seconds", first_wait, defaults.first_wait)?,
+        longest_wait: seconds("longest_wait_seconds", longest_wait, defaults.longest_wait)?,
     })
 }
 
@@ -550,51 +540,15 @@ fn quotas(section: &BTreeMap<String, u64>) -> Result<Quotas, String> {
 fn prices(
     sections: BTreeMap<ModelName, PriceSection>,
 ) -> Result<BTreeMap<ModelName, Price>, String> {
-    // No price comes near this limit. It excludes `inf`, which TOML allows and which would spoil every sum of costs.
-    const MOST: f64 = 1e9;
-    sections
-        .into_iter()
-        .map(|(model, section)| {
-            let key = |part: &str| format!("prices.\"{model}\".{part}");
-            let price = Price {
-                input_per_million: within(
-                    &key("input_per_million"),
-                    section.input_per_million,
-                    0.0,
-                    MOST,
-                )?,
-                output_per_million: within(
-                    &key("output_per_million"),
-                    section.output_per_million,
-                    0.0,
-                    MOST,
-                )?,
-            };
-            Ok((model, price))
-        })
-        .collect()
-}
-
-fn within(key: &str, value: f64, least: f64, most: f64) -> Result<f64, String> {
-    // `nan` lies in no range.
-    if (least..=most).contains(&value) {
-        Ok(value)
-    } else {
-        Err(format!("`{key}` is {value}; it must be {least} to {most}"))
-    }
-}
-
-fn whole<T: PartialOrd + std::fmt::Display>(
-    key: &str,
-    value: T,
-    least: T,
-    most: T,
-) -> Result<T, String> {
-    if (&least..=&most).contains(&&value) {
-        Ok(value)
-    } else {
-        Err(format!("`{key}` is {value}; it must be {least} to {most}"))
-    }
+    let price = |(model, section): (ModelName, PriceSection)| {
+        let part = |name: &str, value: f64| bounded(&format!("prices.\"{model}\".{name}"), value);
+        let price = Price {
+            input_per_million: part("input_per_million", section.input_per_million)?,
+            output_per_million: part("output_per_million", section.output_per_million)?,
+        };
+        Ok((model, price))
+    };
+    sections.into_iter().map(price).collect()
 }
 
 /// `false` is refused: any user of the command line can write the configuration.
@@ -933,14 +887,63 @@ mod tests {
     }
 
     #[test]
-    fn every_quota_is_in_the_reference_with_its_default() {
-        let page = include_str!("../../../docs/configuration.md");
-        for quota in Quota::ALL {
-            let line = match quota.default() {
-                Some(limit) => format!("\n{} = {limit}", quota.key()),
-                None => format!("\n# {} = ", quota.key()),
-            };
-            assert!(page.contains(&line), "{line}");
+    fn spec_6_7_every_key_is_in_the_table_with_its_default() {
+        // Every default, written out, changes nothing.
+        let mut text = String::new();
+        for key in keys::KEYS.iter().filter(|key| !key.is_repeated()) {
+            if let Some(value) = key.default {
+                text += &format!("{} = {value}\n", key.name);
+            }
         }
+        let settings = Config::parse(&text).unwrap().settings;
+        assert_eq!(settings, InstallationSettings::default());
+        // What the parser names as known is in the table, and all of the table is known to it.
+        let mut known: Vec<String> = Vec::new();
+        for (section, text) in [
+            ("", "x = 1"),
+            ("keys.", "[keys]\nx = 1"),
+            ("schedule.", "[schedule]\nx = 1"),
+            ("recall.", "[recall]\nx = 1"),
+            ("limits.", "[limits]\nx = 1"),
+            ("telemetry.", "[telemetry]\nx = 1"),
+            ("oauth.", "[oauth]\nx = 1"),
+            ("oauth.clients[].", "[[oauth.clients]]\nx = 1"),
+            ("providers.NAME.", "[providers.mine]\nx = 1"),
+            ("prices.MODEL.", "[prices.'a:b']\nx = 1"),
+            ("webhooks[].", "[[webhooks]]\nx = 1"),
+        ] {
+            let problem = Config::parse(text).unwrap_err();
+            let names = problem.split('`').skip(3).step_by(2);
+            known.extend(names.map(|name| format!("{section}{name}")));
+        }
+        known.extend(Quota::ALL.map(|quota| format!("quotas.{}", quota.key())));
+        // The sections themselves have no value.
+        let is_section = |name: &String| {
+            let below = |key: &keys::ConfigKey| {
+                let rest = key.name.strip_prefix(name.as_str());
+                rest.is_some_and(|rest| rest.starts_with(['.', '[']))
+            };
+            keys::KEYS.iter().any(below)
+        };
+        known.retain(|name| !is_section(name));
+        known.sort();
+        let mut table: Vec<&str> = keys::KEYS.iter().map(|key| key.name.as_str()).collect();
+        table.sort_unstable();
+        assert_eq!(table, known);
+    }
+
+    #[test]
+    fn spec_6_7_the_example_is_the_reference_and_is_read_with_every_key() {
+        let page = include_str!("../../../docs/configuration.md");
+        assert!(page.contains(&format!("```toml\n{}```\n", keys::REFERENCE)));
+        let set = keys::REFERENCE
+            .lines()
+            .map(|line| match line.strip_prefix('#') {
+                Some(rest) if !rest.starts_with(' ') => rest,
+                _ => line,
+            });
+        // Of two keys that exclude each other one stays out.
+        let set = set.filter(|line| !line.starts_with("key_file") && !line.starts_with("seconds"));
+        Config::parse(&set.collect::<Vec<_>>().join("\n")).unwrap();
     }
 }

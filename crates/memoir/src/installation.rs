@@ -60,6 +60,19 @@ impl Installation {
         Self::of(memoir, global, is_configured_closed).await
     }
 
+    /// As [`Installation::existing`], with the agent of that name, or the only one.
+    ///
+    /// # Errors
+    /// As for [`Installation::existing`] and [`Installation::agent_or_only`].
+    pub(crate) async fn of_agent(
+        global: &Global,
+        name: Option<&str>,
+    ) -> Result<(Self, AgentHandle), Failure> {
+        let installation = Self::existing(global).await?;
+        let agent = installation.agent_or_only(name).await?;
+        Ok((installation, agent))
+    }
+
     /// Wraps an open installation.
     ///
     /// # Errors

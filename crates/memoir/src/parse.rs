@@ -1,6 +1,7 @@
 //! Parsers of arguments that several commands have.
 
 use std::{
+    borrow::Cow,
     ffi::OsString,
     fs::File,
     io::{self, Read},
@@ -14,13 +15,13 @@ use memoir_domain::{
     PrivateText, Timestamp,
     audit::Action,
     labels,
-    memory::{Invalid, Kind, Number},
+    memory::{CONTENT_LIMIT, Invalid, Kind, Number},
     mend,
     origin::Origin,
     time::InvalidTimestamp,
 };
 
-use crate::{failure::Failure, spelling::closest};
+use crate::{failure::Failure, spelling::closest, terminal};
 
 /// A time, or the beginning of a day.
 pub(crate) fn time(text: &str) -> Result<Timestamp, InvalidTimestamp> {
@@ -88,7 +89,10 @@ pub(crate) fn action(text: &str) -> Result<Action, String> {
     })
 }
 
-/// A text from stdin, without a byte order mark; invalid parts are replaced (SPEC 2.1).
+/// Most bytes of a memory's text: four for each character, and some for white space that is trimmed.
+pub(crate) const MEMORY_BYTES: u64 = 16 * CONTENT_LIMIT as u64;
+
+/// A text from stdin, without a byte order mark; invalid parts are replaced (SPEC 2.1), and a note says so.
 ///
 /// # Errors
 /// It is too long, or in UTF-16, of which nothing readable would remain.
@@ -97,7 +101,14 @@ pub(crate) fn text_of_stdin(most_bytes: u64) -> Result<String, Failure> {
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
         return Err(Failure::new("the text on stdin is in UTF-16").hint("give it in UTF-8"));
     }
-    Ok(without_byte_order_mark(&mend::text(&bytes)).to_owned())
+    let text = mend::text(&bytes);
+    if let Cow::Owned(mended) = &text {
+        let replaced = mended.matches(mend::REPLACEMENT).count();
+        terminal::note(&format!(
+            "stdin is not UTF-8: {replaced} parts were replaced by U+FFFD; give it in UTF-8"
+        ));
+    }
+    Ok(without_byte_order_mark(&text).to_owned())
 }
 
 /// The text after a byte order mark, which some editors write before it.

@@ -137,7 +137,7 @@ pub struct SessionCounts {
 pub struct QuarterOfOriginals {
     /// The quarter (UTC) in which they were saved, such as `2026-Q1`.
     pub quarter: String,
-    /// Those that were saved in it, discarded and shredded ones included.
+    /// Those that were saved in it, without those that were discarded or shredded since.
     pub saved: u64,
     /// Those of them that are active core memories.
     pub in_prompt: u64,
@@ -408,8 +408,8 @@ struct Quarters(BTreeMap<(i32, u8), QuarterOfOriginals>);
 impl Quarters {
     /// Counts a core or archival memory by the columns of its row.
     fn add(&mut self, row: &MemoryRow) {
-        // Text that a session wrote is no original.
-        if row.is_summary {
+        // Text that a session wrote is no original, and what was taken away is not counted (SPEC 3.12).
+        if row.is_summary || row.discarded_at.is_some() {
             return;
         }
         let (year, quarter) = row.recorded_at.quarter();
@@ -423,9 +423,6 @@ impl Quarters {
             }
         });
         counts.saved += 1;
-        if row.discarded_at.is_some() {
-            return;
-        }
         match row.kind {
             Kind::Core => counts.in_prompt += 1,
             Kind::Archival => counts.archived += 1,

@@ -782,6 +782,13 @@ mod tests {
                 "{problem}"
             );
         }
+        let odd = [
+            r#"{"content": "Tea days", "number": "3", "is_summary": null, "constitutional": null}"#,
+            r##"{"content": "Tea on Monday", "kind": "archival", "under": "#3", "number": null}"##,
+        ];
+        let odd = of(&odd, None);
+        assert_eq!(odd.bad, []);
+        assert_eq!(planned(&odd)[1], (Kind::Archival, false, Some(11)));
         let half = of(&[r#"{"content": "figs \ud83d"}"#], None);
         assert_eq!(half.bad, []);
         assert_eq!(half.lines[0].memory.content.expose(), "figs \u{FFFD}");

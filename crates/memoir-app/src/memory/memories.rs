@@ -15,7 +15,7 @@ use memoir_domain::{
     origin::{Origin, SavedBy},
     recall::{self, RecallQuery},
     replace::{Replacements, Replacing, Unreplaced},
-    tools::{read_numbers, read_words},
+    tools::{read_number, read_numbers, read_words},
 };
 use memoir_store::{AgentQuery, Selection};
 use memoir_text::{is_same_text, unnamed_subject};
@@ -78,16 +78,28 @@ pub struct MemoryInput {
     #[schema(value_type = Option<bool>)]
     pub constitutional: bool,
     /// In a file only: its number there, by which other lines refer to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "number",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(ignore)]
     pub number: Option<u64>,
     /// In a file only: whether a session wrote its text in place of others. It is ignored unless another line is under
     /// it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
     #[schema(ignore)]
     pub is_summary: bool,
     /// In a file only, for an archival memory: the line that took its place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "number",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(ignore)]
     pub under: Option<u64>,
     /// In a file only, of an archival memory: when it became so; `None` means now.
@@ -122,6 +134,12 @@ fn words<'de, D: Deserializer<'de>>(given: D) -> Result<Vec<PrivateText>, D::Err
 /// A list of memories' numbers in each of its written forms (SPEC 3.8).
 fn numbers<'de, D: Deserializer<'de>>(given: D) -> Result<Vec<Number>, D::Error> {
     list(given, read_numbers, &"a list of numbers such as [17, 21]")
+}
+
+/// A memory's number in each of its written forms (SPEC 3.8).
+fn number<'de, D: Deserializer<'de>>(given: D) -> Result<Option<u64>, D::Error> {
+    let one = |value: &Value| Some(vec![read_number(value)?.0]);
+    Ok(list(given, one, &"a memory's number such as 17")?.pop())
 }
 
 fn list<'de, D: Deserializer<'de>, T>(

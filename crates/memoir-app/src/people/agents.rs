@@ -225,7 +225,7 @@ impl AgentSettings<'_> {
 pub(crate) fn placeholder_warnings(assignments: &[Assignment<'_>]) -> Vec<PrivateText> {
     let prompts = assignments.iter().filter(|(field, _)| field.is_text());
     let odd = prompts.filter_map(|(field, value)| {
-        let found = agent::unfilled_placeholders(value.as_ref()?);
+        let found = agent::unfilled_placeholders(*field, value.as_ref()?);
         let named: Vec<String> = found.iter().map(|text| format!("`{text}`")).collect();
         let (subject, it) = match named.len() {
             0 => return None,

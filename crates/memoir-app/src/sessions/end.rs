@@ -12,7 +12,7 @@ use memoir_domain::{
 };
 use memoir_store::AgentQuery;
 
-use super::{begin::running, bounded};
+use super::{Unwritten, begin::running, bounded};
 use crate::{
     core::{AgentHandle, Error, Loaded, Memoir, Result, again, rehearsal::Rehearsal, replies},
     sessions::Sessions,
@@ -144,8 +144,11 @@ impl Sessions<'_> {
                 Ok(Some(decide(agent, session, now)))
             })?;
             let decision = decision.ok_or(Error::SessionLost(id))?;
-            let ended = decision.sessions.first().cloned();
-            let view = ended.map(|session| SessionFacts::new(&self.name, &session));
+            let view = decision.sessions.first().cloned().map(|mut session| {
+                // As it is written: the commit adds them too.
+                self.memoir.state::<Unwritten>().of(id).add_to(&mut session);
+                SessionFacts::new(&self.name, &session)
+            });
             Ok((Some(decision), view))
         })
         .await?

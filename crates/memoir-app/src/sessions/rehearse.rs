@@ -74,7 +74,8 @@ pub struct NotApplied {
 }
 
 /// The result of applying a rehearsal.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = AppliedSession)]
 pub struct AppliedRehearsal {
     /// The session of the applied edits.
     #[serde(flatten)]

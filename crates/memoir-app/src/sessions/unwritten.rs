@@ -26,7 +26,7 @@ pub(crate) struct UnwrittenCounts {
 
 impl UnwrittenCounts {
     /// Adds them to the session as written.
-    fn add_to(self, session: &mut Session) {
+    pub(super) fn add_to(self, session: &mut Session) {
         session.refused_calls = session.refused_calls.saturating_add(self.refused_calls);
         session.usage = later(session.usage, self.usage);
     }

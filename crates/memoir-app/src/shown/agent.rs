@@ -5,19 +5,20 @@ use memoir_domain::{
     access::{AccessScope, ShownAmount},
     agent::{self, Agent, DuplicateMatch, Field, LossGuard, Settings},
     audit::Actor,
-    authoring,
+    authoring, lifecycle,
+    memories::AllMemories,
     memory::{Tally, tokens},
     schedule::{self, RefinementSchedule, SkipReason},
     session::Mode,
 };
-use memoir_store::AgentQuery;
+use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{AccessLevel, AgentLens, Shown, ShowsWords, schema, schemas};
 use crate::{
-    core::{Memoir, Result},
+    core::{Loaded, Memoir, Result},
     shown::{Views, views::RefinementDue},
 };
 
@@ -205,6 +206,17 @@ impl ShowsWords for ShownAgent {
 }
 
 impl AgentFacts {
+    /// Says that no session will come where one could do nothing (SPEC 3.5). `loaded` has the active core memories.
+    fn note_nothing(&mut self, loaded: &Loaded) {
+        let (agent, memories) = (&loaded.agent, AllMemories::new(loaded.memories.shared()));
+        let mode = agent.settings.effective_refinement_mode();
+        let nothing = lifecycle::nothing_to_refine(agent, mode, &memories, &loaded.digester());
+        if nothing.is_some() && self.next_refinement_reason.is_none() {
+            self.next_refinement_at = None;
+            self.next_refinement_reason = Some(SkipReason::NothingToRefine);
+        }
+    }
+
     /// The effective text of a prompt that is not set; `None` where it is set, or is not shown.
     pub fn default_prompt(&self, field: Field) -> Option<String> {
         let set = self.settings.expose().get(field.as_str())?;
@@ -329,8 +341,32 @@ impl Views<'_> {
     pub async fn show(self) -> Result<AgentFacts> {
         let query = AgentQuery::default().with_prompts();
         let loaded = self.load(&query).await?;
-        Ok(self.memoir.agent_facts(&loaded.agent))
+        let mut facts = self.memoir.agent_facts(&loaded.agent);
+        if may_have_nothing(&loaded.agent) {
+            facts.note_nothing(&self.load(&active_core()).await?);
+        }
+        Ok(facts)
     }
+}
+
+/// The query for what [`AgentFacts::note_nothing`] looks at.
+fn active_core() -> AgentQuery {
+    AgentQuery {
+        memories: Selection::ActiveCore,
+        ..AgentQuery::default()
+    }
+}
+
+/// Whether only its memories show whether a session could do anything: tags protect some of them, or only duplicates can
+/// be edited. No other agent is asked to load them for it.
+fn may_have_nothing(agent: &Agent) -> bool {
+    /// The most core memories that an agent has of which tags may protect all.
+    const FEW: u64 = 64;
+    let settings = &agent.settings;
+    schedule::left_alone(agent).is_none()
+        && (settings.effective_loss_guard() == LossGuard::Refuse
+            || settings.effective_refinement_mode() == Mode::DedupOnly
+            || agent.tally.core_count <= FEW && !settings.immutable_tag_set().is_empty())
 }
 
 impl AgentLens<'_> {
@@ -343,7 +379,11 @@ impl AgentLens<'_> {
         self.look(query, AccessScope::shows_prompts, |mut look| async move {
             let loaded = look.load(query).await?;
             let memoir = &look.agent.memoir;
-            Ok(ShownAgent::seen(memoir, &loaded.agent, look.sight))
+            let mut shown = ShownAgent::seen(memoir, &loaded.agent, look.sight);
+            if may_have_nothing(&loaded.agent) {
+                shown.facts.note_nothing(&look.load(&active_core()).await?);
+            }
+            Ok(shown)
         })
         .await
     }

@@ -7,7 +7,7 @@ use memoir_domain::{
     context::journal_since,
     memory::{Kind, Memory, Number, Tags},
     origin::Origin,
-    recall::{RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery},
+    recall::{QUESTION_LIMIT, RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery},
 };
 use memoir_store::{AgentQuery, Faded, MemoryPage, Selection};
 use serde::Serialize;
@@ -372,7 +372,8 @@ impl AgentLens<'_> {
         prompt: &PrivateText,
         limit: usize,
     ) -> Result<Vec<ShownMemory>> {
-        let query = RecallQuery::of_prompt(prompt.expose(), limit.min(RECALL_LIMIT));
+        let limit = limit.min(RECALL_LIMIT);
+        let query = RecallQuery::of_prompt(prompt.expose(), QUESTION_LIMIT, limit);
         if query.text.expose().trim().is_empty() {
             return Ok(Vec::new());
         }

@@ -107,6 +107,28 @@ async fn spec_3_3_a_refusal_is_recorded_and_not_asked_again() {
 }
 
 #[tokio::test]
+async fn spec_3_3_an_empty_answer_is_asked_for_again_and_then_named() {
+    for (answers, end) in [
+        (vec!["", "YES", "done", "done"], State::Abandoned),
+        (vec![" \n", "No, thank you."], State::Declined),
+        (vec!["", " "], State::Declined),
+        (vec!["<think>Shall I?</think>", ""], State::Declined),
+    ] {
+        let wren = TestAgent::new(&DUPLICATES).await;
+        let script = wren.script(answers.iter().map(|said| Turn::text(said)));
+        let driven = wren
+            .seen()
+            .refine(&RefineOptions::default(), &mut |_| {})
+            .await
+            .unwrap();
+        assert_eq!(state(&driven), end, "{answers:?}");
+        let is_named = answers.last().unwrap().trim().is_empty();
+        assert_eq!(driven.end_reason == Some("no_answer"), is_named);
+        assert!(script.requests().len() >= 2, "{answers:?}");
+    }
+}
+
+#[tokio::test]
 async fn spec_3_16_a_model_that_stops_is_reminded_once() {
     let wren = TestAgent::new(&DUPLICATES).await;
     let (driven, seen) = wren
@@ -380,12 +402,13 @@ async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
         let seen = wren.agent.views().session(session.id).await.unwrap();
         assert_eq!((seen.refused_calls, stored().await), (count, 0));
     }
-    wren.agent
+    let cancelled = wren
+        .agent
         .sessions()
         .cancel(session.id, &crate::installation::person())
         .await
         .unwrap();
-    assert_eq!(stored().await, 3);
+    assert_eq!((cancelled.refused_calls, stored().await), (3, 3));
     wren.check().await;
 }
 

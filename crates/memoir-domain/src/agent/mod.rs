@@ -914,9 +914,16 @@ fn parse_answer_tokens(raw: &str) -> Result<u32, Invalid> {
         })
 }
 
-/// The placeholders that Memoir fills in an agent's own prompts: its system prompt, its core memories as a list, its
+/// The placeholders that Memoir fills in a prompt that an agent sets: its system prompt, its core memories as a list, its
 /// journal of the last week as a list, and the conversation to absorb.
-pub const PLACEHOLDERS: [&str; 4] = ["system_prompt", "core_memories", "journal", "conversation"];
+fn placeholders_of(field: Field) -> &'static [&'static str] {
+    match field {
+        Field::RefinementPrompt => &["system_prompt", "core_memories"],
+        Field::MemoryReflectionPrompt => &["system_prompt", "core_memories", "journal"],
+        Field::ReflectionPrompt => &["system_prompt", "core_memories", "conversation"],
+        _ => &[],
+    }
+}
 
 /// Where a placeholder of a prompt is, such as `%{name}`, and its name.
 fn placeholders(prompt: &str) -> impl Iterator<Item = (std::ops::Range<usize>, &str)> {
@@ -932,9 +939,11 @@ fn placeholders(prompt: &str) -> impl Iterator<Item = (std::ops::Range<usize>, &
     })
 }
 
-/// The unknown placeholders of a prompt, such as `%{name}`, each once. The model receives them unchanged.
-pub fn unfilled_placeholders(prompt: &str) -> BTreeSet<&str> {
-    let unknown = placeholders(prompt).filter(|(_, name)| !PLACEHOLDERS.contains(name));
+/// The placeholders of a prompt that nothing fills in that field, such as `%{name}`, each once. The model receives them
+/// unchanged.
+pub fn unfilled_placeholders(field: Field, prompt: &str) -> BTreeSet<&str> {
+    let filled = placeholders_of(field);
+    let unknown = placeholders(prompt).filter(|(_, name)| !filled.contains(name));
     unknown.map(|(range, _)| &prompt[range]).collect()
 }
 
@@ -1193,13 +1202,27 @@ mod tests {
 
     #[test]
     fn spec_2_2_placeholders_that_nothing_fills_are_found() {
-        let found = |text| unfilled_placeholders(text).into_iter().collect::<Vec<_>>();
+        let found_in = |field, text| {
+            let found = unfilled_placeholders(field, text);
+            found.into_iter().collect::<Vec<_>>()
+        };
+        let found = |text| found_in(Field::RefinementPrompt, text);
         assert_eq!(
             found("You are %{name}, %{name}, of %{house}. 100%{ is no name"),
             ["%{house}", "%{name}"]
         );
         assert_eq!(found("é%{ä}%{ %{b}"), ["%{b}", "%{ä}"]);
         assert!(found("50% {of} it").is_empty());
+        let all = "%{system_prompt} %{core_memories} %{journal} %{conversation}";
+        for (field, unfilled) in [
+            (Field::SystemPrompt, all),
+            (Field::RefinementPrompt, "%{conversation} %{journal}"),
+            (Field::MemoryReflectionPrompt, "%{conversation}"),
+            (Field::ReflectionPrompt, "%{journal}"),
+        ] {
+            let expected: BTreeSet<&str> = unfilled.split(' ').collect();
+            assert_eq!(unfilled_placeholders(field, all), expected, "{field}");
+        }
     }
 
     #[test]

@@ -275,16 +275,22 @@ pub fn shown_dates(times: &[Timestamp]) -> Vec<String> {
 }
 
 impl RecallQuery {
-    /// The query for a prompt of an agent's client: quoted text is not required, and of a prompt that is too long only
-    /// the end counts, which mostly holds the request.
-    pub fn of_prompt(prompt: &str, limit: usize) -> Self {
-        let characters = prompt.chars().count();
-        let end = prompt
-            .chars()
-            .skip(characters.saturating_sub(QUESTION_LIMIT));
-        let unquoted = end.map(|character| if character == '"' { ' ' } else { character });
+    /// The query for a prompt of an agent's client. Quoted text is not required. Of a prompt over `characters` the
+    /// beginning and the end count, where the request stands; between them is what was pasted.
+    pub fn of_prompt(prompt: &str, characters: usize, limit: usize) -> Self {
+        let characters = characters.min(QUESTION_LIMIT);
+        let length = prompt.chars().count();
+        let half = characters.saturating_sub(1) / 2;
+        let ends: String = match length <= characters {
+            true => prompt.to_owned(),
+            false => {
+                let begin = prompt.chars().take(half);
+                let end = prompt.chars().skip(length - half);
+                begin.chain([' ']).chain(end).collect()
+            }
+        };
         Self {
-            text: PrivateText::new(unquoted.collect::<String>()),
+            text: PrivateText::new(ends.replace('"', " ")),
             limit,
             ..Self::default()
         }

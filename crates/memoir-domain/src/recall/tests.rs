@@ -356,11 +356,15 @@ fn spec_2_8_pages_hold_each_once() {
 }
 
 #[test]
-fn spec_2_8_for_a_prompt_nothing_must_occur_and_its_end_counts() {
+fn spec_2_8_for_a_prompt_nothing_must_occur_and_its_ends_count() {
     let texts = ["Rosa keeps bees", "The kiln is hot"];
     let index = RecallIndex::of(&memories(&texts));
-    let prompt = format!("{} Say \"how hot\" the kiln is", "x".repeat(30_000));
-    let query = RecallQuery::of_prompt(&prompt, 3);
+    let pasted = "x ".repeat(15_000);
+    let question = "Say \"how hot\" the kiln is";
+    let first = RecallQuery::of_prompt(&format!("{question} {pasted}"), 5_000, 3);
+    assert!(first.text.chars() <= 5_000);
+    assert_eq!(index.search(&first, None)[0].number, Number(2));
+    let query = RecallQuery::of_prompt(&format!("{pasted} {question}"), QUESTION_LIMIT, 3);
     assert!(query.text.chars() <= QUESTION_LIMIT);
     let found = index.search(&query, None);
     assert_eq!(found[0].number, Number(2));

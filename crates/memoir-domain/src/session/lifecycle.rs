@@ -503,7 +503,7 @@ fn clean_duplicates(draft: &mut Draft, memories: &mut AllMemories, digester: &Di
     removed
 }
 
-/// Ends a session without the agent's consent. `words` is its answer.
+/// Ends a session without the agent's consent (SPEC 3.3). `words` is its answer.
 pub fn decline(
     agent: Agent,
     session: Session,
@@ -511,11 +511,15 @@ pub fn decline(
     actor: &Actor,
     now: Timestamp,
 ) -> Decision {
+    let why = match prompt::is_empty(words.expose()) {
+        true => EndReason::NoAnswer,
+        false => EndReason::Refused,
+    };
     end(
         agent,
         session,
         State::Declined,
-        EndReason::Refused,
+        why,
         Some(words),
         actor,
         now,

@@ -92,7 +92,7 @@ wire_names! {
         Stopped = "stopped",
         /// As `stopped`: the model wrote its calls as text, which its server did not read as calls.
         CallsAsText = "calls_as_text",
-        /// As `stopped`: the model answered nothing.
+        /// As `refused` or `stopped`: the model answered nothing.
         NoAnswer = "no_answer",
         /// The limit of turns was reached.
         TurnLimit = "turn_limit",

@@ -51,7 +51,10 @@ pub(crate) fn read<T: DeserializeOwned>(answer: &str, keys: &[&str]) -> Result<T
     let unquoted = serde_json::from_str::<String>(&said);
     let said = unquoted.as_deref().unwrap_or(&said);
     let found = one_with(said, keys).or_else(|unreadable| match unreadable.code {
-        "no_json" | "broken_off" => one_with(&mend::lenient(said), keys).map_err(|_| unreadable),
+        "no_json" | "broken_off" => {
+            let object = said.find('{').map_or("", |start| &said[start..]);
+            one_with(&mend::lenient(object), keys).map_err(|_| unreadable)
+        }
         _ => Err(unreadable),
     })?;
     // The error of serde can quote the value.

@@ -11,9 +11,12 @@ pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 
-/// JSON, with U+FFFD in the place of bytes that are not UTF-8 and of each escaped half of a surrogate pair without the
-/// other: programs that cut a text within an emoji leave one. Invalid JSON stays invalid.
-pub fn json(bytes: &[u8]) -> Cow<'_, str> {
+/// JSON without byte order marks before it, with U+FFFD in the place of bytes that are not UTF-8 and of each escaped half
+/// of a surrogate pair without the other: programs that cut a text within an emoji leave one. Invalid JSON stays invalid.
+pub fn json(mut bytes: &[u8]) -> Cow<'_, str> {
+    while let Some(rest) = bytes.strip_prefix("\u{feff}".as_bytes()) {
+        bytes = rest;
+    }
     let text = text(bytes);
     // Half pairs are rare, and repairing them copies the text.
     match has_lone_half(&text) {
@@ -23,9 +26,8 @@ pub fn json(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// JSON without what models write into it and its grammar does not have: comments, commas behind the last item, and line
-/// breaks and other control characters within a text. Everything before the first object is left out.
+/// breaks and other control characters within a text.
 pub(crate) fn lenient(json: &str) -> String {
-    let json = json.find('{').map_or("", |start| &json[start..]);
     let mut mended = String::with_capacity(json.len());
     let mut rest = json;
     let mut is_text = false;
@@ -141,6 +143,7 @@ mod tests {
             (r#""\ud83""#, None),
             (r#""\u+83d""#, None),
             ("\"\\", None),
+            ("\u{feff}\u{feff}\"marked\"", Some("marked")),
         ] {
             let read_by_json: Option<String> = serde_json::from_str(&json(sent.as_bytes())).ok();
             assert_eq!(read_by_json.as_deref(), read, "{sent}");

@@ -114,23 +114,27 @@ fn spec_3_3_consent_is_requested_with_the_agents_own_prompt_and_context() {
 
 #[test]
 fn spec_3_5_the_frame_takes_at_most_seven_hundred_tokens() {
-    let frame = |mut world: World, mode: Mode| {
-        let opened = world.open(mode);
+    let frame = |mut world: World, mode: Mode, rehearsal: bool| {
+        world.begin(mode).unwrap();
+        world.sessions[0].rehearsal = rehearsal;
+        let opened = world.open_begun();
         let text = opened.prompt.text();
         let text = text.expose().replacen("I am Wren, a bookbinder.", "", 1);
         tokens(&text.replacen(opened.ledger.text.expose(), "", 1))
     };
-    for (guard, mode) in [
-        ("archive", Mode::Full),
-        ("archive", Mode::DedupOnly),
-        ("refuse", Mode::Full),
-        ("off", Mode::Full),
-    ] {
-        let size = frame(example(guard), mode);
-        assert!((300..=700).contains(&size), "{guard} {mode:?}: {size}");
+    for rehearsal in [false, true] {
+        for (guard, mode) in [
+            ("archive", Mode::Full),
+            ("archive", Mode::DedupOnly),
+            ("refuse", Mode::Full),
+            ("off", Mode::Full),
+        ] {
+            let size = frame(example(guard), mode, rehearsal);
+            assert!((300..=700).contains(&size), "{guard} {mode:?}: {size}");
+        }
+        let size = frame(over_budget(), Mode::Full, rehearsal);
+        assert!((300..=700).contains(&size), "over, {rehearsal}: {size}");
     }
-    let size = frame(over_budget(), Mode::Full);
-    assert!((300..=700).contains(&size), "over: {size}");
 }
 
 #[test]

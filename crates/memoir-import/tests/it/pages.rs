@@ -336,6 +336,17 @@ fn spec_2_4_the_name_behind_the_day_of_a_page_stays_with_its_text() {
             "knots",
             Some(time("2026-03-01T10:15:30Z")),
         ),
+        (
+            "2026-03-01T10-15 Knots.md",
+            "Knots",
+            Some(time("2026-03-01T10:15:00Z")),
+        ),
+        (
+            "2026-03-01T10 15 call.md",
+            "call",
+            Some(time("2026-03-01T10:15:00Z")),
+        ),
+        ("2026-03-01 Tea.md", "Tea", day),
         ("2026-03-01.md", "", day),
         ("2026-03-01 (2).md", "", day),
         ("20260301.md", "", day),

@@ -183,6 +183,10 @@ async fn spec_6_3_words_of_the_provider_choose_a_hint_and_are_dropped() {
             "Unsupported parameter: 'max_tokens'",
             "the other `output_limit_field`",
         ),
+        (
+            "Unrecognized request argument supplied: max_completion_tokens",
+            "the other `output_limit_field`",
+        ),
         ("Your credit balance is too low", "no credit left"),
     ] {
         let error = failure(telling(400, json!({"message": words}))).await;
@@ -239,6 +243,16 @@ async fn spec_6_3_known_causes_are_reported_in_whatever_form_a_server_sends_them
             "does not accept the key",
         ),
         (404, json!({"detail": "Not Found"}), "often ends with `/v1`"),
+        (
+            404,
+            json!({"error": {"message": "No endpoints found that support tool use", "code": 404}}),
+            "use a model that calls tools",
+        ),
+        (
+            501,
+            json!({"error": {"message": "tools param requires --jinja flag"}}),
+            "use a model that calls tools",
+        ),
         (
             400,
             json!({"detail": {"message": too_long}}),

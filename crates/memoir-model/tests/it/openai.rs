@@ -198,6 +198,54 @@ async fn spec_6_3_a_server_that_wants_reasoning_with_each_call_gets_it() {
 }
 
 #[tokio::test]
+async fn spec_6_3_what_a_server_does_not_take_back_is_sent_without_it() {
+    let extra = |field: &str| json!({"detail": [{"loc": ["body", "messages", 2, field], "msg": "Extra inputs are not permitted"}]});
+    let said = |words: &str| json!({"error": {"message": words}});
+    for (status, field, complaint) in [
+        (
+            400,
+            "reasoning",
+            said("'messages.2' : property 'reasoning' is unsupported"),
+        ),
+        (
+            400,
+            "reasoning_details",
+            said("Unknown field: reasoning_details"),
+        ),
+        (
+            400,
+            "reasoning_content",
+            said("reasoning_content should not be in the messages"),
+        ),
+        (422, "refusal", extra("refusal")),
+        (422, "annotations", extra("annotations")),
+    ] {
+        let mut raw = json!({"role": "assistant", "content": null,
+            "tool_calls": [raw(json!("call_9"), json!("{\"id\":17}"))]});
+        raw[field] = "hm".into();
+        let raw = PrivateJson::new(raw);
+        let messages = vec![
+            user("Begin."),
+            ModelMessage::Assistant(AssistantMessage { raw }),
+            result("call_9", "delete_memory", "Deleted."),
+        ];
+        let refused = ServerStep::status(status).with_body(complaint.to_string());
+        let server = ScriptedServer::start([refused, ServerStep::text("Done.")]);
+        let model = model(ProviderKind::OpenAi, &server);
+        let reply = model
+            .complete(&request(messages, vec![delete_tool()]))
+            .await
+            .unwrap();
+        assert_eq!(reply.text.expose(), "Done.", "{field}");
+        let sent = server.requests();
+        assert_eq!(sent[0]["messages"][2][field], "hm");
+        let again = &sent[1]["messages"][2];
+        assert_eq!(again.get(field), None);
+        assert!(again["tool_calls"].is_array(), "{again}");
+    }
+}
+
+#[tokio::test]
 async fn spec_3_3_reasoning_in_a_part_of_the_content_is_no_answer() {
     for (content, said) in [
         (

@@ -438,76 +438,57 @@ fn is_expected(expected: &IfMatch, now: &MemoryFacts) -> bool {
     expected.admits(|| memory_etag(now))
 }
 
-/// Makes a memory constitutional. Repeating it is no error, and on the record.
-#[utoipa::path(put, path = "/v1/agents/{agent}/memories/{number}/protection", tag = "memories",
-    operation_id = "protect_memory", params(schemas::MemoryPath, IfMatch),
-    responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
-pub(crate) async fn protect(
-    caller: Caller,
-    Path((agent, number)): Path<(String, String)>,
-    headers: HeaderMap,
-    JsonBody(Nothing {}): JsonBody<Nothing>,
-) -> Result<Response, Problem> {
-    let reached = caller.reach_managed(&agent).await?;
-    handle(&reached, &number, Handling::Protect, &headers).await
+/// A route that handles one memory by its number.
+macro_rules! handling_route {
+    ($(#[$doc:meta])* $method:ident $path:literal, $tag:literal, $id:literal,
+     $name:ident = $reach:ident, $handling:ident) => {
+        $(#[$doc])*
+        #[utoipa::path($method, path = $path, tag = $tag, operation_id = $id,
+            params(schemas::MemoryPath, IfMatch),
+            responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
+        pub(crate) async fn $name(
+            caller: Caller,
+            Path((agent, number)): Path<(String, String)>,
+            headers: HeaderMap,
+            JsonBody(Nothing {}): JsonBody<Nothing>,
+        ) -> Result<Response, Problem> {
+            let reached = caller.$reach(&agent).await?;
+            handle(&reached, &number, Handling::$handling, &headers).await
+        }
+    };
 }
 
-/// Removes the constitutional flag. Repeating it is no error, and on the record.
-#[utoipa::path(delete, path = "/v1/agents/{agent}/memories/{number}/protection", tag = "memories",
-    operation_id = "unprotect_memory", params(schemas::MemoryPath, IfMatch),
-    responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
-pub(crate) async fn unprotect(
-    caller: Caller,
-    Path((agent, number)): Path<(String, String)>,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
-    let reached = caller.reach_managed(&agent).await?;
-    handle(&reached, &number, Handling::Unprotect, &headers).await
+handling_route! {
+    /// Makes a memory constitutional. Repeating it is no error, and on the record.
+    put "/v1/agents/{agent}/memories/{number}/protection", "memories", "protect_memory",
+    protect = reach_managed, Protect
 }
 
-/// Restores one discarded memory. A discarded summary returns only where what discarded it is undone. Repeating it is no
-/// error, and on the record.
-#[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/restore", tag = "time machine",
-    operation_id = "restore_memory", params(schemas::MemoryPath, IfMatch),
-    responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
-pub(crate) async fn restore(
-    caller: Caller,
-    Path((agent, number)): Path<(String, String)>,
-    headers: HeaderMap,
-    JsonBody(Nothing {}): JsonBody<Nothing>,
-) -> Result<Response, Problem> {
-    let reached = caller.reach_managed(&agent).await?;
-    handle(&reached, &number, Handling::Restore, &headers).await
+handling_route! {
+    /// Removes the constitutional flag. Repeating it is no error, and on the record.
+    delete "/v1/agents/{agent}/memories/{number}/protection", "memories", "unprotect_memory",
+    unprotect = reach_managed, Unprotect
 }
 
-/// Discards one memory; it can be restored. A constitutional one is refused. The memories that it replaced stay in the
-/// archive: `sources` lists them. Repeating it is no error, and on the record.
-#[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/discard", tag = "memories",
-    operation_id = "discard_memory", params(schemas::MemoryPath, IfMatch),
-    responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
-pub(crate) async fn discard(
-    caller: Caller,
-    Path((agent, number)): Path<(String, String)>,
-    headers: HeaderMap,
-    JsonBody(Nothing {}): JsonBody<Nothing>,
-) -> Result<Response, Problem> {
-    let reached = caller.reach_managed(&agent).await?;
-    handle(&reached, &number, Handling::Discard, &headers).await
+handling_route! {
+    /// Restores one discarded memory. A discarded summary returns only where what discarded it is undone. Repeating it is
+    /// no error, and on the record.
+    post "/v1/agents/{agent}/memories/{number}/restore", "time machine", "restore_memory",
+    restore = reach_managed, Restore
 }
 
-/// Makes an archival memory core again. `under` and `archived_at` become null; origin, tags and date stay. A summary
-/// that loses its last source by it is discarded.
-#[utoipa::path(post, path = "/v1/agents/{agent}/memories/{number}/promote", tag = "memories",
-    operation_id = "promote_memory", params(schemas::MemoryPath, IfMatch),
-    responses((status = 200, description = "The memory", body = ShownMemory, headers(("ETag" = String)))))]
-pub(crate) async fn promote(
-    caller: Caller,
-    Path((agent, number)): Path<(String, String)>,
-    headers: HeaderMap,
-    JsonBody(Nothing {}): JsonBody<Nothing>,
-) -> Result<Response, Problem> {
-    let reached = caller.reach(&agent).await?;
-    handle(&reached, &number, Handling::Promote, &headers).await
+handling_route! {
+    /// Discards one memory; it can be restored. A constitutional one is refused. The memories that it replaced stay in the
+    /// archive: `sources` lists them. Repeating it is no error, and on the record.
+    post "/v1/agents/{agent}/memories/{number}/discard", "memories", "discard_memory",
+    discard = reach_managed, Discard
+}
+
+handling_route! {
+    /// Makes an archival memory core again. `under` and `archived_at` become null; origin, tags and date stay. A summary
+    /// that loses its last source by it is discarded.
+    post "/v1/agents/{agent}/memories/{number}/promote", "memories", "promote_memory",
+    promote = reach, Promote
 }
 
 /// Why text is shredded.

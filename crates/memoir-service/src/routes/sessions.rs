@@ -7,7 +7,7 @@ use axum::{
 };
 use memoir_app::{
     Error, ShownSession,
-    sessions::{OpenedSession, RefineOptions, tool_definitions},
+    sessions::{AppliedRehearsal, OpenedSession, RefineOptions, tool_definitions},
 };
 use memoir_domain::{SessionId, Timestamp, session::Mode};
 use memoir_model::ModelName;
@@ -20,7 +20,7 @@ use crate::{
     extract::{Arguments, JsonBody, Nothing, Path, UrlQuery, read},
     page::{Page, PageParameters},
     schemas,
-    wire::{AppliedSession, OpenSession, ToolDefinition},
+    wire::{OpenSession, ToolDefinition},
 };
 
 /// A session to begin.
@@ -180,7 +180,7 @@ pub(crate) async fn call_tool(
 /// Applies a rehearsal in one step: its edits are made again through all checks, and those that hold are applied.
 #[utoipa::path(post, path = "/v1/sessions/{id}/apply", tag = "sessions", operation_id = "apply_rehearsal",
     params(("id" = String, Path, description = "The rehearsal", format = Uuid)),
-    responses((status = 200, description = "The session that applied it", body = AppliedSession)))]
+    responses((status = 200, description = "The session that applied it", body = AppliedRehearsal)))]
 pub(crate) async fn apply(
     caller: Caller,
     Path(id): Path<String>,
@@ -192,7 +192,7 @@ pub(crate) async fn apply(
         .sessions()
         .apply_rehearsal(id, &reached.actor)
         .await?;
-    Ok(axum::Json(AppliedSession::from(applied)).into_response())
+    Ok(axum::Json(applied).into_response())
 }
 
 /// How to undo.

@@ -93,7 +93,7 @@ async fn spec_3_12_archived_memories_are_shown_with_what_they_are_under_and_prom
     page.check(&path);
     let originals = "8 originals: 5 in the prompt, 3 in the archive.";
     assert!(page.all("p").any(|one| one.text == originals));
-    assert!(page.all("tr").any(|row| row.text == "2026-Q1953"));
+    assert!(page.all("tr").any(|row| row.text == "2026-Q1853"));
     let fleet = browser.page("/?sort=archived").await;
     fleet.check("/?sort=archived");
     assert!(fleet.all("td").any(|cell| cell.text == "5 / 3"));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::installation::Installation;
+use crate::installation::{HttpAnswer, Installation};
 
 const PATH: &str = "/v1/agents/wren/memories";
 
@@ -59,6 +59,16 @@ async fn spec_2_4_a_memory_is_saved_and_shown_with_and_without_words() {
             .expect(201)["constitutional"],
         true
     );
+}
+
+#[tokio::test]
+async fn spec_2_1_a_byte_order_mark_before_a_body_is_no_part_of_it() {
+    let installation = Installation::open().await;
+    let (_, own) = installation.agent("wren").await;
+    let body = "\u{feff}{\"content\": \"The kiln is hot.\"}";
+    let sent = installation.request("POST", PATH, &own).body(body).send();
+    let saved = HttpAnswer::of(sent.await.unwrap()).await;
+    assert_eq!(saved.expect(201)["content"], "The kiln is hot.");
 }
 
 #[tokio::test]

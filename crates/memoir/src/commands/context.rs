@@ -23,10 +23,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::existing(global).await?;
-    let agent = installation
-        .agent_or_only(arguments.agent.as_deref())
-        .await?;
+    let (installation, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     let agent = installation.own(&agent).await?;
     let request = ContextRequest {
         max_tokens: arguments.max_tokens,

@@ -6,6 +6,7 @@ use memoir_app::{Examination, Memoir, Severity};
 use memoir_store_postgres::{DatabaseRole, PostgresStore};
 use memoir_vault::{KeyStore, MasterSource, exposed_mode};
 
+use super::config;
 use crate::{
     config::Config,
     database, embeddings,
@@ -84,6 +85,18 @@ async fn examine(global: &Global, call: bool) -> Vec<Examination> {
             Config::default()
         }
     };
+    let paths = config::installation_paths(global, &config).map(|paths| {
+        paths.map(|(name, path)| Examination {
+            area: "paths",
+            severity: Severity::Ok,
+            finding: format!("{name}: `{path}`"),
+            advice: None,
+        })
+    });
+    match paths {
+        Ok(paths) => found.splice(0..0, paths).for_each(drop),
+        Err(failure) => found.push(failure.into_finding("paths")),
+    }
     found.extend(webhooks::examine(&config.webhooks));
     match look(global, config, call).await {
         Ok(findings) => found.extend(findings),
@@ -93,6 +106,12 @@ async fn examine(global: &Global, call: bool) -> Vec<Examination> {
         Ok(findings) => found.extend(findings),
         Err(failure) => found.push(failure.into_finding("programs")),
     }
+    // What is wrong comes last, where a person looks first.
+    found.sort_by_key(|finding| match finding.severity {
+        Severity::Ok => 0,
+        Severity::Warning => 1,
+        Severity::Problem => 2,
+    });
     found
 }
 

@@ -35,10 +35,7 @@ struct ListedNearDuplicates<'f> {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::existing(global).await?;
-    let agent = installation
-        .agent_or_only(arguments.agent.as_deref())
-        .await?;
+    let (installation, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     let agent = installation.own(&agent).await?;
     // This cannot fail: the arguments accept 1,000 at most.
     let limit = usize::try_from(arguments.limit).unwrap_or(DEFAULT_PAIRS);

@@ -115,7 +115,7 @@ async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
     if !status.success() {
         return Err(Failure::new("the editor failed, and nothing was changed"));
     }
-    let after = fs::read_to_string(&path).map_err(|error| Failure::file("read", &path, &error))?;
+    let after = parse::text_file(&path, parse::MEMORY_BYTES)?;
     // A failure is reported, since the memory's text is still on the disk then.
     folder.close().map_err(problem)?;
     let after = after.trim();

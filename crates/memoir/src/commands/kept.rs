@@ -17,10 +17,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::existing(global).await?;
-    let agent = installation
-        .agent_or_only(arguments.agent.as_deref())
-        .await?;
+    let (_, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     let originals = agent.log().originals().await?;
     output::show(global.json, &originals, || {
         show::originals::table(&originals)

@@ -45,10 +45,7 @@ impl Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::existing(global).await?;
-    let agent = installation
-        .agent_or_only(arguments.agent.as_deref())
-        .await?;
+    let (installation, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let mut memories = lens.memory_page(&arguments.page(&agent)).await?;
     memories.sort_by_key(|memory| (memory.created_at, memory.number));

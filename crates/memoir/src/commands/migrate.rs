@@ -8,7 +8,7 @@ use crate::{
     config::Config,
     database,
     failure::{Ending, Failure, Outcome},
-    keys,
+    installation, keys,
     options::Global,
     output, terminal,
 };
@@ -25,6 +25,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
+    // An empty database beside keys is a lost one, and nothing is pending in it.
+    installation::is_there(global).await?;
     if !arguments.dry_run {
         let run = bring_up(global).await?;
         if global.json {

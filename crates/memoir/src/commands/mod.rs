@@ -10,6 +10,7 @@ pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod cancel;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;

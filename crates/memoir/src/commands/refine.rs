@@ -55,10 +55,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .model
         .map(|name| name.parse().map_err(memoir_app::Error::from))
         .transpose()?;
-    let installation = Installation::existing(global).await?;
-    let agent = installation
-        .agent_or_only(arguments.agent.as_deref())
-        .await?;
+    let (installation, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     let options = RefineOptions {
         mode: match arguments.mode {
             ModeArgument::Full => Mode::Full,
@@ -192,10 +189,13 @@ fn rolled_back(session: &ShownSession) -> String {
     }
 }
 
-/// An agent is free to complete or to decline; any other end is reported as a failure.
+/// An agent is free to complete or to decline in words; any other end is reported as a failure.
 pub(crate) fn ending(session: &ShownSession) -> Outcome {
-    if matches!(session.state, State::Completed | State::Declined) {
-        return Ok(Ending::Done);
+    let why = session.end_reason.and_then(EndReason::from_name);
+    match session.state {
+        State::Completed => return Ok(Ending::Done),
+        State::Declined if why != Some(EndReason::NoAnswer) => return Ok(Ending::Done),
+        _ => {}
     }
     let reason = session
         .words
@@ -208,7 +208,7 @@ pub(crate) fn ending(session: &ShownSession) -> Outcome {
     ));
     Err(match (session.state, session.edits) {
         (State::RolledBack, _) if !session.rehearsal => failure.hint(rolled_back(session)),
-        (_, 0) => failure.hint(match session.end_reason.and_then(EndReason::from_name) {
+        (_, 0) => failure.hint(match why {
             Some(EndReason::CallsAsText) => {
                 "nothing was changed; the model's server does not read its calls of tools: use a model that calls \
                  tools (vLLM wants `--enable-auto-tool-choice`, llama.cpp `--jinja`)"

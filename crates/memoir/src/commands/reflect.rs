@@ -18,10 +18,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::existing(global).await?;
-    let agent = installation
-        .agent_or_only(arguments.agent.as_deref())
-        .await?;
+    let (_, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     // The block drops the progress line before anything is printed.
     let reflected = {
         let _progress =

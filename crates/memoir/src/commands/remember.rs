@@ -3,7 +3,7 @@
 use memoir_app::{MemoryInput, Saved};
 use memoir_domain::{
     PrivateText, Timestamp,
-    memory::{CONTENT_LIMIT, Kind, Number},
+    memory::{Kind, Number},
     origin::Origin,
     replace::NotReplaced,
 };
@@ -53,15 +53,13 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    /// Four for each character, and some for white space that is trimmed.
-    const TEXT_BYTES: u64 = 16 * CONTENT_LIMIT as u64;
     let (agent, text) = match arguments.text {
         Some(text) => (Some(arguments.first), text),
         None => (None, arguments.first),
     };
     let is_alone = agent.is_none();
     let content = match text.expose() {
-        "-" => parse::text_of_stdin(TEXT_BYTES)?.into(),
+        "-" => parse::text_of_stdin(parse::MEMORY_BYTES)?.into(),
         _ => text,
     };
     let input = MemoryInput {

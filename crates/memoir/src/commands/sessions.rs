@@ -20,10 +20,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::existing(global).await?;
-    let agent = installation
-        .agent_or_only(arguments.agent.as_deref())
-        .await?;
+    let (installation, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let sessions = lens.session_page(None, arguments.limit).await?;
     if global.json {

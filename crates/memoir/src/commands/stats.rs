@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// The end; a date alone means the whole day [default: now]
     #[arg(long, value_name = "TIME", value_parser = parse::until)]
     until: Option<Timestamp>,
-    /// Draw the core size over time into this file, which ends in `.svg` or `.png`
+    /// Draw the core size over time into this file, which ends in `.svg`
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Columns of the chart on the terminal, 40 to 400 [default: the terminal's]
@@ -42,32 +42,24 @@ pub(crate) struct Arguments {
     width: Option<u16>,
 }
 
-/// The formats of a chart in a file.
-#[derive(Debug, Clone, Copy)]
-enum PictureForm {
-    Svg,
-    Png,
-}
-
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     // The name is checked before anything is opened, since an unknown ending is a mistake of the user.
-    let form = arguments.plot.as_deref().map(form).transpose()?;
+    if let Some(path) = &arguments.plot {
+        check_name(path)?;
+    }
     if let (Some(since), Some(until)) = (arguments.since, arguments.until)
         && since > until
     {
         return Err(Failure::new("`--since` is later than `--until`"));
     }
-    let installation = Installation::existing(global).await?;
-    let agent = installation
-        .agent_or_only(arguments.agent.as_deref())
-        .await?;
+    let (_, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     let stats = agent
         .log()
         .stats(arguments.since, arguments.until, POINTS)
         .await?;
     let plot = show::stats::plot(&stats);
-    if let (Some(path), Some(form)) = (&arguments.plot, form) {
-        save(path, form, &plot)?;
+    if let Some(path) = &arguments.plot {
+        save(path, &plot)?;
     }
     if global.json {
         output::json(&stats)?;
@@ -89,24 +81,18 @@ fn rows(width: u16) -> usize {
     usize::from(width / 5).clamp(10, 20)
 }
 
-fn form(path: &Path) -> Result<PictureForm, Failure> {
-    let ending = path.extension().and_then(|ending| ending.to_str());
-    match ending.unwrap_or_default().to_ascii_lowercase().as_str() {
-        "svg" => Ok(PictureForm::Svg),
-        "png" => Ok(PictureForm::Png),
+fn check_name(path: &Path) -> Result<(), Failure> {
+    match path.extension() {
+        Some(ending) if ending.eq_ignore_ascii_case("svg") => Ok(()),
         _ => Err(
             Failure::new(format!("`{}` names no format of a chart", path.display()))
-                .hint("give a name that ends in `.svg` or `.png`"),
+                .hint("give a name that ends in `.svg`"),
         ),
     }
 }
 
-fn save(path: &Path, form: PictureForm, plot: &Plot) -> Result<(), Failure> {
-    let picture = match form {
-        PictureForm::Svg => plot.svg().map(String::into_bytes),
-        PictureForm::Png => plot.png(),
-    };
-    let picture = picture.map_err(undrawn)?;
+fn save(path: &Path, plot: &Plot) -> Result<(), Failure> {
+    let picture = plot.svg().map_err(undrawn)?;
     fs::write(path, picture).map_err(|error| Failure::file("write the picture", path, &error))?;
     terminal::note(&format!("wrote `{}`", path.display()));
     Ok(())

@@ -127,7 +127,12 @@ fn store_hint(error: &store::Error) -> Option<&'static str> {
         store::Error::Open { .. } => {
             "check that its folder exists and that you may write there, or give another path with `--database sqlite:PATH`"
         }
-        store::Error::NotADatabase(_) => "give another path with `--database sqlite:PATH`",
+        store::Error::NotADatabase(_) => {
+            "give another path with `--database sqlite:PATH`; if it was one, restore a backup"
+        }
+        store::Error::Damaged(_) => {
+            "keep a copy of the file, and restore a backup of the database and its key store"
+        }
         store::Error::ReadOnly => {
             "check the permissions of the file and of its folder; a server that follows another one is read-only until it is promoted"
         }

@@ -3,10 +3,13 @@
 use clap::Command;
 
 /// An example of each command.
-const EXAMPLES: [&str; 77] = [
+const EXAMPLES: [&str; 80] = [
     "demo --full",
     "setup claude-code",
     "doctor",
+    "config path",
+    "config check",
+    "config example",
     "agent create wren --model openai:gpt-5 --system-prompt-file wren.md",
     "agent list",
     "agent show wren",

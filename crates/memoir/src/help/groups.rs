@@ -6,7 +6,7 @@ use clap::Command;
 
 /// Each command in one group, in the order in which a user meets them.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("First", &["demo", "setup", "doctor", "help"]),
+    ("First", &["demo", "setup", "doctor", "config", "help"]),
     (
         "Remembering",
         &[

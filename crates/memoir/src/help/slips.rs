@@ -18,8 +18,52 @@ pub(crate) fn reading_negatives(command: Command) -> Command {
         .mut_subcommands(reading_negatives)
 }
 
+/// The commands that are meant by words of other programs.
+const MEANT: [(&[&str], &str); 8] = [
+    (
+        &["list", "ls"],
+        "`memoir ledger` lists an agent's memories, and `memoir agent list` the agents",
+    ),
+    (
+        &["show", "get"],
+        "`memoir history AGENT NUMBER` shows a memory, `memoir session SESSION` a session, and `memoir agent show NAME` an agent",
+    ),
+    (
+        &["search", "find", "query"],
+        "`memoir recall` finds memories",
+    ),
+    (
+        &["add", "save", "store"],
+        "`memoir remember` saves a memory",
+    ),
+    (
+        &["delete", "remove", "rm", "forget"],
+        "`memoir discard` removes a memory from prompt and search, and `memoir restore` brings it back; `memoir shred` removes its text for ever",
+    ),
+    (
+        &["undo"],
+        "`memoir rollback last` undoes the last session, `memoir restore` brings a discarded memory back, and `memoir rewind` returns to a moment",
+    ),
+    (
+        &["status"],
+        "`memoir doctor` checks the installation, and `memoir stats` shows an agent's core size",
+    ),
+    (&["version"], "`memoir --version` prints the version"),
+];
+
 /// The error with the closest command to an unknown one whose help was requested.
 pub(crate) fn with_closest(mut error: clap::Error, commands: &Command) -> clap::Error {
+    if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
+        && let Some((_, meant)) = MEANT
+            .iter()
+            .find(|(words, _)| words.contains(&typed.as_str()))
+        && std::env::args().nth(1).as_ref() == Some(typed)
+    {
+        error.remove(ContextKind::SuggestedSubcommand);
+        let meant = ContextValue::StyledStrs(vec![(*meant).into()]);
+        error.insert(ContextKind::Suggested, meant);
+        return error;
+    }
     let is_named = error.get(ContextKind::SuggestedSubcommand).is_some();
     // clap finds the closest command itself, except under `memoir help`.
     if error.kind() != ErrorKind::InvalidSubcommand || is_named {

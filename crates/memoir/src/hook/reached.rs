@@ -242,8 +242,8 @@ impl ReachedMemory {
                 reshaped(&agent.lens().recall_for_prompt(prompt, limit).await?)
             }
             Self::Away(remote) => {
-                let query = RecallQuery::of_prompt(prompt.expose(), limit).text;
-                let query = end_of(query.expose(), REMOTE_QUESTION);
+                let query = RecallQuery::of_prompt(prompt.expose(), REMOTE_QUESTION, limit).text;
+                let query = query.expose();
                 // The service answers a blank query with all memories, the newest first.
                 if query.trim().is_empty() {
                     return Ok(Vec::new());
@@ -280,12 +280,6 @@ pub(super) fn unreached_key(means: &ProgramMemory, payload: &Payload) -> AgentKe
     };
     let chosen = means.whose.chosen(payload.folder.as_deref());
     AgentKey::of(&place, &chosen.given_name())
-}
-
-/// The last characters of a text, which mostly contain the question.
-fn end_of(text: &str, characters: usize) -> &str {
-    let first = text.char_indices().rev().take(characters).last();
-    first.map_or("", |(at, _)| &text[at..])
 }
 
 /// Whether the service has a model that reads conversations; the rule-based one does not.

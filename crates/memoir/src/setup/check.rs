@@ -3,7 +3,7 @@
 
 use std::{
     io::Read,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -96,7 +96,15 @@ struct Configured {
     call: ProgramCall,
     /// The line of a hook for a shell; `None` where it has none that can be run.
     hook: Option<String>,
+    /// The file and the setting by which all hooks are switched off.
+    switched_off: Option<(PathBuf, String)>,
 }
+
+/// The settings with which programs run no hook at all.
+const SWITCHES: [(&[&str], bool); 2] = [
+    (&["disableAllHooks"], true),
+    (&["hooksConfig", "enabled"], false),
+];
 
 fn examined(
     global: &Global,
@@ -163,6 +171,18 @@ fn examined(
             )),
         };
     }
+    if let Some((file, setting)) = configured.switched_off {
+        return Finding {
+            severity: Severity::Warning,
+            text: format!(
+                "works with {memory}, but runs no hook: `{setting}` is set in `{}`",
+                file.display()
+            ),
+            advice: Some(format!(
+                "take `{setting}` out of the file; without hooks a session begins without memory"
+            )),
+        };
+    }
     called(program, record, &memory)
 }
 
@@ -206,8 +226,17 @@ fn configured(program: Program, folders: &Folders, record: &ProgramRecord) -> Op
     let edits = program.edits(folders, written.as_ref().unwrap_or(&ProgramCall::default()));
     let mut server = None;
     let mut hook = None;
+    let mut switched_off = None;
     for edit in &edits {
         let text = std::fs::read_to_string(&edit.path).unwrap_or_default();
+        let switch = SWITCHES.iter().find(|(path, off)| {
+            let set = members::get(&text, path).ok().flatten();
+            set == Some((*off).into())
+        });
+        switched_off =
+            switched_off
+                .or(switch
+                    .map(|(path, off)| (edit.path.clone(), format!("{}: {off}", path.join(".")))));
         let known = record.known(&edit.path);
         for part in &edit.parts {
             match part {
@@ -249,7 +278,11 @@ fn configured(program: Program, folders: &Folders, record: &ProgramRecord) -> Op
     let client = program.hook_client();
     // A hook in a file of its own was written with the call.
     let hook = hook.or_else(|| Some(call.hook(HookEvent::SessionStart, client?)));
-    Some(Configured { call, hook })
+    Some(Configured {
+        call,
+        hook,
+        switched_off,
+    })
 }
 
 /// The words behind `mcp --client NAME`.

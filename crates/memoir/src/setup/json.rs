@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use jsonc_parser::{CollectOptions, ParseOptions, ast, common::Ranged, parse_to_ast};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -34,6 +35,27 @@ struct ObjectMember {
 }
 
 impl JsonNode {
+    /// A parsed value of a text that begins `at` that position.
+    fn new(value: ast::Value<'_>, at: usize) -> Self {
+        let place = value.range().start + at..value.range().end + at;
+        let kind = match value {
+            ast::Value::Object(object) => {
+                let member = |property: ast::ObjectProp<'_>| ObjectMember {
+                    begin: property.range.start + at,
+                    name: property.name.into_string(),
+                    value: Self::new(property.value, at),
+                };
+                NodeKind::Object(object.properties.into_iter().map(member).collect())
+            }
+            ast::Value::Array(array) => {
+                let elements = array.elements.into_iter();
+                NodeKind::Array(elements.map(|element| Self::new(element, at)).collect())
+            }
+            _ => NodeKind::Other,
+        };
+        Self { place, kind }
+    }
+
     /// The member of that name; the last one of several, as JSON's readers take it.
     fn member(&self, name: &str) -> Option<&ObjectMember> {
         match &self.kind {
@@ -76,7 +98,7 @@ pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, JsonProble
     if text.trim().is_empty() {
         return Ok(None);
     }
-    let root = JsonReader::read(text)?;
+    let root = parsed(text)?;
     Ok(root.at(path).and_then(|node| value_of(text, node)))
 }
 
@@ -105,7 +127,7 @@ fn value_of(text: &str, node: &JsonNode) -> Option<Value> {
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, JsonProblem> {
     let empty = "{}\n";
     let text = if text.trim().is_empty() { empty } else { text };
-    let root = JsonReader::read(text)?;
+    let root = parsed(text)?;
     let mut node = &root;
     for (depth, name) in path.iter().enumerate() {
         let NodeKind::Object(_) = node.kind else {
@@ -145,7 +167,7 @@ pub(super) fn put_hook(
     value: &Value,
     is_own: impl Fn(&Value) -> bool,
 ) -> Result<String, JsonProblem> {
-    let root = JsonReader::read(if text.trim().is_empty() { "{}" } else { text })?;
+    let root = parsed(if text.trim().is_empty() { "{}" } else { text })?;
     let Some(node) = root.at(path) else {
         return set(text, path, &Value::from(vec![value.clone()]));
     };
@@ -176,7 +198,7 @@ pub(super) fn find_hook(
     path: &[&str],
     is_own: impl Fn(&Value) -> bool,
 ) -> Option<Value> {
-    let root = JsonReader::read(text).ok()?;
+    let root = parsed(text).ok()?;
     let NodeKind::Array(elements) = &root.at(path)?.kind else {
         return None;
     };
@@ -214,7 +236,7 @@ fn own_hook(
 /// # Errors
 /// The text is no JSON.
 pub(super) fn remove(text: &str, path: &[&str], kept: usize) -> Result<String, JsonProblem> {
-    let root = JsonReader::read(text)?;
+    let root = parsed(text)?;
     let Some((name, way)) = path.split_last() else {
         return Ok(text.to_owned());
     };
@@ -247,7 +269,7 @@ pub(super) fn take_hooks(
     // The hooks are removed one by one, since removing one moves the others.
     let mut text = text.to_owned();
     loop {
-        let root = JsonReader::read(&text)?;
+        let root = parsed(&text)?;
         let Some(node) = root.at(path) else {
             return Ok(text);
         };
@@ -384,140 +406,32 @@ fn without_part(text: &str, node: &JsonNode, at: usize) -> String {
 }
 
 /// Parses JSON with comments and trailing commas, as settings have them.
-struct JsonReader<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-/// Deeper files are no settings.
-const DEPTH: usize = 100;
-
-impl<'a> JsonReader<'a> {
-    fn read(text: &'a str) -> Result<JsonNode, JsonProblem> {
-        let mut reader = Self {
-            text,
-            // A byte order mark is kept.
-            at: if text.starts_with('\u{feff}') { 3 } else { 0 },
-        };
-        let root = reader.value(0)?;
-        reader.space();
-        match reader.at == text.len() {
-            true => Ok(root),
-            false => Err(reader.problem()),
-        }
-    }
-
-    fn problem(&self) -> JsonProblem {
-        let line = self.text[..self.at].matches('\n').count() + 1;
-        format!("it is no JSON from line {line} on")
-    }
-
-    fn next(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    /// Skips white space and comments.
-    fn space(&mut self) {
-        loop {
-            let rest = &self.text[self.at..];
-            let trimmed = rest.trim_start();
-            self.at += rest.len() - trimmed.len();
-            let length = if trimmed.starts_with("//") {
-                trimmed.find('\n')
-            } else if trimmed.starts_with("/*") {
-                trimmed.find("*/").map(|end| end + 2)
-            } else {
-                return;
-            };
-            self.at += length.unwrap_or(trimmed.len());
-        }
-    }
-
-    fn value(&mut self, depth: usize) -> Result<JsonNode, JsonProblem> {
-        self.space();
-        let begin = self.at;
-        let kind = match self.next() {
-            // Each level needs room on the stack, and a file may consist of brackets only.
-            _ if depth > DEPTH => return Err(self.problem()),
-            Some(b'{') => {
-                let mut members = Vec::new();
-                self.list(b'}', |reader| {
-                    let begin = reader.at;
-                    let name = reader.string()?;
-                    reader.space();
-                    if reader.next() != Some(b':') {
-                        return Err(reader.problem());
-                    }
-                    reader.at += 1;
-                    let value = reader.value(depth + 1)?;
-                    members.push(ObjectMember { name, begin, value });
-                    Ok(())
-                })?;
-                NodeKind::Object(members)
-            }
-            Some(b'[') => {
-                let mut elements = Vec::new();
-                self.list(b']', |reader| {
-                    elements.push(reader.value(depth + 1)?);
-                    Ok(())
-                })?;
-                NodeKind::Array(elements)
-            }
-            Some(b'"') => {
-                self.string()?;
-                NodeKind::Other
-            }
-            _ => {
-                let rest = &self.text[self.at..];
-                let ends =
-                    |letter: char| !(letter.is_ascii_alphanumeric() || "+-.".contains(letter));
-                let length = rest.find(ends).unwrap_or(rest.len());
-                if serde_json::from_str::<Value>(&rest[..length]).is_err() {
-                    return Err(self.problem());
-                }
-                self.at += length;
-                NodeKind::Other
-            }
-        };
-        Ok(JsonNode {
-            place: begin..self.at,
-            kind,
-        })
-    }
-
-    fn list(
-        &mut self,
-        end: u8,
-        mut part: impl FnMut(&mut Self) -> Result<(), JsonProblem>,
-    ) -> Result<(), JsonProblem> {
-        self.at += 1;
-        loop {
-            self.space();
-            if self.next() == Some(end) {
-                self.at += 1;
-                return Ok(());
-            }
-            part(self)?;
-            self.space();
-            match self.next() {
-                Some(b',') => self.at += 1,
-                Some(next) if next == end => {}
-                _ => return Err(self.problem()),
-            }
-        }
-    }
-
-    fn string(&mut self) -> Result<String, JsonProblem> {
-        let rest = &self.text[self.at..];
-        // The string is read as the first value of a stream, since the rest of the file follows it.
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
-        match values.next() {
-            Some(Ok(string)) => {
-                self.at += values.byte_offset();
-                Ok(string)
-            }
-            _ => Err(self.problem()),
-        }
+///
+/// # Errors
+/// It is neither, or nested deeper than any settings.
+fn parsed(text: &str) -> Result<JsonNode, JsonProblem> {
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    // A byte order mark stays where it is.
+    let json = text.trim_start_matches('\u{feff}');
+    let parsed = parse_to_ast(json, &CollectOptions::default(), &options);
+    let problem = |line: usize| format!("it is no JSON from line {line} on");
+    match parsed {
+        Ok(found) => match found.value {
+            Some(value) => Ok(JsonNode::new(value, text.len() - json.len())),
+            None => Err(problem(1)),
+        },
+        Err(error) => Err(problem(error.line_display())),
     }
 }
 

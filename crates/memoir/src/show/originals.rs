@@ -25,7 +25,7 @@ pub(crate) fn table(view: &OriginalsView) -> String {
     if view.originals_by_quarter.is_empty() {
         return format!("{line}\n");
     }
-    let mut table = TextTable::new(["saved in", "saved", "in the prompt", "in the archive"])
+    let mut table = TextTable::new(["saved in", "originals", "in the prompt", "in the archive"])
         .right(1)
         .right(2)
         .right(3);

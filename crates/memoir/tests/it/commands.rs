@@ -597,6 +597,10 @@ fn doctor_is_content_with_a_sound_installation_and_warns_of_agents_without_a_mod
     assert_eq!(
         severities,
         [
+            ("paths", "ok"),
+            ("paths", "ok"),
+            ("paths", "ok"),
+            ("paths", "ok"),
             ("configuration", "ok"),
             ("key", "ok"),
             ("database", "ok"),

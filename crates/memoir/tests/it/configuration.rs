@@ -1,5 +1,7 @@
 //! The effects of the configuration file on commands.
 
+use serde_json::Value;
+
 use crate::installation::Installation;
 
 #[test]
@@ -63,4 +65,67 @@ fn an_error_names_file_key_and_limit() {
         refused.contains("cannot read the configuration `nowhere.toml`"),
         "{refused}"
     );
+}
+
+#[test]
+fn spec_6_7_config_shows_each_key_with_its_value_its_source_and_its_default() {
+    let installation = Installation::new();
+    let shown = |installation: &Installation| installation.json(&["config"]);
+    let key = |shown: &Value, name: &str| {
+        let keys = shown["keys"].as_array().unwrap();
+        let found = keys.iter().find(|key| key["key"] == name);
+        found.unwrap_or_else(|| panic!("{name}")).clone()
+    };
+    let none = shown(&installation);
+    let turns = key(&none, "limits.turns");
+    let of = |key: &Value| [&key["value"], &key["source"], &key["default"]].map(Value::to_string);
+    assert_eq!(of(&turns), ["\"40\"", "\"default\"", "\"40\""]);
+    assert_eq!(of(&key(&none, "model"))[0], "null");
+    installation.write(
+        ".config/memoir/config.toml",
+        "[limits]\nturns = 7\n[providers.lab]\nbase_url = \"http://127.0.0.1:9/v1\"\n\
+         [[webhooks]]\nurl = \"https://example.org/Zwitscher\"\nsecret_env = \"HOOK\"\n",
+    );
+    let set = shown(&installation);
+    assert_eq!(
+        of(&key(&set, "limits.turns")),
+        ["\"7\"", "\"file\"", "\"40\""]
+    );
+    assert_eq!(key(&set, "providers.lab.base_url")["source"], "file");
+    assert_eq!(key(&set, "webhooks[0].secret_env")["value"], "\"HOOK\"");
+    let text = installation.ok(&["config"]);
+    assert!(
+        text.contains("limits.turns") && text.contains("(set; not shown)"),
+        "{text}"
+    );
+    // What may hold a secret is shown nowhere.
+    assert!(!text.contains("Zwitscher") && !set.to_string().contains("Zwitscher"));
+}
+
+#[test]
+fn spec_6_7_config_has_paths_a_check_and_an_example_that_is_a_file() {
+    let installation = Installation::new();
+    let paths = installation.json(&["config", "path"]);
+    for (name, end) in [
+        ("database", "memoir.db"),
+        ("key_store", "memoir.db.keys"),
+        ("master_key", "master.key"),
+        ("configuration", "config.toml"),
+    ] {
+        assert!(paths[name].as_str().unwrap().ends_with(end), "{paths}");
+    }
+    assert!(
+        installation
+            .ok(&["config", "check"])
+            .contains("there is no file")
+    );
+    let example = installation.ok(&["config", "example"]);
+    let file = installation.write("example.toml", &example);
+    let checked = installation.ok(&["--config", &file, "config", "check"]);
+    assert!(checked.contains("is in order"), "{checked}");
+    let wrong = installation.write("wrong.toml", "[providers.lab]\nkind = \"openai\"\n");
+    let refused = installation.refused(&["--config", &wrong, "config", "check"]);
+    assert!(refused.contains("`base_url` is missing"), "{refused}");
+    // Nothing was made.
+    assert!(!installation.path(".local/share/memoir/memoir.db").exists());
 }

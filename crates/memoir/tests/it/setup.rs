@@ -624,10 +624,15 @@ fn examined(installation: &Installation, more: &[&str]) -> (String, String) {
         ran.stdout
     };
     let (setup, doctor) = (text(&["setup"]), text(&["doctor"]));
-    let is_found = |line: &&str| line.contains("  programs  ");
-    let lines: Vec<&str> = doctor.lines().collect();
-    let found = lines.iter().position(is_found).unwrap_or(lines.len());
-    let doctor = lines[found..].join("\n");
+    // A finding is followed by the lines of its hint.
+    let mut is_found = false;
+    let of_programs = doctor.lines().filter(|line| {
+        if !line.starts_with(' ') {
+            is_found = line.contains("  programs  ");
+        }
+        is_found
+    });
+    let doctor = of_programs.collect::<Vec<_>>().join("\n");
     let setup = setup
         .split("\n\n")
         .nth(1)
@@ -760,6 +765,25 @@ fn setup_and_doctor_name_a_way_out_where_hooks_were_never_trusted() {
             "warning ",
             "but it has called none of its hooks since it was set up on 20",
             "`/hooks`",
+        ],
+    );
+}
+
+#[test]
+fn setup_and_doctor_name_a_way_out_where_hooks_are_switched_off() {
+    let installation = Installation::with_agent();
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    let settings = installation.path(".claude/settings.json");
+    let mut text: Value = serde_json::from_str(&fs::read_to_string(&settings).unwrap()).unwrap();
+    text["disableAllHooks"] = true.into();
+    fs::write(&settings, text.to_string()).unwrap();
+    both_say(
+        &installation,
+        &[],
+        &[
+            "warning ",
+            "runs no hook: `disableAllHooks: true` is set in `",
+            "hint: take `disableAllHooks: true` out of the file",
         ],
     );
 }

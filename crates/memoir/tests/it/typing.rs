@@ -180,3 +180,23 @@ fn shells_complete_and_the_manual_has_a_page_for_each_command() {
             .contains("Save one memory")
     );
 }
+
+#[test]
+fn words_of_other_programs_lead_to_the_command_that_is_meant() {
+    let installation = Installation::new();
+    for (word, meant) in [
+        ("list", "`memoir ledger`"),
+        ("show", "`memoir history"),
+        ("search", "`memoir recall`"),
+        ("add", "`memoir remember`"),
+        ("delete", "`memoir discard`"),
+        ("forget", "`memoir shred`"),
+        ("undo", "`memoir rollback last`"),
+        ("status", "`memoir doctor`"),
+        ("version", "`memoir --version`"),
+    ] {
+        let ran = installation.run(&[word]);
+        assert_eq!(ran.code, Some(2), "{word}");
+        assert!(ran.stderr.contains(meant), "{word}: {}", ran.stderr);
+    }
+}

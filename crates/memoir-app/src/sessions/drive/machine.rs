@@ -102,6 +102,7 @@ pub(crate) struct Machine {
     turns: u32,
     /// Failed attempts at the present call.
     failures: u32,
+    /// Whether the model was reminded of what it left out: of its answer, then of its calls.
     reminded: bool,
     /// The output limit of the next response, in tokens.
     answer_tokens: u32,
@@ -253,6 +254,12 @@ impl Machine {
             return self.ask_with_more_room(request, &reply, at);
         }
         self.cut = 0;
+        // An empty answer is often one failure of the server, and no word of the agent's: it gets a second try.
+        if prompt::is_empty(reply.text.expose()) && !self.reminded {
+            self.reminded = true;
+            return ask_at_once(request, "the model's answer was empty".to_owned());
+        }
+        self.reminded = false;
         if !is_consent {
             return vec![
                 SessionEffect::Note(Progress::Declined {
@@ -320,13 +327,7 @@ impl Machine {
         self.answer_tokens = self.answer_tokens.max(more);
         request.max_output_tokens = more;
         self.failures = 0;
-        vec![
-            SessionEffect::Note(Progress::Waiting {
-                seconds: 0.0,
-                problem: cut.to_string(),
-            }),
-            SessionEffect::Act(SessionAction::Call(request)),
-        ]
+        ask_at_once(request, cut.to_string())
     }
 
     fn take_turn(&mut self, reply: Reply, at: Duration) -> Vec<SessionEffect> {
@@ -525,6 +526,15 @@ fn count(total: &mut u64, used: u64) {
     /// More than all responses of a session together; sums of it fit any store.
     const MOST: u64 = 1 << 40;
     *total = total.saturating_add(used.min(MOST));
+}
+
+/// Another attempt without a wait.
+fn ask_at_once(request: Box<ModelRequest>, problem: String) -> Vec<SessionEffect> {
+    let seconds = 0.0;
+    vec![
+        SessionEffect::Note(Progress::Waiting { seconds, problem }),
+        SessionEffect::Act(SessionAction::Call(request)),
+    ]
 }
 
 fn act(action: SessionAction) -> Vec<SessionEffect> {

@@ -18,7 +18,7 @@ pub(super) fn typed_call<'a>(text: &str, tools: &'a [OfferedTool]) -> Option<&'a
 }
 
 /// Whether the name at that place is written as a call: `name(`, `name {`, `"name": "…"`, `<invoke name="…">`,
-/// `<function=…>`, `[TOOL_CALLS]…`.
+/// `<function=…>`, `[TOOL_CALLS]…`, `Action: …`, `<｜tool▁sep｜>…`.
 fn is_call(text: &str, at: usize, name: &str) -> bool {
     let (before, after) = (&text[..at], &text[at + name.len()..]);
     let continues = |character: char| character.is_alphanumeric() || character == '_';
@@ -30,8 +30,8 @@ fn is_call(text: &str, at: usize, name: &str) -> bool {
         .chars()
         .rev()
         .filter(|character| !character.is_whitespace() && !"\"'`".contains(*character))
-        // 16 characters are more than the longest mark below has.
-        .take(16)
+        // More characters than the longest mark below has.
+        .take(24)
         .collect();
     let named = [
         "name:",
@@ -42,6 +42,10 @@ fn is_call(text: &str, at: usize, name: &str) -> bool {
         "[TOOL_CALLS]",
         "tool_call>",
         "functions.",
+        "Action:",
+        "tool▁sep｜>",
+        "tool▁call▁begin｜>",
+        "tool_call_begin|>",
     ];
     let is_named = named
         .iter()
@@ -73,6 +77,11 @@ mod tests {
             "[TOOL_CALLS]delete_memory{\"id\": 17}",
             "I will now use `delete_memory`: {\"id\": 17}",
             "to=functions.delete_memory {\"id\": 17}",
+            "Thought: #17 repeats #3.\nAction: delete_memory\nAction Input: {\"id\": 17}",
+            "<｜tool▁call▁begin｜>function<｜tool▁sep｜>delete_memory\n```json\n{\"id\": 17}\n```",
+            "<｜tool▁call▁begin｜>delete_memory<｜tool▁sep｜>{\"id\": 17}",
+            "<|tool_call_begin|>delete_memory:0<|tool_call_argument_begin|>{\"id\": 17}",
+            "<tool_call>delete_memory\n<arg_key>id</arg_key><arg_value>17</arg_value></tool_call>",
         ] {
             assert_eq!(typed_call(text, &tools), Some("delete_memory"), "{text}");
         }

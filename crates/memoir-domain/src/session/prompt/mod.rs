@@ -231,9 +231,13 @@ fn status(
                 limits.floor()
             ));
         }
+    }
+    // Within the budget only a rewritten memory becomes a summary: the limit binds where little of it is left.
+    let most = limits.most_of_summaries();
+    let is_near = tally.summary_tokens.saturating_mul(2) > most;
+    if kind == SessionKind::OverBudget || kind == SessionKind::WithinBudget && is_near {
         lines.push(format!(
-            "- Summaries: at most {} tokens together (a third of the budget); they take {} now",
-            limits.most_of_summaries(),
+            "- Summaries: at most {most} tokens together (a third of the budget); they take {} now",
             tally.summary_tokens
         ));
     }
@@ -466,6 +470,12 @@ pub fn is_consent(answer: &str) -> bool {
     first_word(opening(&without_reasoning(answer)))
         .trim_end_matches(['-', '\'', '’'])
         .eq_ignore_ascii_case("yes")
+}
+
+/// Whether an answer has no word besides its reasoning. It is no refusal of the agent's, but often a failure of its model's
+/// server.
+pub fn is_empty(answer: &str) -> bool {
+    without_reasoning(answer).trim().is_empty()
 }
 
 /// The text from its first word on.

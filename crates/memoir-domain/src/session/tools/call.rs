@@ -92,15 +92,9 @@ impl ToolRequest {
             });
             return Self { tool: None, call };
         };
-        let call = match arguments {
-            Some(Value::Object(arguments)) => read_call(tool, arguments),
-            // No arguments at all: the tool itself names the one that is missing.
-            Some(Value::Null) => read_call(tool, &Map::new()),
-            Some(Value::String(text)) => match read_object(text) {
-                Some(arguments) => read_call(tool, &arguments),
-                None => Err(not_an_object(tool)),
-            },
-            _ => Err(not_an_object(tool)),
+        let call = match arguments.and_then(read_arguments) {
+            Some(arguments) => read_call(tool, &arguments),
+            None => Err(not_an_object(tool)),
         };
         Self {
             tool: Some(tool),
@@ -156,18 +150,19 @@ fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<ToolCall, Ref
             content: get("content").text(CONTENT_LIMIT)?,
         },
         Tool::Delete => {
-            // `id` is what the description of other tools leads a model to write.
-            let named = match (get("ids"), get("id")) {
-                (Argument { value: None, .. }, id) => id,
-                (ids, Argument { value: None, .. }) => ids,
-                _ => {
+            // `id` is what the description of other tools leads a model to write; some fill the other one with nothing.
+            let (ids, id) = (get("ids"), get("id"));
+            let named = match (ids.unless_empty().value, id.unless_empty().value) {
+                (Some(_), Some(_)) => {
                     return Err(Refusal::InvalidArgument(
                         "ids and id are both given; name all memories in ids".to_owned(),
                     ));
                 }
+                (None, Some(_)) => id,
+                (_, None) => ids,
             };
             let numbers = named.members(1)?;
-            let replaced_by = get("replaced_by");
+            let replaced_by = get("replaced_by").unless_empty();
             let replaced_by = replaced_by
                 .value
                 .map(|_| replaced_by.number())
@@ -212,12 +207,19 @@ fn check_names(tool: Tool, arguments: &Map<String, Value>) -> Result<(), Refusal
     )))
 }
 
+#[derive(Clone, Copy)]
 struct Argument<'a> {
     name: &'static str,
     value: Option<&'a Value>,
 }
 
 impl<'a> Argument<'a> {
+    /// Not given where its value has nothing in it.
+    fn unless_empty(self) -> Self {
+        let value = self.value.filter(|value| !is_nothing(value));
+        Self { value, ..self }
+    }
+
     fn given(&self) -> Result<&'a Value, Refusal> {
         self.value
             .ok_or_else(|| Refusal::InvalidArgument(format!("{} is missing", self.name)))
@@ -315,15 +317,46 @@ impl<'a> Argument<'a> {
     }
 }
 
-/// The whole arguments as some models and clients write them, an object in a string (SPEC 3.8); `None` where the text is
-/// none. Blank text is an object without arguments.
-pub fn read_object(text: &str) -> Option<Map<String, Value>> {
-    if text.trim().is_empty() {
-        return Some(Map::new());
+/// The whole arguments as models and clients write them: an object, or one in a text, also encoded twice (SPEC 3.8). Null,
+/// a blank text and an empty list are an object without arguments: some languages write an empty object as a list. What
+/// models write into JSON that its grammar does not have, such as a comma behind the last item or a line break within a
+/// text, is read too. `None` where they are something else.
+pub fn read_arguments(sent: &Value) -> Option<Cow<'_, Map<String, Value>>> {
+    let of_text = |text: &str| match text.trim() {
+        "" => Some(Value::Null),
+        text => read_json(text),
+    };
+    let read = match sent {
+        Value::Object(arguments) => return Some(Cow::Borrowed(arguments)),
+        Value::String(text) => match of_text(text)? {
+            Value::String(inner) => of_text(&inner)?,
+            value => value,
+        },
+        other if is_nothing(other) => Value::Null,
+        _ => return None,
+    };
+    match read {
+        Value::Object(arguments) => Some(Cow::Owned(arguments)),
+        other => is_nothing(&other).then(Cow::default),
     }
-    match serde_json::from_str(&mend::json(text.as_bytes())) {
-        Ok(Value::Object(arguments)) => Some(arguments),
-        _ => None,
+}
+
+/// JSON as models write it.
+fn read_json(text: &str) -> Option<Value> {
+    let text = mend::json(text.as_bytes());
+    let is_whole = |text: &&str| text.starts_with(['{', '[']);
+    let lenient = |text| serde_json::from_str(&mend::lenient(text)).ok();
+    let strict = serde_json::from_str(&text).ok();
+    strict.or_else(|| Some(text.trim()).filter(is_whole).and_then(lenient))
+}
+
+/// Whether a value has nothing in it: null, a blank text, an empty list.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
     }
 }
 
@@ -331,8 +364,8 @@ pub fn read_object(text: &str) -> Option<Map<String, Value>> {
 pub fn read_list(value: &Value) -> Option<Cow<'_, [Value]>> {
     match value {
         Value::Array(items) => Some(items.into()),
-        Value::String(text) => match serde_json::from_str(&mend::json(text.as_bytes())) {
-            Ok(Value::Array(items)) => Some(items.into()),
+        Value::String(text) => match read_json(text)? {
+            Value::Array(items) => Some(items.into()),
             _ => None,
         },
         _ => None,
@@ -349,9 +382,19 @@ pub fn read_words(value: &Value) -> Option<Vec<PrivateText>> {
     };
     match (read_list(value), value) {
         (Some(items), _) => items.iter().map(word).collect(),
-        (None, Value::String(text)) => Some(parts(text).map(PrivateText::from).collect()),
+        (None, Value::String(text)) => match hashtags(text) {
+            Some(tags) => Some(tags.map(PrivateText::from).collect()),
+            None => Some(parts(text)?.map(PrivateText::from).collect()),
+        },
         (None, other) => Some(vec![word(other)?]),
     }
+}
+
+/// The words of `"#bees #hives"`; `None` where not each part is written so.
+fn hashtags(text: &str) -> Option<impl Iterator<Item = &str>> {
+    let words = || text.split_whitespace();
+    let are_all = words().next().is_some() && words().all(|word| word.starts_with('#'));
+    are_all.then(|| words().map(|word| word.trim_matches(['#', ','])))
 }
 
 /// A list of numbers as models write it: an array, one number, `"1, 2"`, or an array in a string (SPEC 3.8). A blank
@@ -359,25 +402,25 @@ pub fn read_words(value: &Value) -> Option<Vec<PrivateText>> {
 pub fn read_numbers(value: &Value) -> Option<Vec<Number>> {
     match (read_list(value), value) {
         (Some(items), _) => items.iter().map(read_number).collect(),
-        (None, Value::String(text)) => parts(text).map(read_number_text).collect(),
+        (None, Value::String(text)) => parts(text)?.map(read_number_text).collect(),
         (None, other) => Some(vec![read_number(other)?]),
     }
 }
 
-/// The parts of a list that is written as text, with brackets as in `[#17, #21]`, which is no JSON, or without.
-fn parts(text: &str) -> impl Iterator<Item = &str> {
+/// The parts of a list that is written as text, with brackets as in `[#17, #21]`, which is no JSON, or without. `None`
+/// where the list is broken off: its last part may be cut short.
+fn parts(text: &str) -> Option<impl Iterator<Item = &str>> {
     let text = text.trim();
-    let inside = text
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
-    let parts = inside.unwrap_or(text).trim();
+    let inside = match text.strip_prefix('[') {
+        Some(rest) => rest.strip_suffix(']')?,
+        None => text,
+    };
+    let parts = inside.trim().trim_end_matches(',');
     let marks = |one: char| one.is_whitespace() || "\"'".contains(one);
     // Nothing at all is an empty list, and not a list of one empty part.
     let count = if parts.is_empty() { 0 } else { usize::MAX };
-    parts
-        .split(',')
-        .map(move |part| part.trim_matches(marks))
-        .take(count)
+    let parts = parts.split(',');
+    Some(parts.map(move |part| part.trim_matches(marks)).take(count))
 }
 
 /// A count as models write it: `20`, `20.0` or `"20"` (SPEC 3.8); `None` where it is none.
@@ -460,6 +503,8 @@ mod tests {
             json!("[#1, #2]"),
             json!("[1.0, 2.0]"),
             json!("\"1\", '2'"),
+            json!("[\"#1\", \"#2\",]"),
+            json!("[#1, #2,]"),
         ] {
             let call = read("consolidate_memories", json!({"ids": ids, "content": "x"})).unwrap();
             assert_eq!(call.numbers(), [Number(1), Number(2)], "{ids}");
@@ -469,7 +514,10 @@ mod tests {
         for arguments in [
             json!({"id": 17}),
             json!({"ids": 17}),
+            json!({"id": 17, "ids": []}),
+            json!({"id": "", "ids": [17], "replaced_by": ""}),
             json!("{\"ids\": \"#17\"}"),
+            json!("{\"ids\": [\"#17\",]}"),
         ] {
             let call = read("delete_memory", arguments).unwrap();
             assert_eq!(call.numbers(), [Number(17)]);
@@ -481,6 +529,7 @@ mod tests {
             json!("seventeen"),
             json!(""),
             json!("1 2"),
+            json!("[17"),
             json!([1]),
             json!(true),
             json!({}),
@@ -506,6 +555,8 @@ mod tests {
             (json!("[bees, 'hives']"), vec!["bees", "hives"]),
             (json!("bees, hives"), vec!["bees", "hives"]),
             (json!("bees"), vec!["bees"]),
+            (json!("#bees #hives"), vec!["bees", "hives"]),
+            (json!("[\"bees\", \"hives\",]"), vec!["bees", "hives"]),
             (json!(["bees", 2026]), vec!["bees", "2026"]),
             (json!(2026), vec!["2026"]),
             (json!("[]"), vec![]),
@@ -517,7 +568,13 @@ mod tests {
             let read: Vec<&str> = read.iter().map(PrivateText::expose).collect();
             assert_eq!(read, words, "{given}");
         }
-        for given in [json!({}), json!(true), json!([["bees"]]), json!("[[1]]")] {
+        for given in [
+            json!({}),
+            json!(true),
+            json!([["bees"]]),
+            json!("[[1]]"),
+            json!("[\"bees\""),
+        ] {
             assert_eq!(read_words(&given), None, "{given}");
         }
         for (given, count) in [

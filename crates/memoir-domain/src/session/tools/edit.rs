@@ -27,7 +27,7 @@ use crate::{
         EDIT_CAP, EndReason, Session, State,
         breaker::Gauge,
         rollback, session_entry,
-        tools::{AfterEdit, Refusal, Tool, ToolCall, ToolRequest, ToolResult},
+        tools::{AfterEdit, Refusal, TextLimit, Tool, ToolCall, ToolRequest, ToolResult},
     },
     text::{fold, private::PrivateText},
     time::Timestamp,
@@ -78,7 +78,7 @@ fn attempt(
         // A session that waits for consent has no tools yet.
         .filter(|session| session.state == State::Open)
         .ok_or(Refusal::SessionOver)?;
-    let tool = admit(session, request.tool)?;
+    admit(session, request.tool)?;
     let call = request.call.as_ref().map_err(Clone::clone)?;
     let edit = match call {
         ToolCall::Search { .. } => return Ok(CallOutcome::Search(call.clone())),
@@ -100,7 +100,7 @@ fn attempt(
     let in_place = replaced_by.and_then(|_| members.pop());
     check_constitutional(edit, &members)?;
     check_immutable(&limits, &members)?;
-    let plan = Plan::new(view, &limits, tool, edit, members);
+    let plan = Plan::new(view, &limits, edit, members);
     plan.check_origins()?;
     if in_place.is_some_and(|memory| memory.is_summary) {
         let number = in_place.map_or(Number(0), |memory| memory.number);
@@ -119,7 +119,7 @@ fn attempt(
 }
 
 /// The checks that come before the arguments.
-fn admit(session: &Session, tool: Option<Tool>) -> Result<Tool, Refusal> {
+fn admit(session: &Session, tool: Option<Tool>) -> Result<(), Refusal> {
     let allowed = || allowed_tools(session.mode);
     let tool = tool.ok_or_else(|| Refusal::UnknownTool { allowed: allowed() })?;
     if !tool.is_in(session.mode) {
@@ -131,7 +131,7 @@ fn admit(session: &Session, tool: Option<Tool>) -> Result<Tool, Refusal> {
     if tool.is_edit() && session.edits >= EDIT_CAP {
         return Err(Refusal::EditCap { cap: EDIT_CAP });
     }
-    Ok(tool)
+    Ok(())
 }
 
 fn allowed_tools(mode: Mode) -> String {
@@ -179,16 +179,15 @@ fn active_core<'a>(
         .iter()
         .filter_map(|number| memories.active(*number))
         .collect();
-    let now = members
+    let place_of = |memory: &Memory| memories.now_at(memory).map(|now| now.number);
+    let others: Vec<(Number, Option<Number>)> = members
         .iter()
-        .find(|memory| memory.kind() != Kind::Core)
-        .and_then(|memory| memories.now_at(memory))
-        .map(|memory| memory.number);
-    faulty(
-        &members,
-        |memory| memory.kind() != Kind::Core,
-        |numbers| Refusal::NotCore { numbers, now },
-    )?;
+        .filter(|memory| memory.kind() != Kind::Core)
+        .map(|memory| (memory.number, place_of(memory)))
+        .collect();
+    if !others.is_empty() {
+        return Err(Refusal::NotCore { members: others });
+    }
     Ok(members)
 }
 
@@ -399,7 +398,7 @@ impl<'a> Effect<'a> {
 struct Plan<'a> {
     view: View<'a>,
     limits: &'a SessionLimits,
-    tool: Tool,
+    edit: Edit<'a>,
     members: Vec<&'a Memory>,
     effect: Effect<'a>,
     /// The members that leave, without the one that stays.
@@ -413,7 +412,6 @@ impl<'a> Plan<'a> {
     fn new(
         view: View<'a>,
         limits: &'a SessionLimits,
-        tool: Tool,
         edit: Edit<'a>,
         members: Vec<&'a Memory>,
     ) -> Self {
@@ -444,7 +442,7 @@ impl<'a> Plan<'a> {
         Self {
             view,
             limits,
-            tool,
+            edit,
             members,
             effect,
             leaving,
@@ -467,7 +465,7 @@ impl<'a> Plan<'a> {
 
     fn check_origins(&self) -> Result<(), Refusal> {
         let is_mixing =
-            matches!(self.tool, Tool::Consolidate) && self.limits.guard != LossGuard::Off;
+            matches!(self.edit, Edit::Consolidate { .. }) && self.limits.guard != LossGuard::Off;
         let (external, others): (Vec<&Memory>, Vec<&Memory>) = self
             .members
             .iter()
@@ -501,8 +499,8 @@ impl<'a> Plan<'a> {
             return Ok(());
         }
         if !self.limits.is_over_budget {
-            let makes_summary =
-                self.tool == Tool::Consolidate && matches!(self.effect, Effect::Summary { .. });
+            let makes_summary = matches!(self.edit, Edit::Consolidate { .. })
+                && matches!(self.effect, Effect::Summary { .. });
             let has_summary = self.members.iter().any(|memory| memory.is_summary);
             return match makes_summary || has_summary {
                 true => Err(Refusal::SummaryWithinBudget),
@@ -529,8 +527,8 @@ impl<'a> Plan<'a> {
             })
             .collect();
         // Only an original's own words of relative time may stay: its date stays too.
-        let original = match (self.tool, self.members.as_slice()) {
-            (Tool::Update, [member]) if !member.is_summary => Some(member.content.expose()),
+        let original = match (self.edit, self.members.as_slice()) {
+            (Edit::Update { .. }, [member]) if !member.is_summary => Some(member.content.expose()),
             _ => None,
         };
         let allowed = Allowed {
@@ -549,24 +547,21 @@ impl<'a> Plan<'a> {
 
     fn check_shorter(&self) -> Result<(), Refusal> {
         let sum = |memories: &[&Memory]| memories.iter().map(|memory| memory.tokens()).sum::<u64>();
-        let (content, most, why) = match (self.effect, self.tool) {
+        let (content, most, why) = match (self.effect, self.edit) {
             // The age rule counts tokens: a text padded with white space would make room for others to leave. The
             // form without padding does not change, however often the text is rewritten.
             (Effect::Form { content }, _) => (
                 content,
                 sum(&self.members).max(tokens(&same_text_key(content.expose())) + 1),
-                ": white space and marks make no text longer",
+                TextLimit::Form,
             ),
-            (Effect::Summary { content }, Tool::Update) => (
-                content,
-                sum(&self.members),
-                ": as many as the present text has",
-            ),
-            (Effect::Summary { content }, _) => (
-                content,
-                3 * sum(&self.sources()) / 4,
-                ": three quarters of the originals together",
-            ),
+            (Effect::Summary { content }, Edit::Update { .. }) => {
+                (content, sum(&self.members), TextLimit::Present)
+            }
+            (Effect::Summary { content }, Edit::Consolidate { .. }) => {
+                (content, 3 * sum(&self.sources()) / 4, TextLimit::Sources)
+            }
+            // No other edit writes a text, or under no limit.
             _ => return Ok(()),
         };
         let tokens = tokens(content.expose());
@@ -642,13 +637,13 @@ impl<'a> Plan<'a> {
         session.edits += 1;
         session.removed_tokens += taken;
         let members = self.members.len() as u32;
-        let (action, count) = match self.tool {
-            Tool::Consolidate => (
-                Action::MemoryRefinementConsolidate,
-                &mut session.stats.consolidated,
-            ),
-            Tool::Update => (Action::MemoryRefinementUpdate, &mut session.stats.updated),
-            _ => (Action::MemoryRefinementDelete, &mut session.stats.deleted),
+        let stats = &mut session.stats;
+        let (action, count) = match self.edit {
+            Edit::Consolidate { .. } => {
+                (Action::MemoryRefinementConsolidate, &mut stats.consolidated)
+            }
+            Edit::Update { .. } => (Action::MemoryRefinementUpdate, &mut stats.updated),
+            Edit::Delete { .. } => (Action::MemoryRefinementDelete, &mut stats.deleted),
         };
         *count += members;
         let archived = written.archived.len() as u32;
@@ -890,8 +885,8 @@ impl<'a> Plan<'a> {
             Effect::Form { .. } => self.members.iter().all(|memory| memory.is_summary),
             _ => written.is_summary,
         };
-        match self.tool {
-            Tool::Consolidate => ToolResult::Consolidated {
+        match self.edit {
+            Edit::Consolidate { .. } => ToolResult::Consolidated {
                 merged_count: self.members.len(),
                 number,
                 content,
@@ -899,14 +894,14 @@ impl<'a> Plan<'a> {
                 archived,
                 after,
             },
-            Tool::Update => ToolResult::Updated {
+            Edit::Update { .. } => ToolResult::Updated {
                 number,
                 content,
                 is_summary,
                 archived,
                 after,
             },
-            _ => ToolResult::Deleted {
+            Edit::Delete { .. } => ToolResult::Deleted {
                 number,
                 under: written.under,
                 archived,

@@ -10,12 +10,12 @@ mod search;
 use serde_json::{Value, json};
 
 pub use call::{
-    MEMBERS_LIMIT, ToolCall, ToolRequest, read_count, read_list, read_number, read_numbers,
-    read_object, read_words,
+    MEMBERS_LIMIT, ToolCall, ToolRequest, read_arguments, read_count, read_list, read_number,
+    read_numbers, read_words,
 };
 pub(crate) use edit::session_guard;
 pub use edit::{CallOutcome, SessionLimits, Trip, View, decide, session_gauge};
-pub use refusal::{Refusal, RefusalCode};
+pub use refusal::{Refusal, RefusalCode, TextLimit};
 pub use result::{AfterEdit, RefusalDetails, SearchHit, ToolResult};
 pub use search::{SEARCH_LIMIT, search};
 

@@ -1,6 +1,8 @@
 //! Why a call of a session tool changes nothing. Every refusal is an ordinary result for the model: what was refused,
 //! which member or word, and a call that would pass (SPEC 3.8).
 
+use std::fmt;
+
 use crate::{
     memory::{Invalid, Number, origin::Origin},
     text::private::PrivateText,
@@ -82,12 +84,10 @@ pub enum Refusal {
         numbers: Vec<Number>,
     },
     /// It is a journal entry or an archival memory.
-    #[error("{} Only core memories can be refined.", not_core(numbers, *now))]
+    #[error("{} Only core memories can be refined.", not_core(members))]
     NotCore {
-        /// The numbers at fault.
-        numbers: Vec<Number>,
-        /// The core memory that took the place of the first one.
-        now: Option<Number>,
+        /// The numbers at fault, each with the core memory that took its place.
+        members: Vec<(Number, Option<Number>)>,
     },
     /// It is constitutional.
     #[error(
@@ -171,7 +171,7 @@ pub enum Refusal {
     },
     /// The text is too long.
     #[error(
-        "The text has {tokens} tokens, and at most {most} are allowed{why}. Write it shorter, or leave the memories as they are."
+        "The text has {tokens} tokens, and at most {most} are allowed: {why}. Write it shorter, or leave the memories as they are."
     )]
     NotShorter {
         /// Its tokens.
@@ -179,7 +179,7 @@ pub enum Refusal {
         /// The most that it may have.
         most: u64,
         /// The reason for the limit.
-        why: &'static str,
+        why: TextLimit,
     },
     /// All summaries together would take too much.
     #[error(
@@ -294,12 +294,39 @@ fn list(numbers: &[Number]) -> String {
     }
 }
 
-fn not_core(numbers: &[Number], now: Option<Number>) -> String {
-    let what = list(numbers);
-    match (numbers, now) {
-        ([_], Some(now)) => format!("{what} is in the archive; {now} is in its place now."),
-        ([_], None) => format!("{what} is no core memory."),
-        _ => format!("{what} are no core memories."),
+fn not_core(members: &[(Number, Option<Number>)]) -> String {
+    let named = |(number, now): &(Number, Option<Number>)| match now {
+        Some(now) => format!("{number} (now {now})"),
+        None => number.to_string(),
+    };
+    match members {
+        [(number, Some(now))] => format!("{number} is in the archive; {now} is in its place now."),
+        [(number, None)] => format!("{number} is no core memory."),
+        _ => {
+            let named: Vec<String> = members.iter().map(named).collect();
+            format!("{} are no core memories.", named.join(", "))
+        }
+    }
+}
+
+/// Why a text may have only so many tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextLimit {
+    /// A change in form: padding would make room for other memories to leave (SPEC 3.14).
+    Form,
+    /// A rewritten memory (SPEC 3.10).
+    Present,
+    /// A summary (SPEC 3.9).
+    Sources,
+}
+
+impl fmt::Display for TextLimit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Form => "white space and marks make no text longer",
+            Self::Present => "as many as the present text has",
+            Self::Sources => "three quarters of the originals together",
+        })
     }
 }
 
@@ -334,8 +361,7 @@ mod tests {
             },
             Refusal::NotFound { numbers: numbers() },
             Refusal::NotCore {
-                numbers: numbers(),
-                now: Some(Number(123_457)),
+                members: vec![(Number(123_456), Some(Number(123_457)))],
             },
             Refusal::Constitutional { numbers: numbers() },
             Refusal::WeakOrigin {
@@ -360,8 +386,7 @@ mod tests {
             Refusal::InvalidArgument("content is missing".to_owned()),
             Refusal::TooLong(Invalid::too_long("content", 10_001, 10_000)),
             Refusal::NotCore {
-                numbers: vec![Number(1), Number(2)],
-                now: None,
+                members: vec![(Number(1), Some(Number(9))), (Number(2), None)],
             },
             Refusal::Unsupported {
                 added: vec!["1,300".into(), "Olga".into()],
@@ -369,7 +394,12 @@ mod tests {
             Refusal::NotShorter {
                 tokens: 1_234_567,
                 most: 1_234_567,
-                why: " (three quarters of the sources)",
+                why: TextLimit::Sources,
+            },
+            Refusal::NotShorter {
+                tokens: 12,
+                most: 10,
+                why: TextLimit::Form,
             },
             Refusal::SummaryLimit {
                 tokens: 1_234_567,

@@ -1,11 +1,7 @@
-//! The core size over time as a chart: in a terminal, as SVG, or as PNG. The library draws; this module owns the
-//! chart's content and its style in each of the three.
-//!
-//! `plotters` draws on the terminal and the PNG through two small backends: cells of dots (`cells.rs`), and pixels with
-//! letters of a bitmap font (`pixels.rs`).
+//! The core size over time as a chart: in a terminal, or as SVG. The library draws, in the terminal through a small
+//! backend of cells of dots (`cells.rs`); this module owns the chart's content and its style in both.
 
 mod cells;
-mod pixels;
 
 use plotters::{
     chart::ChartBuilder,
@@ -19,7 +15,6 @@ use plotters::{
 
 use cells::TerminalCells;
 use memoir_domain::Timestamp;
-use pixels::Pixels;
 
 use super::thousands;
 
@@ -30,7 +25,7 @@ const BUDGET: RGBColor = RGBColor(120, 120, 120);
 const COMPLETED: RGBColor = RGBColor(39, 134, 79);
 
 /// The size of a chart in a file, in pixels.
-pub(crate) const SIZE: (u32, u32) = (960, 480);
+const SIZE: (u32, u32) = (960, 480);
 
 /// Room for the legend, in pixels.
 const LEGEND: u32 = 36;
@@ -93,12 +88,6 @@ impl Plot {
             &FINE,
         )?;
         Ok(text)
-    }
-
-    pub(crate) fn png(&self) -> Result<Vec<u8>, Failed> {
-        let mut pixels = Pixels::new(SIZE);
-        self.draw(&(&mut pixels).into_drawing_area(), &FINE)?;
-        pixels.png()
     }
 
     /// Characters of the widest number at the left.
@@ -329,7 +318,6 @@ mod tests {
         for plot in [moment, vast, Plot::default()] {
             assert!(plot.text(40, 10).unwrap().lines().count() == 10);
             assert!(plot.svg().unwrap().contains("core memory, tokens"));
-            assert!(!plot.png().unwrap().is_empty());
         }
     }
 
