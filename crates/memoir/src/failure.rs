@@ -115,6 +115,11 @@ impl Failure {
         matches!(self, Self::ShownFailure(failure) if failure.code == Some(CLOSED))
     }
 
+    /// Whether there is no such agent.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self, Self::ShownFailure(failure) if failure.code == Some("not_found"))
+    }
+
     /// The finding of an examination that failed; `area` is what was examined.
     pub(crate) fn into_finding(self, area: &'static str) -> Examination {
         let (finding, advice) = match self {

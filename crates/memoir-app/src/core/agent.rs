@@ -43,6 +43,9 @@ pub struct AgentHandle {
     pub(crate) key: Option<AgentKey>,
     /// What must hold at every read of the agent, where the decision is based on what a user was shown.
     pub(crate) condition: Option<Condition>,
+    /// Whether memory rows that do not match the agent's counts are no error: it must be possible to erase an agent
+    /// whatever was removed from the database.
+    pub(crate) accepts_any_counts: bool,
 }
 
 /// Whether an agent is as a caller expects it, in its installation.
@@ -151,6 +154,7 @@ impl AgentHandle {
             name,
             key: None,
             condition: None,
+            accepts_any_counts: false,
         }
     }
 
@@ -317,7 +321,9 @@ impl AgentHandle {
         // A failure to open the memories is returned only now: where the agent's own row does not open either, the
         // error must name that row.
         let memories = memories?;
-        check_counts(&agent, &snapshot.row_counts)?;
+        if !self.accepts_any_counts {
+            check_counts(&agent, &snapshot.row_counts)?;
+        }
         if !self.is_met(&agent, &memories).await? {
             return Err(Error::Changed);
         }

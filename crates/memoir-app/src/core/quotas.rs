@@ -115,6 +115,14 @@ impl Quota {
     }
 }
 
+/// The characters that a message counts as besides its text: its row takes as much room.
+const MESSAGE_CHARACTERS: u64 = 400;
+
+/// The characters of conversations that wait to be read, with the rows of those whose words are kept.
+fn waiting(transcript: &memoir_store::TranscriptRow) -> u64 {
+    transcript.pending_tokens * 4 + (transcript.pending + transcript.kept) * MESSAGE_CHARACTERS
+}
+
 /// The limit of each quota.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quotas([Option<u64>; Quota::ALL.len()]);
@@ -431,20 +439,15 @@ impl AgentHandle {
         }
     }
 
-    /// Makes sure that so many more characters of conversations may wait.
+    /// Makes sure that so many more messages of conversations, with so many characters, may wait.
     ///
     /// # Errors
     /// [`Error::Quota`]; the store fails.
-    pub(crate) async fn check_waiting(&self, characters: u64) -> Result<()> {
-        let waiting = self
-            .memoir
-            .store
-            .transcript(self.scope)
-            .await?
-            .pending_tokens
-            * 4;
+    pub(crate) async fn check_waiting(&self, messages: u64, characters: u64) -> Result<()> {
+        let waiting = waiting(&self.memoir.store.transcript(self.scope).await?);
         let quotas = &self.memoir.settings.quotas;
-        quotas.check(Quota::AgentWaiting, waiting, characters)
+        let more = characters + messages * MESSAGE_CHARACTERS;
+        quotas.check(Quota::AgentWaiting, waiting, more)
     }
 
     /// The usage of each stored quota by the agent, which has used so many tokens of its day.
@@ -460,7 +463,7 @@ impl AgentHandle {
         Ok(vec![
             (Quota::AgentMemories, memories_of(&agent)),
             (Quota::AgentCharacters, characters_of(&agent)),
-            (Quota::AgentWaiting, transcript.pending_tokens * 4),
+            (Quota::AgentWaiting, waiting(&transcript)),
             (Quota::AgentBytesADay, own.log_bytes),
             (Quota::AgentTokens, tokens),
             (Quota::AgentSessionsADay, model.sessions),

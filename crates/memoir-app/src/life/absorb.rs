@@ -231,7 +231,8 @@ impl Life<'_> {
         let loaded = self.load(&AgentQuery::default()).await?;
         let texts = messages.iter().map(|message| message.text.expose().len());
         let bytes = texts.sum::<usize>();
-        self.check_waiting(bytes as u64).await?;
+        let count = messages.len() as u64;
+        self.check_waiting(count, bytes as u64).await?;
         // As given, checked and sealed.
         let _room = self.memoir.room.take(self.scope, bytes * 3).await?;
         let received_at = self.memoir.now();

@@ -107,6 +107,22 @@ async fn called(model: &dyn Model) -> Examination {
     )
 }
 
+/// What was found in an area. One that cannot be examined is a finding itself, and hides no other.
+fn or_finding(
+    area: &'static str,
+    found: Result<impl IntoIterator<Item = Examination>>,
+) -> Vec<Examination> {
+    match found {
+        Ok(found) => found.into_iter().collect(),
+        Err(error) => vec![bad(
+            area,
+            Severity::Problem,
+            error.to_string(),
+            "`memoir audit verify --all` names everything that does not match",
+        )],
+    }
+}
+
 impl Memoir {
     /// Examines everything.
     ///
@@ -114,17 +130,25 @@ impl Memoir {
     /// The store cannot be read at all.
     pub async fn examine(&self, account: &Account) -> Result<Vec<Examination>> {
         let mut found = self.examine_database().await?;
-        found.extend(self.examine_keys().await?);
+        found.extend(or_finding("keys", self.examine_keys().await));
         let agents = account.agents().await?;
         found.extend(self.examine_models(&agents));
-        found.extend(self.examine_embeddings(account).await?);
-        found.extend(self.examine_schedule(account, agents.len()).await?);
-        found.push(self.examine_clock(account).await?);
-        found.push(self.examine_counts(account).await?);
-        found.push(self.examine_contexts(account).await?);
-        found.push(self.examine_quotas(account).await?);
-        found.push(self.examine_unfinished().await?);
-        found.push(self.examine_administrators(account).await?);
+        found.extend(or_finding(
+            "embeddings",
+            self.examine_embeddings(account).await,
+        ));
+        let schedule = self.examine_schedule(account, agents.len()).await;
+        found.extend(or_finding("schedule", schedule));
+        for (area, examined) in [
+            ("clock", self.examine_clock(account).await),
+            ("counts", self.examine_counts(account).await),
+            ("context", self.examine_contexts(account).await),
+            ("quotas", self.examine_quotas(account).await),
+            ("unfinished", self.examine_unfinished().await),
+            ("administrators", self.examine_administrators(account).await),
+        ] {
+            found.extend(or_finding(area, examined.map(Some)));
+        }
         Ok(found)
     }
 

@@ -5,7 +5,7 @@ use memoir_store::AgentQuery;
 use serde::Serialize;
 
 use crate::{
-    core::{Error, Memoir, Result, codec},
+    core::{AgentHandle, Error, Memoir, Result, codec},
     log::AgentLog,
     memory::recall::Indexes,
 };
@@ -32,7 +32,11 @@ impl AgentLog<'_> {
     /// A session is running; it was erased before; [`Error::Changed`]; the store or the key store fails.
     /// [`Error::KeyRemains`] once the record is written.
     pub async fn erase(self, actor: &Actor) -> Result<Erased> {
-        let recorded = self
+        let handle = AgentHandle {
+            accepts_any_counts: true,
+            ..(*self).clone()
+        };
+        let recorded = handle
             .decide(&AgentQuery::default().with_prompts(), |loaded, now| {
                 let tally = loaded.agent.tally;
                 let decision = manage::erase(loaded.agent, loaded.running_session, actor, now)?;

@@ -9,6 +9,7 @@
 //! | text on the disk that was removed from a log | shredding | writing the file anew |
 //! | an installation with administrators that is not marked as closed | making the first one | marking it |
 //! | an installation that is closed, and opened by its records | closing or opening it | recording that it is closed |
+//! | words of conversations that are kept longer than seven days | absorbing | removing them |
 //! | a master key beside its file, which the key store needs | rotating | putting it in its place |
 //!
 //! Leases of messages, deliveries and queued sessions expire by themselves.
@@ -59,6 +60,7 @@ impl Memoir {
         self.finish_erasings(&mut done).await?;
         done.sessions = self.close_lapsed_sessions().await? as u64;
         done.requests = self.expire_access().await? as u64;
+        self.forget_words().await?;
         // A concurrent reader of the file is no failure: it is tried again.
         self.store.finish().await?;
         Ok(done)

@@ -290,6 +290,10 @@ async fn spec_2_6_an_absorbed_conversation_can_be_read_once_more_for_seven_days(
     assert_eq!((stored.waiting, stored.absorbed), (0, 1));
     assert!(stored.absorbed_until.is_some());
     wren.clock.advance(DAY);
+    // Also where nothing more is handed over, and no service runs.
+    wren.memoir.finish().await.unwrap();
+    let row = wren.store.transcript(wren.agent.scope()).await.unwrap();
+    assert_eq!(row.kept, 0);
     assert_eq!(wren.agent.life().absorb_again().await.unwrap(), 0);
     assert_eq!(wren.agent.life().transcript().await.unwrap().absorbed, 1);
     wren.check().await;

@@ -104,12 +104,12 @@ async fn spec_6_1_what_is_saved_in_a_day_counts_by_the_log_and_is_free_again_a_d
 #[tokio::test]
 async fn spec_2_6_conversations_wait_up_to_a_quota() {
     let wren = TestAgent::with(&[], with(&[(Quota::AgentWaiting, 10_000)])).await;
-    let hand_over = async |id: &str| {
+    let hand_over = async |id: &str, length: usize| {
         let message = HandedMessage {
             id: id.into(),
             at: None,
             speaker: "Ann".into(),
-            text: "w".repeat(4_000).into(),
+            text: "w".repeat(length).into(),
         };
         let handed = wren
             .agent
@@ -117,9 +117,13 @@ async fn spec_2_6_conversations_wait_up_to_a_quota() {
             .hand_over(vec![message], false, ActorKind::Agent);
         handed.await
     };
-    hand_over("a").await.unwrap();
-    hand_over("b").await.unwrap();
-    assert_eq!(reached(hand_over("c").await), Quota::AgentWaiting);
+    hand_over("a", 4_000).await.unwrap();
+    hand_over("b", 4_000).await.unwrap();
+    assert_eq!(reached(hand_over("c", 4_000).await), Quota::AgentWaiting);
+    // A message has a row, however short it is.
+    hand_over("d", 1).await.unwrap();
+    hand_over("e", 1).await.unwrap();
+    assert_eq!(reached(hand_over("f", 1).await), Quota::AgentWaiting);
 }
 
 #[tokio::test]

@@ -237,6 +237,9 @@ fn answer_event(
     }
 }
 
+/// The way out where an agent has renamed itself since its program was set up.
+const RENAMED: &str = "; where it was renamed, `memoir setup PROGRAM --agent NAME` sets the program up with its present name";
+
 /// The response to a start whose memory cannot be shown; `None` where the log alone reports that.
 fn notice(
     problem: &Failure,
@@ -246,7 +249,12 @@ fn notice(
 ) -> Result<Option<HookAnswer>, Failure> {
     let notice = match problem {
         // A closed memory must be reported (SPEC 5.5).
-        Failure::ShownFailure(failure) if problem.is_closing() => text::closed(&failure.one_line()),
+        Failure::ShownFailure(failure) if problem.is_closing() => {
+            text::no_memory(&failure.one_line())
+        }
+        Failure::ShownFailure(failure) if problem.is_missing() => {
+            text::no_memory(&format!("{}{RENAMED}", failure.one_line()))
+        }
         // Otherwise an agent whose memory was removed would begin as one that has none.
         _ if problem.is_tampered() => text::TAMPERED.to_owned(),
         _ => String::new(),

@@ -1,6 +1,7 @@
 //! A single run of a program's configured command, without a session: `memoir setup` and `memoir doctor` start it with
 //! [`VARIABLE`] in its environment, and it reports whether it reaches the memory.
 
+use memoir_app::ContextRequest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -76,7 +77,9 @@ async fn reach(means: &ProgramMemory) -> Result<(String, Option<String>), Failur
     };
     let name = match &agent {
         Some(agent) => {
-            installation.own_for_program(agent).await?;
+            let own = installation.own_for_program(agent).await?;
+            // What a session begins with: whether its text can be read is known only when it is.
+            own.measured_context(&ContextRequest::default()).await?;
             Some(agent.name().to_owned())
         }
         None => None,

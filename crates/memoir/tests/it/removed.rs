@@ -70,6 +70,60 @@ fn spec_3_12_a_removed_memory_is_reported_to_the_agent_at_a_sessions_start() {
 }
 
 #[test]
+fn spec_3_12_a_removed_memory_is_a_problem_of_the_program_and_hides_no_other_finding() {
+    let installation = Installation::with_agent();
+    installation.remember(&["one", "two"]);
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    let sound: Vec<String> = areas(&installation);
+    let path = installation.path(".local/share/memoir/memoir.db");
+    let raw = rusqlite::Connection::open(path).unwrap();
+    raw.execute_batch("DELETE FROM memories WHERE number = 2")
+        .unwrap();
+    let setup = installation.run(&["setup"]);
+    assert_eq!(setup.code, Some(1), "{setup:?}");
+    let problem = "Claude Code does not reach its memory: integrity check failed";
+    assert!(setup.stdout.contains(problem), "{setup:?}");
+    assert_eq!(areas(&installation), sound);
+}
+
+/// The areas that `memoir doctor` examined.
+fn areas(installation: &Installation) -> Vec<String> {
+    let ran = installation.run(&["doctor", "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let items = found["items"].as_array().unwrap().iter();
+    let mut areas: Vec<String> = items
+        .map(|one| one["area"].as_str().unwrap().to_owned())
+        .collect();
+    areas.sort_unstable();
+    areas.dedup();
+    areas
+}
+
+#[test]
+fn spec_5_4_an_agent_is_erased_whatever_was_removed_from_the_database() {
+    let installation = robbed();
+    let erased = installation.ok(&["agent", "erase", "wren", "--yes"]);
+    assert!(erased.contains("its key is destroyed"), "{erased}");
+}
+
+#[test]
+fn spec_2_7_a_program_whose_agent_renamed_itself_is_told_so() {
+    let installation = Installation::with_agent();
+    installation.ok(&["agent", "set", "wren", "name", "robin"]);
+    let start = json!({"session_id": "s-1", "cwd": "/", "hook_event_name": "SessionStart"});
+    let hook = "hook session-start --client claude-code --agent wren --within 20000";
+    let hook: Vec<&str> = hook.split(' ').collect();
+    let ran = installation.run_with_input(&hook, &start.to_string());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for told in [
+        "there is no agent `wren`",
+        "`memoir setup PROGRAM --agent NAME`",
+    ] {
+        assert!(ran.stdout.contains(told), "{ran:?}");
+    }
+}
+
+#[test]
 fn spec_2_1_bytes_that_are_no_text_are_mended_on_the_command_line() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
