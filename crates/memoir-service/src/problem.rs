@@ -55,7 +55,7 @@ pub struct Problem {
     obstacles: Option<Box<[memoir_domain::rollback::Obstacle]>>,
     /// Seconds to wait before another attempt.
     #[serde(skip)]
-    retry_after: Option<u16>,
+    retry_after: Option<u32>,
 }
 
 impl Problem {
@@ -92,7 +92,7 @@ impl Problem {
 
     #[must_use]
     pub(crate) fn retry_after(mut self, seconds: u32) -> Self {
-        self.retry_after = Some(u16::try_from(seconds).unwrap_or(u16::MAX));
+        self.retry_after = Some(seconds);
         self
     }
 

@@ -109,27 +109,23 @@ const TABLES: [&str; 17] = [
     "deliveries",
 ];
 
+/// The classes of codes with which a server refuses what it may do the next time: it lacks resources (53), an
+/// administrator or a limit of time stopped it, or it starts or ends (57), or its system failed (58).
+const RETRYABLE_CLASSES: [&str; 3] = ["53", "57", "58"];
+/// The same, of other classes.
+const RETRYABLE: [SqlState; 3] = [
+    SqlState::LOCK_NOT_AVAILABLE,
+    SqlState::T_R_DEADLOCK_DETECTED,
+    SqlState::T_R_SERIALIZATION_FAILURE,
+];
+
 fn refused(refusal: &DbError) -> Error {
     let code = refusal.code();
     if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
         Error::ReadOnly
     } else if *code == SqlState::DISK_FULL {
         Error::Full
-    } else if [
-        SqlState::LOCK_NOT_AVAILABLE,
-        // By the limit of a statement's time, or by an administrator of the database: it may go
-        // through the next time.
-        SqlState::QUERY_CANCELED,
-        SqlState::T_R_DEADLOCK_DETECTED,
-        SqlState::T_R_SERIALIZATION_FAILURE,
-        SqlState::TOO_MANY_CONNECTIONS,
-        // A server that is starting or stopping refuses requests, and writes none of them.
-        SqlState::CANNOT_CONNECT_NOW,
-        SqlState::ADMIN_SHUTDOWN,
-        SqlState::CRASH_SHUTDOWN,
-    ]
-    .contains(code)
-    {
+    } else if RETRYABLE.contains(code) || is_of(&RETRYABLE_CLASSES, code) {
         Error::Busy
     } else if *code == SqlState::FOREIGN_KEY_VIOLATION {
         let table = TABLES
@@ -144,10 +140,15 @@ fn refused(refusal: &DbError) -> Error {
     }
 }
 
+/// Whether a code is of one of these classes, its first two characters.
+fn is_of(classes: &[&str], code: &SqlState) -> bool {
+    classes.iter().any(|class| code.code().starts_with(class))
+}
+
 /// Whether it is about a connection, such as a pooler's own to the server.
 fn is_of_connection(refusal: &DbError) -> bool {
     // Class 08 of the standard's codes: connection exceptions.
-    refusal.code().code().starts_with("08")
+    is_of(&["08"], refusal.code())
 }
 
 fn is_end(refusal: &DbError) -> bool {

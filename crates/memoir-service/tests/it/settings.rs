@@ -11,6 +11,50 @@ use serde_json::{Value, json};
 use crate::installation::{Installation, owner};
 
 #[tokio::test]
+async fn spec_3_5_no_next_session_is_shown_where_one_could_do_nothing() {
+    let installation = Installation::open().await;
+    let admin = installation.administrator().await;
+    let (_, own) = installation
+        .agent_with("wren", &["Ann keeps bees.", "The kiln is hot."])
+        .await;
+    let path = "/v1/agents/wren";
+    let is_asked = async |token: &str| {
+        let shown = installation.get(path, token).await.expect(200);
+        let reason = &shown["next_refinement_reason"];
+        let expected = match shown["next_refinement_at"].is_null() {
+            true => json!("nothing_to_refine"),
+            false => Value::Null,
+        };
+        assert_eq!(reason, &expected);
+        reason.is_null()
+    };
+    let set = async |body: Value| {
+        let sent = installation.send("PATCH", path, &admin, &body).await;
+        sent.expect(200);
+    };
+    assert!(is_asked(&admin).await && is_asked(&own).await);
+    for body in [
+        json!({"loss_guard": "refuse"}),
+        json!({"loss_guard": "archive", "refinement_mode": "dedup_only"}),
+    ] {
+        set(body).await;
+        assert!(!is_asked(&admin).await && !is_asked(&own).await);
+    }
+    installation.save("wren", &own, "The kiln is hot.").await;
+    assert!(is_asked(&admin).await, "a duplicate may leave");
+    set(json!({"refinement_mode": "full", "immutable_tags": ["voice"]})).await;
+    let (_, own) = installation.agent("lark").await;
+    let body = json!({"content": "I speak softly.", "tags": ["voice"]});
+    let saved = installation.post("/v1/agents/lark/memories", &own, body);
+    saved.await.expect(201);
+    let lark = installation
+        .get("/v1/agents/lark", &admin)
+        .await
+        .expect(200);
+    assert_eq!(lark["next_refinement_at"], Value::Null);
+}
+
+#[tokio::test]
 async fn spec_2_2_the_newer_settings_are_set_and_shown_with_what_is_in_force() {
     let installation = Installation::open().await;
     let token = installation.administrator().await;

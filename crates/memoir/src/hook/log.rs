@@ -10,7 +10,7 @@ use std::{
 use memoir_app::{Clock, SystemClock};
 
 use super::{Arguments, state};
-use crate::{failure::Failure, private_file};
+use crate::{failure::Failure, private_file, terminal::safe};
 
 /// A log over this many bytes is renamed, replacing the one before.
 const LOG_BYTES: u64 = 1 << 20;
@@ -48,7 +48,7 @@ impl Log {
         let Some(file) = &self.file else {
             return;
         };
-        let line = format!("{} {}: {text}\n", SystemClock.now(), self.about);
+        let line = format!("{} {}: {}\n", SystemClock.now(), self.about, safe(text));
         // One write, so that lines of two processes do not mix.
         let _ = (&**file).write_all(line.as_bytes());
     }
