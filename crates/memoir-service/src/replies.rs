@@ -26,6 +26,9 @@ use crate::{
 /// Most characters of a key.
 const LONGEST_KEY: usize = 255;
 
+/// Most bytes of a stored response to a request that changed nothing.
+const FREE_BYTES: usize = 4 << 10;
+
 /// Requests with a key that this process executes now.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight(Mutex<HashSet<[u8; 32]>>);
@@ -172,6 +175,10 @@ async fn keep(
     let is_wordless = parts.extensions.get::<Wordless>().is_some();
     // A response is in memory whole by now; streams take no key.
     let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    // A request that changed nothing can be executed again: its response is not worth the room, which no quota counts.
+    if bytes.len() > FREE_BYTES && !attempt.has_changed() {
+        return Kept::First(Response::from_parts(parts, Body::from(bytes)));
+    }
     let written = written(&parts.headers, &bytes);
     let response = (parts.status.as_u16(), written.as_slice());
     let memoir = &service.memoir;

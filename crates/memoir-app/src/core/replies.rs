@@ -144,6 +144,11 @@ impl RequestAttempt {
         CURRENT.scope(Some(self.clone()), work)
     }
 
+    /// Whether a decision of the request was written.
+    pub fn has_changed(&self) -> bool {
+        self.written().done.is_some()
+    }
+
     /// The attempt of this task, if it is of that account.
     pub(crate) fn current(account: AccountId) -> Option<Self> {
         let current = CURRENT.try_with(Clone::clone).ok().flatten();

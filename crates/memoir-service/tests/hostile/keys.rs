@@ -61,6 +61,46 @@ async fn a_request_with_the_same_key_is_carried_out_once_and_answered_alike() {
 }
 
 #[tokio::test]
+async fn a_long_response_to_a_request_that_changed_nothing_is_not_stored() {
+    let installation = Installation::open().await;
+    let wren = installation.tenant("default", "wren").await;
+    let mut client = installation.client();
+    let path = "/v1/agents/wren/memories";
+    for part in ["a", "b"] {
+        let body = json!({"content": format!("kiln {}", part.repeat(4_000))}).to_string();
+        keyed(&mut client, &wren, part, path, &body).await;
+    }
+    let open = json!({"driver": "agent", "mode": "full"}).to_string();
+    let opened = keyed(
+        &mut client,
+        &wren,
+        "open",
+        "/v1/agents/wren/sessions",
+        &open,
+    )
+    .await;
+    let session = opened.expect(201)["id"].as_str().unwrap().to_owned();
+    let search = format!("/v1/sessions/{session}/tools/search_memories");
+    for (query, replayed) in [("kiln", ""), ("nothing like it", "true")] {
+        let body = json!({"query": query}).to_string();
+        let first = keyed(&mut client, &wren, query, &search, &body).await;
+        let again = keyed(&mut client, &wren, query, &search, &body).await;
+        assert_eq!((again.status, &again.text), (200, &first.text));
+        assert_eq!(again.header("idempotency-replayed"), replayed, "{query}");
+    }
+    // A long response to a change is stored.
+    let again = keyed(
+        &mut client,
+        &wren,
+        "open",
+        "/v1/agents/wren/sessions",
+        &open,
+    )
+    .await;
+    assert_eq!((again.status, &again.text), (201, &opened.text));
+}
+
+#[tokio::test]
 async fn a_refusal_is_answered_alike_too() {
     let installation = Installation::open().await;
     let wren = installation.tenant("default", "wren").await;
