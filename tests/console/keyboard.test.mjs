@@ -211,7 +211,7 @@ byKeys("a session that runs does not take the focus from whoever watches", async
 
 byKeys("an agent is asked to let somebody in, and the looking is ended", async (page) => {
   await page.goto(`${wren.path}/access`);
-  await reach(page, "textarea What for");
+  await reach(page, "textarea Purpose");
   await page.keyboard.type("To see whether the ferry is noted");
   await reach(page, "button Ask the agent");
   await page.keyboard.press("Enter");

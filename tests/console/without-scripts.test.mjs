@@ -260,11 +260,11 @@ silently("an agent is asked to let somebody in, answers, and its words close by 
   const robin = await installation.agent("Robin", MEMORIES);
   await page.goto(robin.path);
   await page.getByRole("link", { name: "Access" }).click();
-  await page.getByLabel("What for").fill("To see whether the ferry is noted");
+  await page.getByLabel("Purpose").fill("To see whether the ferry is noted");
   await page.getByLabel("Minutes").fill("61");
   await page.getByRole("button", { name: "Ask the agent" }).click();
   await page.getByRole("alert").getByText("60").waitFor();
-  assert.equal(await page.getByLabel("What for").inputValue(), "To see whether the ferry is noted");
+  assert.equal(await page.getByLabel("Purpose").inputValue(), "To see whether the ferry is noted");
   const request = await askToRead(page, robin, "To see whether the ferry is noted");
   await robin.call("POST", `/v1/access-requests/${request}/answer`, { granted: true, reason: "You may look." });
   await page.reload();

@@ -201,7 +201,7 @@ export class Administrator extends Base {
     return this.handOverTo(agent, messages, options);
   }
 
-  /** How it stands with the conversations that were handed over. */
+  /** The state of the conversations that were handed over. */
   transcripts(agent: string): Promise<Transcripts> {
     return this.transcriptsOf(agent);
   }

@@ -171,7 +171,7 @@ export class AgentMemory extends Base {
     return this.handOverTo(this.agent, messages, options);
   }
 
-  /** How it stands with the conversations that were handed over. */
+  /** The state of the conversations that were handed over. */
   transcripts(): Promise<Transcripts> {
     return this.transcriptsOf(this.agent);
   }

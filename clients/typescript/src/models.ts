@@ -477,7 +477,7 @@ export interface HandedOver {
   readonly known: number;
 }
 
-/** How it stands with an agent's conversations. */
+/** The state of an agent's conversations. */
 export interface Transcripts {
   /** Messages that wait to be read. */
   readonly pending: number;

@@ -481,7 +481,7 @@ async fn update_config(agent: &OwnAgent, arguments: &Value) -> Result<Value> {
         }
         _ => {
             let problem =
-                "cannot stand beside another of `value`, `default` and `undo`; give one of them";
+                "conflicts with another of `value`, `default` and `undo`; give one of them";
             return Err(Invalid::new("value", problem).into());
         }
     };

@@ -68,7 +68,7 @@ pub enum ArchiveError {
     #[error("the archive was changed: a part of it is not what was sealed in that place")]
     Changed,
     /// There are bytes after its end.
-    #[error("something stands after the end of the archive: bytes were added to it")]
+    #[error("extra data follows the end of the archive")]
     Trailing,
     /// There is no place for more than 256 TiB in one archive.
     #[error("too much for one archive")]

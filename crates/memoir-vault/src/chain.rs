@@ -109,7 +109,7 @@ pub struct FirstBad {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChainProblem {
     /// Another record is in its place.
-    #[error("missing; record {found} stands in its place")]
+    #[error("missing; record {found} is in its place")]
     Missing {
         /// The place that the other one says it has.
         found: u64,

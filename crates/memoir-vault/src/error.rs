@@ -60,7 +60,7 @@ pub enum Error {
     },
     /// A rotation lacks only its last step: the new key is still beside the key file.
     #[error(
-        "the keys are wrapped anew, but the new master key lies in `{staged}` still; keep that file: the next start uses it, and tries again to move it to `{path}`"
+        "the keys are wrapped anew, but the new master key is still in `{staged}`; keep that file: the next start uses it, and tries again to move it to `{path}`"
     )]
     Unsettled {
         /// The key file, which holds the old key.

@@ -273,7 +273,7 @@ export async function signIn(page, name, account = "") {
 export async function askToRead(page, agent, purpose, { scope = "core", minutes = 1 } = {}) {
   await page.goto(agent.path);
   await page.getByRole("link", { name: "Access", exact: true }).click();
-  await page.getByLabel("What for").fill(purpose);
+  await page.getByLabel("Purpose").fill(purpose);
   await page.getByLabel("To see").selectOption(scope);
   await page.getByLabel("Minutes").fill(String(minutes));
   await page.getByRole("button", { name: "Ask the agent" }).click();

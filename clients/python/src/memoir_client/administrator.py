@@ -259,7 +259,7 @@ class Administrator(Base):
         return self._hand_over(agent, messages, now, idempotency_key)
 
     def transcripts(self, agent: str) -> Transcripts:
-        """How it stands with the conversations that were handed over."""
+        """The state of the conversations that were handed over."""
         return self._transcripts(agent)
 
     def reflect(self, agent: str) -> Reflection:

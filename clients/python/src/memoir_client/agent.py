@@ -245,7 +245,7 @@ class AgentMemory(Base):
         return self._hand_over(self.agent, messages, now, idempotency_key)
 
     def transcripts(self) -> Transcripts:
-        """How it stands with the conversations that were handed over."""
+        """The state of the conversations that were handed over."""
         return self._transcripts(self.agent)
 
     def reflect(self) -> Reflection:

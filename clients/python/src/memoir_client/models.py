@@ -555,7 +555,7 @@ class HandedOver(Shown):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Transcripts(Shown):
-    """How it stands with an agent's conversations.
+    """The state of an agent's conversations.
 
     Attributes:
         pending: messages that wait to be read.

@@ -47,7 +47,7 @@ pub enum Error {
     NoAccess(String),
     /// An action of the agent alone, requested by another actor.
     #[error(
-        "only the agent itself can do this: an administrator sees no text and does not answer for an agent"
+        "only the agent itself can do this: an administrator has no access to text and cannot decide for an agent"
     )]
     AgentOnly,
     /// An agent requests to undo a session that is not its last one.

@@ -199,8 +199,8 @@ impl Memoir {
         ];
         for (what, before) in before {
             sent.push_str(&match before.as_str() {
-                "" => format!("; nothing stands before a {what}"),
-                before => format!("; before a {what} stands `{before}`"),
+                "" => format!("; no prefix for a {what}"),
+                before => format!("; the prefix of a {what} is `{before}`"),
             });
         }
         let word = ["memory".into()];
@@ -527,7 +527,7 @@ impl Memoir {
         let overdue = account.count_due_since(self.now().plus_days(-1)).await?;
         let mut found = Vec::new();
         if lapsed > 0 {
-            let finding = format!("{lapsed} sessions were left behind by a worker that died");
+            let finding = format!("{lapsed} sessions are open whose worker ended");
             found.push(bad(
                 "schedule",
                 Severity::Warning,

@@ -330,9 +330,9 @@ async fn spec_5_2_access_is_revoked_by_the_agent_or_any_administrator_at_once_in
     wren.remember(MEMORIES[0]).await;
     let elsewhere = TestAgent::of(&folder.open()).await;
     for (revoker, told) in [
-        (me(), "I took it back"),
-        (person(), "\"test\" took it back"),
-        (other_administrator(), "\"somebody else\" took it back"),
+        (me(), "I revoked it"),
+        (person(), "\"test\" revoked it"),
+        (other_administrator(), "\"somebody else\" revoked it"),
     ] {
         let request = granted(&wren, &reading(AccessScope::Core, 60)).await;
         assert!(sees(&wren, 1).await && sees(&elsewhere, 1).await);

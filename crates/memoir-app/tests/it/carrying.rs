@@ -290,7 +290,7 @@ async fn an_archive_that_cannot_be_opened_writes_nothing() {
         (
             [sealed.clone(), vec![0]].concat(),
             right(),
-            "something stands after the end",
+            "extra data follows the end",
         ),
         (Vec::new(), right(), "not an archive"),
     ];

@@ -498,7 +498,7 @@ async fn spec_6_4_the_doctor_says_what_is_sent_where_and_behind_what() {
     };
     let base_url = server.base_url();
     let said = format!(
-        "the texts of active memories and the queries of recall go to `lab:small` at {base_url}, on this machine; nothing stands before a memory; nothing stands before a question"
+        "the texts of active memories and the queries of recall go to `lab:small` at {base_url}, on this machine; no prefix for a memory; no prefix for a question"
     );
     assert_eq!(
         told("lab:small", &base_url).await,
@@ -506,8 +506,9 @@ async fn spec_6_4_the_doctor_says_what_is_sent_where_and_behind_what() {
     );
     let (_, said_of_e5) = told("lab:intfloat/e5-base", &base_url).await;
     assert!(
-        said_of_e5
-            .ends_with("; before a memory stands `passage: `; before a question stands `query: `"),
+        said_of_e5.ends_with(
+            "; the prefix of a memory is `passage: `; the prefix of a question is `query: `"
+        ),
         "{said_of_e5}"
     );
     let sent = server.requests().pop().unwrap();

@@ -759,7 +759,7 @@ async fn spec_4_2_records_cannot_be_cut_off_left_out_or_put_in() {
             change(connection, &sql, []);
         })
         .await;
-    verdict.names(&["record 10: missing; record 11 stands in its place"]);
+    verdict.names(&["record 10: missing; record 11 is in its place"]);
     // The later ones moved up.
     let verdict = evidence
         .judge(|connection| {

@@ -38,7 +38,7 @@ const LATEST: u32 = 20;
 const USUAL_MINUTES: &str = "15";
 
 /// The fields of the forms, to which faults are assigned, and their labels.
-const PURPOSE: (&str, &str) = ("purpose", "What for");
+const PURPOSE: (&str, &str) = ("purpose", "Purpose");
 const SCOPE: (&str, &str) = ("scope", "To see");
 const MINUTES: (&str, &str) = ("minutes", "Minutes");
 const EXPIRES_AT: (&str, &str) = ("expires_at", "The token ends");
@@ -406,7 +406,7 @@ pub(super) async fn answering(agent: &AgentHandle) -> Result<Markup, PageFailure
         @match model {
             Some(model) => { "Its model, " code { (model) } ", is asked within seconds; its own client may \
                 answer, too. " }
-            None => { "No model speaks for it (" code { "builtin:careful" } " understands no purposes): its own client \
+            None => { "It has no model (" code { "builtin:careful" } " understands no purposes): its own client \
                 answers, over REST or MCP, or " code { "memoir access answer" }
                 " with the agent’s token in " code { "MEMOIR_TOKEN" } " does. " }
         }
@@ -560,7 +560,7 @@ fn table(agent: &AgentHandle, requests: &[ShownAccessRequest]) -> Markup {
                 th role="columnheader" scope="col" { "Asked" }
                 th role="columnheader" scope="col" { "Who" }
                 th role="columnheader" scope="col" { "To see" }
-                th role="columnheader" scope="col" { "What for" }
+                th role="columnheader" scope="col" { "Purpose" }
                 th role="columnheader" scope="col" { "State" }
                 th role="columnheader" scope="col" { "Left" }
                 th role="columnheader" scope="col" class="figure" { "Looks" }
@@ -579,7 +579,7 @@ fn row(agent: &AgentHandle, request: &AccessRequestFacts) -> Markup {
             td role="cell" data-label="Who" { (request.asked_by.name) }
             td role="cell" data-label="To see" { span { (what(request)) } }
             // A purpose is in any language, so the browser finds its direction by its first letter.
-            td role="cell" data-label="What for" { div.said.cut dir="auto" { (request.purpose.expose()) } }
+            td role="cell" data-label="Purpose" { div.said.cut dir="auto" { (request.purpose.expose()) } }
             td role="cell" data-label="State" { (badge(request)) }
             td role="cell" data-label="Left" { (left(agent, request)) }
             td.figure role="cell" data-label="Looks" {

@@ -109,7 +109,7 @@ impl ShownRequest {
             AccessState::Granted => format!("{name} lets {who} in."),
             AccessState::Refused => format!("{name} said no."),
             AccessState::Done => "It is done.".to_owned(),
-            AccessState::Revoked => format!("{} took it back.", self.taken_back_by().await?),
+            AccessState::Revoked => format!("{} revoked it.", self.taken_back_by().await?),
             AccessState::Expired if self.request.answered_at.is_none() => {
                 format!("{name} did not answer in time, which is no.")
             }
@@ -155,7 +155,7 @@ pub(crate) async fn show(
             (actions(&shown_request))
             (facts(&shown_request))
         }
-        h3 { "What for" }
+        h3 { "Purpose" }
         div.said dir="auto" { (request.purpose.expose()) }
         (reason(&shown_request))
         p { a href={ (agent_path(shown_request.agent.scope().agent)) "/access" } { "All requests to " (shown_request.agent.name()) } }
@@ -256,7 +256,7 @@ fn reason(shown_request: &ShownRequest) -> Markup {
     let request = &shown_request.request;
     html! {
         @if request.answered_at.is_some() {
-            h3 { "What the agent said" }
+            h3 { "The agent’s answer" }
             @match &request.words.reason {
                 Some(reason) => div.said dir="auto" { (reason.expose()) },
                 None if shown_request.is_own() => p.none { "No more than that." },

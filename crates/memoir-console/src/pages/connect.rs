@@ -324,7 +324,7 @@ async fn page(
         h1 { "Connect a program" }
         (faults.summary())
         p { "A program that calls itself " strong { (client.name) } " asks to be connected to the memory of an agent. "
-            "If you agree, your browser goes on to " strong { (question.wish.address.host()) }
+            "If you agree, your browser continues to " strong { (question.wish.address.host()) }
             ", and a user of the program there can do all that the agent can: read its memories, save others and "
             "refine them, until you revoke it." }
         // Programs without this time are in the configuration, where the operator has named them.
@@ -393,7 +393,7 @@ fn waiting(
             input type="hidden" name=(AGENT.0) value=(id);
             @if is_granted { (buttons("connect", "Connect it")) }
             @else {
-                p { a.button href=(question.path(&id)) { "Look again" } }
+                p { a.button href=(question.path(&id)) { "Reload" } }
                 div.buttons { (refusing()) }
             }
         }

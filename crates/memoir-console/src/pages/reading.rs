@@ -162,7 +162,7 @@ fn banner(shown_request: &ShownRequest) -> Markup {
             div {
                 p { "You, " strong { (shown_request.visitor.user.name) } ", are looking at " (what) " of "
                     strong { (shown_request.agent.name()) } "." }
-                p.why { "What for: " span.said.cut dir="auto" { (request.purpose.expose()) } }
+                p.why { "Purpose: " span.said.cut dir="auto" { (request.purpose.expose()) } }
             }
             p.closing { "Closes at "
                 time datetime=(request.expires_at) { (words::time_of_day(request.expires_at)) }

@@ -162,7 +162,7 @@ pub(crate) async fn show(
 fn following(id: SessionId) -> Markup {
     html! {
         p.hint.scripted data-following { "This page follows the session." }
-        noscript { p.hint { "This page stands still. " a href={ "/sessions/" (id) } { "Look again" } } }
+        noscript { p.hint { "This page does not update. " a href={ "/sessions/" (id) } { "Reload" } } }
     }
 }
 

@@ -97,7 +97,7 @@ fn sign_in_page(
         "Sign in",
         html! {
             h1 { "Memoir" }
-            p.lead { "Sign in to look after agents. You see how their memory fares, never what is in it." }
+            p.lead { "Sign in to manage agents. You see counts of their memory, never its text." }
             (parts::notice(done))
             @if !has_users {
                 p.notice { "There is no administrator yet. Open the link that " code { "memoir serve" }

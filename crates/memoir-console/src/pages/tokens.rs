@@ -48,7 +48,7 @@ pub(super) fn section(
             h2 #tokens-head { "Tokens" }
             p { "The agent’s program sends a token with each request. It is never shown again \
                  after it was made. A program that you connect from its own settings, by the address of this \
-                 service with " code { "/mcp" } " behind it, stands among them." }
+                 service with " code { "/mcp" } " behind it, is listed." }
             @if tokens.is_empty() { p.hint { "It has no token yet." } }
             @else { (table(visitor, view, (tokens, now))) }
             @if let Some(refusal) = refusal {
@@ -76,7 +76,7 @@ fn table(visitor: &Visitor, view: &AgentFacts, (tokens, now): (&[TokenView], Tim
                 th role="columnheader" scope="col" { "Made" }
                 th role="columnheader" scope="col" { "Last used" }
                 th role="columnheader" scope="col" { "Ends" }
-                th role="columnheader" scope="col" { "How it stands" }
+                th role="columnheader" scope="col" { "Status" }
                 th role="columnheader" scope="col" { "Change" }
             } }
             // The store returns the oldest first, and the page shows the newest first.
@@ -99,7 +99,7 @@ fn row(visitor: &Visitor, view: &AgentFacts, token: &TokenView, now: Timestamp) 
                 (parts::time_or(token.expires_at, "never"))
                 @if token.connection.is_some() { ", unless it is used" }
             }
-            td role="cell" data-label="How it stands" { span { (status(token, now)) } }
+            td role="cell" data-label="Status" { span { (status(token, now)) } }
             td role="cell" data-label="Change" {
                 @if token.revoked_at.is_some() { span.none { "–" } }
                 @else { (revoking(visitor, view, token)) }

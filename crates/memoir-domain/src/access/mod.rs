@@ -1047,9 +1047,9 @@ pub fn revoke(
     let facts = Facts::default().request(request.id);
     // Never an empty text, which `notify` takes to mean that the granted act was done.
     let how = match actor.kind {
-        ActorKind::Agent => "I took it back".to_owned(),
+        ActorKind::Agent => "I revoked it".to_owned(),
         ActorKind::Administrator | ActorKind::Owner | ActorKind::System => {
-            format!("{} took it back", quote::quote(&actor.name))
+            format!("{} revoked it", quote::quote(&actor.name))
         }
     };
     let action = Action::AccessRevoked;

@@ -192,7 +192,7 @@ fn spec_5_2_the_agent_is_told_once_who_read_how_much_and_why() {
         "\"root\"",
         "4 memories in 2 reads (40 tokens)",
         "10 minutes",
-        "I took it back",
+        "I revoked it",
     ] {
         assert!(entry.contains(part), "{part}: {entry}");
     }

@@ -360,20 +360,20 @@ async fn spec_5_2_the_agent_ends_it_or_whoever_looks_or_another_administrator() 
         .revoke_access(id(&path), &wren())
         .await
         .unwrap();
-    story.is_closed(&path, "Wren took it back.").await;
+    story.is_closed(&path, "Wren revoked it.").await;
 
     let path = story.let_in("core", "10").await;
     let memories = format!("{path}/memories");
     let revoke = format!("{path}/revoke");
     let done = story.browser.press(&memories, &revoke, &[]).await;
     assert_eq!(done.leads_to(), format!("{path}?done=taken-back"));
-    story.is_closed(&path, "You took it back.").await;
+    story.is_closed(&path, "You revoked it.").await;
 
     let path = story.let_in("core", "10").await;
     bob.press(&path, &format!("{path}/revoke"), &[])
         .await
         .leads_to();
-    story.is_closed(&path, "user Bob took it back.").await;
+    story.is_closed(&path, "user Bob revoked it.").await;
 
     // One that waits is withdrawn in the same way.
     let path = story.ask("core", "10").await;
@@ -385,7 +385,7 @@ async fn spec_5_2_the_agent_ends_it_or_whoever_looks_or_another_administrator() 
         .answer_access(id(&path), true, None, &wren())
         .await;
     assert_eq!(late.unwrap_err().code(), "access_over");
-    story.is_closed(&path, "You took it back.").await;
+    story.is_closed(&path, "You revoked it.").await;
 }
 
 #[tokio::test]
@@ -466,7 +466,7 @@ async fn spec_5_2_whoever_has_a_name_next_is_somebody_else() {
     let request = story.browser.get(&path).await;
     assert!(!has_words(&request), "{}", request.text);
     for text in [
-        "memoir took it back.",
+        "memoir revoked it.",
         "That is for the administrator who asked.",
     ] {
         assert!(request.text.contains(text), "{text}: {}", request.text);
@@ -895,7 +895,7 @@ async fn who_is_let_in_stands_where_administrators_look() {
         Some(format!("session:{session}").as_str())
     );
     let text = story.browser.get(&asking).await.text;
-    assert!(text.contains("No model speaks for it"), "{text}");
+    assert!(text.contains("It has no model"), "{text}");
 
     let path = story.let_in("core", "10").await;
     let fleet = story.browser.page("/").await;

@@ -246,7 +246,7 @@ fn frames_cannot_be_moved_left_out_doubled_or_exchanged() {
 #[test]
 fn nothing_may_stand_after_the_end() {
     let sealed = seal(&pattern(FRAME + 1));
-    let trailing = "something stands after the end of the archive: bytes were added to it";
+    let trailing = "extra data follows the end of the archive";
     let again = sealed[FRAMES..].to_vec();
     for more in [b"\n".as_slice(), &[0; 4], &again, &sealed] {
         assert_eq!(refused(&[&sealed, more].concat()), trailing);

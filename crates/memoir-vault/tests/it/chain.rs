@@ -211,7 +211,7 @@ fn spec_4_2_records_cannot_be_taken_out_put_in_or_exchanged() {
             problem: ChainProblem::Missing { found: 4 }
         }
         .to_string(),
-        "record 3: missing; record 4 stands in its place"
+        "record 3: missing; record 4 is in its place"
     );
 }
 
