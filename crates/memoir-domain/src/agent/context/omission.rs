@@ -137,7 +137,13 @@ pub(super) struct Limits {
 /// For each of `entries`, which are in the order of their records, why it is omitted; `None` for a shown one.
 pub(super) fn omissions(entries: &[Sized], limits: &Limits) -> Vec<Option<Omission>> {
     let mut shown = Shown::new(entries);
+    if let Some(limit) = limits.total.filter(|_| limits.is_hard) {
+        shown.omitted = constitutional_omissions(entries, limit);
+    }
     for (index, entry) in entries.iter().enumerate() {
+        if shown.omitted[index].is_some() {
+            continue;
+        }
         shown.append(index);
         let part = match entry.class.is_core() {
             true => (limits.core, Bound::Core),
@@ -149,8 +155,26 @@ pub(super) fn omissions(entries: &[Sized], limits: &Limits) -> Vec<Option<Omissi
             }
         }
     }
-    if let Some(limit) = limits.total.filter(|_| limits.is_hard) {
-        shown.leave_out_constitutional(limit.room);
+    shown.omitted
+}
+
+/// Which constitutional memories a client's limit omits: none where they fit without the others. First those that fit
+/// alone in no context, then those that take more than a fourth of the bound, then all others; of each the last recorded
+/// first. The room that they leave is for entries of all classes.
+fn constitutional_omissions(entries: &[Sized], limit: Limit) -> Vec<Option<Omission>> {
+    let (rule, bound) = (OmissionRule::Constitutional, Bound::Total);
+    let mut shown = Shown::new(entries);
+    let is_constitutional = |index: &usize| entries[*index].class == Class::Constitutional;
+    let mut order: Vec<usize> = (0..entries.len()).filter(is_constitutional).collect();
+    order.iter().for_each(|index| shown.append(*index));
+    order.sort_by_key(|index| {
+        let size = entries[*index].characters;
+        (size > limit.room, size > limit.bound / LARGEST_PART, *index)
+    });
+    while shown.characters > limit.room
+        && let Some(next) = order.pop()
+    {
+        shown.count_out(next, Omission { rule, bound });
     }
     shown.omitted
 }
@@ -356,15 +380,5 @@ impl<'a> Shown<'a> {
         let is_kept = |(place, _): &(usize, &usize)| *place < oldest || *place >= first_newest;
         let kept = all.iter().enumerate().filter(is_kept);
         self.classes[class as usize] = kept.map(|(_, index)| *index).collect();
-    }
-
-    /// Omits constitutional memories, the last recorded first, until at most `room` characters are left.
-    fn leave_out_constitutional(&mut self, room: u64) {
-        let (rule, bound) = (OmissionRule::Constitutional, Bound::Total);
-        while self.size(bound) > room
-            && let Some(newest) = self.classes[Class::Constitutional as usize].pop_back()
-        {
-            self.count_out(newest, Omission { rule, bound });
-        }
     }
 }

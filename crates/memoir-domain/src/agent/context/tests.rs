@@ -435,6 +435,34 @@ fn spec_2_3_constitutional_memories_are_never_omitted_but_for_the_limit_of_a_cli
 }
 
 #[test]
+fn spec_2_3_a_large_constitutional_memory_empties_no_hard_context() {
+    let mut memories = vec![vow(1, &"v".repeat(9_900))];
+    memories.extend((2..=5).map(|number| vow(number, &format!("I keep vow {number}."))));
+    memories.extend((6..=51).map(|number| test_memory(number, &format!("This is fact {number}."))));
+    let hard = |memories: &[Memory], total: u64| {
+        let total = Some(total);
+        let bounds = Bounds {
+            total,
+            is_hard: true,
+            ..unbounded()
+        };
+        let context = built(memories, bounds);
+        assert!(tokens(context.text.expose()) <= total.unwrap());
+        numbers(&context.left_out)
+    };
+    assert_eq!(hard(&memories, 2_480), [1]);
+    // Where all constitutional ones fit, only the others leave.
+    assert!(hard(&memories, 2_700)[0] > 5);
+    // Where the short ones do not fit either, the newest of them leave next.
+    assert_eq!(hard(&memories[..5], 112), [1, 5]);
+    // Of several large ones the first stays, and the rest of the room is for the others.
+    memories[0] = vow(1, &"v".repeat(4_000));
+    memories.push(vow(52, &"w".repeat(3_000)));
+    memories.push(vow(53, &"x".repeat(3_000)));
+    assert_eq!(hard(&memories, 2_480), [53]);
+}
+
+#[test]
 fn spec_2_3_what_is_omitted_for_a_bound_follows_its_order() {
     let filler = |at: u64| format!("{at:03} {}", "w".repeat(90));
     let mut memories = vec![
