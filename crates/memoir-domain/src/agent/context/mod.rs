@@ -263,13 +263,9 @@ pub fn build<'a>(
         memories.map(|memory| (memory.number, memory)).collect();
     let marks = memories.values().map(|memory| ContextMark::from(*memory));
     let mut plan = ContextPlan::new(marks, bounds);
-    loop {
-        let wanted = plan.wanted();
-        if wanted.is_empty() {
-            return plan.finish(archive);
-        }
-        for memory in wanted.iter().filter_map(|number| memories.get(number)) {
-            plan.give(memory, archive);
-        }
+    for memory in memories.values() {
+        plan.give(memory, archive);
     }
+    plan.wanted();
+    plan.finish(archive)
 }

@@ -22,7 +22,7 @@ const LARGEST_PART: u64 = 4;
 pub(super) const DAY_HEADING: u64 = "### 2026-03-01\n".len() as u64;
 
 /// The order in which entries leave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
     /// A journal entry.
     Journal,

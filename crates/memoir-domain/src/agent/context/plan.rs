@@ -29,10 +29,18 @@ struct PlannedEntry {
     line: Option<Line>,
     /// `None` where it is shown.
     omission: Option<Omission>,
+    /// The place of the entry of the same text that is shown for it.
+    copy_of: Option<usize>,
+    /// The last class to leave, of its copies; the journal's where it has none.
+    of_copies: Class,
 }
 
 impl PlannedEntry {
     fn class(&self) -> Class {
+        self.own_class().max(self.of_copies)
+    }
+
+    fn own_class(&self) -> Class {
         if self.mark.kind != Kind::Core {
             Class::Journal
         } else if self.mark.constitutional {
@@ -49,6 +57,10 @@ impl PlannedEntry {
     fn is_shown(&self) -> bool {
         self.omission.is_none()
     }
+
+    fn estimate(&self) -> u64 {
+        lines::estimate(self.mark.number, self.mark.tokens, self.mark.is_summary)
+    }
 }
 
 /// One of Memoir's own entries.
@@ -60,8 +72,9 @@ struct PlannedReport {
 /// A context whose texts are added one by one, so that only the shown ones are opened (SPEC 2.3).
 ///
 /// What is omitted is decided by the sizes of the texts before they are opened. Where their lines turn out to be longer,
-/// since characters of them are escaped, the sizes are taken as larger by that share, and it is decided again. So the
-/// result is the same, however the texts are added.
+/// since characters of them are escaped, the sizes are taken as larger by that share, and it is decided again. A copy of
+/// another added text takes no room, and is shown or omitted with it. So the result is the same, however the texts are
+/// added, but for copies among texts that are not opened.
 pub struct ContextPlan {
     /// By number, which is the order of their records; without Memoir's own reports.
     entries: Vec<PlannedEntry>,
@@ -89,6 +102,8 @@ impl ContextPlan {
             },
             line: None,
             omission: None,
+            copy_of: None,
+            of_copies: Class::Journal,
         };
         let mut entries: Vec<PlannedEntry> = entries.into_iter().map(entry).collect();
         entries.sort_by_key(|entry| entry.mark.number);
@@ -123,12 +138,18 @@ impl ContextPlan {
             if self.is_classifying {
                 return wanted;
             }
-            let missing = self
-                .entries
-                .iter()
-                .filter(|entry| entry.is_shown() && entry.line.is_none());
+            let unopened = |entry: &&PlannedEntry| entry.line.is_none();
+            let is_shown = |entry: &&PlannedEntry| entry.is_shown();
+            let missing = self.entries.iter().filter(unopened).filter(is_shown);
             wanted.extend(missing.map(|entry| entry.mark.number));
             if !wanted.is_empty() {
+                // Where there are copies, the next texts may be copies too: with as many more at a time it ends soon.
+                let copies = self.entries.iter().filter(|entry| entry.copy_of.is_some());
+                let others = self.entries.iter().rev().filter(unopened);
+                let others = others
+                    .filter(|entry| !entry.is_shown())
+                    .take(copies.count());
+                wanted.extend(others.map(|entry| entry.mark.number));
                 return wanted;
             }
             match self.longer() {
@@ -162,19 +183,41 @@ impl ContextPlan {
         }
     }
 
-    /// The size of each entry as it is counted.
+    /// The size of each entry as it is counted, without copies.
     fn sizes(&self) -> Vec<Sized> {
-        let sized = |entry: &PlannedEntry| {
-            let mark = &entry.mark;
-            let estimate = lines::estimate(mark.number, mark.tokens, mark.is_summary);
-            Sized {
-                class: entry.class(),
-                tokens: mark.tokens,
-                characters: estimate + estimate * self.sixteenths / 16,
-                created_at: mark.created_at,
-            }
+        let sized = |entry: &PlannedEntry| Sized {
+            class: entry.class(),
+            tokens: entry.mark.tokens,
+            characters: entry.estimate() + entry.estimate() * self.sixteenths / 16,
+            created_at: entry.mark.created_at,
         };
-        self.entries.iter().map(sized).collect()
+        self.originals().map(sized).collect()
+    }
+
+    /// The entries that are no copies.
+    fn originals(&self) -> impl Iterator<Item = &PlannedEntry> {
+        self.entries.iter().filter(|entry| entry.copy_of.is_none())
+    }
+
+    /// Finds the copies among the added texts. The core memory saved first is shown for them, so that saving a copy
+    /// changes nothing; it leaves as late as the last of them would.
+    fn find_copies(&mut self) {
+        let mut firsts = HashMap::new();
+        for is_core in [true, false] {
+            for index in 0..self.entries.len() {
+                let entry = &self.entries[index];
+                let Some(line) = &entry.line else { continue };
+                if (entry.mark.kind == Kind::Core) != is_core {
+                    continue;
+                }
+                let (first, class) = (*firsts.entry(line.copy_key).or_insert(index), entry.class());
+                if first != index {
+                    self.entries[index].copy_of = Some(first);
+                    let of_copies = &mut self.entries[first].of_copies;
+                    *of_copies = class.max(*of_copies);
+                }
+            }
+        }
     }
 
     /// The most characters of Memoir's own reports, without their heading.
@@ -208,9 +251,19 @@ impl ContextPlan {
     }
 
     fn decide(&mut self) {
+        if !self.bounds.shows_copies {
+            self.find_copies();
+        }
         let omissions = omission::omissions(&self.sizes(), &self.limits());
-        for (entry, omission) in self.entries.iter_mut().zip(omissions) {
+        let is_original = |entry: &&mut PlannedEntry| entry.copy_of.is_none();
+        let originals = self.entries.iter_mut().filter(is_original);
+        for (entry, omission) in originals.zip(omissions) {
             entry.omission = omission;
+        }
+        for index in 0..self.entries.len() {
+            if let Some(first) = self.entries[index].copy_of {
+                self.entries[index].omission = self.entries[first].omission;
+            }
         }
     }
 
@@ -228,15 +281,11 @@ impl ContextPlan {
         let may_leave = |entry: &PlannedEntry| {
             entry.is_shown() && (self.bounds.is_hard || entry.class() != Class::Constitutional)
         };
-        if size <= limit.room || !self.entries.iter().any(may_leave) {
+        if size <= limit.room || !self.originals().any(may_leave) {
             return None;
         }
-        let shown = self.entries.iter().filter(|entry| entry.is_shown());
-        let taken = shown.map(|entry| {
-            let mark = &entry.mark;
-            lines::estimate(mark.number, mark.tokens, mark.is_summary)
-        });
-        let taken: u64 = taken.sum();
+        let shown = self.originals().filter(|entry| entry.is_shown());
+        let taken: u64 = shown.map(PlannedEntry::estimate).sum();
         let longer = size.saturating_sub(taken) * 16;
         // By a fourth at least, so that it ends soon: a character is escaped by at most twelve.
         let least = self.sixteenths + self.sixteenths / 4 + 1;
@@ -451,29 +500,17 @@ impl<'a> Lists<'a> {
             journal: Vec::new(),
             copies: Vec::new(),
         };
-        let mut texts = HashMap::new();
-        // By number: of two copies the one saved first stays, so that saving a copy changes nothing.
-        for is_core in [true, false] {
-            let entries = plan
-                .entries
-                .iter()
-                .filter(|entry| (entry.mark.kind == Kind::Core) == is_core);
-            for line in entries
-                .filter(|entry| entry.is_shown())
-                .filter_map(|entry| entry.line.as_ref())
-            {
-                let shown = *texts.entry(line.copy_key).or_insert(line.number);
-                if shown != line.number && !plan.bounds.shows_copies {
-                    let number = line.number;
-                    lists.copies.push(HiddenCopy { number, shown });
-                } else if is_core {
-                    lists.core.push(line);
-                } else {
-                    lists.journal.push(line);
-                }
+        let shown = plan.entries.iter().filter(|entry| entry.is_shown());
+        for (entry, line) in shown.filter_map(|entry| Some((entry, entry.line.as_ref()?))) {
+            match entry.copy_of {
+                Some(first) => lists.copies.push(HiddenCopy {
+                    number: line.number,
+                    shown: plan.entries[first].mark.number,
+                }),
+                None if entry.mark.kind == Kind::Core => lists.core.push(line),
+                None => lists.journal.push(line),
             }
         }
-        lists.copies.sort_by_key(|copy| copy.number);
         for list in [&mut lists.core, &mut lists.journal] {
             list.sort_by_key(|line| (line.created_at, line.number));
         }
