@@ -84,9 +84,9 @@ impl MeasuredStart {
     ) -> Result<MeasuredPrompt, Failure> {
         let lens = agent.lens();
         let found = lens.recall_for_prompt(prompt, prompt::CONSIDERED).await?;
-        let mut found: Vec<HookMemory> = reshaped(&found)?;
-        found.retain(|memory| !self.context.shows(memory));
-        let shown = prompt::prompt(found, self.limit.beside("\n"));
+        let found: Vec<HookMemory> = reshaped(&found)?;
+        let new = prompt::unseen(found, |memory| self.context.shows(memory));
+        let shown = prompt::prompt(new, self.limit.beside("\n"));
         let (shown, text) = shown.unwrap_or_default();
         Ok(MeasuredPrompt {
             shown: shown.iter().map(|memory| memory.number).collect(),

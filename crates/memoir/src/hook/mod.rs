@@ -368,11 +368,9 @@ impl ReachedEvent<'_> {
             counts.push(format!("the missed start: {}", start.counts()));
             text = start.text;
         }
-        let new = found
-            .into_iter()
-            .filter(|memory| !session.was_shown(&agent, memory));
+        let new = prompt::unseen(found, |memory| session.was_shown(&agent, memory));
         let limit = limit.beside(&text).beside("\n");
-        if let Some((shown, beside)) = prompt::prompt(new.collect(), limit) {
+        if let Some((shown, beside)) = prompt::prompt(new, limit) {
             for memory in &shown {
                 session.note_shown(&agent, memory);
             }

@@ -11,6 +11,16 @@ pub(super) const CONSIDERED: usize = 100;
 /// The most that is shown beside one prompt, in the program's unit: 400 tokens.
 pub(super) const LENGTH: usize = 1_600;
 
+/// The found memories that were not shown, nor a text equal to theirs.
+pub(super) fn unseen(
+    found: Vec<HookMemory>,
+    was_shown: impl FnMut(&HookMemory) -> bool,
+) -> Vec<HookMemory> {
+    let (shown, mut new): (Vec<_>, Vec<_>) = found.into_iter().partition(was_shown);
+    new.retain(|memory| !shown.iter().any(|known| known.is_copy_of(memory)));
+    new
+}
+
 /// The best memories that fit, and their text; `None` where there is none.
 pub(super) fn prompt(
     found: Vec<HookMemory>,
@@ -20,10 +30,7 @@ pub(super) fn prompt(
     let mut chosen: Vec<HookMemory> = Vec::new();
     let mut text = None;
     for memory in found {
-        let is_copy = chosen
-            .iter()
-            .any(|known| known.content.expose() == memory.content.expose());
-        if is_copy {
+        if chosen.iter().any(|known| known.is_copy_of(&memory)) {
             continue;
         }
         chosen.push(memory);

@@ -67,6 +67,12 @@ pub(super) struct HookMemory {
     found: Option<Match>,
 }
 
+impl HookMemory {
+    pub(super) fn is_copy_of(&self, other: &Self) -> bool {
+        self.content.expose() == other.content.expose()
+    }
+}
+
 #[derive(Debug, Deserialize)]
 struct Match {
     score: f32,

@@ -185,6 +185,21 @@ fn spec_2_8_a_prompt_is_given_memories_that_its_session_was_not_shown() {
     assert!(injected(&ran, "SessionStart").contains("swarmed"));
 }
 
+#[test]
+fn spec_2_4_a_copy_of_a_shown_text_is_not_shown_at_a_prompt() {
+    let installation = Installation::with_agent();
+    let text = "Ines keeps bees behind the greenhouse.";
+    installation.remember(&[text]);
+    begin(&installation, "s-1", "startup");
+    installation.remember(&[text, "The bees swarmed in May."]);
+    let ran = ask(&installation, "s-1", "Where are the bees?");
+    let shown = injected(&ran, "UserPromptSubmit");
+    assert!(
+        shown.contains("#3 ") && !shown.contains("greenhouse"),
+        "{shown}"
+    );
+}
+
 /// Two registrations of the hooks: a plugin's, which names no agent, and that of `memoir setup`.
 #[test]
 fn spec_2_3_a_plugin_and_a_setup_show_everything_once() {
