@@ -33,7 +33,8 @@ pub struct ContextRequest {
     pub max_tokens: Option<u64>,
     /// Whether `max_tokens` is a client's limit, beyond which constitutional memories are omitted too, the newest first.
     pub is_hard: bool,
-    /// Whether the response explains what each part costs and what is omitted.
+    /// Whether the response explains what each part costs and what is omitted. That is for people: as no model reads it,
+    /// neither its bound nor its share of the core memories counts as the last one's.
     pub explain: bool,
 }
 
@@ -76,7 +77,7 @@ pub struct QuarterInContext {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ContextShare {
     /// The bound of the whole that the last context had, in tokens; null where it had none, or none was made yet. It is
-    /// noted at most every ten minutes.
+    /// noted at most every ten minutes, a client's limit always.
     #[schema(required)]
     pub max_tokens: Option<u64>,
     /// Active core memories.
@@ -135,6 +136,9 @@ impl OwnAgent {
     }
 
     async fn noted_context(&self, request: &ContextRequest) -> Result<ContextView> {
+        if request.explain {
+            return self.measured_context(request).await;
+        }
         let (loaded, context) = again(|| self.attempt_context(request)).await?;
         let metrics = self.memoir.state::<Metrics>();
         for (&(year, quarter), share) in &context.shares.by_quarter {

@@ -1,6 +1,6 @@
 //! The text for the agent's runtime, and what is counted of it.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
 
 use memoir_app::{ContextRequest, MemoryInput, Severity};
 use memoir_domain::{agent::Field, memory::Number};
@@ -101,17 +101,19 @@ async fn spec_2_3_the_share_is_that_of_the_last_bound_and_read_without_text() {
     // Another bound soon after is not noted, since each is a write.
     wren.agent.context(Some(2_000)).await.unwrap();
     assert_eq!(share().await.max_tokens, Some(4_000));
-    wren.clock.advance(Duration::from_secs(700));
-    let request = ContextRequest {
+    let mut request = ContextRequest {
         max_tokens: Some(2_000),
         is_hard: true,
         explain: true,
     };
-    // One that is measured is read by no model, and not noted.
+    // One that is measured or explained is read by no model, and not noted.
     let measured = wren.agent.measured_context(&request).await.unwrap();
-    assert_eq!(share().await.max_tokens, Some(4_000));
     let explained = wren.agent.requested_context(&request).await.unwrap();
     assert_eq!(measured, explained);
+    assert_eq!(share().await.max_tokens, Some(4_000));
+    // A client's limit is noted, however soon.
+    request.explain = false;
+    wren.agent.requested_context(&request).await.unwrap();
     assert_eq!(
         explained.explained.unwrap().omitted.len(),
         explained.left_out.len()

@@ -464,7 +464,8 @@ impl Agent {
     }
 
     /// The agent with the bound of a context that was made; `None` where that is noted already, or another one was noted
-    /// less than ten minutes ago: contexts are read often, and some clients have bounds of their own.
+    /// less than ten minutes ago: contexts are read often, and some clients have bounds of their own. A client's limit is
+    /// always noted: its contexts are made at the start of a session.
     #[must_use]
     pub fn noting_context(self, bound: ContextBound) -> Option<Self> {
         /// Seconds between two writes.
@@ -474,7 +475,8 @@ impl Agent {
             None => bound.max_tokens.is_none(),
             Some(last) => {
                 let is_same = (last.max_tokens, last.is_hard) == (bound.max_tokens, bound.is_hard);
-                is_same || (0..LEAST_SECONDS).contains(&bound.at.seconds_since(last.at))
+                let seconds = bound.at.seconds_since(last.at);
+                is_same || !bound.is_hard && (0..LEAST_SECONDS).contains(&seconds)
             }
         };
         (!is_noted && self.erased_at.is_none()).then_some(Self {

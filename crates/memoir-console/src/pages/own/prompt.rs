@@ -6,7 +6,7 @@ use axum::{
     extract::{Path, RawQuery},
 };
 use maud::{Markup, html};
-use memoir_app::{AgentFacts, ContextView, OwnAgent, ShownMemory};
+use memoir_app::{AgentFacts, ContextRequest, ContextView, OwnAgent, ShownMemory};
 use memoir_domain::memory::{Kind, Number, tokens};
 use serde::Deserialize;
 
@@ -39,13 +39,18 @@ pub(crate) async fn show(
 ) -> PageResult {
     let query: PromptQuery = form::query(raw_query.as_deref())?;
     let agent = owner.agent(&agent).await?;
-    let whole = agent.context(None).await?;
-    let size = tokens(whole.text.expose());
-    let bound = query.max.filter(|bound| *bound < size);
-    let context = match bound {
-        Some(_) => agent.context(bound).await?,
-        None => whole,
+    // Explained, so that it is not noted as the context that a model read.
+    let mut request = ContextRequest {
+        explain: true,
+        ..ContextRequest::default()
     };
+    let mut context = agent.requested_context(&request).await?;
+    let size = tokens(context.text.expose());
+    let bound = query.max.filter(|bound| *bound < size);
+    if bound.is_some() {
+        request.max_tokens = bound;
+        context = agent.requested_context(&request).await?;
+    }
     let view = agent.views().show().await?;
     let path = agent_path(agent.scope().agent);
     let content = html! {
