@@ -36,7 +36,7 @@ pub(crate) struct MeasuredPrompt {
 
 /// The memories that stand in an explained context, also by a copy of theirs.
 pub(crate) fn shown(context: &ContextView) -> BTreeSet<u64> {
-    let mut shown = start::entries(context.text.expose());
+    let mut shown = start::entries(context.text.expose().lines());
     let explained = context.explained.iter();
     let copies = explained.flat_map(|explained| &explained.copies);
     let copies = copies.filter(|copy| shown.contains(&copy.shown.0));

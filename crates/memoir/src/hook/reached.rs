@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use memoir_app::{AgentHandle, ContextRequest, HandedMessage, HandedOver, OwnAgent};
 use memoir_domain::{
     PrivateText, Timestamp,
+    memory::ReportKind,
     recall::{RecallQuery, is_worth_telling},
     session::is_builtin,
 };
@@ -54,6 +55,7 @@ pub(super) struct HookMemory {
     pub(super) number: u64,
     pub(super) kind: String,
     pub(super) origin: String,
+    pub(super) source: Option<PrivateText>,
     pub(super) content: PrivateText,
     pub(super) created_at: Timestamp,
     pub(super) updated_at: Timestamp,
@@ -68,6 +70,13 @@ pub(super) struct HookMemory {
 }
 
 impl HookMemory {
+    /// Whether it is one of Memoir's own journal entries, of which contexts show the first line. A client's entry of such
+    /// a source is taken as one.
+    pub(super) fn is_report(&self) -> bool {
+        let source = self.source.as_ref().map_or("", PrivateText::expose);
+        self.kind == "journal" && ReportKind::from_name(source).is_some()
+    }
+
     pub(super) fn is_copy_of(&self, other: &Self) -> bool {
         self.content.expose() == other.content.expose()
     }

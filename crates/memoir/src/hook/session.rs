@@ -60,6 +60,9 @@ pub(super) struct ShownContext {
     at: Timestamp,
     /// The memories that it omitted.
     left_out: BTreeSet<u64>,
+    /// Memoir's own reports whose first line it shows whole.
+    #[serde(default)]
+    reports: BTreeSet<u64>,
     /// Whether there was any text.
     is_any: bool,
 }
@@ -70,18 +73,25 @@ impl ShownContext {
         Self {
             at,
             left_out: start.left_out.clone(),
+            reports: start.reports.clone(),
             is_any: !start.text.is_empty(),
         }
     }
 
     /// Whether it shows the memory in its present version.
     pub(super) fn shows(&self, memory: &HookMemory) -> bool {
-        let is_in_contexts = match memory.kind.as_str() {
-            "core" => true,
-            "journal" => is_recent_at(memory.created_at, self.at),
+        let number = &memory.number;
+        let is_shown = match memory.kind.as_str() {
+            _ if memory.is_report() => {
+                self.reports.contains(number) && !memory.content.expose().contains('\n')
+            }
+            "core" => !self.left_out.contains(number),
+            "journal" => {
+                is_recent_at(memory.created_at, self.at) && !self.left_out.contains(number)
+            }
             _ => false,
         };
-        is_in_contexts && memory.updated_at <= self.at && !self.left_out.contains(&memory.number)
+        is_shown && memory.updated_at <= self.at
     }
 }
 

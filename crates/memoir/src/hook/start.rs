@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeSet, fmt::Write};
 
+use memoir_domain::context::REPORTS_HEADING;
+
 use super::{
     length::TextLimit,
     project::ChosenAgent,
@@ -23,6 +25,8 @@ pub(super) struct StartText {
     pub(super) shown: BTreeSet<u64>,
     /// The memories that it omits.
     pub(super) left_out: BTreeSet<u64>,
+    /// Memoir's own reports whose first line it shows whole.
+    pub(super) reports: BTreeSet<u64>,
 }
 
 impl StartText {
@@ -95,8 +99,9 @@ fn put(context: HookContext, waiting: &Waiting) -> StartText {
     let text = context.text.expose().trim_end();
     let mut start = StartText {
         text: text.to_owned(),
-        shown: entries(text),
+        shown: entries(text.lines()),
         left_out: context.left_out,
+        reports: entries(reports(text)),
     };
     if !text.is_empty() {
         start.text.push('\n');
@@ -112,9 +117,15 @@ fn put(context: HookContext, waiting: &Waiting) -> StartText {
 }
 
 /// The numbers of the memories in a context: each line of one begins with its number, and no memory has two lines.
-pub(super) fn entries(context: &str) -> BTreeSet<u64> {
+pub(super) fn entries<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<u64> {
     let number = |line: &str| line.strip_prefix('#')?.split_once(' ')?.0.parse().ok();
-    context.lines().filter_map(number).collect()
+    lines.filter_map(number).collect()
+}
+
+/// The lines of Memoir's own reports that are not cut.
+fn reports(context: &str) -> impl Iterator<Item = &str> {
+    let lines = context.lines().skip_while(|line| *line != REPORTS_HEADING);
+    lines.filter(|line| !line.ends_with("…\""))
 }
 
 /// The lines about pending items, with their heading; empty where there is none.
@@ -173,7 +184,10 @@ fn pending_lines(waiting: &Waiting, is_refinement_due: bool) -> Vec<String> {
 mod tests {
     use memoir_domain::PrivateText;
 
-    use super::*;
+    use super::{
+        super::{reached::HookMemory, session::ShownContext},
+        *,
+    };
 
     #[test]
     fn spec_2_3_a_sessions_line_says_how_many_are_shown() {
@@ -195,5 +209,34 @@ mod tests {
         let start = put(context(&[]), &Waiting::default());
         assert!(!start.text.contains("shown"), "{}", start.text);
         assert_eq!(start.counts(), "shown 2");
+    }
+
+    #[test]
+    fn spec_2_3_a_report_counts_as_shown_where_all_of_it_stands_in_the_text() {
+        let text = "# Your memory\n\n## Core memories\n### 2026-05-03\n#1 \"x\"\n\n## Reports by Memoir\n#3 2026-05-03 \
+                    \"I let Ada read.\"\n#4 2026-05-03 \"I merged…\"\n#5 2026-05-03 \"The session ended.\"\n";
+        let context = HookContext {
+            text: PrivateText::from(text),
+            left_out: BTreeSet::new(),
+            refinement_due: None,
+        };
+        let at = "2026-05-03T12:00:00Z";
+        let start = put(context, &Waiting::default());
+        let shown = ShownContext::of(&start, serde_json::from_value(at.into()).unwrap());
+        let report = |number: u64, content: &str| -> HookMemory {
+            serde_json::from_value(serde_json::json!({
+                "number": number, "kind": "journal", "origin": "agent", "source": "memoir: access",
+                "content": PrivateText::from(content), "created_at": at, "updated_at": at,
+            }))
+            .unwrap()
+        };
+        for (number, content, is_shown) in [
+            (2, "A superseded one.", false),
+            (3, "I let Ada read.", true),
+            (4, "I merged #1 and #2.", false),
+            (5, "The session ended.\nIt took long.", false),
+        ] {
+            assert_eq!(shown.shows(&report(number, content)), is_shown, "{content}");
+        }
     }
 }
