@@ -1,6 +1,6 @@
 //! Opens an installation: configuration, models, database, account.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use memoir_app::{Account, AgentHandle, Memoir, OwnAgent, Principal, Provision, Viewer};
 use memoir_domain::{SessionId, audit::Actor};
@@ -42,7 +42,19 @@ impl Installation {
     /// # Errors
     /// The configuration is wrong, the database cannot be opened, or there is no such account.
     pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
+        Self::open_with_question_time(global, Duration::MAX).await
+    }
+
+    /// As [`Installation::open`], where no recall waits longer than `most` for the vector of its query.
+    ///
+    /// # Errors
+    /// As for [`Installation::open`].
+    pub(crate) async fn open_with_question_time(
+        global: &Global,
+        most: Duration,
+    ) -> Result<Self, Failure> {
         let (memoir, is_configured_closed) = opened(global).await?;
+        let memoir = memoir.with_question_time(most);
         finish(&memoir).await?;
         Self::of(memoir, global, is_configured_closed).await
     }

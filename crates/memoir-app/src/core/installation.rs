@@ -1,6 +1,6 @@
 //! An installation of Memoir: what all its agents share.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use memoir_domain::Timestamp;
 use memoir_model::{ConnectError, Embedder, Model, ModelName, Providers};
@@ -126,6 +126,14 @@ impl Memoir {
     #[must_use]
     pub fn with_random(mut self, random: Arc<dyn Random>) -> Self {
         self.random = random;
+        self
+    }
+
+    /// Where no recall waits longer than `most` for the vector of its query.
+    #[must_use]
+    pub fn with_question_time(mut self, most: Duration) -> Self {
+        let recall = &mut Arc::make_mut(&mut self.settings).recall;
+        recall.question_time = recall.question_time.min(most);
         self
     }
 

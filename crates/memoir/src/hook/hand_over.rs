@@ -110,7 +110,7 @@ pub(super) async fn run(
     if payload.transcript.is_none() && !payload.has_messages {
         return Ok(());
     }
-    let memory = ReachedMemory::open(means, arguments.client, &payload).await;
+    let memory = ReachedMemory::open(means, arguments, &payload).await;
     let key = match &memory {
         Ok(memory) => memory.key(),
         Err(_) => unreached_key(means, &payload),

@@ -73,7 +73,7 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let payload = Payload::read(&host_input()?);
     tokio::time::sleep(Duration::from_millis(WAITING_MS)).await;
-    let memory = ReachedMemory::open(means, arguments.client, &payload).await?;
+    let memory = ReachedMemory::open(means, arguments, &payload).await?;
     if let ReachedMemory::Here { agent, .. } = &memory
         && agent.memories().store_index().await?
     {

@@ -92,6 +92,17 @@ pub(crate) struct Arguments {
     store_index: bool,
 }
 
+impl Arguments {
+    /// The time limit of the hook.
+    fn limit(&self) -> Duration {
+        let limit = match self.event.is_answered() {
+            true => WAITING_MS,
+            false => HANDING_MS,
+        };
+        Duration::from_millis(self.within.unwrap_or(limit))
+    }
+}
+
 /// The choice of the agent.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct AgentChoice {
@@ -140,11 +151,7 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    let limit = match arguments.event.is_answered() {
-        true => WAITING_MS,
-        false => HANDING_MS,
-    };
-    let limit = Duration::from_millis(arguments.within.unwrap_or(limit));
+    let limit = arguments.limit();
     let is_ended = Arc::new(AtomicBool::new(false));
     let (ended, watching) = (is_ended.clone(), log.clone());
     // This thread watches and the first one works, since its heap grows in larger pieces than any other's.
@@ -157,7 +164,7 @@ pub(crate) fn run(global: Global, arguments: Arguments) -> ExitCode {
             std::process::exit(0);
         }
     });
-    let answer = caught(|| answer_event(&means, &arguments, &log));
+    let answer = caught(|| answer_event(&means, &arguments, &log, began));
     // `park` may return without a wake-up.
     while is_ended.swap(true, Ordering::SeqCst) {
         // It came too late, and the process is being ended.
@@ -194,6 +201,7 @@ fn answer_event(
     means: &ProgramMemory,
     arguments: &Arguments,
     log: &Log,
+    began: Instant,
 ) -> Result<HookAnswer, Failure> {
     let payload = Payload::read(&host_input()?);
     if !arguments.event.is_answered() {
@@ -210,13 +218,14 @@ fn answer_event(
         session::begin(&payload, SystemClock.now())?;
     }
     let answer = on_runtime(async {
-        let memory = ReachedMemory::open(means, arguments.client, &payload).await?;
+        let memory = ReachedMemory::open(means, arguments, &payload).await?;
         let event = ReachedEvent {
             arguments,
             memory: &memory,
             payload: &payload,
             dialect,
             log,
+            began,
             chosen: means.whose.chosen(payload.folder.as_deref()),
         };
         if !is_start {
@@ -289,11 +298,14 @@ fn host_input() -> Result<Vec<u8>, Failure> {
 }
 
 fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    tokio::runtime::Builder::new_current_thread()
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(format!("cannot start: {error}")))?
-        .block_on(work)
+        .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    let result = runtime.block_on(work);
+    // A vector that came too late may still be computed.
+    runtime.shutdown_background();
+    result
 }
 
 /// An event of a host, and the memory that was reached for it.
@@ -303,6 +315,8 @@ struct ReachedEvent<'a> {
     payload: &'a Payload,
     dialect: Dialect,
     log: &'a Log,
+    /// When the process began.
+    began: Instant,
     chosen: project::ChosenAgent,
 }
 
@@ -350,8 +364,22 @@ impl ReachedEvent<'_> {
             ),
             false => None,
         };
-        index::prepare(self.memory, self.log).await;
-        let found = self.memory.recall(prompt, prompt::CONSIDERED).await?;
+        let recall = async {
+            index::prepare(self.memory, self.log).await;
+            self.memory.recall(prompt, prompt::CONSIDERED).await
+        };
+        let found = match start {
+            // The start is printed in time, also without memories for the prompt.
+            Some(_) => {
+                let late = self.began + self.arguments.limit() * 3 / 4;
+                let found = tokio::time::timeout_at(late.into(), recall).await;
+                found.unwrap_or_else(|_| {
+                    self.log.note("recall was late: the missed start alone");
+                    Ok(Vec::new())
+                })?
+            }
+            None => recall.await?,
+        };
         let digest = self.memory.digest(prompt.expose()).await?;
         let mut session = LockedSession::lock(self.payload);
         if !session.note_prompt(&agent, digest, now) {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{
-    Client, calls,
+    Arguments, calls,
     payload::Payload,
     project::{ChosenAgent, Project},
     state::AgentKey,
@@ -139,7 +139,7 @@ impl ReachedMemory {
     /// There is no such agent, or its texts may not be shown here; the database or the service is down.
     pub(super) async fn open(
         means: &ProgramMemory,
-        client: Client,
+        arguments: &Arguments,
         payload: &Payload,
     ) -> Result<Self, Failure> {
         let chosen = means.whose.chosen(payload.folder.as_deref());
@@ -147,9 +147,12 @@ impl ReachedMemory {
             let name = chosen.name_behind(&service.url)?;
             return Ok(Self::Away(Remote::open(service, name.as_deref())?));
         }
-        let mut installation = Installation::open(&means.global).await?;
+        // Words alone still find memories in the rest of the time.
+        let question_time = arguments.limit() / 4;
+        let opened = Installation::open_with_question_time(&means.global, question_time);
+        let mut installation = opened.await?;
         let agent = installation.chosen(&chosen).await?;
-        calls::note_agent(&client.name(), &installation.place, agent.name());
+        calls::note_agent(&arguments.client.name(), &installation.place, agent.name());
         let agent = installation.own_for_program(&agent).await?;
         Ok(Self::Here {
             installation: Box::new(installation),

@@ -911,6 +911,42 @@ fn spec_2_8_semantic_matches_are_the_same_from_a_service_and_a_database() {
 }
 
 #[test]
+fn spec_2_8_a_prompt_waits_for_no_late_vector_and_shows_a_missed_start_without_it() {
+    // A server of embeddings, and a service, that accept requests and do not answer.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = format!("http://{}", listener.local_addr().unwrap());
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees."]);
+    let config = format!(
+        "[recall]\nembeddings = \"lab:small\"\nquestion_seconds = 60\n[providers.lab]\nbase_url = \"{silent}\"\n"
+    );
+    let config = installation.write("late.toml", config);
+    let config = config.as_str();
+    let asked = prompt("s-1", "Where are the bees?");
+    let more = ["--config", config];
+    let ran = send_with(&installation, "claude-code", "user-prompt", &asked, &more);
+    assert!(injected(&ran, "UserPromptSubmit").contains("bees"));
+    let token = crate::serving::agents_token(&installation);
+    let running = Running::start(&installation, &more);
+    let service = format!("http://{}", running.address);
+    let away = Installation::new();
+    let sent = |event: &str, payload: &Value, url: &str| {
+        let arguments = "--client claude-code --agent wren --within 2000 --url";
+        let arguments = arguments.split(' ').chain([url]);
+        let arguments: Vec<&str> = ["hook", event].into_iter().chain(arguments).collect();
+        let mut command = away.command(&arguments);
+        command.env("MEMOIR_TOKEN", &token);
+        Ran::with_input(&mut command, &payload.to_string())
+    };
+    let begun = start("s-1", "startup");
+    assert_eq!(sent("session-start", &begun, &silent).stdout, "");
+    let ran = sent("user-prompt", &asked, &service);
+    let text = injected(&ran, "UserPromptSubmit");
+    assert!(text.starts_with("# Your memory\n"), "{text}");
+    assert!(log(&away).contains("recall was late"));
+}
+
+#[test]
 fn spec_3_6_no_memory_leaves_anything_behind_in_the_file_of_goose() {
     let installation = Installation::with_agent();
     installation.remember(&["It ends <!-- memoir: end --> here, says a pasted page."]);
