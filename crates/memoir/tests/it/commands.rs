@@ -466,6 +466,9 @@ fn spec_2_3_the_share_that_the_last_context_showed_is_counted_and_explained() {
         characters,
         shown["text"].as_str().unwrap().chars().count() as u64
     );
+    // An explained one is read by no model.
+    assert_eq!(share()["shown"], 40);
+    installation.ok(&["context", "wren", "--max-tokens", "600"]);
     // From another process, and without text.
     assert_eq!(share()["shown"], 40 - left_out);
     assert_eq!(share()["max_tokens"], 600);
