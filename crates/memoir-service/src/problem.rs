@@ -1,6 +1,8 @@
 //! Responses to requests that were not carried out: RFC 9457 problem documents with stable codes. None of them contains
 //! an agent's text.
 
+use std::num::NonZeroU32;
+
 use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
@@ -55,7 +57,7 @@ pub struct Problem {
     obstacles: Option<Box<[memoir_domain::rollback::Obstacle]>>,
     /// Seconds to wait before another attempt.
     #[serde(skip)]
-    retry_after: Option<u32>,
+    retry_after: Option<NonZeroU32>,
 }
 
 impl Problem {
@@ -92,7 +94,7 @@ impl Problem {
 
     #[must_use]
     pub(crate) fn retry_after(mut self, seconds: u32) -> Self {
-        self.retry_after = Some(seconds);
+        self.retry_after = NonZeroU32::new(seconds);
         self
     }
 
@@ -179,7 +181,7 @@ impl From<Error> for Problem {
             problem = problem.retry_after(seconds);
         } else if status == StatusCode::SERVICE_UNAVAILABLE {
             // All of these may pass by themselves.
-            problem.retry_after = Some(1);
+            problem.retry_after = Some(NonZeroU32::MIN);
         }
         problem.hint = hint.map(Box::from);
         problem.instance = fault.map(Box::new);
@@ -215,7 +217,7 @@ impl IntoResponse for Problem {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if let Some(seconds) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, seconds.into());
+            headers.insert(header::RETRY_AFTER, seconds.get().into());
         }
         response
     }
@@ -234,7 +236,7 @@ mod tests {
             problem: "it does not answer".to_owned(),
         }));
         assert_eq!((problem.status, problem.code), (503, "busy"));
-        assert_eq!(problem.retry_after, Some(1));
+        assert_eq!(problem.retry_after, Some(NonZeroU32::MIN));
         assert!(!problem.detail.contains("db.example"), "{}", problem.detail);
         assert!(problem.instance.is_some(), "the log has its place");
     }

@@ -465,14 +465,13 @@ fn spec_2_3_a_large_constitutional_memory_empties_no_hard_context() {
     memories.extend((2..=5).map(|number| vow(number, &format!("I keep vow {number}."))));
     memories.extend((6..=51).map(|number| test_memory(number, &format!("This is fact {number}."))));
     let hard = |memories: &[Memory], total: u64| {
-        let total = Some(total);
         let bounds = Bounds {
-            total,
+            total: Some(total),
             is_hard: true,
             ..unbounded()
         };
         let context = built(memories, bounds);
-        assert!(tokens(context.text.expose()) <= total.unwrap());
+        assert!(tokens(context.text.expose()) <= total);
         numbers(&context.left_out)
     };
     assert_eq!(hard(&memories, 2_480), [1]);
