@@ -516,7 +516,7 @@ async fn spec_6_4_the_doctor_says_what_is_sent_where_and_behind_what() {
     let elsewhere = base_url.replace("127.0.0.1", "0.0.0.0");
     let (_, said_of_another) = told("lab:small", &elsewhere).await;
     assert!(
-        said_of_another.contains(", of the agents that have agreed: 0 of 1; nothing"),
+        said_of_another.contains(", of the agents that have agreed: 0 of 1; no prefix"),
         "{said_of_another}"
     );
     server.push(ServerStep::status(503));

@@ -483,7 +483,10 @@ async fn a_damaged_page_is_never_a_panic() {
         drop(file);
         match SqliteStore::open(&copy) {
             Err(error) => assert!(
-                matches!(error, Error::NotADatabase(_) | Error::Driver(_)),
+                matches!(
+                    error,
+                    Error::NotADatabase(_) | Error::Damaged(_) | Error::Driver(_)
+                ),
                 "page {page}: {error:?}"
             ),
             Ok(store) => {
