@@ -524,6 +524,6 @@ mod tests {
         let counts: Vec<(&str, u64, u64, u64)> = counts
             .map(|one| (one.quarter.as_str(), one.saved, one.in_prompt, one.archived))
             .collect();
-        assert_eq!(counts, [("2025-Q4", 1, 1, 0), ("2026-Q2", 3, 1, 1)]);
+        assert_eq!(counts, [("2025-Q4", 1, 1, 0), ("2026-Q2", 2, 1, 1)]);
     }
 }
