@@ -224,7 +224,7 @@ byKeys("an agent is asked to let somebody in, and the looking is ended", async (
   await page.getByRole("complementary", { name: "Access" }).waitFor();
   await reach(page, "button Stop looking");
   await page.keyboard.press("Enter");
-  await page.getByText("You took it back.").waitFor();
+  await page.getByText("You revoked it.").waitFor();
   await holdsNoWords(page);
 });
 

@@ -282,7 +282,7 @@ step("the agent lets the administrator in, and closes the open page by taking it
   const request = await letIn("To see why the first session was undone", "Look, but not for long.");
   await read("To see why the first session was undone");
   await call("POST", `/v1/access-requests/${request}/revoke`);
-  await closes(request, "Wren took it back.");
+  await closes(request, "Wren revoked it.");
 });
 
 step("a second permission runs out in the open page", async () => {
