@@ -83,7 +83,7 @@ fn text() -> Value {
     json!({"type": "string"})
 }
 
-/// The schema of a yes or no.
+/// The schema of a boolean.
 fn flag() -> Value {
     json!({"type": "boolean"})
 }

@@ -120,7 +120,7 @@ fn encode(request: &ModelRequest, model: &str, limit: OutputLimitField) -> Value
 }
 
 /// The same request in the form that a server's complaint, in lower case, asks for: with reasoning in each of the model's
-/// messages, which DeepSeek's wants, or without the fields that it sent and does not take back. `None` where the
+/// messages, which DeepSeek's wants, or without the fields that it sent and refuses to read again. `None` where the
 /// complaint is about something else.
 fn amended(body: &Value, complaint: &str) -> Option<Value> {
     let is_refused = REFUSED.iter().any(|words| complaint.contains(words));

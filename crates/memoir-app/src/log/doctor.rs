@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::{
     core::{
-        Account, AgentHandle, Memoir, Result, quotas::NEAR_PERCENT, replies::account_data,
+        Account, AgentHandle, Error, Memoir, Result, quotas::NEAR_PERCENT, replies::account_data,
         tuned::RULES_ONLY,
     },
     memory::{context::QuarterInContext, memories::memory_query},
@@ -114,12 +114,14 @@ fn or_finding(
 ) -> Vec<Examination> {
     match found {
         Ok(found) => found.into_iter().collect(),
-        Err(error) => vec![bad(
+        Err(error) => vec![Examination {
             area,
-            Severity::Problem,
-            error.to_string(),
-            "`memoir audit verify --all` names everything that does not match",
-        )],
+            severity: Severity::Problem,
+            finding: error.to_string(),
+            advice: matches!(error, Error::Tampered(_) | Error::Sealed(_)).then(|| {
+                "`memoir audit verify --all` names everything that does not match".to_owned()
+            }),
+        }],
     }
 }
 
@@ -130,7 +132,7 @@ impl Memoir {
     /// The store cannot be read at all.
     pub async fn examine(&self, account: &Account) -> Result<Vec<Examination>> {
         let mut found = self.examine_database().await?;
-        found.extend(or_finding("keys", self.examine_keys().await));
+        found.extend(or_finding("key", self.examine_keys().await));
         let agents = account.agents().await?;
         found.extend(self.examine_models(&agents));
         found.extend(or_finding(

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The writes of a use case, in one transaction.
-// Made here only: changes without their records, or counts that do not follow the changes, cannot be put together.
+// Made here only: changes without their records, or counts that do not follow the changes, cannot be constructed.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Decision {

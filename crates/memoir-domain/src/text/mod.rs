@@ -117,7 +117,7 @@ impl Digester {
         mac.finalize().into_bytes().into()
     }
 
-    /// The digest of a text that stands for it in names of files and in keys.
+    /// The digest of a text, for names of files and for keys.
     pub fn message(&self, text: &str) -> [u8; 32] {
         self.digest(5, text)
     }

@@ -84,10 +84,8 @@ impl ConfigKey {
 
     /// Whether it is the key of a place in the file, such as `providers.mine.kind` or `webhooks[1].url`.
     pub(crate) fn is_at(&self, place: &str) -> bool {
-        let split = ["NAME", "MODEL", "[]"].iter().find_map(|mark| {
-            let (before, after) = self.name.split_once(mark)?;
-            Some((before, after))
-        });
+        let marks = ["NAME", "MODEL", "[]"];
+        let split = marks.iter().find_map(|mark| self.name.split_once(mark));
         let Some((before, after)) = split else {
             return self.name == place;
         };
