@@ -45,9 +45,8 @@ pub const KEY_MIGRATIONS: &[Migration] = &[Migration {
     sql: include_str!("../key-migrations/0001_initial.sql"),
 }];
 
-/// Attempts to get at the tables while others use them.
-// Each attempt waits up to the lock's limit of five seconds: after about half a minute the migration fails, since other
-// processes use the tables.
+/// Attempts at one migration while others use the tables, or while the server is slow.
+// Each attempt waits up to the lock's limit of five seconds: after about half a minute the migration fails.
 const ATTEMPTS: u32 = 5;
 const BETWEEN: Duration = Duration::from_secs(1);
 
@@ -102,16 +101,15 @@ pub(crate) async fn run(
         // No lock over all migrations: of two processes that run the same one, the second waits at the table's name or
         // at the number's key, fails there, and finds it done.
         while let Err(fault) = run_one(connections, migration).await {
-            // Another process may have run it meanwhile.
-            if pending(connections, migrations)
-                .await?
-                .iter()
-                .all(|one| one != migration)
-            {
-                break;
-            }
             let error = Error::from(fault);
-            if !matches!(error, Error::Busy) || attempt == ATTEMPTS {
+            match pending(connections, migrations).await {
+                // Another process has run it, or this one did and lost the response.
+                Ok(still) if still.iter().all(|one| one != migration) => break,
+                Ok(_) => {}
+                Err(problem) if passes(&problem) => {}
+                Err(problem) => return Err(problem),
+            }
+            if !passes(&error) || attempt == ATTEMPTS {
                 return Err(error);
             }
             attempt += 1;
@@ -120,6 +118,12 @@ pub(crate) async fn run(
         done.push(migration.name);
     }
     Ok(done)
+}
+
+/// Whether the same migration may succeed a moment later: others use the tables, or the server's disk is slow at this
+/// moment. A database that cannot be reached at all is known before the first migration.
+fn passes(error: &Error) -> bool {
+    matches!(error, Error::Busy | Error::Unreachable { .. })
 }
 
 async fn run_one(connections: &Connections, migration: &Migration) -> Result<(), StatementFault> {
