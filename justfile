@@ -7,6 +7,22 @@ _list:
 test:
     ./scripts/test
 
+# What is quick: format, counts, pages, lints
+check:
+    cargo fmt --all --check
+    scripts/house
+    scripts/docs check
+    cargo clippy --locked --workspace --all-targets --all-features --quiet -- -D warnings
+
+# The documentation as a site, in target/site
+site:
+    scripts/docs site
+
+# The reference, anew from the program
+reference:
+    cargo build
+    scripts/docs generate target/debug/memoir
+
 # The clients, and the official clients of the Model Context Protocol, with the real binary
 clients:
     ./scripts/test-clients

@@ -87,6 +87,9 @@ fn spec_3_12_the_demo_shows_in_25_lines_what_is_undone_archived_and_replaced() {
         .unwrap();
     insta::assert_snapshot!(ran.stdout.replace(hash, "HEAD"));
     let shown = ran.stdout.replace(hash, "…");
-    let readme = include_str!("../../../../README.md");
-    assert!(readme.contains(&shown), "README is to have this:\n{shown}");
+    let page = include_str!("../../../../docs/concepts.md");
+    assert!(
+        page.contains(&shown),
+        "concepts.md is to have this:\n{shown}"
+    );
 }
