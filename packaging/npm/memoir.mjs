@@ -4,10 +4,11 @@ import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { constants } from "node:os";
 
-const name = `memoir-${process.platform}-${process.arch}`;
+const require = createRequire(import.meta.url);
+const name = `${require("./package.json").name}-${process.platform}-${process.arch}`;
 let binary;
 try {
-  binary = createRequire(import.meta.url).resolve(`${name}/bin/memoir`);
+  binary = require.resolve(`${name}/bin/memoir`);
 } catch {
   console.error(`memoir: the package ${name} is not installed: there is none for this machine, or npm left`);
   console.error("optional packages out (install it beside this one, or without --omit=optional)");

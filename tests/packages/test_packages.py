@@ -127,7 +127,7 @@ def test_uvx_runs_the_wheel_from_its_file(made: Path, home: dict[str, str], told
 def test_npx_runs_the_packages_from_their_files(
     made: Path, home: dict[str, str], told: Any
 ) -> None:
-    launcher, carried = one(made, "memoir-[0-9]*.tgz"), one(made, "memoir-linux-*.tgz")
+    launcher, carried = one(made, "memoir-memory-[0-9]*.tgz"), one(made, "memoir-memory-linux-*.tgz")
     command = ["npx", "--yes", "--offline", f"--package={carried}", f"--package={launcher}"]
     saves_over_mcp([*command, "memoir"], home, told)
     # The binary's own status and words come through.
@@ -138,7 +138,7 @@ def test_npx_runs_the_packages_from_their_files(
 
 
 def test_npms_launcher_says_where_there_is_no_binary(made: Path, tmp_path: Path) -> None:
-    with tarfile.open(one(made, "memoir-[0-9]*.tgz")) as package:
+    with tarfile.open(one(made, "memoir-memory-[0-9]*.tgz")) as package:
         package.extractall(tmp_path, filter="data")
     launcher = tmp_path / "package/memoir.mjs"
     refused = subprocess.run(["node", launcher], capture_output=True, text=True)
