@@ -5,11 +5,6 @@ use std::{fs, path::PathBuf, sync::Mutex};
 /// Tests of one process write the page one after the other.
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// Whether every figure is requested, and not only the quick ones.
-pub fn is_full() -> bool {
-    std::env::var("FIGURES").is_ok_and(|value| value == "full")
-}
-
 /// Prints the table, and compares it with the page between `<!-- mark:begin -->` and `<!-- mark:end -->`; with
 /// `ARCHIVE=overwrite` it writes the page instead.
 pub fn compare(mark: &str, made: &str) {

@@ -3,14 +3,15 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use memoir_app::{
-    Error, Handling, MemoryCounts, MemoryInput, Point, ShredWish, sessions::RefineOptions,
+    Error, Handling, MemoryCounts, MemoryInput, Point, ShownMemory, ShredWish,
+    sessions::RefineOptions,
 };
 use memoir_domain::{
     SessionId, Timestamp,
     agent::Field,
     manage::ChangeRefusal,
     memory::{Kind, Number},
-    session::State,
+    session::{Mode, State},
 };
 use memoir_testkit::Turn;
 use serde_json::{Value, json};
@@ -329,6 +330,8 @@ struct ArchiveDone {
     summaries: u32,
     promoted: u32,
     replaced: u32,
+    /// Processes that ended amid a session.
+    ended: u32,
 }
 
 /// A text of about 120 tokens.
@@ -395,12 +398,35 @@ async fn archiving_session(wren: &TestAgent, dice: &mut Dice, all: &mut ArchiveD
     }
 }
 
+/// A process opens a session and ends without a word after some edits; the next one closes the session, whose edits
+/// are undone or stay as a whole (SPEC 3.2, 3.16).
+async fn a_process_ends(wren: TestAgent, dice: &mut Dice, all: &mut ArchiveDone) -> TestAgent {
+    let core = |memory: &&ShownMemory| memory.kind == Kind::Core;
+    if let Ok((session, _)) = wren.agent.open_own(Mode::Full).await {
+        let memories = wren.seen().memories(false).await.unwrap();
+        for memory in memories.iter().filter(core).take(dice.roll(6) as usize) {
+            let ids = json!({"ids": [memory.number.0]});
+            let call = wren
+                .agent
+                .call_tool(session.id, "delete_memory", Some(&ids));
+            call.await.unwrap();
+        }
+        all.ended += 1;
+    }
+    let next = TestAgent::of(&wren.installation.another_process()).await;
+    next.clock.advance(Duration::from_secs(3_600));
+    next.memoir.close_lapsed_sessions().await.unwrap();
+    let latest = next.agent.views().session_page(None, 1).await.unwrap();
+    assert!(latest.iter().all(|session| !session.state.is_running()));
+    next
+}
+
 /// A walk under the guard `archive`, over and within the budget, in which nothing is ever lost.
 async fn archive_walk(seed: u64, steps: u32, all: &mut ArchiveDone) {
     let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let wren = TestAgent::new(&[]).await;
     let random = std::sync::Arc::new(memoir_app::clock::SystemRandom);
-    let wren = TestAgent::of(&wren.installation.clone().with_random(random)).await;
+    let mut wren = TestAgent::of(&wren.installation.clone().with_random(random)).await;
     let settings = [
         (Field::LossGuard, None),
         (Field::CoreTokenBudget, Some("1000")),
@@ -430,7 +456,7 @@ async fn archive_walk(seed: u64, steps: u32, all: &mut ArchiveDone) {
                 .await
                 .unwrap()
         };
-        match dice.roll(16) {
+        match dice.roll(18) {
             0..2 => drop(wren.remember(&long_text(&mut dice)).await),
             2..8 => archiving_session(&wren, &mut dice, all).await,
             8 | 9 => undo(&wren, &mut dice, &mut all.done).await,
@@ -468,6 +494,7 @@ async fn archive_walk(seed: u64, steps: u32, all: &mut ArchiveDone) {
                 let replaced = saved[0].replaced.as_ref().map_or(0, Vec::len);
                 all.replaced += replaced as u32;
             }
+            13 | 14 => wren = a_process_ends(wren, &mut dice, all).await,
             _ => {
                 let stay = dice.roll(2) == 0;
                 if let Some(moment) = dice.one_of(&moments) {
@@ -518,6 +545,7 @@ async fn spec_3_12_nothing_is_lost_in_any_story_of_the_archive() {
         all.summaries,
         all.promoted,
         all.replaced,
+        all.ended,
     ];
     assert!(counts.iter().all(|count| *count > 2), "{all:?}");
 }

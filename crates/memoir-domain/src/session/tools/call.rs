@@ -304,7 +304,7 @@ impl<'a> Argument<'a> {
                     _ => "; to rewrite one, call update_memory",
                 };
                 Err(Refusal::InvalidArgument(format!(
-                    "{} names {count} memories, and at least {least} must be named{hint}",
+                    "{} must name at least {least} different memories, and names {count}{hint}",
                     self.name
                 )))
             }
