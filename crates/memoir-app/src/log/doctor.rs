@@ -527,35 +527,28 @@ impl Memoir {
         let lapsed = self.store.lapsed_sessions(self.now()).await?.len();
         let due = account.due_agents().await?.len();
         let overdue = account.count_due_since(self.now().plus_days(-1)).await?;
-        let mut found = Vec::new();
-        if lapsed > 0 {
-            let finding = format!("{lapsed} sessions are open whose worker ended");
-            found.push(bad(
-                "schedule",
-                Severity::Warning,
-                finding,
+        let findings = [
+            (
+                lapsed,
+                format!("{lapsed} sessions are open whose worker ended"),
                 "`memoir sweep` closes them",
-            ));
-        }
-        if due > 0 {
-            let finding = format!("{due} of {agents} agents are due for a session");
-            found.push(bad(
-                "schedule",
-                Severity::Warning,
-                finding,
+            ),
+            (
+                due,
+                format!("{due} of {agents} agents are due for a session"),
                 "`memoir serve` asks them while it runs; `memoir sweep` asks them now",
-            ));
-        }
-        if overdue > 0 {
-            let finding = format!("{overdue} agents have been due for more than a day");
-            found.push(bad(
-                "schedule",
-                Severity::Warning,
-                finding,
+            ),
+            (
+                overdue,
+                format!("{overdue} agents have been due for more than a day"),
                 "see that `memoir serve` runs with `enabled = true` in `[schedule]`, or `memoir sweep` by \
                  cron, and that these agents have a model that can be used",
-            ));
-        }
+            ),
+        ];
+        let findings = findings.into_iter().filter(|(count, ..)| *count > 0);
+        let mut found: Vec<Examination> = findings
+            .map(|(_, finding, way_out)| bad("schedule", Severity::Warning, finding, way_out))
+            .collect();
         if found.is_empty() {
             let ScheduleView {
                 enabled,

@@ -625,35 +625,65 @@ pub(crate) fn check_date(kind: Kind, at: Timestamp, now: Timestamp) -> Result<()
     Ok(())
 }
 
-/// What is counted of an agent's memories without reading them (SPEC 1, 5.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Tally {
-    /// The core size: tokens of the active core memories.
-    pub core_tokens: u64,
-    /// Active core memories.
-    pub core_count: u64,
-    /// Active summaries; they are among the core memories.
-    pub summary_count: u64,
-    /// Tokens of the active summaries.
-    pub summary_tokens: u64,
-    /// Active constitutional memories; they are among the core memories.
-    pub constitutional_count: u64,
-    /// Tokens of the active constitutional memories.
-    pub constitutional_tokens: u64,
-    /// Active journal entries, expired ones included.
-    pub journal_count: u64,
-    /// Tokens of the active journal entries, expired ones included.
-    pub journal_tokens: u64,
-    /// Active archival memories.
-    pub archival_count: u64,
-    /// Tokens of the active archival memories.
-    pub archival_tokens: u64,
-    /// Active archival memories that a new memory replaced.
-    pub replaced_count: u64,
-    /// Discarded memories of any kind, without the shredded ones.
-    pub discarded_count: u64,
-    /// Shredded memories of any kind. Active, discarded and shredded ones add up to all that were saved.
-    pub shredded_count: u64,
+/// A structure of counts, and the conversions that name each of them, in the order in which they are stored.
+macro_rules! counts {
+    ($(#[$about:meta])* pub struct $name:ident { $($(#[$doc:meta])* pub $count:ident: u64,)* }) => {
+        $(#[$about])*
+        pub struct $name { $($(#[$doc])* pub $count: u64,)* }
+
+        impl $name {
+            /// How many counts there are.
+            pub(crate) const COUNTS: usize = [$(stringify!($count)),*].len();
+
+            /// Every count with its name.
+            pub(crate) fn counts(&self) -> [(&'static str, u64); Self::COUNTS] {
+                [$((stringify!($count), self.$count)),*]
+            }
+
+            /// Every count, in a fixed order.
+            pub(crate) fn each(&self) -> [u64; Self::COUNTS] {
+                [$(self.$count),*]
+            }
+
+            /// The tally of which `each` gave these counts.
+            pub(crate) fn from_each([$($count),*]: [u64; Self::COUNTS]) -> Self {
+                Self { $($count),* }
+            }
+        }
+    };
+}
+
+counts! {
+    /// What is counted of an agent's memories without reading them (SPEC 1, 5.1).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    pub struct Tally {
+        /// The core size: tokens of the active core memories.
+        pub core_tokens: u64,
+        /// Active core memories.
+        pub core_count: u64,
+        /// Active summaries; they are among the core memories.
+        pub summary_count: u64,
+        /// Tokens of the active summaries.
+        pub summary_tokens: u64,
+        /// Active constitutional memories; they are among the core memories.
+        pub constitutional_count: u64,
+        /// Tokens of the active constitutional memories.
+        pub constitutional_tokens: u64,
+        /// Active journal entries, expired ones included.
+        pub journal_count: u64,
+        /// Tokens of the active journal entries, expired ones included.
+        pub journal_tokens: u64,
+        /// Active archival memories.
+        pub archival_count: u64,
+        /// Tokens of the active archival memories.
+        pub archival_tokens: u64,
+        /// Active archival memories that a new memory replaced.
+        pub replaced_count: u64,
+        /// Discarded memories of any kind, without the shredded ones.
+        pub discarded_count: u64,
+        /// Shredded memories of any kind. Active, discarded and shredded ones add up to all that were saved.
+        pub shredded_count: u64,
+    }
 }
 
 impl Tally {
@@ -677,67 +707,6 @@ impl Tally {
     /// Originals in the prompt and in the archive.
     pub fn originals(&self) -> u64 {
         self.originals_in_prompt() + self.archival_count
-    }
-
-    /// Every count with its name.
-    pub(crate) fn counts(&self) -> [(&'static str, u64); Self::COUNTS] {
-        [
-            ("core_tokens", self.core_tokens),
-            ("core_count", self.core_count),
-            ("summary_count", self.summary_count),
-            ("summary_tokens", self.summary_tokens),
-            ("constitutional_count", self.constitutional_count),
-            ("constitutional_tokens", self.constitutional_tokens),
-            ("journal_count", self.journal_count),
-            ("journal_tokens", self.journal_tokens),
-            ("archival_count", self.archival_count),
-            ("archival_tokens", self.archival_tokens),
-            ("replaced_count", self.replaced_count),
-            ("discarded_count", self.discarded_count),
-            ("shredded_count", self.shredded_count),
-        ]
-    }
-
-    /// How many counts there are.
-    pub(crate) const COUNTS: usize = 13;
-
-    /// Every count, in a fixed order.
-    pub(crate) fn each(&self) -> [u64; Self::COUNTS] {
-        self.counts().map(|(_, count)| count)
-    }
-
-    /// The tally of which [`Tally::each`] gave these counts.
-    pub(crate) fn from_each(counts: [u64; Self::COUNTS]) -> Self {
-        let [
-            core_tokens,
-            core_count,
-            summary_count,
-            summary_tokens,
-            constitutional_count,
-            constitutional_tokens,
-            journal_count,
-            journal_tokens,
-            archival_count,
-            archival_tokens,
-            replaced_count,
-            discarded_count,
-            shredded_count,
-        ] = counts;
-        Self {
-            core_tokens,
-            core_count,
-            summary_count,
-            summary_tokens,
-            constitutional_count,
-            constitutional_tokens,
-            journal_count,
-            journal_tokens,
-            archival_count,
-            archival_tokens,
-            replaced_count,
-            discarded_count,
-            shredded_count,
-        }
     }
 
     fn count(&mut self, memory: &Memory, mut change: impl FnMut(&mut u64, u64)) {
