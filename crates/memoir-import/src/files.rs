@@ -8,7 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memoir_domain::{PrivateText, Timestamp};
+use memoir_domain::{
+    PrivateText, Timestamp,
+    mend::{self, Encoding},
+};
 use memoir_transcripts::{raw::is_space, source::HEAD_BYTES, unpacked};
 
 use crate::{
@@ -188,7 +191,7 @@ impl Files {
                     Err(unlisted) => {
                         let reason = match unlisted {
                             Unlisted::Unreadable => NoMemoryReason::Unreadable,
-                            Unlisted::NotUtf8 => NoMemoryReason::NotUtf8,
+                            Unlisted::NotUtf8 => NoMemoryReason::NotText,
                         };
                         passed.push((in_file(&folder), reason));
                         continue;
@@ -384,7 +387,13 @@ impl Files {
         out: &mut Out<'_>,
     ) -> Option<String> {
         match self.text(index, out.options.limits.entry_bytes) {
-            Ok(text) => Some(text),
+            Ok((text, encoding)) => {
+                if encoding != Encoding::Utf8 {
+                    let name = self.name(index);
+                    out.notice("encoding", format!("{name}: not UTF-8; read as {encoding}"));
+                }
+                Some(text)
+            }
             Err(reason) => {
                 out.pass_entry(place.clone(), reason);
                 None
@@ -392,13 +401,15 @@ impl Files {
         }
     }
 
-    /// A whole file as text.
-    pub(crate) fn text(&mut self, index: usize, limit: usize) -> Result<String, NoMemoryReason> {
-        let mut bytes = self.bytes(index, limit)?;
-        if bytes.starts_with(&[0xEF, 0xBB, 0xBF]) {
-            bytes.drain(..3);
-        }
-        String::from_utf8(bytes).map_err(|_| NoMemoryReason::NotUtf8)
+    /// A whole file as text, whatever its encoding.
+    pub(crate) fn text(
+        &mut self,
+        index: usize,
+        limit: usize,
+    ) -> Result<(String, Encoding), NoMemoryReason> {
+        let bytes = self.bytes(index, limit)?;
+        let (text, encoding) = mend::file(&bytes).ok_or(NoMemoryReason::NotText)?;
+        Ok((text.into_owned(), encoding))
     }
 }
 

@@ -102,7 +102,13 @@ fn block(page: &str) -> Option<(Fields, &str)> {
 /// Whether these lines may be fields: one of them is, or all are blank.
 fn are_fields(text: &str) -> bool {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    lines.clone().any(is_field) || lines.next().is_none()
+    is_object(text) && text.contains(':') || lines.clone().any(is_field) || lines.next().is_none()
+}
+
+/// Whether the fields are one object in brackets.
+fn is_object(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with('{') && text.ends_with('}')
 }
 
 /// Whether a line begins a field of the page itself.
@@ -192,6 +198,11 @@ impl Fields {
 
     fn read(text: &str) -> Self {
         let mut fields = Self::default();
+        if is_object(text) {
+            let lines = text.lines().map(without_comment);
+            fields.object("", &lines.collect::<Vec<_>>().join(" "));
+            return fields;
+        }
         // The names of the line's objects, each with its indentation.
         let mut within: Vec<(usize, String)> = Vec::new();
         let mut lines = text.lines().peekable();
@@ -209,6 +220,8 @@ impl Fields {
                 within.pop();
             }
             if let Some(item) = bare.strip_prefix("- ").or((bare == "-").then_some("")) {
+                // The items of a list within the list are items of it.
+                let item = item.trim_start_matches("- ");
                 if let Some((_, name)) = within.last() {
                     let list = fields.lists.entry(name.clone()).or_default();
                     list.push(scalar(item));
@@ -270,38 +283,72 @@ impl Fields {
                     while let Some(next) = lines.peek()
                         && (next.trim().is_empty() || self::indentation(next) > indentation)
                     {
-                        block.push(next.trim());
+                        block.push(next);
                         lines.next();
                     }
-                    let joined = if value.starts_with('|') { "\n" } else { " " };
-                    let text = block.join(joined).trim().to_owned();
+                    let text = block_text(&block, value.starts_with('>'));
                     fields.texts.insert(whole, text);
                 }
-                // `[Draft] Plan` is a text.
-                Some('[') if value.ends_with(']') => {
-                    fields.lists.insert(whole, items(value));
-                }
-                Some('{') => fields.object(&whole, value),
-                Some(_) => {
-                    fields.texts.insert(whole, scalar(value));
-                }
+                Some(_) => fields.add(whole, value),
             }
         }
         fields
     }
 
-    /// An object on one line.
+    /// The fields of an object on one line, with its name and a dot before theirs where it has one.
     fn object(&mut self, name: &str, value: &str) {
-        let inside = value.trim_start_matches('{').trim_end_matches('}');
+        let inside = value.trim().strip_prefix('{').unwrap_or(value);
+        let inside = inside.trim().strip_suffix('}').unwrap_or(inside);
         for field in parts(inside) {
-            if let Some((inner, value)) = field.split_once(':') {
-                let inner = inner.trim().trim_matches(['"', '\'']);
-                if name.len() + inner.len() < NAME {
-                    self.texts.insert(format!("{name}.{inner}"), scalar(value));
-                }
+            let Some((inner, value)) = field.split_once(':') else {
+                continue;
+            };
+            let inner = inner.trim().trim_matches(['"', '\'']);
+            // Each object within another has a longer name, so that the depth is limited too.
+            if !inner.is_empty() && name.len() + inner.len() < NAME {
+                let dot = if name.is_empty() { "" } else { "." };
+                let name = format!("{name}{dot}{}", inner.to_lowercase());
+                self.add(name, without_comment(value));
             }
         }
     }
+
+    /// Adds a field with a value on one line.
+    fn add(&mut self, name: String, value: &str) {
+        match value.chars().next() {
+            // `[Draft] Plan` is a text.
+            Some('[') if value.ends_with(']') => {
+                self.lists.insert(name, items(value));
+            }
+            Some('{') if value.ends_with('}') => self.object(&name, value),
+            _ => {
+                self.texts.insert(name, scalar(value));
+            }
+        }
+    }
+}
+
+/// The text of lines below their name: without their common indentation; where they are folded, a line break is a
+/// space, and a blank line a line break.
+fn block_text(lines: &[&str], is_folded: bool) -> String {
+    let first = lines.iter().find(|line| !line.trim().is_empty());
+    let common = first.map_or(0, |line| indentation(line));
+    let mut text = String::new();
+    for line in lines {
+        let line = match line.get(common..) {
+            Some(rest) if line[..common].trim().is_empty() => rest.trim_end(),
+            _ => line.trim(),
+        };
+        let is_break = text.is_empty() || text.ends_with('\n');
+        match (is_folded, line.is_empty()) {
+            (true, true) => text.push('\n'),
+            (true, false) if !is_break => text.push(' '),
+            (false, _) if !text.is_empty() => text.push('\n'),
+            _ => {}
+        }
+        text.push_str(line);
+    }
+    text.trim().to_owned()
 }
 
 fn indentation(line: &str) -> usize {
@@ -342,19 +389,39 @@ fn closes(text: &str) -> bool {
     outside_quotes(text).any(|(_, character)| matches!(character, ']' | '}'))
 }
 
-/// The items of a list with its brackets.
+/// The items of a list with its brackets, and those of the lists within it.
 fn items(list: &str) -> Vec<String> {
-    let inside = without_comment(list);
-    let inside = inside.trim_start_matches('[').trim_end_matches(']');
-    let items = parts(inside).map(scalar);
+    let list = without_comment(list);
+    let items = cut(list, outside_quotes(list), |letter| {
+        matches!(letter, ',' | '[' | ']')
+    });
+    let items = items.map(scalar);
     items.filter(|item| !item.is_empty()).collect()
 }
 
-/// The parts between commas.
+/// The parts between commas that are in no bracket.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
-    let commas = outside_quotes(text).filter(|(_, character)| *character == ',');
+    let mut depth = 0_usize;
+    let outside = outside_quotes(text).filter(move |(_, letter)| {
+        match letter {
+            '[' | '{' => depth += 1,
+            ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    });
+    cut(text, outside, |letter| letter == ',')
+}
+
+/// The parts of a text between those of its `letters`, each with its byte, that are separators. Each is one byte long.
+fn cut<'a>(
+    text: &'a str,
+    letters: impl Iterator<Item = (usize, char)> + 'a,
+    is_separator: impl Fn(char) -> bool + 'a,
+) -> impl Iterator<Item = &'a str> {
+    let separators = letters.filter(move |(_, letter)| is_separator(*letter));
     let mut begin = 0;
-    let ends = commas.map(|(at, _)| at).chain([text.len()]);
+    let ends = separators.map(|(at, _)| at).chain([text.len()]);
     ends.map(move |end| {
         let part = &text[begin..end];
         begin = (end + 1).min(text.len());
@@ -468,6 +535,51 @@ mod tests {
             let expected = ["Knots", "rope", "2026-03-01", body].map(str::to_owned);
             let [title, tags, created, body] = expected;
             assert_eq!(known(&page), (title, tags, created, body), "{page}");
+        }
+    }
+
+    #[test]
+    fn spec_2_4_fields_are_read_in_each_form_of_yaml() {
+        for fields in [
+            "{title: Knots, tags: [rope, two words], created: 2026-03-01}",
+            "{\n  \"title\": \"Knots\",\n  \"tags\": [\"rope\", \"two words\"], # mine\n  created: 2026-03-01\n}",
+            "{Title: 'Knots', meta: {a: [x, y], b: {c: d}}, tags: [rope, two words], created: 2026-03-01}",
+            "title: Knots\ntags: [[rope], [two words]]\ncreated: 2026-03-01",
+            "title: Knots\ntags:\n  - - rope\n    - two words\ncreated: 2026-03-01",
+            "title: Knots\ntags:\n- \"rope\"\n- 'two words' # b\ncreated: \"2026-03-01\"",
+            "title: >-\n  Knots\ntags: |\n  rope, two words\ncreated: 2026-03-01",
+            "title : Knots\n\"tags\": rope, two words\n'created' : '2026-03-01'",
+            "tags: [\"rope\",\n  \"two words\"]\ntitle:\n  Knots\ncreated:   2026-03-01   # day",
+            "# mine\ntitle: Knots\n\ntags: [rope, two words,]\nmeta: {created: 1999}\ncreated: 2026-03-01",
+        ] {
+            let (title, tags, created, body) = known(&format!("---\n{fields}\n---\nBody"));
+            let found = [&*title, &*tags, &*created, &*body];
+            assert_eq!(
+                found,
+                ["Knots", "rope|two words", "2026-03-01", "Body"],
+                "{fields}"
+            );
+        }
+    }
+
+    #[test]
+    fn spec_2_4_a_text_among_the_fields_keeps_its_signs() {
+        for (value, text) in [
+            ("\"Knots: the wet ones\"", "Knots: the wet ones"),
+            ("'It''s: {a, b} [c] # d'", "It's: {a, b} [c] # d"),
+            ("Knots: the wet ones", "Knots: the wet ones"),
+            ("{Draft} Plan", "{Draft} Plan"),
+            ("*Nets*", "*Nets*"),
+            ("https://example.com/#top", "https://example.com/#top"),
+            ("|\n  One:\n    two\n\n  three", "One:\n  two\n\nthree"),
+            (">\n  One\n  two\n\n  three", "One two\nthree"),
+            ("\"Tab\\tand \\u00e9\"", "Tab\tand é"),
+            ("10:30", "10:30"),
+        ] {
+            let page = format!("---\nname: {value}\nmore: {{at: \"a, b: c\"}}\n---\n");
+            let (fields, _) = split(&page);
+            assert_eq!(fields.text("name"), Some(text), "{value}");
+            assert_eq!(fields.text("more.at"), Some("a, b: c"), "{value}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! Recognises formats by the files of a folder or an archive.
 
+use memoir_domain::mend::{self, Encoding};
+
 use crate::{
     ImportFormat, ImportLimits, Recognised,
     files::Files,
@@ -62,10 +64,10 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Option<Reco
     let (mut is_claude, mut is_basic_memory) = (false, false);
     // By the fields, not the names: a folder of one project may have any name.
     for index in pages.iter().take(PAGES) {
-        let text = files
+        let (text, _) = files
             // A larger page is skipped here, and read or reported by the format's reader.
             .text(*index, limits.entry_bytes.min(1 << 20))
-            .unwrap_or_default();
+            .unwrap_or((String::new(), Encoding::Utf8));
         let (fields, _) = frontmatter::split(&text);
         if fields.has("memoir.number") {
             return Some(Recognised {
@@ -122,15 +124,18 @@ fn is_of_claude(fields: &Fields) -> bool {
     is_node || is_class && fields.has("description") && fields.has("name")
 }
 
+/// Whether a file of that name, in lower case, is a page.
+pub(crate) fn is_page(name: &str) -> bool {
+    name.ends_with(".md") || name.ends_with(".markdown")
+}
+
 /// The format of a single file that is no JSON.
 pub(crate) fn page(name: &str, head: &[u8]) -> Option<Recognised> {
-    let is_page = name.ends_with(".md") || name.ends_with(".markdown");
     let has_fields = head.starts_with(b"---\n") || head.starts_with(b"---\r\n");
-    if !is_page && !has_fields {
+    if !is_page(name) && !has_fields {
         return None;
     }
-    // The beginning may end within a character, which is no sign of another kind.
-    let text = String::from_utf8_lossy(head);
+    let (text, _) = mend::file(head).unwrap_or((mend::text(head), Encoding::Utf8));
     let (fields, _) = frontmatter::split(&text);
     Some(if is_of_claude(&fields) {
         known(

@@ -330,8 +330,8 @@ pub enum NoMemoryReason {
     TooLarge,
     /// There are more than [`ImportLimits`] allows.
     TooMany,
-    /// It is not UTF-8.
-    NotUtf8,
+    /// It is no text, or its name is not UTF-8.
+    NotText,
     /// It is not the expected JSON or row.
     Malformed,
     /// It is truncated.
@@ -390,7 +390,7 @@ impl NoMemoryReason {
             Self::OutsidePath => "outside_path",
             Self::TooLarge => "too_large",
             Self::TooMany => "too_many",
-            Self::NotUtf8 => "not_utf8",
+            Self::NotText => "not_text",
             Self::Malformed => "malformed",
             Self::Truncated => "truncated",
             Self::UnknownKind => "unknown_kind",
@@ -418,7 +418,7 @@ impl fmt::Display for NoMemoryReason {
             Self::OutsidePath => "a name that leads out of the archive",
             Self::TooLarge => "too large",
             Self::TooMany => "more than are read",
-            Self::NotUtf8 => "not UTF-8",
+            Self::NotText => "no text, or of a name that is not UTF-8",
             Self::Malformed => "malformed",
             Self::Truncated => "cut off",
             Self::UnknownKind => "of a kind that is not known",

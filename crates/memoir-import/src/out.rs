@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     DateProblem, DeletionReason, EntryPosition, Halt, ImportFormat, ImportOptions, ImportReport,
     ImportedGone, ImportedMemory, NoMemoryReason, Notice, PageOf, ReadResult, date::FoundDate,
-    split, tags,
+    report::PLACES, split, tags,
 };
 
 /// Most characters of a title that is put before each part of its page.
@@ -156,7 +156,15 @@ impl<'a> Out<'a> {
     }
 
     pub(crate) fn notice(&mut self, code: &'static str, text: impl Into<String>) {
-        let text = PrivateText::from(text.into());
+        let same_code = self
+            .report
+            .notices
+            .iter()
+            .filter(|notice| notice.code == code);
+        let text = match same_code.count() {
+            ..PLACES => PrivateText::from(text.into()),
+            _ => "the same holds for more of them".into(),
+        };
         let notice = Notice { code, text };
         // A folder may have many files with the same cause.
         if !self.report.notices.contains(&notice) {

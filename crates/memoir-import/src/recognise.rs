@@ -23,14 +23,16 @@ pub(crate) fn recognise(files: &mut Files, limits: &ImportLimits) -> Result<Reco
         });
     }
     let head = files.head(0);
-    // Before all other checks: every second byte of it is zero, so that no later check would name the cause.
-    if head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]) {
+    let name = files.name(0).to_lowercase();
+    // Before all other checks: every second byte of it is zero, so that no later check would name the cause. A page is
+    // read in any encoding.
+    let is_utf16 = head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]);
+    if is_utf16 && !inventory::is_page(&name) {
         return Err(Error::Utf16);
     }
     if is_database(&head) {
         return database(files);
     }
-    let name = files.name(0).to_lowercase();
     let outline = files.outline(0);
     if let Some(by) = json(&head).or_else(|| json(&outline)) {
         return Ok(by);

@@ -8,7 +8,7 @@ use crate::{EntryPosition, NoMemoryClass, NoMemoryReason};
 
 /// Most positions that a report names.
 // Enough to find the cause; a wholly broken file has one for each entry.
-const PLACES: usize = 20;
+pub(crate) const PLACES: usize = 20;
 
 /// A notice to the user about the file as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -122,7 +122,19 @@ pub(crate) fn text() -> impl TypedValueParser<Value = PrivateText> {
         .map(|text: OsString| PrivateText::from(text.to_string_lossy().into_owned()))
 }
 
-/// A whole text file; `-` is stdin.
+/// A prompt from a file, whatever its encoding, with a note where that is not UTF-8; `-` is stdin.
+pub(crate) fn prompt_file(path: &Path, most_bytes: u64) -> Result<PrivateText, Failure> {
+    let bytes = file(path, most_bytes)?;
+    let name = path.display();
+    let no_text = || Failure::new(format!("`{name}` is no text"));
+    let (text, encoding) = mend::file(&bytes).ok_or_else(no_text)?;
+    if encoding != mend::Encoding::Utf8 {
+        terminal::note(&format!("`{name}` is not UTF-8; read as {encoding}"));
+    }
+    Ok(text.as_ref().into())
+}
+
+/// A whole text file in UTF-8; `-` is stdin.
 pub(crate) fn text_file(path: &Path, most_bytes: u64) -> Result<String, Failure> {
     let text = String::from_utf8(file(path, most_bytes)?);
     let text = text.map(|text| without_byte_order_mark(&text).to_owned());

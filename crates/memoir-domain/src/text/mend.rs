@@ -1,7 +1,7 @@
 //! Repairs text from a client that is partly invalid: the one way in which every interface reads it, before the limits
 //! of SPEC 2.1. A memory with one wrong character is worth more than no memory.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 /// The character in the place of invalid ones.
 pub const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
@@ -9,6 +9,83 @@ pub const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 /// The text of `bytes`, with U+FFFD in the place of bytes that are not UTF-8.
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
+}
+
+/// The encoding in which [`file`] read a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8.
+    Utf8,
+    /// UTF-8 with invalid parts, in whose place is U+FFFD.
+    DamagedUtf8,
+    /// UTF-16, after a byte order mark.
+    Utf16,
+    /// Windows-1252, of which Latin-1 is a part.
+    Windows1252,
+}
+
+impl fmt::Display for Encoding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Utf8 => "UTF-8",
+            Self::DamagedUtf8 => "UTF-8 with replaced invalid parts",
+            Self::Utf16 => "UTF-16",
+            Self::Windows1252 => "Windows-1252",
+        })
+    }
+}
+
+/// The characters of the bytes 0x80 to 0x9F in Windows-1252; each other byte is the character of its number.
+// By the WHATWG Encoding Standard, where the five unassigned bytes are control characters.
+const WINDOWS_1252: [char; 32] = [
+    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8D}', 'Ž', '\u{8F}',
+    '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9D}', 'ž', 'Ÿ',
+];
+
+/// The text of a file that a person brings, without its byte order mark: in the encoding of the mark, else UTF-8, else
+/// Windows-1252. UTF-8 that was damaged in places stays UTF-8. `None` where it is no text, since a byte is zero.
+pub fn file(bytes: &[u8]) -> Option<(Cow<'_, str>, Encoding)> {
+    let of_units = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        let pairs = bytes.chunks(2).map(|pair| match pair {
+            [first, second] => unit([*first, *second]),
+            // Half a unit, which is no character.
+            _ => 0xD800,
+        });
+        let characters = char::decode_utf16(pairs);
+        let text = characters.map(|character| character.unwrap_or(REPLACEMENT));
+        Some((Cow::Owned(text.collect()), Encoding::Utf16))
+    };
+    if let Some(rest) = bytes.strip_prefix(&[0xFF, 0xFE]) {
+        return of_units(rest, u16::from_le_bytes);
+    }
+    if let Some(rest) = bytes.strip_prefix(&[0xFE, 0xFF]) {
+        return of_units(rest, u16::from_be_bytes);
+    }
+    let mark = bytes.strip_prefix("\u{feff}".as_bytes());
+    let bytes = mark.unwrap_or(bytes);
+    if let Ok(text) = str::from_utf8(bytes) {
+        return Some((Cow::Borrowed(text), Encoding::Utf8));
+    }
+    if bytes.contains(&0) {
+        return None;
+    }
+    // Two letters of Windows-1252 seldom look like one character of UTF-8: several such pairs are UTF-8.
+    let valid = bytes.utf8_chunks().map(|chunk| chunk.valid());
+    let valid = valid
+        .flat_map(str::chars)
+        .filter(|letter| !letter.is_ascii());
+    let invalid = bytes
+        .utf8_chunks()
+        .filter(|chunk| !chunk.invalid().is_empty());
+    if mark.is_some() || valid.count() > invalid.count() {
+        return Some((text(bytes), Encoding::DamagedUtf8));
+    }
+    let character = |byte: &u8| match byte {
+        0x80..=0x9F => WINDOWS_1252[usize::from(byte - 0x80)],
+        byte => char::from(*byte),
+    };
+    let text = bytes.iter().map(character).collect();
+    Some((Cow::Owned(text), Encoding::Windows1252))
 }
 
 /// JSON without byte order marks before it, with U+FFFD in the place of bytes that are not UTF-8 and of each escaped half
@@ -127,6 +204,38 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn spec_2_1_a_file_is_read_in_the_encoding_that_it_has() {
+        use Encoding::{DamagedUtf8, Utf8, Utf16, Windows1252};
+        for (bytes, read) in [
+            ("Zoë’s café".as_bytes(), Some(("Zoë’s café", Utf8))),
+            (b"\xEF\xBB\xBFKiln", Some(("Kiln", Utf8))),
+            (b"", Some(("", Utf8))),
+            (b"Gr\xFC\xDFe", Some(("Grüße", Windows1252))),
+            (
+                b"\x93Zo\xEB\x94 \x96 5 \x80",
+                Some(("“Zoë” – 5 €", Windows1252)),
+            ),
+            (b"caf\xE9", Some(("café", Windows1252))),
+            ("éé\u{1F600}".as_bytes(), Some(("éé\u{1F600}", Utf8))),
+            (
+                b"\xC3\xA9t\xC3\xA9 \xFF",
+                Some(("été \u{FFFD}", DamagedUtf8)),
+            ),
+            (b"\xEF\xBB\xBFcut \xC3", Some(("cut \u{FFFD}", DamagedUtf8))),
+            (b"\xFF\xFEa\0\xE9\0", Some(("aé", Utf16))),
+            (b"\xFE\xFF\0a\0\xE9", Some(("aé", Utf16))),
+            (b"\xFF\xFE\x3D\xD8a\0b", Some(("\u{FFFD}a\u{FFFD}", Utf16))),
+            (b"\x89PNG\0\x1A", None),
+        ] {
+            let found = file(bytes);
+            let found = found
+                .as_ref()
+                .map(|(text, encoding)| (text.as_ref(), *encoding));
+            assert_eq!(found, read, "{bytes:?}");
+        }
+    }
 
     #[test]
     fn spec_2_1_what_is_no_character_is_mended_and_all_else_stays() {

@@ -297,9 +297,60 @@ fn spec_2_1_bytes_that_are_no_text_are_mended_and_a_file_that_is_none_is_reporte
         try_read(stream(&wide), None, &options()),
         Err(Error::Utf16)
     ));
+}
+
+#[test]
+fn spec_2_1_a_page_is_read_in_the_encoding_that_it_has() {
     let (_home, root) = folder(&[("good.md", "Kai sails.")]);
-    std::fs::write(root.join("bad.md"), b"bad \xFF").unwrap();
-    assert_eq!(read_path(&root).passed(), [("not_utf8", 1)]);
+    let utf16 = |mark: &[u8], unit: fn(u16) -> [u8; 2]| {
+        let text = "---\ntitle: Zoë\n---\nRows on Sundays.";
+        let units = text.encode_utf16().flat_map(unit);
+        mark.iter().copied().chain(units).collect::<Vec<u8>>()
+    };
+    for (name, bytes) in [
+        ("a.md", utf16(b"\xFF\xFE", u16::to_le_bytes)),
+        ("b.md", utf16(b"\xFE\xFF", u16::to_be_bytes)),
+        ("c.md", b"---\ntitle: Zo\xEB\n---\nLikes caf\xE9s.".to_vec()),
+        ("d.md", b"\x93Gr\xFC\xDFe\x94 \x96 5 \x80".to_vec()),
+        ("e.md", b"\xEF\xBB\xBFMarked.".to_vec()),
+        ("f.md", "Été à Zürich \u{1F600}".as_bytes().to_vec()),
+        ("g.md", b"\xC3\x89t\xC3\xA9 cut \xC3".to_vec()),
+        ("h.md", b"\x89PNG\0".to_vec()),
+    ] {
+        let path = root.join(name);
+        std::fs::write(&path, bytes).unwrap();
+        // Alone it is read as among others.
+        let alone = try_read(memoir_import::Input::Path(path), None, &options());
+        let is_text = alone.is_ok_and(|found| found.report.given == 1);
+        assert_eq!(is_text, name != "h.md", "{name}");
+    }
+    let found = read_path(&root);
+    assert_eq!(
+        found.texts(),
+        [
+            "# Zoë\n\nRows on Sundays.",
+            "# Zoë\n\nRows on Sundays.",
+            "# Zoë\n\nLikes cafés.",
+            "# d\n\n“Grüße” – 5 €",
+            "# e\n\nMarked.",
+            "# f\n\nÉté à Zürich \u{1F600}",
+            "# g\n\nÉté cut \u{FFFD}",
+            "# good\n\nKai sails."
+        ]
+    );
+    assert_eq!(found.passed(), [("not_text", 1)]);
+    let notices: Vec<_> = found.report.notices.iter().collect();
+    let notices: Vec<_> = notices.iter().map(|notice| notice.text.expose()).collect();
+    assert_eq!(
+        notices,
+        [
+            "a.md: not UTF-8; read as UTF-16",
+            "b.md: not UTF-8; read as UTF-16",
+            "c.md: not UTF-8; read as Windows-1252",
+            "d.md: not UTF-8; read as Windows-1252",
+            "g.md: not UTF-8; read as UTF-8 with replaced invalid parts",
+        ]
+    );
 }
 
 #[test]

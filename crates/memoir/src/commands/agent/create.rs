@@ -137,7 +137,8 @@ impl Arguments {
             .collect();
         for (field, path) in files {
             if let Some(path) = path {
-                settings.push((field, parse::text_file(path, PROMPT_BYTES)?));
+                let prompt = parse::prompt_file(path, PROMPT_BYTES)?;
+                settings.push((field, prompt.expose().to_owned()));
             }
         }
         Ok(settings)

@@ -49,7 +49,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         }
     })?;
     let value = match &arguments.file {
-        Some(path) => Some(parse::text_file(path, PROMPT_BYTES)?.into()),
+        Some(path) => Some(parse::prompt_file(path, PROMPT_BYTES)?),
         None => arguments.value.filter(|value| value.expose() != "null"),
     };
     let value = value.as_ref().map(PrivateText::expose);
