@@ -68,7 +68,7 @@ pub use memoir_store::{
     WorkMeter, note_low_priority,
 };
 pub use memory::context::{ContextRequest, ContextShare, ContextView, QuarterInContext};
-pub use memory::memories::{Handling, MemoryInput, Saved};
+pub use memory::memories::{Handling, MemoryInput, Saved, optional, optional_or_default};
 pub use memory::near_duplicates::{NearDuplicateView, NearDuplicatesView};
 pub use memory::recall::{RecallPage, ShownMatch, ShownTerm};
 pub use memory::shred::{ShredWish, Shredded, StoredTranscript};

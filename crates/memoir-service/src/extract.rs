@@ -184,7 +184,14 @@ impl<T: DeserializeOwned> FromRequestParts<Service> for UrlQuery<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &Service) -> Result<Self, Problem> {
         let text = parts.uri.query().unwrap_or_default();
-        serde_urlencoded::from_str(text)
+        // A blank value leaves the parameter out, as in a body. A name alone has no value, and stays an error.
+        let is_blank = |value: &str| value.replace("%20", "").trim_matches('+').is_empty();
+        let given = text.split('&').filter(|pair| {
+            !pair
+                .split_once('=')
+                .is_some_and(|(_, value)| is_blank(value))
+        });
+        serde_urlencoded::from_str(&given.collect::<Vec<_>>().join("&"))
             .map(Self)
             .map_err(|error| Problem::invalid(problem_text("the query", &error.to_string())))
     }

@@ -22,7 +22,7 @@ use memoir_text::{is_same_text, unnamed_subject};
 use memoir_vault::AgentKey;
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{Error as _, Expected, Unexpected},
+    de::{DeserializeOwned, Error as _, Expected, Unexpected},
 };
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -46,7 +46,11 @@ pub struct MemoryInput {
     #[schema(value_type = String, min_length = 1, max_length = 10_000, example = "The kiln is fired on Thursdays.")]
     pub content: PrivateText,
     /// `core` where it is left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(value_type = Option<schemas::Kind>)]
     pub kind: Option<Kind>,
     /// Up to 16, each 1 to 50 characters.
@@ -58,21 +62,33 @@ pub struct MemoryInput {
     #[schema(value_type = Option<Vec<String>>, max_items = 16, example = json!(["pottery"]))]
     pub tags: Vec<PrivateText>,
     /// Where it came from: up to 200 characters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(value_type = Option<String>, min_length = 1, max_length = 200, example = "conversation")]
     pub source: Option<PrivateText>,
     /// A weaker origin than that which the interface assigns, such as `external` for what is quoted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(value_type = Option<schemas::Origin>)]
     pub origin: Option<Origin>,
     /// The origin date; now where it is left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(value_type = Option<String>, format = DateTime, example = "2026-03-04T12:00:00Z")]
     pub created_at: Option<Timestamp>,
     /// Whether no session can delete, consolidate or archive it: for an administrator to set.
     #[serde(
         default,
-        deserialize_with = "null_as_default",
+        deserialize_with = "optional_or_default",
         skip_serializing_if = "std::ops::Not::not"
     )]
     #[schema(value_type = Option<bool>)]
@@ -89,7 +105,7 @@ pub struct MemoryInput {
     /// it.
     #[serde(
         default,
-        deserialize_with = "null_as_default",
+        deserialize_with = "optional_or_default",
         skip_serializing_if = "std::ops::Not::not"
     )]
     #[schema(ignore)]
@@ -103,7 +119,11 @@ pub struct MemoryInput {
     #[schema(ignore)]
     pub under: Option<u64>,
     /// In a file only, of an archival memory: when it became so; `None` means now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(ignore)]
     pub archived_at: Option<Timestamp>,
     /// Numbers of core memories that it replaces. They become archival under it; what cannot be replaced stays where it
@@ -118,11 +138,32 @@ pub struct MemoryInput {
     pub replaces: Vec<Number>,
 }
 
-/// A client can write `null` for what it leaves out.
-fn null_as_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
-    value: D,
+/// An optional value of a request, which null and a blank text leave out, as in a tool's arguments.
+///
+/// # Errors
+/// It is of another type.
+pub fn optional<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    given: D,
+) -> Result<Option<T>, D::Error> {
+    let given = PrivateJson::deserialize(given)?;
+    match given.expose() {
+        value if is_left_out(value) => Ok(None),
+        value => T::deserialize(value).map(Some).map_err(D::Error::custom),
+    }
+}
+
+/// As [`optional`], with the type's default for a value that is left out.
+///
+/// # Errors
+/// It is of another type.
+pub fn optional_or_default<'de, T: DeserializeOwned + Default, D: Deserializer<'de>>(
+    given: D,
 ) -> Result<T, D::Error> {
-    Option::deserialize(value).map(Option::unwrap_or_default)
+    optional(given).map(Option::unwrap_or_default)
+}
+
+fn is_left_out(value: &Value) -> bool {
+    value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty())
 }
 
 /// A list of words in each of its written forms (SPEC 3.8).
@@ -148,7 +189,7 @@ fn list<'de, D: Deserializer<'de>, T>(
     expected: &dyn Expected,
 ) -> Result<Vec<T>, D::Error> {
     let given = PrivateJson::deserialize(given)?;
-    if given.expose().is_null() {
+    if is_left_out(given.expose()) {
         return Ok(Vec::new());
     }
     let wrong = || D::Error::invalid_type(Unexpected::Other("another value"), expected);

@@ -26,7 +26,7 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewAccessRequest {
     /// `read` (the default): to read for some minutes. `token`: to create one more token of the agent.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memoir_app::optional")]
     #[schema(value_type = Option<schemas::AskedKind>)]
     kind: Option<RequestedKind>,
     /// Why, for the agent to judge: 1 to 2,000 characters.
@@ -34,18 +34,18 @@ pub(crate) struct NewAccessRequest {
     purpose: PrivateText,
     /// To read: `core` (the active core memories), `all` (memories of all kinds, records and prompts), or `session:` and
     /// the identifier of a session (what it changed, archived texts included).
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memoir_app::optional")]
     #[schema(
         pattern = "^(core|all|session:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$",
         example = "core"
     )]
     scope: Option<String>,
     /// To read: for how many minutes from the agent's answer on, 1 to 60.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memoir_app::optional")]
     #[schema(minimum = 1, maximum = 60, example = 30)]
     minutes: Option<u32>,
     /// A token: the end of its validity; none where it is left out.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memoir_app::optional")]
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
 }
@@ -159,7 +159,7 @@ pub(crate) struct AccessAnswer {
     /// Whether the agent grants the request. A request without an answer is refused.
     granted: bool,
     /// The reason, for the requester: up to 300 characters, and no sentence of a memory.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memoir_app::optional")]
     #[schema(value_type = Option<String>, min_length = 1, max_length = 300, example = "you may see what the session did")]
     reason: Option<PrivateText>,
 }

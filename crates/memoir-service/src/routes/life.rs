@@ -25,6 +25,7 @@ pub(crate) struct Message {
     #[schema(value_type = String, min_length = 1, max_length = 10_000, example = "m-17")]
     id: PrivateText,
     /// When it was sent.
+    #[serde(default, deserialize_with = "memoir_app::optional")]
     #[schema(value_type = Option<String>, format = DateTime)]
     at: Option<Timestamp>,
     /// Its author.
@@ -42,7 +43,7 @@ pub(crate) struct Transcript {
     #[schema(max_items = 10_000)]
     messages: Vec<Message>,
     /// Whether it is to be read immediately instead of six hours after the last addition.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memoir_app::optional_or_default")]
     now: bool,
 }
 

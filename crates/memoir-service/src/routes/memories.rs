@@ -500,7 +500,7 @@ pub(crate) struct Shredding {
     reason: PrivateText,
     /// Whether the summaries that were ever written over it, and the reports that mention them, are shredded too. Only
     /// the agent learns which these are.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memoir_app::optional_or_default")]
     derived: bool,
 }
 

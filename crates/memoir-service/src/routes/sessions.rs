@@ -28,7 +28,7 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewSession {
     /// `full` (the default) or `dedup_only`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memoir_app::optional")]
     #[schema(value_type = Option<schemas::Mode>)]
     mode: Option<Mode>,
     /// `agent`: the agent runs the loop itself, and opening is its consent. `model`: Memoir calls the agent's model,
@@ -36,13 +36,13 @@ pub(crate) struct NewSession {
     #[schema(value_type = schemas::Driver)]
     driver: memoir_domain::session::Driver,
     /// Whether it works on a copy; nothing changes until it is applied.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memoir_app::optional")]
     rehearsal: Option<bool>,
     /// Resumes the agent's own open session where there is one.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memoir_app::optional")]
     resume: Option<bool>,
     /// A model for this one session instead of the agent's own. For `driver: model`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memoir_app::optional")]
     #[schema(max_length = 200, example = "builtin:careful")]
     model: Option<String>,
 }
@@ -200,7 +200,7 @@ pub(crate) async fn apply(
 #[serde(deny_unknown_fields)]
 pub(crate) struct RollBack {
     /// Later changes of the same memories too.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memoir_app::optional")]
     #[schema(example = false)]
     cascade: Option<bool>,
 }

@@ -212,6 +212,84 @@ async fn a_page_goes_on_where_the_last_one_ended_whatever_is_written_meanwhile()
 }
 
 #[tokio::test]
+async fn spec_3_8_a_blank_optional_value_is_left_out_of_bodies_and_queries() {
+    let installation = Installation::open().await;
+    let (_, own) = installation.agent("wren").await;
+    let mut bodies = vec![
+        json!({"kind": "", "tags": "", "source": "", "origin": "", "created_at": "", "replaces": "", "constitutional": ""}),
+        json!({"kind": null, "tags": null, "source": null, "origin": null, "created_at": null, "replaces": null, "constitutional": null}),
+    ];
+    for field in [
+        "kind",
+        "tags",
+        "source",
+        "origin",
+        "created_at",
+        "replaces",
+        "constitutional",
+    ] {
+        bodies.push(json!({field: " \n"}));
+    }
+    let count = bodies.len();
+    for (index, mut body) in bodies.into_iter().enumerate() {
+        body["content"] = format!("Kiln {index} is warm.").into();
+        let saved = installation
+            .post(PATH, &own, body.clone())
+            .await
+            .expect(201);
+        let found = [
+            &saved["kind"],
+            &saved["tags"],
+            &saved["source"],
+            &saved["origin"],
+        ];
+        let expected = [&json!("core"), &json!([]), &Value::Null, &json!("agent")];
+        assert_eq!(found, expected, "{body}");
+    }
+    let all = count;
+    for (query, found) in [
+        (
+            "limit=&cursor=&q=&kind=&tag=&since=&until=&include=&under=",
+            all,
+        ),
+        ("kind=+&tag=%20", all),
+        ("kind=core&q=", all),
+        ("kind=journal&tag=", 0),
+    ] {
+        let page = installation
+            .get(&format!("{PATH}?{query}"), &own)
+            .await
+            .expect(200);
+        assert_eq!(page["items"].as_array().unwrap().len(), found, "{query}");
+    }
+    for (body, told) in [
+        (json!({"content": " "}), "content"),
+        (json!({"content": "x", "kind": "other"}), "kind"),
+        (json!({"content": "x", "created_at": "soon"}), "created_at"),
+        (json!({"content": "x", "source": 1}), "source"),
+    ] {
+        let problem = installation.post(PATH, &own, body.clone()).await;
+        let problem = problem.refused(400, "invalid_argument");
+        assert!(
+            problem["detail"].as_str().unwrap().starts_with(told),
+            "{problem}"
+        );
+    }
+    let session =
+        json!({"driver": "agent", "mode": "", "rehearsal": "", "resume": "", "model": ""});
+    let opened = installation
+        .post("/v1/agents/wren/sessions", &own, session)
+        .await;
+    assert_eq!(opened.expect(201)["mode"], "full");
+    let message = json!({"id": "1", "at": "", "speaker": "Ann", "text": "Hello."});
+    let transcript = json!({"messages": [message], "now": ""});
+    installation
+        .post("/v1/agents/wren/transcripts", &own, transcript)
+        .await
+        .expect(202);
+}
+
+#[tokio::test]
 async fn what_stands_in_a_query_is_checked_by_name() {
     let installation = Installation::open().await;
     let (_, own) = installation.agent("wren").await;
