@@ -25,6 +25,7 @@ use serde::Deserialize;
 
 use self::keys::bounded;
 use crate::{
+    database,
     failure::Failure,
     webhooks::{self, WebhookSection},
 };
@@ -292,8 +293,8 @@ pub(crate) fn default_path() -> Option<PathBuf> {
 
 /// `memoir` in the user's configuration directory; `None` where that is not known.
 pub(crate) fn default_folder() -> Option<PathBuf> {
-    let directories = etcetera::choose_base_strategy().ok()?;
-    Some(directories.config_dir().join("memoir"))
+    let folder = database::user_folder(BaseStrategy::config_dir).ok()?;
+    Some(folder.join("memoir"))
 }
 
 /// The parser's message with the line number, and without the line's text: it may hold a key by mistake.

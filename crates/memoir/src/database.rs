@@ -188,11 +188,33 @@ fn path_of(url: &str) -> Result<PathBuf, Failure> {
 
 /// `memoir/memoir.db` in the user's data directory.
 pub(crate) fn default_path() -> Result<PathBuf, Failure> {
-    let directories = etcetera::choose_base_strategy().map_err(|error| {
-        Failure::new(format!("the user's data directory is not known: {error}"))
-            .hint("give a path with `--database sqlite:PATH`")
-    })?;
-    Ok(directories.data_dir().join("memoir").join("memoir.db"))
+    let folder = user_folder(BaseStrategy::data_dir);
+    let hint = "give a path with `--database sqlite:PATH`, or set HOME or XDG_DATA_HOME";
+    let folder = folder.map_err(|problem| Failure::new(problem).hint(hint))?;
+    Ok(folder.join("memoir").join("memoir.db"))
+}
+
+/// A folder of the user's own, by the environment.
+///
+/// # Errors
+/// The home is not known, or the folder is in a home that is `/`, as in a container without a user: nothing is written
+/// there. The message says which.
+pub(crate) fn user_folder(
+    folder: impl Fn(&etcetera::base_strategy::Xdg) -> PathBuf,
+) -> Result<PathBuf, String> {
+    let base = etcetera::base_strategy::Xdg::new();
+    let base = base.map_err(|error| format!("the user's home is not known: {error}"))?;
+    let (home, found) = (base.home_dir(), folder(&base));
+    // One that a variable names may be anywhere else.
+    let is_of_home = [".config", ".local", ".cache"].map(|name| home.join(name));
+    let is_of_home = is_of_home.iter().any(|folder| found.starts_with(folder)) || found == home;
+    match is_of_home && (home.parent().is_none() || home.is_relative()) {
+        true => Err(format!(
+            "the user's home is `{}`, which is no folder of a user",
+            home.display()
+        )),
+        false => Ok(found),
+    }
 }
 
 /// Whether this is the user's own database, however it is named.

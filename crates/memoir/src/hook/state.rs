@@ -9,11 +9,11 @@ use std::{
     time::Duration,
 };
 
-use etcetera::BaseStrategy;
+use etcetera::{BaseStrategy, base_strategy::Xdg};
 use memoir_domain::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{failure::Failure, private_file};
+use crate::{database, failure::Failure, private_file};
 
 /// How long the state of a session without further events is kept.
 const KEPT: Duration = Duration::from_secs(60 * 24 * 60 * 60);
@@ -123,11 +123,8 @@ fn is_old(path: &Path, now: Timestamp) -> bool {
 
 /// `memoir` in the user's state directory, or in the data directory where there is none.
 pub(crate) fn folder() -> Option<PathBuf> {
-    let directories = etcetera::choose_base_strategy().ok()?;
-    let folder = directories
-        .state_dir()
-        .unwrap_or_else(|| directories.data_dir());
-    Some(folder.join("memoir"))
+    let of_base = |base: &Xdg| base.state_dir().unwrap_or_else(|| base.data_dir());
+    Some(database::user_folder(of_base).ok()?.join("memoir"))
 }
 
 /// A valid file name for any session, and for what distinguishes its files.

@@ -26,11 +26,8 @@ const END: &str = "<!-- memoir: end -->";
 /// # Errors
 /// The file cannot be read or written.
 pub(super) fn write_hints(text: &str) -> Result<(), Failure> {
-    use etcetera::BaseStrategy;
-    let directories = etcetera::choose_base_strategy().map_err(|error| {
-        Failure::new(format!("the configuration directory is not known: {error}"))
-    })?;
-    let path = directories.config_dir().join(HINTS);
+    let folder = crate::database::user_folder(etcetera::BaseStrategy::config_dir);
+    let path = folder.map_err(Failure::new)?.join(HINTS);
     let problem = |error| Failure::file("write", &path, &error);
     let before = match std::fs::read_to_string(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),

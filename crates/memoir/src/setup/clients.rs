@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::{json as members, json::JsonProblem, lines};
 use crate::{
+    database,
     failure::Failure,
     hook::{self, HookEvent, written::ProgramCall},
 };
@@ -273,11 +274,11 @@ impl Folders {
     /// # Errors
     /// The user's home is not known.
     pub(super) fn find() -> Result<Self, Failure> {
-        let problem = |error| Failure::new(format!("the user's home is not known: {error}"));
-        let base = etcetera::choose_base_strategy().map_err(problem)?;
+        let home = database::user_folder(|base| base.home_dir().to_owned());
+        let config = database::user_folder(BaseStrategy::config_dir);
         Ok(Self {
-            home: base.home_dir().to_owned(),
-            config: base.config_dir(),
+            home: home.map_err(Failure::new)?,
+            config: config.map_err(Failure::new)?,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use memoir_testkit::ServerStep;
 
-use crate::installation::{Installation, names_in};
+use crate::installation::{Installation, Ran, names_in};
 
 #[test]
 fn each_limit_is_reported_with_the_given_size() {
@@ -376,4 +376,79 @@ fn a_model_that_is_down_is_asked_again_and_then_given_up() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stderr.contains("waiting "), "{ran:?}");
     assert!(ran.stderr.contains("it was asked 2 times"), "{ran:?}");
+}
+
+#[test]
+fn spec_6_2_nothing_is_written_into_a_home_that_is_no_folder_of_a_user() {
+    let installation = Installation::new();
+    let database = format!("sqlite:{}", installation.path("own.db").display());
+    for home in ["/", "relative"] {
+        for arguments in [
+            &["remember", "wren", "Kiln."][..],
+            &["agent", "list"],
+            &["setup", "claude-code", "--agent", "wren", "--yes"],
+            &["embeddings", "status"],
+        ] {
+            let ran = Ran::of(installation.command(arguments).env("HOME", home));
+            let is_named = ran.stderr.contains(&format!("home is `{home}`"))
+                || ran.stderr.contains("set HOME");
+            assert!(
+                ran.code == Some(1) && is_named,
+                "{home} {arguments:?}: {ran:?}"
+            );
+        }
+        // Named folders work whatever the home is, and a hook ends well without its state.
+        let name = if home == "/" { "wren" } else { "robin" };
+        let created = ["agent", "create", name, "--database", &database];
+        let hook = [
+            "hook",
+            "session-start",
+            "--client",
+            "claude-code",
+            "--agent",
+            name,
+        ];
+        let hook = [&hook[..], &["--database", &database]].concat();
+        for arguments in [&created[..], &hook] {
+            let ran = Ran::of(installation.command(arguments).env("HOME", home));
+            assert_eq!(ran.code, Some(0), "{home} {arguments:?}: {ran:?}");
+        }
+        let mut elsewhere = installation.command(&["agent", "list"]);
+        elsewhere
+            .env("HOME", home)
+            .env("XDG_DATA_HOME", installation.path("data"));
+        let ran = Ran::of(&mut elsewhere);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    }
+    assert!(!installation.path("relative").exists());
+}
+
+#[test]
+fn spec_2_1_a_prompt_file_is_read_in_the_encoding_that_it_has() {
+    let installation = Installation::new();
+    for (index, (bytes, prompt, note)) in [
+        (
+            &b"Be kind, Zo\xEB."[..],
+            "Be kind, Zo\u{EB}.",
+            "read as Windows-1252",
+        ),
+        (b"\xFF\xFEA\0\xEB\0", "A\u{EB}", "read as UTF-16"),
+        (b"\xEF\xBB\xBFBe kind.", "Be kind.", ""),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = installation.write("prompt.md", bytes);
+        let name = format!("wren{index}");
+        let ran = installation.run(&["agent", "create", &name, "--system-prompt-file", &file]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.stderr.contains(note), "{ran:?}");
+        let shown = installation.ok(&["agent", "show", &name, "--json"]);
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        assert_eq!(shown["system_prompt"], prompt, "{shown}");
+    }
+    let file = installation.write("prompt.md", b"\x89PNG\0");
+    let refused =
+        installation.refused(&["agent", "create", "robin", "--system-prompt-file", &file]);
+    assert!(refused.contains("is no text"), "{refused}");
 }
