@@ -79,7 +79,7 @@ byKeys("the way through the fleet is as it is read, and may be shortened", async
   await page.goto("/");
   const passed = await reach(page, "a Wren");
   assert.equal(passed[0], "a Skip to the content");
-  const order = ["a Fleet", "a Audit", "summary Ada", "input Name of an agent", "button Search", /^a Agent/, "a Lark", "a Wren"];
+  const order = ["a Fleet", "a Audit", "summary Ada", "input Name of an agent", "button Search", /^a \d+ in all$/, /^a Health/, /^a Agent/, "a Lark", "a Wren"];
   const places = order.map((name) => passed.findIndex((is) => (typeof name === "string" ? is === name : name.test(is))));
   assert.ok(!places.includes(-1), passed.join(", "));
   assert.deepEqual(places, [...places].sort((left, right) => left - right), passed.join(", "));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
-use memoir_app::{OriginalCounts, OwnerSession, SignedInUser};
+use memoir_app::{Memoir, OriginalCounts, OwnerSession, SignedInUser};
 use memoir_domain::{Timestamp, labels, rewind::RewindPreview, session::State};
 
 use crate::{
@@ -345,6 +345,29 @@ pub(crate) fn bar_with_line(part: u64, whole: u64, line: Option<u64>) -> Markup 
 /// A time to the minute.
 pub(crate) fn time(at: Timestamp) -> Markup {
     html! { time datetime=(at) { (words::minute(at)) } }
+}
+
+/// By which times are shown as distances from now.
+pub(crate) struct Clock {
+    now: Timestamp,
+    /// The time zone of the schedule, by its IANA name.
+    zone: Option<String>,
+}
+
+impl Clock {
+    /// Now, in the time zone of the installation's schedule.
+    pub(crate) fn new(memoir: &Memoir) -> Self {
+        Self {
+            now: memoir.now(),
+            zone: memoir.schedule().time_zone,
+        }
+    }
+
+    /// How far a time is from now; its title is the time itself.
+    pub(crate) fn relative(&self, at: Timestamp) -> Markup {
+        let exact = words::minute_in(at, self.zone.as_deref());
+        html! { time datetime=(at) title=(exact) { (words::relative(at, self.now)) } }
+    }
 }
 
 /// A time, or a text where there is none.

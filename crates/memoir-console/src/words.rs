@@ -43,6 +43,31 @@ pub(crate) fn minute(at: Timestamp) -> String {
     at.to_jiff().strftime("%Y-%m-%d %H:%M").to_string()
 }
 
+/// How far from `now`, in the largest whole unit: `3 hours ago`, `in 2 days`.
+pub(crate) fn relative(at: Timestamp, now: Timestamp) -> String {
+    let seconds = at.seconds_since(now);
+    let (count, unit) = match seconds.unsigned_abs() {
+        0..60 => return "now".to_owned(),
+        ago @ 60..3_600 => (ago / 60, "minute"),
+        ago @ 3_600..86_400 => (ago / 3_600, "hour"),
+        ago => (ago / 86_400, "day"),
+    };
+    let distance = counted(count, unit, &format!("{unit}s"));
+    match seconds < 0 {
+        true => format!("{distance} ago"),
+        false => format!("in {distance}"),
+    }
+}
+
+/// To the minute, in a time zone by its IANA name; in UTC where there is none.
+pub(crate) fn minute_in(at: Timestamp, zone: Option<&str>) -> String {
+    let zoned = zone.and_then(|zone| at.to_jiff().in_tz(zone).ok().zip(Some(zone)));
+    match zoned {
+        Some((zoned, zone)) => format!("{} {zone}", zoned.strftime("%Y-%m-%d %H:%M")),
+        None => format!("{} UTC", minute(at)),
+    }
+}
+
 /// To the second, in UTC.
 pub(crate) fn second(at: Timestamp) -> String {
     at.to_jiff().strftime("%Y-%m-%d %H:%M:%S").to_string()
@@ -130,5 +155,16 @@ mod tests {
         let at: Timestamp = "2026-03-04T12:00:59Z".parse().unwrap();
         assert_eq!(minute(at), "2026-03-04 12:00");
         assert_eq!(second(at), "2026-03-04 12:00:59");
+        for (seconds, text) in [
+            (-59, "now"),
+            (-60, "1 minute ago"),
+            (7_200, "in 2 hours"),
+            (-86_400 * 400, "400 days ago"),
+        ] {
+            assert_eq!(relative(at.plus_seconds(seconds), at), text);
+        }
+        let in_berlin = minute_in(at, Some("Europe/Berlin"));
+        assert_eq!(in_berlin, "2026-03-04 13:00 Europe/Berlin");
+        assert_eq!(minute_in(at, None), "2026-03-04 12:00 UTC");
     }
 }

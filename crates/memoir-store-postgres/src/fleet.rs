@@ -22,6 +22,11 @@ use crate::{
     value::{Value, all, count, first, sought},
 };
 
+/// The rank of an agent's health, as `Health::from_row` decides it.
+const HEALTH: &str = "least(CASE (SELECT state FROM sessions WHERE agent_id = agents.id \
+         ORDER BY started_at DESC, sessions.id DESC LIMIT 1) WHEN 'failed' THEN 0 WHEN 'rolled_back' THEN 2 ELSE 3 END, \
+     CASE WHEN budget_share > 1000000 THEN 1 ELSE 3 END)::int8";
+
 /// Sessions that have not ended.
 macro_rules! running {
     () => {
@@ -169,10 +174,7 @@ impl Fleet for PostgresStore {
             FleetOrder::LastSession => {
                 "(SELECT max(started_at) FROM sessions WHERE agent_id = agents.id)"
             }
-            FleetOrder::Outcome => {
-                "(SELECT state FROM sessions WHERE agent_id = agents.id \
-                     ORDER BY started_at DESC, sessions.id DESC LIMIT 1)"
-            }
+            FleetOrder::Health => HEALTH,
             FleetOrder::Next => {
                 "CASE WHEN due_at <= $3 OR weekly_after < $4 THEN 0 \
                      WHEN due_at IS NULL AND weekly_after IS NULL THEN 2 ELSE 1 END"
@@ -196,14 +198,15 @@ impl Fleet for PostgresStore {
                 page.latest_slot,
                 page.limit,
                 offset,
+                page.health.map(|health| i64::from(health.rank())),
             ]
         };
         // Each of them knows all values, whether it needs them or not.
         let listed = "account_id = $1 AND erased_at IS NULL AND id <> $1 \
              AND ($2 IS NULL OR strpos(folded_name, $2) > 0) \
-             AND coalesce($3, $4, $5, $6) IS NOT NULL";
+             AND coalesce($3, $4, $5, $6, $7) IS NOT NULL";
         let ranked = format!(
-            "FROM agents WHERE {listed} ORDER BY {rank} {rank_turn}, folded_name {name_turn} \
+            "FROM agents WHERE {listed} AND ($7 IS NULL OR {HEALTH} = $7) ORDER BY {rank} {rank_turn}, folded_name {name_turn} \
              LIMIT $5 OFFSET $6"
         );
         let agents = concat!("SELECT ", agent_columns!(), ", ");
@@ -218,7 +221,7 @@ impl Fleet for PostgresStore {
                 Reach::Account(account),
                 &[
                     Statement::new(
-                        format!("SELECT count(*) FROM agents WHERE {listed}"),
+                        format!("SELECT {HEALTH}, count(*) FROM agents WHERE {listed} GROUP BY 1"),
                         values(),
                     ),
                     Statement::new(
@@ -232,7 +235,7 @@ impl Fleet for PostgresStore {
                 ],
             )
             .await?;
-        let [total, agents, sessions] = answers.as_slice() else {
+        let [counts, agents, sessions] = answers.as_slice() else {
             return Err(Error::Driver("answers are missing".to_owned()));
         };
         let sessions = all(sessions, decode::session)?;
@@ -254,10 +257,12 @@ impl Fleet for PostgresStore {
                 open_requests: open.unsigned_abs(),
             })
         };
-        Ok(FleetSlice {
-            total: first(total, counted)?.unwrap_or_default(),
-            agents: agents.iter().map(row).collect::<Result<_>>()?,
-        })
+        let counts = all(counts, |row| {
+            let mut columns = Columns::new(row, "agents");
+            Ok((columns.count()?, columns.count()?))
+        })?;
+        let agents = agents.iter().map(row).collect::<Result<_>>()?;
+        Ok(FleetSlice::new(page, counts, agents))
     }
 
     async fn fleet_records(

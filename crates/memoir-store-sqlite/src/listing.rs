@@ -15,6 +15,11 @@ use crate::{
 /// The agents that are listed. The second parameter is the text that a name is to hold.
 const LISTED: &str = "account_id = ?1 AND erased_at IS NULL AND id <> ?1 AND (?2 IS NULL OR instr(folded_name, ?2) > 0)";
 
+/// The rank of an agent's health, as `Health::from_row` decides it.
+const HEALTH: &str = "min(CASE (SELECT state FROM sessions WHERE agent_id = agents.id \
+         ORDER BY started_at DESC, sessions.id DESC LIMIT 1) WHEN 'failed' THEN 0 WHEN 'rolled_back' THEN 2 ELSE 3 END, \
+     CASE WHEN budget_share > 1000000 THEN 1 ELSE 3 END)";
+
 /// One page of the account's agents. The list is sorted by identifiers alone, and only the agents of the
 /// page are read.
 pub(crate) fn page(
@@ -24,16 +29,20 @@ pub(crate) fn page(
 ) -> Result<FleetSlice> {
     let _view = ReadTransaction::new(connection)?;
     let text = page.text.as_deref();
-    let total = connection
-        .prepare_cached(&format!("SELECT count(*) FROM agents WHERE {LISTED}"))?
-        .query_row(rusqlite::params![account.as_bytes(), text], |row| {
-            Ok(Columns::new(&SqliteRow(row), "agents").count())
-        })??;
+    let counts = all(
+        connection,
+        &format!("SELECT {HEALTH}, count(*) FROM agents WHERE {LISTED} GROUP BY 1"),
+        rusqlite::params![account.as_bytes(), text],
+        |row| {
+            let mut columns = Columns::new(row, "agents");
+            Ok((columns.count()?, columns.count()?))
+        },
+    )?;
     let agents = ranked(connection, account, page)?
         .into_iter()
         .map(|agent| row(connection, AgentScope { account, agent }))
         .collect::<Result<_>>()?;
-    Ok(FleetSlice { total, agents })
+    Ok(FleetSlice::new(page, counts, agents))
 }
 
 /// The agents of the page by their rank.
@@ -47,7 +56,9 @@ fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Resu
         page.latest_slot.map(|at| at.microseconds()),
     );
     let text = page.text.as_deref();
-    let mut values: Vec<&dyn ToSql> = vec![account.as_bytes(), &text, &page.limit, &offset];
+    let health = page.health.map(|health| health.rank());
+    let mut values: Vec<&dyn ToSql> =
+        vec![account.as_bytes(), &text, &page.limit, &offset, &health];
     // Only literals of this code are put into the text of the statement; a caller's values are bound.
     let rank = match page.order {
         FleetOrder::Name => "NULL",
@@ -55,13 +66,10 @@ fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Resu
         FleetOrder::LastSession => {
             "(SELECT max(started_at) FROM sessions WHERE agent_id = agents.id)"
         }
-        FleetOrder::Outcome => {
-            "(SELECT state FROM sessions WHERE agent_id = agents.id \
-                 ORDER BY started_at DESC, sessions.id DESC LIMIT 1)"
-        }
+        FleetOrder::Health => HEALTH,
         FleetOrder::Next => {
             values.extend([&now as &dyn ToSql, &slot]);
-            "CASE WHEN due_at <= ?5 OR weekly_after < ?6 THEN 0 \
+            "CASE WHEN due_at <= ?6 OR weekly_after < ?7 THEN 0 \
                  WHEN due_at IS NULL AND weekly_after IS NULL THEN 2 ELSE 1 END"
         }
         FleetOrder::Breaker => "removable_tokens",
@@ -79,7 +87,7 @@ fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Resu
     all(
         connection,
         &format!(
-            "SELECT id FROM agents WHERE {LISTED} \
+            "SELECT id FROM agents WHERE {LISTED} AND (?5 IS NULL OR {HEALTH} = ?5) \
              ORDER BY {rank} {rank_turn}, folded_name {name_turn} LIMIT ?3 OFFSET ?4"
         ),
         values.as_slice(),

@@ -1,7 +1,7 @@
 //! An account's agents as a list that can be sorted and searched: what each of them comes to, never what it
 //! says.
 
-use memoir_domain::{AgentId, SessionId, Timestamp};
+use memoir_domain::{AgentId, SessionId, Timestamp, agent::Health};
 use serde::{Deserialize, Serialize};
 
 use crate::{AgentRow, AuditRow, SessionColumns};
@@ -16,8 +16,8 @@ pub enum FleetOrder {
     Share,
     /// When its last session was begun; those without one come first.
     LastSession,
-    /// The state of its last session, by its wire name; those without one come first.
-    Outcome,
+    /// How it is; the worst comes first.
+    Health,
     /// When the schedule asks it: first those that are due, last those that it leaves alone.
     Next,
     /// How many tokens a session that begins now could remove.
@@ -34,7 +34,7 @@ impl FleetOrder {
         Self::Name,
         Self::Share,
         Self::LastSession,
-        Self::Outcome,
+        Self::Health,
         Self::Next,
         Self::Breaker,
         Self::Archived,
@@ -47,6 +47,8 @@ impl FleetOrder {
 pub struct FleetPage {
     /// Those whose folded name holds this folded text; `None` for all.
     pub text: Option<String>,
+    /// Those of this health, by [`Health::from_row`]; `None` for all.
+    pub health: Option<Health>,
     /// The sort key.
     pub order: FleetOrder,
     /// The reverse order; those of one rank come by name nevertheless.
@@ -66,8 +68,33 @@ pub struct FleetPage {
 pub struct FleetSlice {
     /// How many agents the whole list has.
     pub total: u64,
+    /// How many agents of each health have such a name, in the order of [`Health::ALL`].
+    pub by_health: [u64; Health::ALL.len()],
     /// Those of the page.
     pub agents: Vec<FleetRow>,
+}
+
+impl FleetSlice {
+    /// The slice of `page` with its counts by health.
+    pub fn new(page: &FleetPage, counts: Vec<(u64, u64)>, agents: Vec<FleetRow>) -> Self {
+        let mut by_health = [0; Health::ALL.len()];
+        for (rank, count) in counts {
+            let place = usize::try_from(rank).ok();
+            if let Some(counted) = place.and_then(|place| by_health.get_mut(place)) {
+                *counted = count;
+            }
+        }
+        let of_health = |health: Health| by_health.get(health as usize).copied();
+        let total = match page.health {
+            Some(health) => of_health(health).unwrap_or_default(),
+            None => by_health.iter().sum(),
+        };
+        Self {
+            total,
+            by_health,
+            agents,
+        }
+    }
 }
 
 /// An agent in a list.

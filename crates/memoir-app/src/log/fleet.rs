@@ -3,10 +3,11 @@
 
 use memoir_domain::{
     SessionId, Timestamp,
-    agent::{self, Agent},
+    agent::{self, Agent, Health},
     breaker::Gauge,
+    labels,
     lifecycle::fresh_gauge,
-    session::{Session, State},
+    session::{FailureClass, Session, State},
     tools::session_gauge,
 };
 use memoir_store::{FleetOrder, FleetPage, FleetRow};
@@ -22,6 +23,8 @@ use crate::{
 pub struct FleetQuery {
     /// Only agents whose name contains this text, in any case; all where it is blank.
     pub text: String,
+    /// Only agents of this health; `None` for all.
+    pub health: Option<Health>,
     /// The sort order.
     pub order: FleetOrder,
     /// The other way round.
@@ -37,6 +40,8 @@ pub struct FleetQuery {
 pub struct FleetView {
     /// The number of agents of the whole list.
     pub total: u64,
+    /// The number of agents of each health that have such a name, in the order of [`Health::ALL`].
+    pub by_health: [u64; Health::ALL.len()],
     /// The agents of the page.
     pub agents: Vec<ListedAgent>,
 }
@@ -47,6 +52,8 @@ pub struct ListedAgent {
     /// The agent, without its prompts. Its `originals` have the counts `in_prompt` and `archived`.
     #[serde(flatten)]
     pub agent: AgentFacts,
+    /// How it is.
+    pub health: Health,
     /// The session begun last; `None` where there was none.
     pub last_session: Option<LastSessionView>,
     /// How many tokens edits may remove before the breaker trips: in the running session, or else in one that begins
@@ -69,6 +76,8 @@ pub struct LastSessionView {
     pub started_at: Timestamp,
     pub ended_at: Option<Timestamp>,
     pub undone_at: Option<Timestamp>,
+    pub failure: Option<FailureClass>,
+    pub refused_calls: u32,
 }
 
 impl Account {
@@ -81,6 +90,7 @@ impl Account {
         let now = memoir.now();
         let text = agent::fold_name(query.text.trim());
         let page = FleetPage {
+            health: query.health,
             text: Some(text).filter(|text| !text.is_empty()),
             order: query.order,
             descending: query.descending,
@@ -93,8 +103,35 @@ impl Account {
         let agents = slice.agents.into_iter().map(|row| memoir.listed_agent(row));
         Ok(FleetView {
             total: slice.total,
+            by_health: slice.by_health,
             agents: agents.collect::<Result<_>>()?,
         })
+    }
+}
+
+impl ListedAgent {
+    /// How it is, in words: `over budget, refused 12 times`.
+    pub fn health_words(&self) -> String {
+        let failure = self.last_session.as_ref().and_then(|last| last.failure);
+        let refused = self
+            .last_session
+            .as_ref()
+            .map_or(0, |last| last.refused_calls);
+        let budget = self.agent.effective_core_token_budget;
+        let mut words = match (self.health, failure) {
+            (Health::Failed, Some(failure)) => labels::failure(failure),
+            (health, _) => health.explanation(),
+        }
+        .to_owned();
+        if self.health == Health::Failed && self.agent.counts.core_tokens > budget {
+            words.push_str(", over budget");
+        }
+        match (self.health, refused) {
+            (Health::InOrder, _) | (_, 0) => {}
+            (_, 1) => words.push_str(", refused once"),
+            _ => words.push_str(&format!(", refused {refused} times")),
+        }
+        words
     }
 }
 
@@ -104,7 +141,9 @@ impl Memoir {
         let last = row.last_session.as_ref();
         let last = last.map(codec::listed_session).transpose()?;
         let gauge = gauge(&agent, last.as_ref());
+        let state = last.as_ref().map(|last| last.state);
         Ok(ListedAgent {
+            health: Health::from_row(state, row.agent.columns.ranks.budget_share),
             breaker_removable_tokens: gauge.allowance().tokens,
             agent: self.listed_facts(&agent),
             last_session: last.map(LastSessionView::from),
@@ -133,6 +172,8 @@ impl From<Session> for LastSessionView {
             started_at: session.started_at,
             ended_at: session.ended_at,
             undone_at: session.undone_at,
+            failure: session.failure,
+            refused_calls: session.refused_calls,
         }
     }
 }

@@ -5,7 +5,7 @@ use axum::{
     extract::{Path, RawQuery, State},
 };
 use maud::{Markup, html};
-use memoir_app::{AgentFacts, AgentHandle, ContextShare, OriginalsView, ScheduleView};
+use memoir_app::{AgentFacts, AgentHandle, ContextShare, Memoir, OriginalsView, ScheduleView};
 use memoir_domain::{
     agent::{Field, Threshold},
     breaker::Gauge,
@@ -22,7 +22,7 @@ use crate::{
     assets::PageScript,
     browser::Visitor,
     form,
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, Clock, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -62,7 +62,7 @@ pub(super) async fn page(
     let content = html! {
         (agent_head(agent, Tab::Overview))
         (draft.faults.summary())
-        (status(&view))
+        (status(console.memoir(), &view))
         (open)
         (core_size::section(agent))
         (originals(&archive))
@@ -85,7 +85,7 @@ pub(super) async fn page(
     )
 }
 
-fn status(view: &AgentFacts) -> Markup {
+fn status(memoir: &Memoir, view: &AgentFacts) -> Markup {
     let tally = &view.counts;
     let budget = view.effective_core_token_budget;
     html! {
@@ -117,7 +117,7 @@ fn status(view: &AgentFacts) -> Markup {
                 (parts::pair("Discarded", html! { (words::number(tally.discarded_count)) }))
                 (parts::pair("Breaker", html! { (breaker(view)) }))
                 (parts::pair("Last refined", parts::time_or(view.last_refinement_at, "never")))
-                (parts::pair("Next session", next(view)))
+                (parts::pair("Next session", next(view, &Clock::new(memoir))))
                 (parts::pair("Made", parts::time(view.created_at)))
             }
         }
@@ -199,15 +199,17 @@ fn originals(view: &OriginalsView) -> Markup {
 }
 
 /// When the schedule asks the agent next, or why it never does.
-pub(super) fn next(view: &AgentFacts) -> Markup {
+pub(super) fn next(view: &AgentFacts, clock: &Clock) -> Markup {
     html! {
         // First: an agent can be due that the schedule does not ask.
         @if let Some(reason) = view.next_refinement_reason {
             span.none { "never: " (reason.explanation()) }
         } @else if let Some(due) = view.refinement_due {
             span.badge.running { "due: " (labels::trigger(due.reason)) }
+        } @else if let Some(at) = view.next_refinement_at {
+            (clock.relative(at))
         } @else {
-            (parts::time_or(view.next_refinement_at, "not scheduled"))
+            span.none { "not scheduled" }
         }
     }
 }

@@ -6,6 +6,7 @@ use axum::{
 };
 use maud::{Markup, html};
 use memoir_app::{FleetOrder, FleetQuery, FleetView, ListedAgent};
+use memoir_domain::agent::Health;
 use serde::Deserialize;
 
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
     browser::Visitor,
     form,
     pages::{agent::next, agent_path},
-    parts::{self, ConsoleSection, SignedInPage},
+    parts::{self, Clock, ConsoleSection, SignedInPage},
     words,
 };
 
@@ -22,23 +23,24 @@ use crate::{
 const AT_ONCE: u32 = 50;
 
 /// The column with where the originals are.
-const ORIGINALS: &str = "In the prompt / archived";
+const ORIGINALS: &str = "In prompt / archived";
 
 /// The columns: the order, its word in addresses, the heading, and whether the largest come first.
 const COLUMNS: [(FleetOrder, &str, &str, bool); 8] = [
+    (FleetOrder::Health, "health", "Health", false),
     (FleetOrder::Name, "name", "Agent", false),
     (FleetOrder::Share, "mass", "Core size of budget", true),
-    (FleetOrder::Outcome, "outcome", "Last outcome", false),
+    (FleetOrder::Archived, "archived", ORIGINALS, true),
     (FleetOrder::LastSession, "last", "Last session", true),
     (FleetOrder::Next, "next", "Next session", false),
     (FleetOrder::Breaker, "breaker", "To the breaker", false),
-    (FleetOrder::Archived, "archived", ORIGINALS, true),
     (FleetOrder::Access, "access", "Access", true),
 ];
 
 #[derive(Deserialize)]
 pub(crate) struct FleetPageQuery {
     q: Option<String>,
+    health: Option<String>,
     sort: Option<String>,
     turn: Option<String>,
     page: Option<u64>,
@@ -51,6 +53,11 @@ impl FleetPageQuery {
         let found = COLUMNS.iter().find(|column| Some(column.1) == sort);
         // An unknown word in the address sorts by the first column.
         *found.unwrap_or(&COLUMNS[0])
+    }
+
+    /// The health to which the list is filtered. An unknown word in the address filters nothing.
+    fn health(&self) -> Option<Health> {
+        self.health.as_deref().and_then(Health::from_name)
     }
 
     fn is_turned(&self) -> bool {
@@ -66,6 +73,7 @@ impl FleetPageQuery {
         let (order, _, _, greatest_first) = self.column();
         FleetQuery {
             text: self.q.clone().unwrap_or_default(),
+            health: self.health(),
             order,
             descending: greatest_first != self.is_turned(),
             // The address may hold any page number.
@@ -76,6 +84,11 @@ impl FleetPageQuery {
 
     /// The address of another page, or another order, of the same list.
     fn address(&self, sort: &str, is_turned: bool, page: u64) -> String {
+        self.filtered(self.health(), sort, is_turned, page)
+    }
+
+    /// As [`Self::address`], filtered to a health.
+    fn filtered(&self, health: Option<Health>, sort: &str, is_turned: bool, page: u64) -> String {
         let page = if page > 1 {
             page.to_string()
         } else {
@@ -85,6 +98,7 @@ impl FleetPageQuery {
             "/",
             &[
                 ("q", self.q.as_deref().unwrap_or_default()),
+                ("health", health.map_or("", Health::as_str)),
                 ("sort", if sort == COLUMNS[0].1 { "" } else { sort }),
                 ("turn", if is_turned { "yes" } else { "" }),
                 ("page", &page),
@@ -115,10 +129,11 @@ pub(crate) async fn show(
             p.notice { "The schedule is off in this installation (" code { "enabled" } " in " code { "[schedule]" }
                 " of its configuration): agents are asked only on request." }
         }
+        (filters(&query, &fleet))
         @if fleet.agents.is_empty() {
             (no_agents(&query))
         } @else {
-            (table(&query, &fleet))
+            (table(&query, &fleet, &Clock::new(console.memoir())))
             (pager(&query, fleet.total))
         }
     };
@@ -131,6 +146,7 @@ fn search(query: &FleetPageQuery) -> Markup {
     html! {
         form.search role="search" method="get" action="/" {
             @if let Some(sort) = &query.sort { input type="hidden" name="sort" value=(sort); }
+            @if let Some(health) = query.health() { input type="hidden" name="health" value=(health); }
             @if query.is_turned() { input type="hidden" name="turn" value="yes"; }
             label.hidden for="q" { "Name of an agent" }
             input #q name="q" type="search" placeholder="Name" maxlength="100"
@@ -140,9 +156,31 @@ fn search(query: &FleetPageQuery) -> Markup {
     }
 }
 
+/// The counts of each health, as links that show only those agents.
+fn filters(query: &FleetPageQuery, fleet: &FleetView) -> Markup {
+    let all: u64 = fleet.by_health.iter().sum();
+    let counted = Health::ALL.into_iter().zip(fleet.by_health);
+    let shown = |(health, count): &(Health, u64)| *count > 0 || query.health() == Some(*health);
+    let link = |health: Option<Health>, count: u64, text: &str| {
+        let path = query.filtered(health, query.column().1, query.is_turned(), 1);
+        let current = (query.health() == health).then_some("true");
+        html! { a href=(path) aria-current=[current] { (words::number(count)) " " (text) } }
+    };
+    html! {
+        @if all > 0 {
+            nav.row aria-label="Health" {
+                (link(None, all, "in all"))
+                @for (health, count) in counted.filter(shown) {
+                    (link(Some(health), count, health.explanation()))
+                }
+            }
+        }
+    }
+}
+
 fn no_agents(query: &FleetPageQuery) -> Markup {
     html! {
-        @if query.q.is_some() || query.page() > 1 {
+        @if query.q.is_some() || query.health().is_some() || query.page() > 1 {
             p.empty { "No agents here. " a href="/" { "Show all agents" } }
         } @else {
             p.empty { "There are no agents yet. " a href="/agents/new" { "Make the first one" } "." }
@@ -150,16 +188,16 @@ fn no_agents(query: &FleetPageQuery) -> Markup {
     }
 }
 
-fn table(query: &FleetPageQuery, fleet: &FleetView) -> Markup {
+fn table(query: &FleetPageQuery, fleet: &FleetView, clock: &Clock) -> Markup {
     html! {
         div.scroll {
-            table.cards role="table" {
+            table.cards.fleet role="table" {
                 caption.hidden { "Agents, sorted by " (query.column().2.to_lowercase()) }
                 thead role="rowgroup" {
                     tr role="row" { @for column in COLUMNS { (heading(query, column)) } }
                 }
                 tbody role="rowgroup" {
-                    @for listed in &fleet.agents { (row(listed)) }
+                    @for listed in &fleet.agents { (row(listed, clock)) }
                 }
             }
         }
@@ -182,10 +220,14 @@ fn heading(
     let path = query.address(word, is_sorted && !is_turned, 1);
     let is_figure = !matches!(
         order,
-        FleetOrder::Name | FleetOrder::Outcome | FleetOrder::LastSession | FleetOrder::Next
+        FleetOrder::Health | FleetOrder::Name | FleetOrder::LastSession | FleetOrder::Next
     );
+    let class = match order {
+        FleetOrder::Breaker => Some("figure breaker"),
+        _ => is_figure.then_some("figure"),
+    };
     html! {
-        th role="columnheader" scope="col" class=[is_figure.then_some("figure")]
+        th role="columnheader" scope="col" class=[class]
             aria-sort=[is_sorted.then_some(sorted)] {
             a href=(path) { (text)
                 @if is_sorted { span.turn aria-hidden="true" { (if descending { " ↓" } else { " ↑" }) } }
@@ -194,41 +236,41 @@ fn heading(
     }
 }
 
-fn row(listed: &ListedAgent) -> Markup {
+fn row(listed: &ListedAgent, clock: &Clock) -> Markup {
     let agent = &listed.agent;
     let (size, budget) = (agent.counts.core_tokens, agent.effective_core_token_budget);
     let last = listed.last_session.as_ref();
     html! {
         tr role="row" {
+            td.health role="cell" data-label="Health" {
+                span.troubled[listed.health != Health::InOrder] { (words::capital(&listed.health_words())) }
+            }
             th role="rowheader" scope="row" data-label="Agent" {
                 a.name href=(agent_path(agent.id)) { (agent.name) }
             }
-            td.figure role="cell" data-label="Core size of budget" {
+            td.figure.size role="cell" data-label="Core size of budget" {
                 span.gauge { (parts::bar(size, budget))
                     span { (words::number(size)) span.of { " of " (words::number(budget)) } }
                 }
-            }
-            td role="cell" data-label="Last outcome" {
-                @match last {
-                    Some(last) => span { (parts::state(last.state, last.rehearsal, last.undone_at.is_some())) },
-                    None => span.none { "none" },
-                }
-            }
-            td role="cell" data-label="Last session" {
-                @match last {
-                    Some(last) => a href={ "/sessions/" (last.id) } { (parts::time(last.started_at)) },
-                    None => span.none { "never" },
-                }
-            }
-            td role="cell" data-label="Next session" { (next(agent)) }
-            td.figure role="cell" data-label="To the breaker" {
-                (words::number(listed.breaker_removable_tokens))
             }
             td.figure role="cell" data-label=(ORIGINALS) {
                 @let originals = &agent.counts.originals;
                 span { (words::number(originals.in_prompt)) span.of { " / " (words::number(originals.archived)) } }
             }
-            td.figure role="cell" data-label="Access" {
+            td.last role="cell" data-label="Last session" {
+                @match last {
+                    Some(last) => span {
+                        (parts::state(last.state, last.rehearsal, last.undone_at.is_some())) " "
+                        a href={ "/sessions/" (last.id) } { (clock.relative(last.started_at)) }
+                    },
+                    None => span.none { "never" },
+                }
+            }
+            td role="cell" data-label="Next session" { (next(agent, clock)) }
+            td.figure.breaker role="cell" data-label="To the breaker" {
+                (words::number(listed.breaker_removable_tokens))
+            }
+            td.figure.access role="cell" data-label="Access" {
                 @if listed.open_requests == 0 { span.none { "0" } }
                 @else {
                     a.badge.bad href={ (agent_path(agent.id)) "/access" } { (listed.open_requests) " open" }

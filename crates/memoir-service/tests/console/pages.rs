@@ -228,9 +228,12 @@ async fn the_fleet_is_sorted_searched_and_paged() {
             .await
             .unwrap();
     }
-    installation
-        .agent(&installation.account, "zzz heavy", &["One", "Two"])
+    let long = "A word. ".repeat(600);
+    let heavy = installation
+        .agent(&installation.account, "zzz heavy", &[&long])
         .await;
+    let budget = [(Field::CoreTokenBudget, Some("1000"))];
+    heavy.settings().configure(&budget, &owner()).await.unwrap();
     let browser = installation.ada().await;
     let names = async |path: &str| {
         let document = browser.page(path).await;
@@ -240,14 +243,28 @@ async fn the_fleet_is_sorted_searched_and_paged() {
         rows.map(|head| head.text.clone()).collect::<Vec<_>>()
     };
     let first = names("/").await;
-    assert_eq!((first.len(), first[0].as_str()), (50, "agent 00"));
+    assert_eq!((first.len(), first[0].as_str()), (50, "zzz heavy"));
+    assert_eq!(names("/?turn=yes").await[0], "agent 00");
+    // Each health is counted above the table, and filters it.
+    let fleet = browser.get("/").await.text;
+    for told in [
+        "<a href=\"/\" aria-current=\"true\">61 in all</a>",
+        "<a href=\"/?health=over_budget\">1 over budget</a>",
+        "<a href=\"/?health=in_order\">60 in order</a>",
+        "Over budget</span>",
+    ] {
+        assert!(fleet.contains(told), "{told}: {fleet}");
+    }
+    assert_eq!(names("/?health=over_budget").await, ["zzz heavy"]);
+    assert_eq!(names("/?health=in_order&page=2").await.len(), 10);
+    assert_eq!(names("/?health=failed").await.len(), 0);
     assert_eq!(names("/?page=2").await.len(), 11);
-    assert_eq!(names("/?turn=yes").await[0], "zzz heavy");
+    assert_eq!(names("/?sort=name&turn=yes").await[0], "zzz heavy");
     assert_eq!(names("/?sort=mass").await[0], "zzz heavy");
     assert_eq!(names("/?sort=mass&turn=yes&page=2").await[10], "zzz heavy");
     assert_eq!(names("/?q=HEAVY").await, ["zzz heavy"]);
     assert_eq!(names("/?q=%25").await.len(), 0);
-    for sort in ["outcome", "last", "next", "breaker", "floor", "access"] {
+    for sort in ["health", "last", "next", "breaker", "floor", "access"] {
         let path = format!("/?sort={sort}");
         browser.page(&path).await.check(&path);
     }

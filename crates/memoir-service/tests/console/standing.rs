@@ -126,6 +126,14 @@ async fn spec_3_16_a_refused_key_is_named_and_the_session_can_be_tried_again() {
     let why = "The session failed, since the key for its model is missing or refused";
     assert!(text.contains(why), "{text}");
     assert!(text.contains("Try again"), "{text}");
+    for path in ["/", "/?health=failed"] {
+        let fleet = read(&browser, path).await;
+        let why = "The key for its model is missing or refused";
+        assert!(
+            fleet.contains(why) && fleet.contains("1 its last session failed"),
+            "{fleet}"
+        );
+    }
 
     // Once that is corrected, the same is begun again.
     set(&agent, Field::Model, Some("builtin:careful")).await;

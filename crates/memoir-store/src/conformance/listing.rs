@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memoir_domain::{access::AccessState, session::State};
+use memoir_domain::{access::AccessState, agent::Health, session::State};
 
 use super::fixtures::*;
 use crate::{AccessRow, Commit, FleetOrder, FleetPage, FleetRanks, FleetSlice, Store};
@@ -11,6 +11,7 @@ use crate::{AccessRow, Commit, FleetOrder, FleetPage, FleetRanks, FleetSlice, St
 fn by_name() -> FleetPage {
     FleetPage {
         text: None,
+        health: None,
         order: FleetOrder::Name,
         descending: false,
         offset: 0,
@@ -45,7 +46,7 @@ async fn agent(
 async fn fleet(store: &Arc<dyn Store>) -> Vec<Author> {
     let over = |number, author: &Author, state| ended(session(number, author.id()), state);
     let mut first = agent(store, 1, 900_000, 22, 50_000).await;
-    let rows = vec![over(1, &first, State::Completed)];
+    let rows = vec![over(1, &first, State::RolledBack)];
     first.refine(rows).await;
     let mut second = agent(store, 2, 2_000_000, 30, 750_000).await;
     let rows = vec![
@@ -56,7 +57,7 @@ async fn fleet(store: &Arc<dyn Store>) -> Vec<Author> {
     let mut third = agent(store, 3, 200_000, 5, 0).await;
     let waiting = request(1, third.id());
     let mut commit = Commit {
-        sessions: vec![over(20, &third, State::Abandoned)],
+        sessions: vec![over(20, &third, State::Failed)],
         access: vec![
             waiting.clone(),
             AccessRow {
@@ -95,7 +96,7 @@ pub(super) async fn lists_of_agents_are_sorted_and_searched(store: Arc<dyn Store
         (FleetOrder::Name, [1, 2, 3, 4]),
         (FleetOrder::Share, [3, 4, 1, 2]),
         (FleetOrder::LastSession, [4, 1, 3, 2]),
-        (FleetOrder::Outcome, [4, 3, 1, 2]),
+        (FleetOrder::Health, [3, 2, 1, 4]),
         (FleetOrder::Next, [3, 1, 2, 4]),
         (FleetOrder::Breaker, [3, 4, 1, 2]),
         (FleetOrder::Archived, [3, 4, 1, 2]),
@@ -116,6 +117,7 @@ pub(super) async fn lists_of_agents_are_sorted_and_searched(store: Arc<dyn Store
         assert_eq!(backwards.len(), 4);
     }
     assert_narrowed(&store, &authors).await;
+    assert_filtered_by_health(&store, &authors).await;
     assert_counted(&store, &authors).await;
     assert_sound(&store).await;
 }
@@ -145,6 +147,35 @@ async fn assert_narrowed(store: &Arc<dyn Store>, authors: &[Author]) {
     assert_eq!((none.total, none.agents.len()), (0, 0));
 }
 
+/// The statements of a store decide an agent's health as the domain does.
+async fn assert_filtered_by_health(store: &Arc<dyn Store>, authors: &[Author]) {
+    let all = store.fleet_page(account_id(1), &by_name()).await.unwrap();
+    let of_row = |row: &crate::FleetRow| {
+        let last = row.last_session.as_ref().map(|last| last.columns.state);
+        Health::from_row(last, row.agent.columns.ranks.budget_share)
+    };
+    for health in Health::ALL {
+        let page = FleetPage {
+            health: Some(health),
+            ..by_name()
+        };
+        let slice = store.fleet_page(account_id(1), &page).await.unwrap();
+        let expected = all.agents.iter().filter(|row| of_row(row) == health);
+        let expected: Vec<_> = expected.cloned().collect();
+        assert_eq!(slice.agents, expected, "{health}");
+        assert_eq!(slice.total, expected.len() as u64);
+        assert_eq!(slice.by_health[health as usize], slice.total);
+    }
+    let page = FleetPage {
+        text: Some("agent-3".to_owned()),
+        health: Some(Health::Failed),
+        ..by_name()
+    };
+    let slice = store.fleet_page(account_id(1), &page).await.unwrap();
+    assert_eq!(numbers(&slice, authors), [3]);
+    assert_eq!((slice.total, slice.by_health), (1, [1, 0, 0, 0]));
+}
+
 async fn assert_counted(store: &Arc<dyn Store>, authors: &[Author]) {
     let slice = store.fleet_page(account_id(1), &by_name()).await.unwrap();
     assert_eq!(numbers(&slice, authors), [1, 2, 3, 4]);
@@ -161,9 +192,9 @@ async fn assert_counted(store: &Arc<dyn Store>, authors: &[Author]) {
     assert_eq!(
         counted,
         [
-            (Some((session_id(1), State::Completed, open.as_str())), 0),
+            (Some((session_id(1), State::RolledBack, open.as_str())), 0),
             (Some((session_id(30), State::RolledBack, open.as_str())), 0),
-            (Some((session_id(20), State::Abandoned, open.as_str())), 1),
+            (Some((session_id(20), State::Failed, open.as_str())), 1),
             (None, 0),
         ]
     );

@@ -1,0 +1,66 @@
+//! How an agent is, for lists that show first who needs attention.
+
+use crate::session::State;
+
+wire_names! {
+    /// How an agent is. The worst comes first.
+    pub enum Health {
+        /// Its last session failed: the model's provider gave no usable response.
+        Failed = "failed",
+        /// Its core size is over its budget.
+        OverBudget = "over_budget",
+        /// Its last session was rolled back.
+        RolledBack = "rolled_back",
+        /// None of these.
+        InOrder = "in_order",
+    }
+}
+
+impl Health {
+    /// Decides it from an agent's row: the state of the session begun last, rehearsals included (`None` where there was
+    /// none), and the core size as a share of the budget, in millionths. Stores sort and filter by the same rule.
+    pub fn from_row(last: Option<State>, budget_share: u64) -> Self {
+        match last {
+            Some(State::Failed) => Self::Failed,
+            _ if budget_share > 1_000_000 => Self::OverBudget,
+            Some(State::RolledBack) => Self::RolledBack,
+            _ => Self::InOrder,
+        }
+    }
+
+    /// Its place in [`Health::ALL`], by which lists are sorted.
+    pub const fn rank(self) -> u32 {
+        self as u32
+    }
+
+    /// It in words.
+    pub fn explanation(self) -> &'static str {
+        match self {
+            Self::Failed => "its last session failed",
+            Self::OverBudget => "over budget",
+            Self::RolledBack => "its last session was rolled back",
+            Self::InOrder => "in order",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_of_what_holds_of_an_agent_is_its_health() {
+        let over = 1_000_001;
+        for (last, share, health) in [
+            (Some(State::Failed), over, Health::Failed),
+            (Some(State::RolledBack), over, Health::OverBudget),
+            (Some(State::RolledBack), 1_000_000, Health::RolledBack),
+            (Some(State::Declined), 0, Health::InOrder),
+            (None, over, Health::OverBudget),
+            (None, 0, Health::InOrder),
+        ] {
+            assert_eq!(Health::from_row(last, share), health);
+        }
+        assert_eq!(Health::ALL.map(Health::rank), [0, 1, 2, 3]);
+    }
+}
