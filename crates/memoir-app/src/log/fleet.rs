@@ -117,19 +117,31 @@ impl ListedAgent {
             .last_session
             .as_ref()
             .map_or(0, |last| last.refused_calls);
-        let budget = self.agent.effective_core_token_budget;
-        let mut words = match (self.health, failure) {
+        self.agent.health_words(self.health, failure, refused)
+    }
+}
+
+impl AgentFacts {
+    /// Its health in words, with why its last session failed and how many of that session's calls were refused.
+    pub fn health_words(
+        &self,
+        health: Health,
+        failure: Option<FailureClass>,
+        refused_calls: u32,
+    ) -> String {
+        let mut words = match (health, failure) {
             (Health::Failed, Some(failure)) => labels::failure(failure),
             (health, _) => health.explanation(),
         }
         .to_owned();
-        if self.health == Health::Failed && self.agent.counts.core_tokens > budget {
+        let is_over = self.counts.core_tokens > self.effective_core_token_budget;
+        if health == Health::Failed && is_over {
             words.push_str(", over budget");
         }
-        match (self.health, refused) {
+        match (health, refused_calls) {
             (Health::InOrder, _) | (_, 0) => {}
             (_, 1) => words.push_str(", refused once"),
-            _ => words.push_str(&format!(", refused {refused} times")),
+            _ => words.push_str(&format!(", refused {refused_calls} times")),
         }
         words
     }

@@ -5,9 +5,11 @@ use axum::{
     extract::{Path, RawQuery, State},
 };
 use maud::{Markup, html};
-use memoir_app::{AgentFacts, AgentHandle, ContextShare, Memoir, OriginalsView, ScheduleView};
+use memoir_app::{
+    AgentFacts, AgentHandle, ContextShare, Memoir, OriginalsView, ScheduleView, SessionFacts,
+};
 use memoir_domain::{
-    agent::{Field, Threshold},
+    agent::{Field, Health, Threshold},
     breaker::Gauge,
     labels,
     schedule::RefinementSchedule,
@@ -62,6 +64,7 @@ pub(super) async fn page(
     let content = html! {
         (agent_head(agent, Tab::Overview))
         (draft.faults.summary())
+        (sentence(console.memoir(), &view, latest.first()))
         (status(console.memoir(), &view))
         (open)
         (core_size::section(agent))
@@ -83,6 +86,26 @@ pub(super) async fn page(
             .scripts(&[PageScript::Plot])
             .show(content),
     )
+}
+
+/// How the agent is, and what comes next, in one sentence.
+fn sentence(memoir: &Memoir, view: &AgentFacts, last: Option<&SessionFacts>) -> Markup {
+    let budget = view.effective_core_token_budget.max(1);
+    let share = view.counts.core_tokens.saturating_mul(1_000_000) / budget;
+    let health = Health::from_row(last.map(|session| session.state), share);
+    let failure = last.and_then(|session| session.failure);
+    let refused = last.map_or(0, |session| session.refused_calls);
+    let how = words::capital(&view.health_words(health, failure, refused));
+    html! {
+        div.headline {
+            p { span.troubled[health != Health::InOrder] { (how) } ". Next session: "
+                (next(view, &Clock::new(memoir))) "." }
+            div.told-by {
+                a.button href="#actions" { "Refine…" }
+                a.button href={ (agent_path(view.id)) "/access" } { "Ask for access…" }
+            }
+        }
+    }
 }
 
 fn status(memoir: &Memoir, view: &AgentFacts) -> Markup {

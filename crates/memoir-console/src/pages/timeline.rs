@@ -301,8 +301,13 @@ fn now(live: &LiveSessionFacts) -> String {
                 "The session was completed after {edits}, and undone on {}.",
                 words::minute(at)
             ),
-            None => format!("The session was completed after {edits}."),
+            None => format!("The session was completed after {edits}{}.", moved(session)),
         },
+        State::RolledBack if session.removed_tokens > 0 => format!(
+            "The session was rolled back{}: its edits removed {}, and all of it is undone.",
+            because(live),
+            words::counted(session.removed_tokens, "token", "tokens")
+        ),
         State::RolledBack => format!("The session was rolled back{}.", because(live)),
         State::Declined => "The agent declined; nothing was edited.".to_owned(),
         State::Abandoned => format!(
@@ -310,6 +315,19 @@ fn now(live: &LiveSessionFacts) -> String {
             because(live)
         ),
         State::Failed => format!("The session failed{}; {edits} of it stay.", because(live)),
+    }
+}
+
+/// What a completed session moved, and the core size before and after, to follow the number of its edits.
+fn moved(session: &SessionFacts) -> String {
+    match (session.pre_session_tokens, session.post_session_tokens) {
+        (Some(before), Some(after)) if session.archived > 0 => format!(
+            ": it moved {} to the archive; {} → {} tokens",
+            words::counted(session.archived.into(), "memory", "memories"),
+            words::number(before),
+            words::number(after)
+        ),
+        _ => String::new(),
     }
 }
 

@@ -284,7 +284,7 @@ async fn a_page_follows_while_the_session_runs_and_says_how_it_stands() {
     call(&agent, session, "complete_refinement", summary).await;
     let (address, text) = followed().await;
     assert_eq!(address, None);
-    assert!(text.contains("The session was completed after 1 edit.") && text.contains("Roll back"));
+    assert!(text.contains("The session was completed after 1 edit") && text.contains("Roll back"));
     assert!(!text.to_lowercase().contains(CANARY));
 }
 
