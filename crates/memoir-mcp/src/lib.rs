@@ -12,7 +12,7 @@ mod lines;
 mod tools;
 
 use access::{Answered, AskedRequests, AskingWay};
-pub use lines::{Received, read_body, read_line};
+pub use lines::{Received, read_body, read_messages};
 use memoir_app::{Error, FaultId, OwnAgent, Result};
 use memoir_domain::quote::quote_json;
 use rmcp::{

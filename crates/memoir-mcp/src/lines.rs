@@ -40,7 +40,7 @@ pub enum Received {
 
 /// The messages on a line, mended where a part is no text (SPEC 2.1): one, none where it is blank, or several, as
 /// programs write them that forget to end a line.
-pub fn read_line(line: &[u8]) -> Vec<Received> {
+fn read_line(line: &[u8]) -> Vec<Received> {
     let text = mend::json(line);
     let text = text.as_ref();
     let mut received = Vec::new();
@@ -62,7 +62,7 @@ pub fn read_line(line: &[u8]) -> Vec<Received> {
     }
 }
 
-/// The one message of a request over HTTP, mended as by [`read_line`].
+/// The one message of a request over HTTP, mended as those on a line.
 ///
 /// # Errors
 /// The response, if it is none or there are several.
@@ -154,6 +154,43 @@ fn refusal(id: Option<Value>, error: &ErrorData) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": error})
 }
 
+/// Reads a line, of which no more than the longest message is kept. Returns its messages, and whether the input has
+/// ended.
+///
+/// # Errors
+/// The input cannot be read.
+pub async fn read_messages(
+    input: &mut (impl AsyncBufRead + Unpin),
+) -> io::Result<(Vec<Received>, bool)> {
+    let mut line = Vec::new();
+    let mut end = Vec::new();
+    let has_ended = loop {
+        let read = input.fill_buf().await?;
+        if read.is_empty() {
+            break true;
+        }
+        let (taken, is_whole) = match read.iter().position(|byte| *byte == b'\n') {
+            Some(place) => (place + 1, true),
+            None => (read.len(), false),
+        };
+        let room = LINE_BYTES.saturating_sub(line.len()).min(taken);
+        line.extend_from_slice(&read[..room]);
+        end.extend_from_slice(&read[room..taken]);
+        // What is over the limit goes as it comes, so that a line without an end needs no memory.
+        let before = end.len().saturating_sub(END_BYTES);
+        end.drain(..before);
+        input.consume(taken);
+        if is_whole {
+            break false;
+        }
+    };
+    let received = match end.is_empty() {
+        true => read_line(&line),
+        false => too_long(&line, &end),
+    };
+    Ok((received, has_ended))
+}
+
 /// Passes the messages on until the input ends, and sends the responses to invalid ones.
 pub(crate) async fn pass(
     mut input: impl AsyncBufRead + Unpin,
@@ -161,32 +198,7 @@ pub(crate) async fn pass(
     answers: mpsc::Sender<Value>,
 ) -> io::Result<()> {
     loop {
-        let mut line = Vec::new();
-        let mut end = Vec::new();
-        let has_ended = loop {
-            let read = input.fill_buf().await?;
-            if read.is_empty() {
-                break true;
-            }
-            let (taken, is_whole) = match read.iter().position(|byte| *byte == b'\n') {
-                Some(place) => (place + 1, true),
-                None => (read.len(), false),
-            };
-            let room = LINE_BYTES.saturating_sub(line.len()).min(taken);
-            line.extend_from_slice(&read[..room]);
-            end.extend_from_slice(&read[room..taken]);
-            // What is over the limit goes as it comes, so that a line without an end needs no memory.
-            let before = end.len().saturating_sub(END_BYTES);
-            end.drain(..before);
-            input.consume(taken);
-            if is_whole {
-                break false;
-            }
-        };
-        let received = match end.is_empty() {
-            true => read_line(&line),
-            false => too_long(&line, &end),
-        };
+        let (received, has_ended) = read_messages(&mut input).await?;
         for one in received {
             match one {
                 Received::Message(message) => {

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use memoir_app::Memoir;
 
 use crate::{
+    database,
     failure::Failure,
-    hook::{calls, project},
+    hook::{calls, project, written},
     installation::Installation,
     options::Global,
     setup,
@@ -37,17 +38,66 @@ pub(crate) async fn keep_programs(
     global: &Global,
     is_configured_closed: bool,
 ) -> Result<Vec<String>, Failure> {
-    let mut kept = BTreeSet::new();
     if is_configured_closed || memoir.is_closed().await? {
         return Ok(Vec::new());
     }
+    make_tokens(memoir, global, global).await
+}
+
+/// Gives the moved copy of an installation, which `global` names, what this machine keeps of the one that `from` names:
+/// the tokens and the projects of its agents. An open installation's programs get the tokens that a closed copy needs.
+/// Returns the programs that still call `from`.
+///
+/// # Errors
+/// The store fails; the files cannot be read or written.
+pub(crate) async fn follow_move(
+    memoir: &Memoir,
+    from: &Global,
+    global: &Global,
+    was_closed: bool,
+) -> Result<BTreeSet<String>, Failure> {
+    let mut programs = BTreeSet::new();
+    for account in memoir.accounts().await? {
+        let place = |global: &Global| {
+            database::place(&Global {
+                account: account.name.clone(),
+                ..global.clone()
+            })
+        };
+        let (from, to) = (place(from)?, place(global)?);
+        tokens::copy(&from, &to)?;
+        project::copy(&from, &to)?;
+        let written = written::all().into_iter();
+        programs.extend(
+            written
+                .filter(|(_, written)| written.place == from)
+                .map(|(program, _)| program),
+        );
+    }
+    if !was_closed && memoir.is_closed().await? {
+        make_tokens(memoir, from, global).await?;
+    }
+    Ok(programs)
+}
+
+/// Creates and stores a token, as the owner, of every agent that a program here uses in the installation that `from`
+/// names. Returns the agents' names.
+async fn make_tokens(
+    memoir: &Memoir,
+    from: &Global,
+    global: &Global,
+) -> Result<Vec<String>, Failure> {
+    let mut kept = BTreeSet::new();
     for account in memoir.accounts().await? {
         let global = Global {
             account: account.name,
             ..global.clone()
         };
+        let place = &database::place(&Global {
+            account: global.account.clone(),
+            ..from.clone()
+        })?;
         let installation = Installation::of(memoir.clone(), &global, false).await?;
-        let place = &installation.place;
         let named: BTreeSet<String> = setup::agents(place)
             .into_iter()
             .chain(calls::agents(place))
@@ -59,7 +109,7 @@ pub(crate) async fn keep_programs(
                 Err(memoir_app::Error::NoAgent(_)) => {}
                 agent => {
                     let agent = agent?;
-                    installation.program_token(&agent).await?;
+                    installation.owners_program_token(&agent).await?;
                     kept.insert(agent.name().to_owned());
                 }
             }

@@ -45,18 +45,28 @@ impl Installation {
         Self::open_with_question_time(global, Duration::MAX).await
     }
 
-    /// As [`Installation::open`], where no recall waits longer than `most` for the vector of its query.
-    ///
-    /// # Errors
-    /// As for [`Installation::open`].
-    pub(crate) async fn open_with_question_time(
-        global: &Global,
-        most: Duration,
-    ) -> Result<Self, Failure> {
+    async fn open_with_question_time(global: &Global, most: Duration) -> Result<Self, Failure> {
         let (memoir, is_configured_closed) = opened(global).await?;
         let memoir = memoir.with_question_time(most);
         finish(&memoir).await?;
         Self::of(memoir, global, is_configured_closed).await
+    }
+
+    /// As [`Installation::open`], for the hooks and tools of a program: they create no database, since one at a wrong
+    /// path would be an empty memory without a word. No recall waits longer than `most` for the vector of its query.
+    ///
+    /// # Errors
+    /// As for [`Installation::open`]; there is no database yet.
+    pub(crate) async fn of_program(global: &Global, most: Duration) -> Result<Self, Failure> {
+        if is_there(global).await? {
+            return Self::open_with_question_time(global, most).await;
+        }
+        let path = database::path(global.database.as_deref())?;
+        Err(
+            Failure::new(format!("there is no database `{}`", path.display())).hint(
+                "`memoir setup PROGRAM` creates it with an agent; a moved one is named with `--database`",
+            ),
+        )
     }
 
     /// As [`Installation::open`], for commands that make nothing in an empty installation. Where there is none, an empty
@@ -251,6 +261,35 @@ impl Installation {
         &self,
         agent: &AgentHandle,
     ) -> Result<Zeroizing<String>, Failure> {
+        let (provision, actor) = match self.is_closed {
+            // Not the command line: a hook does not use up the agent's grant of a token to that administrator.
+            true => (
+                Provision::First,
+                Actor::administrator("programs on this machine"),
+            ),
+            false => (Provision::Any, administrator()),
+        };
+        self.stored_or_new(agent, provision, &actor).await
+    }
+
+    /// As [`Installation::program_token`], for the owner of a machine whose installation is being closed.
+    ///
+    /// # Errors
+    /// The file of the tokens cannot be read or written; the store fails.
+    pub(crate) async fn owners_program_token(
+        &self,
+        agent: &AgentHandle,
+    ) -> Result<Zeroizing<String>, Failure> {
+        self.stored_or_new(agent, Provision::Any, &administrator())
+            .await
+    }
+
+    async fn stored_or_new(
+        &self,
+        agent: &AgentHandle,
+        provision: Provision,
+        actor: &Actor,
+    ) -> Result<Zeroizing<String>, Failure> {
         // By the identifier, since an agent can be renamed.
         let id = agent.scope().agent.to_string();
         let stored = tokens::stored(&self.place, &id)?;
@@ -263,15 +302,7 @@ impl Installation {
             tokens::store(&self.place, &id, &self.token)?;
             return Ok(self.token.clone());
         }
-        let (provision, actor) = match self.is_closed {
-            // Not the command line: a hook does not use up the agent's grant of a token to that administrator.
-            true => (
-                Provision::First,
-                Actor::administrator("programs on this machine"),
-            ),
-            false => (Provision::Any, administrator()),
-        };
-        match agent.grants().create_token(provision, None, &actor).await {
+        match agent.grants().create_token(provision, None, actor).await {
             Ok(made) => {
                 let token = Zeroizing::new(made.secret.expose().to_owned());
                 tokens::store(&self.place, &id, &token)?;

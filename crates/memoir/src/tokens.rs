@@ -49,13 +49,33 @@ pub(crate) fn stored(place: &str, agent: &str) -> Result<Option<String>, Failure
 /// # Errors
 /// The file cannot be read or written.
 pub(crate) fn store(place: &str, agent: &str, token: &str) -> Result<(), Failure> {
+    change(|tokens| {
+        let agents = tokens.entry(place.to_owned()).or_default();
+        agents.insert(agent.to_lowercase(), token.to_owned());
+    })
+}
+
+/// Stores the tokens of an installation for its moved copy too.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub(crate) fn copy(from: &str, to: &str) -> Result<(), Failure> {
+    if !read()?.contains_key(from) {
+        return Ok(());
+    }
+    change(|tokens| {
+        let copied = tokens.get(from).cloned().unwrap_or_default();
+        tokens.entry(to.to_owned()).or_default().extend(copied);
+    })
+}
+
+fn change(changed: impl FnOnce(&mut StoredTokens)) -> Result<(), Failure> {
     let path = path()?;
     let problem = |error: io::Error| Failure::file("write", &path, &error);
     // Two hooks may store a token each at the same time.
     let _lock = private_file::lock_beside(&path).map_err(problem)?;
     let mut tokens = read()?;
-    let agents = tokens.entry(place.to_owned()).or_default();
-    agents.insert(agent.to_lowercase(), token.to_owned());
+    changed(&mut tokens);
     let text = serde_json::to_vec_pretty(&tokens)
         .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
     private_file::write(&path, &text).map_err(problem)

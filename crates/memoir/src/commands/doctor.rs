@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use memoir_app::{Examination, Memoir, Severity};
+use memoir_app::{Account, Examination, Memoir, Severity};
 use memoir_store_postgres::{DatabaseRole, PostgresStore};
 use memoir_vault::{KeyStore, MasterSource, exposed_mode};
 
@@ -11,6 +11,7 @@ use crate::{
     config::Config,
     database, embeddings,
     failure::{Ending, Failure, Outcome},
+    hook::project,
     installation, keys,
     options::Global,
     output, setup,
@@ -170,8 +171,34 @@ async fn examine_memoir(
 ) -> Result<Vec<Examination>, Failure> {
     let account = memoir.account(&global.account).await?;
     let mut found = memoir.examine(&account).await?;
+    found.extend(projects(&account, global).await?);
     if call {
         found.extend(memoir.call_models(&account).await?);
+    }
+    Ok(found)
+}
+
+/// The agents of projects whose folder is missing: their memory is not used until another folder takes it over.
+async fn projects(account: &Account, global: &Global) -> Result<Vec<Examination>, Failure> {
+    let mut found = Vec::new();
+    for entry in project::entries(&database::place(global)?)? {
+        // An erased agent has no memory any more.
+        if !entry.is_gone() || account.agent(&entry.name_or_id()).await.is_err() {
+            continue;
+        }
+        let agent = safe(&entry.agent);
+        found.push(Examination {
+            area: "projects",
+            severity: Severity::Warning,
+            finding: format!(
+                "the folder of the agent `{agent}` is gone: `{}`",
+                safe(&entry.folder.display().to_string())
+            ),
+            advice: Some(format!(
+                "`memoir project adopt {agent}` in the project's new folder takes its memory over; \
+                 `memoir agent erase {agent}` erases it"
+            )),
+        });
     }
     Ok(found)
 }

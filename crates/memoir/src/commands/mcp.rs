@@ -1,9 +1,10 @@
 //! `memoir mcp`: the tools of one agent, over standard input and output.
 
-use std::io::BufRead as _;
+use std::time::Duration;
 
 use memoir_mcp::Received;
 use serde_json::{Value, json};
+use tokio::io::BufReader;
 
 use crate::{
     failure::{Ending, Failure, Outcome},
@@ -56,7 +57,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         let name = chosen.name_behind(&service.url)?;
         return pass_on(&Remote::open(service, name.as_deref())?).await;
     }
-    let mut installation = Installation::open(&means.global).await?;
+    let mut installation = Installation::of_program(&means.global, Duration::MAX).await?;
     let agent = installation.chosen(&chosen).await?;
     let agent = installation.own_for_program(&agent).await?;
     calls::note_agent(client, &installation.place, agent.name());
@@ -76,10 +77,14 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 /// Passes each message on to the service, one after the other, and prints the response. A request that gets none is
 /// answered with an error, and the next one is still passed on.
 async fn pass_on(remote: &Remote) -> Outcome {
-    // No other work runs meanwhile, and so reading may block.
-    for line in std::io::stdin().lock().split(b'\n') {
-        let line = line.map_err(|error| Failure::new(format!("cannot read stdin: {error}")))?;
-        for received in memoir_mcp::read_line(&line) {
+    let mut input = BufReader::new(tokio::io::stdin());
+    let mut has_ended = false;
+    while !has_ended {
+        let messages;
+        let read = memoir_mcp::read_messages(&mut input).await;
+        (messages, has_ended) =
+            read.map_err(|error| Failure::new(format!("cannot read stdin: {error}")))?;
+        for received in messages {
             let answer = match received {
                 Received::Message(message) => pass_one(remote, message).await,
                 Received::Refused(answer) => Some(answer.to_string()),

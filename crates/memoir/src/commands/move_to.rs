@@ -19,6 +19,7 @@ use memoir_vault::MasterSource;
 use serde_json::json;
 
 use crate::{
+    closing,
     config::Config,
     database,
     failure::{Ending, Failure, Outcome},
@@ -130,11 +131,16 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         }
     }
     drop(from);
-    report_moved(&to, &moved, here_closed).await
+    report_moved(global, &to, &moved, here_closed).await
 }
 
 /// Reports the moved rows, once all of them are verified in the target.
-async fn report_moved(to: &Global, moved: &[(&str, u64)], here_closed: bool) -> Outcome {
+async fn report_moved(
+    from: &Global,
+    to: &Global,
+    moved: &[(&str, u64)],
+    here_closed: bool,
+) -> Outcome {
     // The target is opened as every other command opens it, with the copied keys.
     let (memoir, _) = installation::opened(to).await?;
     let verified = memoir.verify_all().await?;
@@ -150,6 +156,7 @@ async fn report_moved(to: &Global, moved: &[(&str, u64)], here_closed: bool) -> 
              more: `memoir installation close` closes it",
         );
     }
+    let programs = closing::follow_move(&memoir, from, to, here_closed).await?;
     let rows: u64 = moved.iter().map(|(_, rows)| rows).sum();
     let of = |name: &str| moved.iter().find(|(table, _)| *table == name);
     let memories = of("memories").map_or(0, |(_, rows)| *rows);
@@ -162,6 +169,7 @@ async fn report_moved(to: &Global, moved: &[(&str, u64)], here_closed: bool) -> 
             "rows": rows,
             "tables": tables,
             "verified": verified.len(),
+            "programs": programs,
         }))?;
     } else {
         output::print(&format!(
@@ -170,6 +178,16 @@ async fn report_moved(to: &Global, moved: &[(&str, u64)], here_closed: bool) -> 
             thousands(rows),
             counted(verified.len() as u64, "log", "logs")
         ))?;
+    }
+    if !programs.is_empty() {
+        let calls: Vec<String> = programs
+            .iter()
+            .map(|program| format!("`memoir --database … setup {program}`"))
+            .collect();
+        terminal::note(&format!(
+            "programs on this machine still open the old database; set them up with the other one: {}",
+            calls.join(", ")
+        ));
     }
     terminal::note(
         "use the other database from now on. The one here is as it was; once you need it no more, destroy it and its \

@@ -100,6 +100,12 @@ impl ProjectEntry {
     pub(crate) fn is_gone(&self) -> bool {
         !self.folder.is_dir()
     }
+
+    /// The agent's identifier, or its name behind a service.
+    pub(crate) fn name_or_id(&self) -> String {
+        self.id
+            .map_or_else(|| self.agent.clone(), |id| id.to_string())
+    }
 }
 
 impl Project {
@@ -202,9 +208,26 @@ pub(crate) fn entries(place: &str) -> Result<Vec<ProjectEntry>, Failure> {
 /// The agents of the projects of an installation; none where the map cannot be read.
 pub(crate) fn agents(place: &str) -> Vec<String> {
     let entries = entries(place).unwrap_or_default().into_iter();
-    entries
-        .map(|entry| entry.id.map_or(entry.agent, |id| id.to_string()))
-        .collect()
+    entries.map(|entry| entry.name_or_id()).collect()
+}
+
+/// Gives the projects of an installation the same agents in its moved copy.
+///
+/// # Errors
+/// The map cannot be read or written.
+pub(crate) fn copy(from: &str, to: &str) -> Result<(), Failure> {
+    let mut locked = LockedMap::lock()?;
+    let mut entries: Vec<ProjectEntry> = locked.map.values().cloned().collect();
+    entries.retain(|entry| entry.place == from);
+    for mut entry in entries {
+        to.clone_into(&mut entry.place);
+        let project = Project {
+            root: entry.folder.clone(),
+            prefix: entry.prefix.clone(),
+        };
+        locked.map.insert(project.key(to), entry);
+    }
+    locked.write()
 }
 
 /// Maps the project to an agent whose folder is missing, whatever agent it had.
@@ -283,6 +306,10 @@ impl LockedMap {
             identity: identity(&project.root),
         };
         self.map.insert(project.key(place), entry);
+        self.write()
+    }
+
+    fn write(&self) -> Result<(), Failure> {
         let path = path()?;
         let text = serde_json::to_vec_pretty(&self.map)
             .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
@@ -350,8 +377,7 @@ impl Installation {
         let Some(entry) = project.known(&self.place)? else {
             return Ok(None);
         };
-        let name = entry.id.map_or(entry.agent, |id| id.to_string());
-        match self.account.agent(&name).await {
+        match self.account.agent(&entry.name_or_id()).await {
             Err(memoir_app::Error::NoAgent(_)) => Ok(None),
             found => Ok(Some(found?)),
         }
@@ -381,6 +407,9 @@ impl Installation {
                     let agent = self.agent(&name).await?;
                     let id = Some(agent.scope().agent);
                     map.insert(project, &self.place, &name, id)?;
+                    // The token is created now, so that the project keeps its memory where the configuration closes the
+                    // installation later. Where it cannot be stored now, other closings create it, or report that.
+                    let _ = self.program_token(&agent).await;
                     return Ok(agent);
                 }
             }

@@ -149,8 +149,7 @@ impl ReachedMemory {
         }
         // Words alone still find memories in the rest of the time.
         let question_time = arguments.limit() / 4;
-        let opened = Installation::open_with_question_time(&means.global, question_time);
-        let mut installation = opened.await?;
+        let mut installation = Installation::of_program(&means.global, question_time).await?;
         let agent = installation.chosen(&chosen).await?;
         calls::note_agent(&arguments.client.name(), &installation.place, agent.name());
         let agent = installation.own_for_program(&agent).await?;

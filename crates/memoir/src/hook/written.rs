@@ -50,13 +50,16 @@ pub(crate) fn read(program: &str) -> Option<WrittenCall> {
     serde_json::from_slice(&text).ok()
 }
 
-/// The command lines of all programs.
-pub(crate) fn all() -> Vec<WrittenCall> {
+/// The command lines of all programs, by the programs' names.
+pub(crate) fn all() -> Vec<(String, WrittenCall)> {
     let files = folder().and_then(|folder| fs::read_dir(folder).ok());
     let files = files.into_iter().flatten().flatten();
     files
-        .filter_map(|file| fs::read(file.path()).ok())
-        .filter_map(|text| serde_json::from_slice(&text).ok())
+        .filter_map(|file| {
+            let program = file.path().file_stem()?.to_str()?.to_owned();
+            let written = read(&program)?;
+            Some((program, written))
+        })
         .collect()
 }
 

@@ -26,7 +26,7 @@ use crate::{
         probe::{self, ProbeReport},
         written::ProgramCall,
     },
-    options::Global,
+    options::{AGENT, Global, TOKEN},
     show::moment,
 };
 
@@ -41,6 +41,20 @@ pub(super) struct ProgramState {
     pub(super) is_set_up: Option<bool>,
     /// Whether it works, with a hint where it does not; `None` where it is not set up.
     pub(super) examination: Option<Examination>,
+}
+
+impl ProgramState {
+    /// The cell of the table; the finding below it has the rest.
+    pub(super) fn summary(&self) -> &'static str {
+        let severity = self.examination.as_ref().map(|found| found.severity);
+        match (self.is_set_up, severity) {
+            (None, _) => "settings that cannot be read",
+            (_, Some(Severity::Problem)) => "does not work: see below",
+            (_, Some(Severity::Warning)) => "see below",
+            (_, Some(Severity::Ok)) => "works",
+            (_, None) => "nothing of Memoir",
+        }
+    }
 }
 
 /// The area of the findings.
@@ -94,8 +108,12 @@ struct Finding {
 /// The commands in the program's files.
 struct Configured {
     call: ProgramCall,
-    /// The line of a hook for a shell; `None` where it has none that can be run.
-    hook: Option<String>,
+    /// The variables that the program's settings give to the server of tools.
+    environment: Vec<(String, String)>,
+    /// The lines of its hooks for a shell.
+    hooks: Vec<String>,
+    /// The first event whose hook is missing.
+    lacks: Option<String>,
     /// The file and the setting by which all hooks are switched off.
     switched_off: Option<(PathBuf, String)>,
 }
@@ -123,7 +141,7 @@ fn examined(
     };
     let call = &configured.call;
     let path = call.program.display();
-    if is_gone(&call.program) {
+    if found(&call.program).is_none() {
         return Finding {
             severity: Severity::Problem,
             text: format!("calls `{path}`, which is gone: its sessions have no memory"),
@@ -169,6 +187,13 @@ fn examined(
             advice: Some(format!(
                 "`memoir --database '{place}' …` opens that one; {again} sets the program up with this one"
             )),
+        };
+    }
+    if let Some(event) = configured.lacks {
+        return Finding {
+            severity: Severity::Warning,
+            text: format!("works with {memory}, but has no hook of Memoir for `{event}`"),
+            advice: Some(format!("{again} writes it anew")),
         };
     }
     if let Some((file, setting)) = configured.switched_off {
@@ -225,7 +250,7 @@ fn configured(program: Program, folders: &Folders, record: &ProgramRecord) -> Op
     let written = record.call().map(|written| written.call.clone());
     let edits = program.edits(folders, written.as_ref().unwrap_or(&ProgramCall::default()));
     let mut server = None;
-    let mut hook = None;
+    let (mut hooks, mut lacks) = (Vec::new(), None);
     let mut switched_off = None;
     for edit in &edits {
         let text = std::fs::read_to_string(&edit.path).unwrap_or_default();
@@ -243,14 +268,18 @@ fn configured(program: Program, folders: &Folders, record: &ProgramRecord) -> Op
                 OwnedPart::Member(path, _) => {
                     server = server.or(members::get(&text, path).ok().flatten());
                 }
-                OwnedPart::Hook(path, _) if hook.is_none() => {
+                OwnedPart::Hook(path, _) => {
                     let own = members::find_hook(&text, path, |hook| known.is_own_hook(hook));
-                    hook = own.as_ref().and_then(command_of).map(str::to_owned);
+                    match own.as_ref().and_then(command_of) {
+                        Some(hook) => hooks.push(hook.to_owned()),
+                        None => lacks = lacks.or(path.last().map(|event| (*event).to_owned())),
+                    }
                 }
                 _ => {}
             }
         }
     }
+    let environment = server.as_ref().map(environment).unwrap_or_default();
     let of_server = server.and_then(|server| {
         // OpenCode has the whole command in one list.
         let words = |name: &str| {
@@ -265,6 +294,13 @@ fn configured(program: Program, folders: &Folders, record: &ProgramRecord) -> Op
         let program = words.drain(..1).next()?;
         Some((program, words))
     });
+    // Another program's server may have the same name, and is not started.
+    let is_foreign = of_server
+        .as_ref()
+        .is_some_and(|(path, words)| !is_memoir(path.as_ref(), words, written.as_ref()));
+    if is_foreign {
+        return None;
+    }
     let call = match (of_server, written) {
         (Some((path, words)), written) => ProgramCall {
             program: path.into(),
@@ -275,14 +311,56 @@ fn configured(program: Program, folders: &Folders, record: &ProgramRecord) -> Op
         (None, Some(written)) => written,
         (None, None) => return None,
     };
-    let client = program.hook_client();
-    // A hook in a file of its own was written with the call.
-    let hook = hook.or_else(|| Some(call.hook(HookEvent::SessionStart, client?)));
+    // Hooks in a file of their own were written with the call.
+    if hooks.is_empty()
+        && lacks.is_none()
+        && let Some(client) = program.hook_client()
+    {
+        hooks.push(call.hook(HookEvent::SessionStart, client));
+    }
     Some(Configured {
         call,
-        hook,
+        environment,
+        hooks,
+        lacks,
         switched_off,
     })
+}
+
+/// Whether a server's command is Memoir's: setup wrote it, its words are Memoir's own, or it starts this binary.
+fn is_memoir(path: &Path, words: &[String], written: Option<&ProgramCall>) -> bool {
+    const OPTIONS: [&str; 8] = [
+        "--client",
+        "--agent",
+        "--per-project",
+        "--prefix",
+        "--url",
+        "--database",
+        "--account",
+        "--config",
+    ];
+    let Some(("mcp", options)) = words.split_first().map(|(first, rest)| (&**first, rest)) else {
+        return false;
+    };
+    let mut named = options.iter().filter(|word| word.starts_with("--"));
+    let is_in_form = path.file_stem().is_some_and(|name| name == "memoir")
+        && !options.is_empty()
+        && named.all(|word| OPTIONS.contains(&word.split('=').next().unwrap_or_default()));
+    let is_this = || {
+        let own = std::env::current_exe().and_then(|own| own.canonicalize());
+        let path = found(path).and_then(|path| path.canonicalize().ok());
+        own.is_ok_and(|own| path == Some(own))
+    };
+    is_in_form || written.is_some_and(|call| call.program == path) || is_this()
+}
+
+/// The variables of a server's entry; OpenCode has another name for them.
+fn environment(server: &serde_json::Value) -> Vec<(String, String)> {
+    let entries = ["env", "environment"].map(|name| server[name].as_object());
+    let entries = entries.into_iter().flatten().flatten();
+    entries
+        .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
+        .collect()
 }
 
 /// The words behind `mcp --client NAME`.
@@ -296,13 +374,15 @@ fn own_arguments(words: Vec<String>, client: &str) -> Vec<String> {
     words
 }
 
-/// Whether a program is missing: at its path, or by its name in `PATH`.
-fn is_gone(program: &Path) -> bool {
+/// The file of a program: at its path, or by its name in `PATH`; `None` where it is missing.
+fn found(program: &Path) -> Option<PathBuf> {
     if program.components().count() > 1 {
-        return !program.is_file();
+        return program.is_file().then(|| program.to_owned());
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();
-    !std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
+    std::env::split_paths(&folders)
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file())
 }
 
 /// Why a command does not reach the memory.
@@ -320,25 +400,42 @@ impl Unreached {
     }
 }
 
-/// Runs the hook, where the program has one, and the server of tools, each once.
+/// Runs every hook and the server of tools, each once.
 fn run(program: Program, configured: &Configured) -> Result<ProbeReport, Unreached> {
-    if let Some(hook) = &configured.hook {
+    for hook in &configured.hooks {
         let mut shell = match cfg!(windows) {
             true => Command::new("cmd"),
             false => Command::new("sh"),
         };
         shell.args([if cfg!(windows) { "/C" } else { "-c" }, hook]);
-        report(&mut shell, "its hook")?;
+        report(&mut shell, &[], "its hook")?;
     }
     let call = &configured.call;
     let mut server = Command::new(&call.program);
     server.args(call.mcp(program));
-    report(&mut server, "its server of tools")
+    report(&mut server, &configured.environment, "its server of tools")
 }
 
-/// Runs one command, and reads its report.
-fn report(command: &mut Command, what: &str) -> Result<ProbeReport, Unreached> {
+/// The variables that choose a memory or identify a caller: those of this shell are not the program's.
+const CHOOSING: [&str; 5] = [
+    TOKEN,
+    AGENT,
+    "MEMOIR_URL",
+    "MEMOIR_DATABASE",
+    "MEMOIR_CONFIG",
+];
+
+/// Runs one command with these variables, and reads its report.
+fn report(
+    command: &mut Command,
+    environment: &[(String, String)],
+    what: &str,
+) -> Result<ProbeReport, Unreached> {
+    for name in CHOOSING {
+        command.env_remove(name);
+    }
     let child = command
+        .envs(environment.iter().cloned())
         .env(probe::VARIABLE, "1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -214,9 +214,26 @@ impl OwnedPart {
                 }
                 _ => members::remove(text, path, kept(path, before)),
             },
-            Self::Hook(path, _) => members::take_hooks(text, path, kept(path, before), |hook| {
-                known.is_own_hook(hook)
-            }),
+            Self::Hook(path, _) => {
+                let is_own = |hook: &Value| known.is_own_hook(hook);
+                let by_form = |hook: &Value| KnownFile::default().is_own_hook(hook);
+                // A hook that the user wrote in this form, and that setup replaced.
+                if let Some(replaced) = members::find_hook(stood, path, by_form)
+                    && members::find_hook(text, path, is_own).is_some()
+                    && members::find_hook(text, path, |hook| *hook == replaced).is_none()
+                {
+                    return members::put_hook(text, path, &replaced, is_own);
+                }
+                // Only a list that was empty before stays when it is emptied.
+                let was_empty = members::get(stood, path)?
+                    .is_some_and(|list| list.as_array().is_some_and(Vec::is_empty));
+                let kept = match before {
+                    None => 0,
+                    Some(_) if was_empty => path.len(),
+                    Some(_) => kept(path, before).min(path.len() - 1),
+                };
+                members::take_hooks(text, path, kept, is_own)
+            }
             Self::Table(name, _) => match lines::table_body(stood, name) {
                 Some(body) => lines::set_table(text, name, body),
                 None => lines::remove_table(text, name),

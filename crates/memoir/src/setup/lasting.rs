@@ -1,7 +1,7 @@
 //! The path by which programs start Memoir, which must survive updates.
 //!
-//! A package manager's cache (`uvx`, `npx`) is emptied without notice, and a folder with a version in its name is
-//! removed with the next version. Neither is written into a program's settings. Setup writes the path by which `PATH`
+//! A package manager's cache (`uvx`, `npx`) is emptied without notice, a name with a version ends with the next version,
+//! and the packages of one project go with it. None of them is written into a program's settings. Setup writes the path by which `PATH`
 //! finds the same file, or the path of a copy in the user's data directory (`--copy`).
 
 use std::{
@@ -9,15 +9,17 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::{database, failure::Failure, hook::written, private_file};
+use crate::{database, failure::Failure, hook::written, private_file, terminal};
 
 /// Why a path does not last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passing {
     /// It is in the cache of a package manager, or in a folder for temporary files.
     Cache,
-    /// A folder's name holds a version.
+    /// A name holds a version.
     Versioned,
+    /// It is among the packages of one project.
+    OfProject,
 }
 
 impl Passing {
@@ -25,7 +27,8 @@ impl Passing {
     pub(super) fn why(self) -> &'static str {
         match self {
             Self::Cache => "is in a cache, which is emptied without notice",
-            Self::Versioned => "is in a folder of one version, which goes with the next version",
+            Self::Versioned => "names one version, and goes with the next version",
+            Self::OfProject => "is among the packages of one project, and goes with them",
         }
     }
 
@@ -35,18 +38,26 @@ impl Passing {
             Component::Normal(name) => name.to_str(),
             _ => None,
         });
-        // The file's own name is no folder.
         let names: Vec<&str> = names.collect();
+        // The file's own name is no folder.
         let folders = names.split_last().map_or(&[][..], |(_, folders)| folders);
-        if folders.iter().any(|name| is_cache(name)) || is_in_named_cache(path) {
+        if folders.iter().any(|name| is_cache(name))
+            || folders.windows(2).any(|pair| CACHES.contains(&pair))
+            || is_in_named_cache(path)
+        {
             return Some(Self::Cache);
         }
-        let is_versioned = folders.iter().any(|name| has_version(name));
-        is_versioned.then_some(Self::Versioned)
+        // A snap's folder has its revision: `/snap/NAME/12`.
+        let is_revision = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+        let is_snap = matches!(folders, ["snap", _, revision, ..] if is_revision(revision));
+        if is_snap || names.iter().any(|name| has_version(name)) {
+            return Some(Self::Versioned);
+        }
+        is_of_project(path, folders).then_some(Self::OfProject)
     }
 }
 
-/// Whether a folder of that name is a cache: those of npm, pnpm, Bun, uv and pipx, and those of the user.
+/// Whether a folder of that name is a cache: those of npm, pnpm, Yarn, Bun, Deno, uv and pipx, and those of the user.
 fn is_cache(name: &str) -> bool {
     const NAMES: [&str; 8] = [
         "_npx",
@@ -61,9 +72,69 @@ fn is_cache(name: &str) -> bool {
     NAMES.contains(&name) || name.starts_with("dlx-") || name.starts_with("bunx-")
 }
 
+/// Caches in a folder with a common name.
+const CACHES: [&[&str]; 8] = [
+    &["pnpm", "store"],
+    &["Yarn", "Cache"],
+    &[".yarn", "cache"],
+    &[".yarn", "unplugged"],
+    &["berry", "cache"],
+    &["install", "cache"],
+    &["uv", "cache"],
+    &["deno", "npm"],
+];
+
+/// Folders of packages that are installed for a user or the whole system.
+const GLOBAL: [&[&str]; 6] = [
+    &["lib", "node_modules"],
+    &["npm", "node_modules"],
+    &["global", "node_modules"],
+    &["uv", "tools"],
+    &["pipx", "venvs"],
+    &["pnpm", "global"],
+];
+
+/// Whether it is in `node_modules` or the virtual environment of one project.
+fn is_of_project(path: &Path, folders: &[&str]) -> bool {
+    const NAMES: [&str; 7] = [
+        "node_modules",
+        ".venv",
+        "venv",
+        ".virtualenvs",
+        "virtualenvs",
+        ".tox",
+        ".nox",
+    ];
+    let is_global = folders.windows(2).any(|pair| GLOBAL.contains(&pair));
+    let is_environment = || {
+        let mut above = path.ancestors().skip(1).take(3);
+        above.any(|folder| folder.join("pyvenv.cfg").is_file())
+    };
+    !is_global && (folders.iter().any(|name| NAMES.contains(name)) || is_environment())
+}
+
+/// Warns where a path is in the folder of a build.
+pub(super) fn warn_of_build(path: &Path) {
+    let mut folders = path.ancestors().skip(1);
+    if folders.any(|folder| folder.ends_with("target/debug") || folder.ends_with("target/release"))
+    {
+        terminal::note(&format!(
+            "note: `{}` is in the folder of a build: the next one changes it; `--copy` writes a copy that lasts",
+            path.display()
+        ));
+    }
+}
+
 /// Whether the path is in a cache that the environment names, or in the folder for temporary files.
 fn is_in_named_cache(path: &Path) -> bool {
-    let named = ["UV_CACHE_DIR", "XDG_CACHE_HOME", "npm_config_cache"];
+    let named = [
+        "UV_CACHE_DIR",
+        "XDG_CACHE_HOME",
+        "npm_config_cache",
+        "YARN_CACHE_FOLDER",
+        "BUN_INSTALL_CACHE_DIR",
+        "DENO_DIR",
+    ];
     let named = named.into_iter().filter_map(std::env::var_os);
     let mut named = named.filter(|folder| !folder.is_empty()).map(PathBuf::from);
     if named.any(|folder| is_below(path, &folder)) {
@@ -182,7 +253,7 @@ pub(super) fn remove_unused_copy() {
     };
     let is_used = written::all()
         .iter()
-        .any(|written| written.call.program == path);
+        .any(|(_, written)| written.call.program == path);
     if !is_used {
         let _ = fs::remove_file(&path);
         // A folder with other files stays.
@@ -195,18 +266,50 @@ mod tests {
     use super::*;
 
     #[test]
-    fn caches_and_folders_of_a_version_do_not_last() {
+    fn caches_versions_and_packages_of_one_project_do_not_last() {
         for (path, passing) in [
             ("/usr/bin/memoir", None),
             ("/home/ada/.local/bin/memoir", None),
             ("/home/ada/.local/share/uv/tools/memoir/bin/memoir", None),
             ("/opt/homebrew/bin/memoir", None),
+            ("/home/ada/.local/share/pipx/venvs/memoir/bin/memoir", None),
+            ("/usr/lib/node_modules/memoir-linux-x64/memoir", None),
             (
-                "/home/ada/venv/lib/python3.12/site-packages/bin/memoir",
+                "/home/ada/.bun/install/global/node_modules/memoir/memoir",
                 None,
             ),
+            (
+                "/home/ada/.config/yarn/global/node_modules/memoir/memoir",
+                None,
+            ),
+            ("/home/ada/.deno/bin/memoir", None),
+            ("/snap/bin/memoir", None),
+            ("/snap/memoir/current/bin/memoir", None),
+            ("/home/ada/memoir/target/release/memoir", None),
             ("/home/ada/x86_64-linux/memoir", None),
-            ("/srv/memoir-0.1.0", None),
+            ("/srv/memoir-0.1.0", Some(Passing::Versioned)),
+            ("/snap/memoir/12/bin/memoir", Some(Passing::Versioned)),
+            (
+                "/home/ada/shop/.venv/lib/python3.12/site-packages/bin/memoir",
+                Some(Passing::Versioned),
+            ),
+            ("/home/ada/shop/.venv/bin/memoir", Some(Passing::OfProject)),
+            (
+                "/home/ada/shop/node_modules/memoir-linux-x64/memoir",
+                Some(Passing::OfProject),
+            ),
+            (
+                "/home/ada/.bun/install/cache/memoir/memoir",
+                Some(Passing::Cache),
+            ),
+            (
+                "/home/ada/shop/.yarn/unplugged/memoir/memoir",
+                Some(Passing::Cache),
+            ),
+            (
+                "/home/ada/.local/share/pnpm/store/v10/memoir",
+                Some(Passing::Cache),
+            ),
             (
                 "/home/ada/.cache/uv/archive-v0/a1/bin/memoir",
                 Some(Passing::Cache),

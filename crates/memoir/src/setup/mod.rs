@@ -155,9 +155,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             if arguments.copy {
                 lasting::write_copy(&call.program)?;
             }
-            // The agent is created only after the user has agreed.
+            // The database and the agent are created only after the user has agreed.
             if let Some(agent) = &call.agent {
                 make(global, &arguments, agent).await?;
+            } else if arguments.url.is_none() {
+                Installation::open(global).await?;
             }
             for change in changes.iter().filter(|change| change.is_one()) {
                 let edit = edits.iter().find(|edit| edit.path == change.path);
@@ -185,6 +187,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
                     set_up_at: SystemClock.now(),
                 })?;
             }
+            lasting::warn_of_build(&call.program);
             report(global, program, call.agent.as_deref(), &changes, &arguments)
         }
     }
@@ -207,8 +210,8 @@ fn has_other_hooks(program: Program, folders: &Folders) -> bool {
 pub(crate) fn agents(place: &str) -> Vec<String> {
     written::all()
         .into_iter()
-        .filter(|written| written.place == place)
-        .filter_map(|written| written.call.agent)
+        .filter(|(_, written)| written.place == place)
+        .filter_map(|(_, written)| written.call.agent)
         .collect()
 }
 
@@ -586,17 +589,12 @@ fn overview(global: &Global, folders: &Folders) -> Outcome {
         output::json(&json!({"items": items.collect::<Vec<_>>()}))?;
         return Ok(ending);
     }
-    let mut table = TextTable::new(["program", "found here", "has", "set it up with"]);
+    let mut table = TextTable::new(["program", "found here", "memory", "set it up with"]);
     for (program, is_here, state) in &found {
         table.row([
             program.title().to_owned(),
             if *is_here { "yes" } else { "no" }.to_owned(),
-            match state.is_set_up {
-                Some(true) => "set up",
-                Some(false) => "nothing of Memoir",
-                None => "settings that cannot be read",
-            }
-            .to_owned(),
+            state.summary().to_owned(),
             format!("memoir setup {}", program.name()),
         ]);
     }

@@ -1170,8 +1170,8 @@ fn spec_2_6_what_waits_behind_a_service_is_read_from_afar_by_the_agent_itself() 
 }
 
 #[test]
-fn a_project_has_an_agent_of_its_own_made_at_its_first_session() {
-    let installation = Installation::new();
+fn spec_5_1_a_project_has_an_agent_of_its_own_made_at_its_first_session() {
+    let installation = Installation::with_agent();
     let folders: Vec<String> = ["shop", "other"]
         .iter()
         .map(|name| {
@@ -1227,7 +1227,8 @@ fn project(installation: &Installation, name: &str) -> (std::path::PathBuf, Stri
     let folder = installation.path(name);
     fs::create_dir_all(folder.join(".git/worktrees")).unwrap();
     begin_in(installation, &folder, "s-1");
-    let agent = agents(installation).pop().unwrap();
+    let names = agents(installation);
+    let agent = names.into_iter().find(|name| name != "wren").unwrap();
     installation.ok(&["remember", &agent, "The staging password is HUNTER-4821."]);
     assert!(begin_in(installation, &folder, "s-2").contains("HUNTER"));
     (folder, agent)
@@ -1236,7 +1237,7 @@ fn project(installation: &Installation, name: &str) -> (std::path::PathBuf, Stri
 /// SPEC 5: a memory is private to its agent. A foreign folder's files cannot claim another project's agent.
 #[test]
 fn spec_5_6_a_downloaded_folder_does_not_take_another_projects_agent() {
-    let installation = Installation::new();
+    let installation = Installation::with_agent();
     let (victim, agent) = project(&installation, "code/secret-app");
     let evil = installation.path("Downloads/cool-lib");
     fs::create_dir_all(&evil).unwrap();
@@ -1266,7 +1267,7 @@ fn spec_5_6_a_downloaded_folder_does_not_take_another_projects_agent() {
 #[test]
 fn a_moved_or_renamed_project_is_offered_its_memory() {
     for moved_to in ["code/renamed-app", "moved/secret-app"] {
-        let installation = Installation::new();
+        let installation = Installation::with_agent();
         let (folder, agent) = project(&installation, "code/secret-app");
         let moved = installation.path(moved_to);
         fs::create_dir_all(moved.parent().unwrap()).unwrap();
@@ -1282,8 +1283,15 @@ fn a_moved_or_renamed_project_is_offered_its_memory() {
             .filter(|item| item["gone"] == true);
         let gone: Vec<&Value> = gone.map(|item| &item["agent"]).collect();
         assert_eq!(gone, [&agent]);
+        let doctor = installation.ok(&["doctor"]);
+        let gone = format!("the folder of the agent `{agent}` is gone");
+        assert!(
+            doctor.contains(&gone) && doctor.contains(&adopt),
+            "{doctor}"
+        );
         let folder_of = moved.display().to_string();
         installation.ok(&["project", "adopt", &agent, "--folder", &folder_of]);
+        assert!(!installation.ok(&["doctor"]).contains(&gone));
         let told = begin_in(&installation, &moved, "s-4");
         assert!(told.contains("HUNTER") && !told.contains("adopt"), "{told}");
         // An agent whose folder exists cannot be adopted.

@@ -52,6 +52,42 @@ fn spec_6_2_nothing_is_moved_while_a_service_could_acknowledge_more() {
     );
 }
 
+/// SPEC 5.5: the agents of projects and the tokens of programs belong to the moved copy too, and the programs that still
+/// call the old one are named.
+#[test]
+fn spec_5_5_programs_and_projects_keep_their_memory_when_an_installation_moves() {
+    let installation = Installation::with_agent();
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    let folder = installation.write("shop/note", "").replace("/note", "");
+    let begin = |database: &str, session: &str| {
+        let told = format!(r#"{{"session_id": "{session}", "cwd": "{folder}"}}"#);
+        let hook = [
+            "hook",
+            "session-start",
+            "--client",
+            "gemini",
+            "--per-project",
+        ];
+        let place = ["--within", "20000", "--database", database];
+        let ran = installation.run_with_input(&[&hook[..], &place].concat(), &told);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        ran.stdout
+    };
+    let here = installation.path(".local/share/memoir/memoir.db");
+    begin(here.to_str().unwrap(), "s-1");
+    let agents = installation.json(&["project", "list"]);
+    let agent = agents["items"][0]["agent"].as_str().unwrap();
+    installation.ok(&["remember", agent, "Ines keeps bees."]);
+    let target = installation.path("moved.db");
+    let target = target.to_str().unwrap();
+    let moved = installation.run(&["move", "--to", target]);
+    let way = "`memoir --database … setup claude-code`";
+    assert!(moved.stderr.contains(way), "{moved:?}");
+    assert!(begin(target, "s-2").contains("bees"));
+    ok(&installation, target, &["installation", "close"]);
+    assert!(begin(target, "s-3").contains("bees"));
+}
+
 #[test]
 fn spec_6_1_an_installation_moves_into_postgres_and_back_as_it_is() {
     let Some(server) = Postgres::start("moving").unwrap() else {

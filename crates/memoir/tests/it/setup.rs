@@ -482,6 +482,35 @@ fn removing_a_repeated_setup_leaves_nothing_of_the_first() {
     }
 }
 
+/// A hook that the user wrote in setup's form is replaced, and restored, also where the file was changed since. No empty
+/// list is left, with a record or without one.
+#[test]
+fn removing_a_setup_brings_the_users_own_hook_back_and_leaves_no_empty_list() {
+    let path = ".claude/settings.json";
+    let own = "memoir hook stop --client claude-code --agent robin";
+    let file = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": own}]}]}});
+    for later in ["", "\n"] {
+        let installation = Installation::with_agent();
+        installation.write(path, file.to_string());
+        installation.ok(&["setup", "claude-code", "--agent", "wren", "--yes"]);
+        let hooks = hooks_of(&installation, path, "Stop");
+        assert!(hooks.len() == 1 && hooks[0].contains("wren"), "{hooks:?}");
+        let text = fs::read_to_string(installation.path(path)).unwrap();
+        installation.write(path, format!("{text}{later}"));
+        installation.ok(&["setup", "claude-code", "--remove", "--yes"]);
+        let left: Value =
+            serde_json::from_slice(&fs::read(installation.path(path)).unwrap()).unwrap();
+        assert_eq!(left, file);
+    }
+    let installation = Installation::with_agent();
+    installation.write(path, r#"{"model": "opus"}"#);
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    fs::remove_file(installation.path(".local/state/memoir/setup/claude-code.json")).unwrap();
+    installation.ok(&["setup", "claude-code", "--remove", "--yes"]);
+    let left = fs::read_to_string(installation.path(path)).unwrap();
+    assert!(!left.contains("Stop"), "{left}");
+}
+
 /// A user's own server under setup's name is restored, also where the file was changed since.
 #[test]
 fn removing_a_setup_brings_the_users_own_server_back() {
@@ -719,6 +748,84 @@ fn setup_and_doctor_name_a_way_out_where_the_path_is_in_a_cache() {
     );
 }
 
+/// Another program's server of the same name is not started, and no check creates a database.
+#[test]
+fn setup_and_doctor_start_no_foreign_server_and_create_nothing() {
+    let installation = Installation::with_agent();
+    let started = installation.path("started");
+    let foreign = installation.write("bin/memoir", "");
+    fs::write(
+        &foreign,
+        format!("#!/bin/sh\ntouch {}\n", started.display()),
+    )
+    .unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&foreign, mode).unwrap();
+    let server = json!({"mcpServers": {"memoir": {"command": foreign, "args": ["mcp"]}}});
+    installation.write(".claude.json", server.to_string());
+    both_say(
+        &installation,
+        &[],
+        &["warning ", "that setup did not write"],
+    );
+    assert!(!started.exists());
+
+    let missing = installation.path("missing.db");
+    let words = [
+        "mcp",
+        "--agent",
+        "wren",
+        "--database",
+        missing.to_str().unwrap(),
+    ];
+    let program = env!("CARGO_BIN_EXE_memoir");
+    let server = json!({"mcpServers": {"memoir": {"command": program, "args": words}}});
+    installation.write(".claude.json", server.to_string());
+    both_say(&installation, &[], &["problem ", "there is no database `"]);
+    let ran = installation.run(&["setup"]);
+    assert!(ran.stdout.contains("does not work: see below"), "{ran:?}");
+    let mut hook = vec!["hook", "session-start", "--client", "claude-code"];
+    hook.extend(&words[1..]);
+    installation.run_with_input(&hook, "{}");
+    assert!(!missing.exists());
+}
+
+/// Each of the program's hooks is run, and a missing one is named. A token of this shell is none of the program's.
+#[test]
+fn setup_and_doctor_check_every_hook_with_the_programs_own_environment() {
+    let installation = Installation::with_agent();
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    let path = ".claude/settings.json";
+    let text = fs::read_to_string(installation.path(path)).unwrap();
+    let mut file: Value = serde_json::from_str(&text).unwrap();
+    file["hooks"].as_object_mut().unwrap().remove("Stop");
+    installation.write(path, file.to_string());
+    both_say(
+        &installation,
+        &[],
+        &["warning ", "has no hook of Memoir for `Stop`"],
+    );
+    let stop = &hooks_of(&installation, path, "PreCompact")[0];
+    let broken = stop.replace("--agent wren", "--agent gone");
+    installation.write(path, text.replace(stop.as_str(), &broken));
+    both_say(
+        &installation,
+        &[],
+        &["warning ", "has no hook of Memoir for `PreCompact`"],
+    );
+
+    installation.write(path, text);
+    let token = installation.json(&["token", "create", "--role", "agent", "--agent", "wren"]);
+    installation.ok(&["installation", "close"]);
+    fs::remove_file(installation.path(".config/memoir/tokens.json")).unwrap();
+    let mut setup = installation.command(&["setup"]);
+    let ran = Ran::of(setup.env("MEMOIR_TOKEN", token["token"].as_str().unwrap()));
+    assert!(
+        ran.stdout.contains("this installation is closed"),
+        "{ran:?}"
+    );
+}
+
 #[test]
 fn setup_and_doctor_name_both_ways_out_where_the_installation_is_closed() {
     let installation = Installation::with_agent();
@@ -904,6 +1011,36 @@ fn spec_5_5_a_new_projects_agent_has_its_token_in_a_closed_installation() {
         if session == "s-2" {
             assert!(ran.stdout.contains("bees"), "{ran:?}");
         }
+    }
+}
+
+/// SPEC 5.5: a project's agent keeps its memory, whether the command or the configuration closes the installation.
+#[test]
+fn spec_5_5_closing_keeps_the_memory_of_each_projects_agent() {
+    for by_configuration in [false, true] {
+        let installation = Installation::with_agent();
+        let folder = installation.path("shop");
+        fs::create_dir_all(&folder).unwrap();
+        let begin = |session: &str| {
+            let whose = ["--per-project", "--within", "20000"];
+            let hook = ["hook", "session-start", "--client", "claude-code"];
+            let told = json!({"session_id": session, "cwd": folder}).to_string();
+            installation.run_with_input(&[&hook[..], &whose].concat(), &told)
+        };
+        begin("s-1");
+        let agents = installation.json(&["agent", "list"]);
+        let agents = agents["items"].as_array().unwrap();
+        let shop = agents.iter().find(|agent| agent["name"] != "wren").unwrap();
+        let shop = shop["name"].as_str().unwrap();
+        installation.ok(&["remember", shop, "Ines keeps bees."]);
+        if by_configuration {
+            installation.write(".config/memoir/config.toml", "closed = true\n");
+        } else {
+            installation.ok(&["installation", "close"]);
+        }
+        assert!(installation.refused(&["context", shop]).contains("closed"));
+        let ran = begin("s-2");
+        assert!(ran.stdout.contains("bees"), "{by_configuration}: {ran:?}");
     }
 }
 
