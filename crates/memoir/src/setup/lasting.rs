@@ -291,7 +291,7 @@ mod tests {
             ("/snap/memoir/12/bin/memoir", Some(Passing::Versioned)),
             (
                 "/home/ada/shop/.venv/lib/python3.12/site-packages/bin/memoir",
-                Some(Passing::Versioned),
+                Some(Passing::OfProject),
             ),
             ("/home/ada/shop/.venv/bin/memoir", Some(Passing::OfProject)),
             (
