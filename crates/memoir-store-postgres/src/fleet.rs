@@ -449,30 +449,14 @@ impl Fleet for PostgresStore {
                 ),
                 values![account.as_bytes(), agent, since],
             ),
-            Statement::new(
-                concat!(
-                    of_agents!(
-                        "coalesce(sum(transcript_messages.tokens * 4 + $4), 0)::bigint",
-                        "transcript_messages"
-                    ),
-                    " AND transcript_messages.received_at > $3"
-                ),
-                values![
-                    account.as_bytes(),
-                    agent,
-                    since,
-                    StoredUsage::MESSAGE_BYTES as i64
-                ],
-            ),
         ];
         let answers = self.read(Reach::Account(account), &statements).await?;
-        let [memories, log_bytes, driven, messages] = answers.as_slice() else {
+        let [memories, log_bytes, driven] = answers.as_slice() else {
             return Err(Error::Driver("answers are missing".to_owned()));
         };
         Ok(StoredUsage {
             memories: first(memories, counted)?.unwrap_or_default(),
-            log_bytes: first(log_bytes, counted)?.unwrap_or_default()
-                + first(messages, counted)?.unwrap_or_default(),
+            log_bytes: first(log_bytes, counted)?.unwrap_or_default(),
             driven_sessions: first(driven, counted)?.unwrap_or_default(),
         })
     }

@@ -23,9 +23,6 @@ const DRIVEN: &str = "SELECT count(*) FROM sessions \
 const RECORDS: &str = "SELECT recorded_at, CASE actor_kind WHEN 'agent' THEN length(body) ELSE 0 END \
      FROM audit_records WHERE agent_id = ?1 ORDER BY seq DESC";
 
-const MESSAGES: &str = "SELECT received_at, tokens FROM transcript_messages \
-     WHERE agent_id = ?1 ORDER BY seq DESC";
-
 /// As of one instant.
 pub(crate) fn usage(
     connection: &Connection,
@@ -52,20 +49,15 @@ pub(crate) fn usage(
         };
         usage.memories += count(MEMORIES, &[agent])?;
         usage.driven_sessions += count(DRIVEN, &[agent, &since.microseconds()])?;
-        let mut sum = |sql: &str, bytes: fn(u64) -> u64| -> Result<()> {
-            let mut rows = connection.prepare_cached(sql)?;
-            let mut rows = rows.query([agent])?;
-            // From the newest on: of a long log no more is read than was written in the time.
-            while let Some(row) = rows.next()? {
-                if row.get::<_, i64>(0)? <= since.microseconds() {
-                    break;
-                }
-                usage.log_bytes += bytes(row.get::<_, i64>(1)?.unsigned_abs());
+        let mut records = connection.prepare_cached(RECORDS)?;
+        let mut records = records.query([agent])?;
+        // From the newest on: of a long log no more is read than was written in the time.
+        while let Some(row) = records.next()? {
+            if row.get::<_, i64>(0)? <= since.microseconds() {
+                break;
             }
-            Ok(())
-        };
-        sum(RECORDS, |bytes| bytes)?;
-        sum(MESSAGES, StoredUsage::of_message)?;
+            usage.log_bytes += row.get::<_, i64>(1)?.unsigned_abs();
+        }
     }
     Ok(usage)
 }
@@ -82,7 +74,6 @@ mod tests {
             (MEMORIES, "COVERING INDEX memories_"),
             (DRIVEN, "INDEX sessions_by_start"),
             (RECORDS, "SEARCH audit_records USING PRIMARY KEY"),
-            (MESSAGES, "SEARCH transcript_messages USING PRIMARY KEY"),
         ] {
             let steps = crate::agent::plan(&connection, sql);
             let reads = steps.iter().filter(|step| step.starts_with("SEARCH"));

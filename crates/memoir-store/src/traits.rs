@@ -146,23 +146,14 @@ pub struct DueQuery {
 pub struct StoredUsage {
     /// Memories, discarded ones included, shredded ones not.
     pub memories: u64,
-    /// Bytes of the sealed bodies of records that agents themselves wrote in the time asked for, and of the messages of
-    /// conversations that were handed over in it ([`Self::of_message`]): what administrators, owners and Memoir write
-    /// takes nothing from an agent.
+    /// Bytes of the sealed bodies of records that agents themselves wrote in the time asked for: what administrators,
+    /// owners and Memoir write takes nothing from an agent.
     pub log_bytes: u64,
     /// Sessions that Memoir drives, begun in the time asked for.
     pub driven_sessions: u64,
 }
 
 impl StoredUsage {
-    /// Bytes that a message counts as besides its text: its row takes as much room.
-    pub const MESSAGE_BYTES: u64 = 400;
-
-    /// The bytes that a message of so many tokens counts as.
-    pub fn of_message(tokens: u64) -> u64 {
-        tokens * 4 + Self::MESSAGE_BYTES
-    }
-
     /// Adds further usage.
     pub fn add(&mut self, other: Self) {
         self.memories += other.memories;

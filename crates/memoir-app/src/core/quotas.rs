@@ -82,8 +82,8 @@ quotas! {
     AgentCharacters = "agent_characters", Some(64_000_000), "storage_quota", "characters of this agent's memories";
     /// Characters of conversations that wait to be read.
     AgentWaiting = "agent_waiting_characters", Some(64_000_000), "storage_quota", "characters of conversations of this agent that wait to be read";
-    /// Bytes that are written to an agent's log, or handed over as conversations, in a day.
-    AgentBytesADay = "agent_bytes_a_day", Some(128 << 20), "daily_quota", "bytes that this agent saves and hands over in 24 hours";
+    /// Bytes that are written to an agent's log in a day.
+    AgentBytesADay = "agent_bytes_a_day", Some(128 << 20), "daily_quota", "bytes that this agent saves in 24 hours";
     /// Tokens of an agent that are valid, or were made within a day.
     AgentTokens = "agent_tokens", Some(100), "token_quota", "tokens of this agent that are valid or were made in the last 24 hours";
     /// Open streams of events of an agent.
@@ -96,8 +96,8 @@ quotas! {
     AgentCostADay = "agent_cost_cents_a_day", None, "daily_quota", "hundredths of the prices' currency for this agent's model in 24 hours";
     /// Memories of an account's agents, discarded ones included.
     AccountMemories = "account_memories", Some(10_000_000), "storage_quota", "memories of this account";
-    /// Bytes that are written to the logs of an account's agents, or handed over to them, in a day.
-    AccountBytesADay = "account_bytes_a_day", Some(8 << 30), "daily_quota", "bytes that this account's agents save and hand over in 24 hours";
+    /// Bytes that are written to the logs of an account's agents in a day.
+    AccountBytesADay = "account_bytes_a_day", Some(8 << 30), "daily_quota", "bytes that this account's agents save in 24 hours";
     /// Open streams of events of an account.
     AccountStreams = "account_streams", Some(2_000), "rate_limited", "open streams of events of this account";
     /// Sessions of an account's agents that Memoir drives in a day.
@@ -115,10 +115,12 @@ impl Quota {
     }
 }
 
+/// The characters that a message counts as besides its text: its row takes as much room.
+const MESSAGE_CHARACTERS: u64 = 400;
+
 /// The characters of conversations that wait to be read, with the rows of those whose words are kept.
 fn waiting(transcript: &memoir_store::TranscriptRow) -> u64 {
-    let messages = transcript.pending + transcript.kept;
-    transcript.pending_tokens * 4 + messages * StoredUsage::MESSAGE_BYTES
+    transcript.pending_tokens * 4 + (transcript.pending + transcript.kept) * MESSAGE_CHARACTERS
 }
 
 /// The limit of each quota.
@@ -437,18 +439,15 @@ impl AgentHandle {
         }
     }
 
-    /// Makes sure that messages of conversations of so many bytes in all may wait; where the agent itself hands them
-    /// over, within its daily quotas too.
+    /// Makes sure that so many more messages of conversations, with so many characters, may wait.
     ///
     /// # Errors
     /// [`Error::Quota`]; the store fails.
-    pub(crate) async fn check_waiting(&self, bytes: u64, giver: ActorKind) -> Result<()> {
-        if giver == ActorKind::Agent {
-            self.check_daily_quota(bytes).await?;
-        }
+    pub(crate) async fn check_waiting(&self, messages: u64, characters: u64) -> Result<()> {
         let waiting = waiting(&self.memoir.store.transcript(self.scope).await?);
         let quotas = &self.memoir.settings.quotas;
-        quotas.check(Quota::AgentWaiting, waiting, bytes)
+        let more = characters + messages * MESSAGE_CHARACTERS;
+        quotas.check(Quota::AgentWaiting, waiting, more)
     }
 
     /// The usage of each stored quota by the agent, which has used so many tokens of its day.

@@ -19,9 +19,7 @@ use memoir_domain::{
     replace::Replacing,
 };
 use memoir_model::{AnswerSchema, Model};
-use memoir_store::{
-    AgentQuery, MessageOutcome, MessageRow, Reviving, Selection, StoredUsage, TranscriptRow,
-};
+use memoir_store::{AgentQuery, MessageOutcome, MessageRow, Reviving, Selection, TranscriptRow};
 use serde::Serialize;
 
 use crate::{
@@ -233,8 +231,8 @@ impl Life<'_> {
         let loaded = self.load(&AgentQuery::default()).await?;
         let texts = messages.iter().map(|message| message.text.expose().len());
         let bytes = texts.sum::<usize>();
-        let counted = bytes as u64 + messages.len() as u64 * StoredUsage::MESSAGE_BYTES;
-        self.check_waiting(counted, role).await?;
+        let count = messages.len() as u64;
+        self.check_waiting(count, bytes as u64).await?;
         // As given, checked and sealed.
         let _room = self.memoir.room.take(self.scope, bytes * 3).await?;
         let received_at = self.memoir.now();
@@ -271,13 +269,6 @@ impl Life<'_> {
                 return Err(error.into());
             }
         };
-        if received > 0 {
-            let written = StoredUsage {
-                log_bytes: counted,
-                ..StoredUsage::default()
-            };
-            self.memoir.usages.add(self.scope, written);
-        }
         Ok(HandedOver {
             received,
             known: given.saturating_sub(received),

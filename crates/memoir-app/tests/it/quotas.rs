@@ -126,33 +126,6 @@ async fn spec_2_6_conversations_wait_up_to_a_quota() {
     assert_eq!(reached(hand_over("f", 1).await), Quota::AgentWaiting);
 }
 
-/// SPEC 2.6: conversations that were handed over count in the bytes of the day, of the agent and the account, also after
-/// they were read and for every process.
-#[tokio::test]
-async fn spec_2_6_conversations_count_in_the_bytes_of_the_day() {
-    for quota in [Quota::AgentBytesADay, Quota::AccountBytesADay] {
-        let wren = TestAgent::with(&[], with(&[(quota, 12_000)])).await;
-        let other = TestAgent::of(&wren.another_process()).await;
-        let hand_over = async |agent: &TestAgent, id: &str| {
-            let message = HandedMessage {
-                id: id.into(),
-                at: None,
-                speaker: "Ann".into(),
-                text: "w".repeat(4_000).into(),
-            };
-            let life = agent.agent.life();
-            life.hand_over(vec![message], false, ActorKind::Agent).await
-        };
-        hand_over(&wren, "a").await.unwrap();
-        hand_over(&wren, "b").await.unwrap();
-        for process in [&wren, &other] {
-            assert_eq!(reached(hand_over(process, "c").await), quota);
-        }
-        wren.clock.advance(DAY + Duration::from_secs(700));
-        hand_over(&wren, "c").await.unwrap();
-    }
-}
-
 #[tokio::test]
 async fn spec_5_5_an_agent_makes_so_many_tokens_a_day_whatever_becomes_of_them() {
     let wren = TestAgent::with(&[], with(&[(Quota::AgentTokens, 3)])).await;
