@@ -25,7 +25,6 @@ use serde::Deserialize;
 
 use self::keys::bounded;
 use crate::{
-    database,
     failure::Failure,
     webhooks::{self, WebhookSection},
 };
@@ -291,10 +290,11 @@ pub(crate) fn default_path() -> Option<PathBuf> {
     default_folder().map(|folder| folder.join("config.toml"))
 }
 
-/// `memoir` in the user's configuration directory; `None` where that is not known.
+/// `memoir` in the user's configuration directory; `None` where that is not known. It is only read, so that a home
+/// that is `/` has one too: what closes the installation there is never passed over.
 pub(crate) fn default_folder() -> Option<PathBuf> {
-    let folder = database::user_folder(BaseStrategy::config_dir).ok()?;
-    Some(folder.join("memoir"))
+    let folders = etcetera::base_strategy::Xdg::new().ok()?;
+    Some(folders.config_dir().join("memoir"))
 }
 
 /// The parser's message with the line number, and without the line's text: it may hold a key by mistake.

@@ -303,11 +303,6 @@ fn now(live: &LiveSessionFacts) -> String {
             ),
             None => format!("The session was completed after {edits}{}.", moved(session)),
         },
-        State::RolledBack if session.removed_tokens > 0 => format!(
-            "The session was rolled back{}: its edits removed {}, and all of it is undone.",
-            because(live),
-            words::counted(session.removed_tokens, "token", "tokens")
-        ),
         State::RolledBack => format!("The session was rolled back{}.", because(live)),
         State::Declined => "The agent declined; nothing was edited.".to_owned(),
         State::Abandoned => format!(

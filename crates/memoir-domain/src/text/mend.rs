@@ -43,7 +43,8 @@ const WINDOWS_1252: [char; 32] = [
 ];
 
 /// The text of a file that a person brings, without its byte order mark: in the encoding of the mark, else UTF-8, else
-/// Windows-1252. UTF-8 that was damaged in places stays UTF-8. `None` where it is no text, since a byte is zero.
+/// Windows-1252. UTF-8 with at most as many invalid places as letters beyond ASCII stays UTF-8. `None` where it is no text,
+/// since a byte, or a character of UTF-16, is zero.
 pub fn file(bytes: &[u8]) -> Option<(Cow<'_, str>, Encoding)> {
     let of_units = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let pairs = bytes.chunks(2).map(|pair| match pair {
@@ -53,7 +54,8 @@ pub fn file(bytes: &[u8]) -> Option<(Cow<'_, str>, Encoding)> {
         });
         let characters = char::decode_utf16(pairs);
         let text = characters.map(|character| character.unwrap_or(REPLACEMENT));
-        Some((Cow::Owned(text.collect()), Encoding::Utf16))
+        let text: String = text.collect();
+        (!text.contains('\0')).then_some((Cow::Owned(text), Encoding::Utf16))
     };
     if let Some(rest) = bytes.strip_prefix(&[0xFF, 0xFE]) {
         return of_units(rest, u16::from_le_bytes);
@@ -63,13 +65,13 @@ pub fn file(bytes: &[u8]) -> Option<(Cow<'_, str>, Encoding)> {
     }
     let mark = bytes.strip_prefix("\u{feff}".as_bytes());
     let bytes = mark.unwrap_or(bytes);
-    if let Ok(text) = str::from_utf8(bytes) {
-        return Some((Cow::Borrowed(text), Encoding::Utf8));
-    }
     if bytes.contains(&0) {
         return None;
     }
-    // Two letters of Windows-1252 seldom look like one character of UTF-8: several such pairs are UTF-8.
+    if let Ok(text) = str::from_utf8(bytes) {
+        return Some((Cow::Borrowed(text), Encoding::Utf8));
+    }
+    // Two letters of Windows-1252 seldom look like one character of UTF-8.
     let valid = bytes.utf8_chunks().map(|chunk| chunk.valid());
     let valid = valid
         .flat_map(str::chars)
@@ -77,7 +79,8 @@ pub fn file(bytes: &[u8]) -> Option<(Cow<'_, str>, Encoding)> {
     let invalid = bytes
         .utf8_chunks()
         .filter(|chunk| !chunk.invalid().is_empty());
-    if mark.is_some() || valid.count() > invalid.count() {
+    let valid = valid.count();
+    if mark.is_some() || valid > 0 && valid >= invalid.count() {
         return Some((text(bytes), Encoding::DamagedUtf8));
     }
     let character = |byte: &u8| match byte {

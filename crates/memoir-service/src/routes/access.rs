@@ -45,7 +45,8 @@ pub(crate) struct NewAccessRequest {
     #[schema(minimum = 1, maximum = 60, example = 30)]
     minutes: Option<u32>,
     /// A token: the end of its validity; none where it is left out.
-    #[serde(default, deserialize_with = "memoir_app::optional")]
+    // A blank one is refused: it would never expire.
+    #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
 }

@@ -36,7 +36,8 @@ pub(crate) struct NewSession {
     #[schema(value_type = schemas::Driver)]
     driver: memoir_domain::session::Driver,
     /// Whether it works on a copy; nothing changes until it is applied.
-    #[serde(default, deserialize_with = "memoir_app::optional")]
+    // A blank one is refused: the session would change something.
+    #[serde(default)]
     rehearsal: Option<bool>,
     /// Resumes the agent's own open session where there is one.
     #[serde(default, deserialize_with = "memoir_app::optional")]

@@ -21,7 +21,8 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewToken {
     /// The end of its validity; none where it is left out.
-    #[serde(default, deserialize_with = "memoir_app::optional")]
+    // A blank one is refused: it would never expire.
+    #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime, example = "2027-03-04T12:00:00Z")]
     expires_at: Option<Timestamp>,
 }

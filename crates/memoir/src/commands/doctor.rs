@@ -171,7 +171,10 @@ async fn examine_memoir(
 ) -> Result<Vec<Examination>, Failure> {
     let account = memoir.account(&global.account).await?;
     let mut found = memoir.examine(&account).await?;
-    found.extend(projects(&account, global).await?);
+    match projects(&account, global).await {
+        Ok(projects) => found.extend(projects),
+        Err(failure) => found.push(failure.into_finding("projects")),
+    }
     if call {
         found.extend(memoir.call_models(&account).await?);
     }

@@ -156,7 +156,11 @@ async fn report_moved(
              more: `memoir installation close` closes it",
         );
     }
-    let programs = closing::follow_move(&memoir, from, to, here_closed).await?;
+    // What follows is reported after the move, which is complete.
+    let followed = closing::follow_move(&memoir, from, to, here_closed).await;
+    let programs = followed
+        .as_ref()
+        .map_or_else(|_| Vec::new(), |all| all.iter().cloned().collect());
     let rows: u64 = moved.iter().map(|(_, rows)| rows).sum();
     let of = |name: &str| moved.iter().find(|(table, _)| *table == name);
     let memories = of("memories").map_or(0, |(_, rows)| *rows);
@@ -180,15 +184,13 @@ async fn report_moved(
         ))?;
     }
     if !programs.is_empty() {
-        let calls: Vec<String> = programs
-            .iter()
-            .map(|program| format!("`memoir --database … setup {program}`"))
-            .collect();
         terminal::note(&format!(
-            "programs on this machine still open the old database; set them up with the other one: {}",
-            calls.join(", ")
+            "programs on this machine still open the old database: {}; `memoir setup` with the program's name, and with \
+             the same `--database` before it, sets each up with the other one",
+            programs.join(", ")
         ));
     }
+    followed?;
     terminal::note(
         "use the other database from now on. The one here is as it was; once you need it no more, destroy it and its \
          keys: an agent that is erased there can be read here",

@@ -408,7 +408,7 @@ impl Installation {
                     let id = Some(agent.scope().agent);
                     map.insert(project, &self.place, &name, id)?;
                     // The token is created now, so that the project keeps its memory where the configuration closes the
-                    // installation later. Where it cannot be stored now, other closings create it, or report that.
+                    // installation later. Where it cannot be stored now, the next closing by command creates it.
                     let _ = self.program_token(&agent).await;
                     return Ok(agent);
                 }

@@ -287,12 +287,12 @@ fn configured(program: Program, folders: &Folders, record: &ProgramRecord) -> Op
             let words = list.iter().map(|word| word.as_str().map(str::to_owned));
             words.collect::<Option<Vec<String>>>()
         };
-        let mut words = match server["command"].as_str() {
+        let words = match server["command"].as_str() {
             Some(program) => [vec![program.to_owned()], words("args").unwrap_or_default()].concat(),
             None => words("command")?,
         };
-        let program = words.drain(..1).next()?;
-        Some((program, words))
+        let (program, words) = words.split_first()?;
+        Some((program.clone(), words.to_vec()))
     });
     // Another program's server may have the same name, and is not started.
     let is_foreign = of_server
@@ -343,8 +343,11 @@ fn is_memoir(path: &Path, words: &[String], written: Option<&ProgramCall>) -> bo
         return false;
     };
     let mut named = options.iter().filter(|word| word.starts_with("--"));
+    // One that only Memoir has: setup always names the client, and a person the agent.
     let is_in_form = path.file_stem().is_some_and(|name| name == "memoir")
-        && !options.is_empty()
+        && options
+            .iter()
+            .any(|word| ["--client", "--agent", "--per-project"].contains(&&**word))
         && named.all(|word| OPTIONS.contains(&word.split('=').next().unwrap_or_default()));
     let is_this = || {
         let own = std::env::current_exe().and_then(|own| own.canonicalize());

@@ -127,9 +127,17 @@ fn is_in_form(command: &str) -> bool {
     let Some((program, rest)) = command.split_once(" hook ") else {
         return false;
     };
-    let program = program.trim_matches(['\'', '"']);
+    let inner = |quote| program.strip_prefix(quote)?.strip_suffix(quote);
+    let (program, is_one_word) = match inner('\'').or_else(|| inner('"')) {
+        Some(inner) => (inner, !inner.contains(['\'', '"'])),
+        None => (program, !program.contains(char::is_whitespace)),
+    };
     let name = Path::new(program).file_stem().unwrap_or_default();
-    name == NAME && rest.contains("--client ") && is_one_command(rest)
+    is_one_word
+        && is_one_command(program)
+        && name == NAME
+        && rest.contains("--client ")
+        && is_one_command(rest)
 }
 
 fn is_end_of_words(text: &str) -> bool {
@@ -200,7 +208,7 @@ impl OwnedPart {
     }
 
     /// The file without the part. Foreign parts stay, and the part's previous value is restored. Enclosing objects stay
-    /// too, if they existed before or if that is not known.
+    /// too, if they existed before; without a record, empty ones go.
     pub(super) fn removed(&self, text: &str, known: &KnownFile<'_>) -> Result<String, JsonProblem> {
         if text.trim().is_empty() {
             return Ok(text.to_owned());

@@ -630,7 +630,7 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
     let ran = send(&installation, "claude-code", "session-start", &begun);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
     assert!(
-        log(&installation).contains("there is no agent yet"),
+        log(&installation).contains("there is no database"),
         "{}",
         log(&installation)
     );

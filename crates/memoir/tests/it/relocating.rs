@@ -81,7 +81,7 @@ fn spec_5_5_programs_and_projects_keep_their_memory_when_an_installation_moves()
     let target = installation.path("moved.db");
     let target = target.to_str().unwrap();
     let moved = installation.run(&["move", "--to", target]);
-    let way = "`memoir --database … setup claude-code`";
+    let way = "still open the old database: claude-code; `memoir setup`";
     assert!(moved.stderr.contains(way), "{moved:?}");
     assert!(begin(target, "s-2").contains("bees"));
     ok(&installation, target, &["installation", "close"]);
