@@ -259,7 +259,7 @@ silently("an archival memory is shown with what it is under, and promoted", asyn
 silently("an agent is asked to let somebody in, answers, and its words close by themselves", async (page) => {
   const robin = await installation.agent("Robin", MEMORIES);
   await page.goto(robin.path);
-  await page.getByRole("link", { name: "Access" }).click();
+  await page.getByRole("link", { name: "Access", exact: true }).click();
   await page.getByLabel("Purpose").fill("To see whether the ferry is noted");
   await page.getByLabel("Minutes").fill("61");
   await page.getByRole("button", { name: "Ask the agent" }).click();

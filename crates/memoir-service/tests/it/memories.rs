@@ -275,8 +275,14 @@ async fn spec_3_8_a_blank_optional_value_is_left_out_of_bodies_and_queries() {
             "{problem}"
         );
     }
-    let session =
-        json!({"driver": "agent", "mode": "", "rehearsal": "", "resume": "", "model": ""});
+    // A blank that would take a safeguard away is refused.
+    let blank = json!({"driver": "agent", "rehearsal": ""});
+    let refused = installation.post("/v1/agents/wren/sessions", &own, blank);
+    refused.await.refused(400, "invalid_argument");
+    let blank = json!({"expires_at": ""});
+    let refused = installation.post("/v1/agents/wren/tokens", &own, blank);
+    refused.await.refused(400, "invalid_argument");
+    let session = json!({"driver": "agent", "mode": "", "resume": "", "model": ""});
     let opened = installation
         .post("/v1/agents/wren/sessions", &own, session)
         .await;
