@@ -1,7 +1,7 @@
 //! An account's agents as a list that can be sorted and searched: what each of them comes to, never what it
 //! says.
 
-use memoir_domain::{AgentId, SessionId, Timestamp, agent::Health};
+use memoir_domain::{AgentId, SessionId, Timestamp, session::Health};
 use serde::{Deserialize, Serialize};
 
 use crate::{AgentRow, AuditRow, SessionColumns};

@@ -3,11 +3,11 @@
 
 use memoir_domain::{
     SessionId, Timestamp,
-    agent::{self, Agent, Health},
+    agent::{self, Agent},
     breaker::Gauge,
     labels,
     lifecycle::fresh_gauge,
-    session::{FailureClass, Session, State},
+    session::{FailureClass, Health, Session, State},
     tools::session_gauge,
 };
 use memoir_store::{FleetOrder, FleetPage, FleetRow};

@@ -9,10 +9,11 @@ use memoir_app::{
     AgentFacts, AgentHandle, ContextShare, Memoir, OriginalsView, ScheduleView, SessionFacts,
 };
 use memoir_domain::{
-    agent::{Field, Health, Threshold},
+    agent::{Field, Threshold},
     breaker::Gauge,
     labels,
     schedule::RefinementSchedule,
+    session::Health,
 };
 use serde::Deserialize;
 use serde_json::Value;

@@ -6,7 +6,7 @@ use axum::{
 };
 use maud::{Markup, html};
 use memoir_app::{FleetOrder, FleetQuery, FleetView, ListedAgent};
-use memoir_domain::agent::Health;
+use memoir_domain::session::Health;
 use serde::Deserialize;
 
 use crate::{

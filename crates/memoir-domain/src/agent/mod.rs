@@ -2,7 +2,6 @@
 //! 3.1). Changes of an agent are not here, but in `change`.
 
 pub mod context;
-mod health;
 pub mod schedule;
 
 use std::{
@@ -25,7 +24,6 @@ use crate::{
     time::Timestamp,
 };
 
-pub use self::health::Health;
 pub use crate::text::DuplicateMatch;
 
 /// Most characters of an agent's or an account's name.

@@ -2,6 +2,7 @@
 //! Changes of memories outside of a session are not here, but in `change`.
 
 pub mod breaker;
+mod health;
 pub mod ledger;
 pub mod lifecycle;
 pub mod prompt;
@@ -20,6 +21,7 @@ use crate::{
     wire_names::{stored_name, stored_or_none, stored_or_strictest},
 };
 
+pub use self::health::Health;
 pub use crate::{
     agent::{Mode, schedule::Trigger},
     text::answer::Usage,

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use memoir_domain::{access::AccessState, agent::Health, session::State};
+use memoir_domain::{
+    access::AccessState,
+    session::{Health, State},
+};
 
 use super::fixtures::*;
 use crate::{AccessRow, Commit, FleetOrder, FleetPage, FleetRanks, FleetSlice, Store};

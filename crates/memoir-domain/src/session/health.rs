@@ -1,6 +1,6 @@
 //! How an agent is, for lists that show first who needs attention.
 
-use crate::session::State;
+use super::State;
 
 wire_names! {
     /// How an agent is. The worst comes first.
