@@ -84,9 +84,8 @@ impl FleetSlice {
                 *counted = count;
             }
         }
-        let of_health = |health: Health| by_health.get(health as usize).copied();
         let total = match page.health {
-            Some(health) => of_health(health).unwrap_or_default(),
+            Some(health) => by_health[health as usize],
             None => by_health.iter().sum(),
         };
         Self {

@@ -57,27 +57,26 @@ pub(crate) async fn follow_move(
     was_closed: bool,
 ) -> Result<BTreeSet<String>, Failure> {
     let mut programs = BTreeSet::new();
+    let written = written::all();
     for account in memoir.accounts().await? {
-        let place = |global: &Global| {
-            database::place(&Global {
-                account: account.name.clone(),
-                ..global.clone()
-            })
-        };
+        let place = |global| database::place(&in_account(global, &account.name));
         let (from, to) = (place(from)?, place(global)?);
         tokens::copy(&from, &to)?;
         project::copy(&from, &to)?;
-        let written = written::all().into_iter();
-        programs.extend(
-            written
-                .filter(|(_, written)| written.place == from)
-                .map(|(program, _)| program),
-        );
+        let calling = written.iter().filter(|(_, written)| written.place == from);
+        programs.extend(calling.map(|(program, _)| program.clone()));
     }
     if !was_closed && memoir.is_closed().await? {
         make_tokens(memoir, from, global).await?;
     }
     Ok(programs)
+}
+
+fn in_account(global: &Global, account: &str) -> Global {
+    Global {
+        account: account.to_owned(),
+        ..global.clone()
+    }
 }
 
 /// Creates and stores a token, as the owner, of every agent that a program here uses in the installation that `from`
@@ -89,14 +88,8 @@ async fn make_tokens(
 ) -> Result<Vec<String>, Failure> {
     let mut kept = BTreeSet::new();
     for account in memoir.accounts().await? {
-        let global = Global {
-            account: account.name,
-            ..global.clone()
-        };
-        let place = &database::place(&Global {
-            account: global.account.clone(),
-            ..from.clone()
-        })?;
+        let global = in_account(global, &account.name);
+        let place = &database::place(&in_account(from, &account.name))?;
         let installation = Installation::of(memoir.clone(), &global, false).await?;
         let named: BTreeSet<String> = setup::agents(place)
             .into_iter()

@@ -230,7 +230,7 @@ async fn spec_3_8_a_blank_optional_value_is_left_out_of_bodies_and_queries() {
     ] {
         bodies.push(json!({field: " \n"}));
     }
-    let count = bodies.len();
+    let all = bodies.len();
     for (index, mut body) in bodies.into_iter().enumerate() {
         body["content"] = format!("Kiln {index} is warm.").into();
         let saved = installation
@@ -246,7 +246,6 @@ async fn spec_3_8_a_blank_optional_value_is_left_out_of_bodies_and_queries() {
         let expected = [&json!("core"), &json!([]), &Value::Null, &json!("agent")];
         assert_eq!(found, expected, "{body}");
     }
-    let all = count;
     for (query, found) in [
         (
             "limit=&cursor=&q=&kind=&tag=&since=&until=&include=&under=",

@@ -1,8 +1,8 @@
 //! The path by which programs start Memoir, which must survive updates.
 //!
 //! A package manager's cache (`uvx`, `npx`) is emptied without notice, a name with a version ends with the next version,
-//! and the packages of one project go with it. None of them is written into a program's settings. Setup writes the path by which `PATH`
-//! finds the same file, or the path of a copy in the user's data directory (`--copy`).
+//! and the packages of one project go with it. None of them is written into a program's settings. Setup writes the path
+//! by which `PATH` finds the same file, or the path of a copy in the user's data directory (`--copy`).
 
 use std::{
     fs, io,
