@@ -1,6 +1,6 @@
 //! Bodies, queries and paths of requests, with problems that name the wrong field and its limits, and never its value.
 
-use std::{fmt, marker::PhantomData};
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use axum::{
     body::Bytes,
@@ -185,12 +185,12 @@ impl<T: DeserializeOwned> FromRequestParts<Service> for UrlQuery<T> {
     async fn from_request_parts(parts: &mut Parts, _: &Service) -> Result<Self, Problem> {
         let text = parts.uri.query().unwrap_or_default();
         // A blank value leaves the parameter out, as in a body. A name alone has no value, and stays an error.
-        let is_blank = |value: &str| value.replace("%20", "").trim_matches('+').is_empty();
-        let given = text.split('&').filter(|pair| {
-            !pair
-                .split_once('=')
-                .is_some_and(|(_, value)| is_blank(value))
-        });
+        let is_blank = |pair: &&str| {
+            let read = serde_urlencoded::from_str::<Vec<(&str, Cow<'_, str>)>>(pair);
+            pair.contains('=')
+                && read.is_ok_and(|read| read.iter().all(|(_, value)| value.trim().is_empty()))
+        };
+        let given = text.split('&').filter(|pair| !is_blank(pair));
         serde_urlencoded::from_str(&given.collect::<Vec<_>>().join("&"))
             .map(Self)
             .map_err(|error| Problem::invalid(problem_text("the query", &error.to_string())))

@@ -361,7 +361,7 @@ async fn spec_5_3_a_stored_index_that_was_changed_is_built_anew() {
         ),
         (
             format!(
-                "UPDATE word_indexes SET body = CAST(substr(body, 1, 999) || x'00' || substr(body, 1001) AS BLOB) WHERE part = 1 AND {}",
+                "UPDATE word_indexes SET body = CAST(substr(body, 1, 999) || CASE substr(body, 1000, 1) WHEN x'00' THEN x'01' ELSE x'00' END || substr(body, 1001) AS BLOB) WHERE part = 1 AND {}",
                 of(&one)
             ),
             "unreadable",

@@ -437,6 +437,17 @@ fn complete_operation(method: &str, operation: &mut Value) {
         responses.append(described);
     }
     operation["responses"] = responses.into();
+    let parameters = operation
+        .get_mut("parameters")
+        .and_then(Value::as_array_mut);
+    for parameter in parameters
+        .into_iter()
+        .flatten()
+        .filter(|parameter| parameter["in"] == "query")
+    {
+        // A blank value leaves the parameter out (`UrlQuery`).
+        parameter["allowEmptyValue"] = true.into();
+    }
     if changes {
         add_parameter(operation, idempotency_key());
     }

@@ -251,7 +251,7 @@ async fn spec_3_8_a_blank_optional_value_is_left_out_of_bodies_and_queries() {
             "limit=&cursor=&q=&kind=&tag=&since=&until=&include=&under=",
             all,
         ),
-        ("kind=+&tag=%20", all),
+        ("kind=+&tag=%20&origin=%09%0A", all),
         ("kind=core&q=", all),
         ("kind=journal&tag=", 0),
     ] {
