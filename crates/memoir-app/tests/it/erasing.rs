@@ -722,14 +722,15 @@ async fn spec_4_4_two_memories_and_what_they_were_merged_into_are_each_shredded(
     assert_eq!(merged.edits, 1);
     let words = |text: &str| text.matches("Zilpzalp").count();
     let mut left = words(&everything(&wren).await);
-    // The merged memory is 9, and 10 the journal entry.
-    for number in [9, 1, 2] {
+    // The merged memory is 9, and 10 the journal entry. The agent learns that it was merged from what is shredded.
+    for (number, merged) in [(1, vec![Number(9)]), (9, Vec::new()), (2, Vec::new())] {
         folder.pass_a_minute();
-        agent
+        let shredded = agent
             .memories()
-            .shred(ShredWish::of(Number(number), "a key"), &person())
+            .shred(ShredWish::of(Number(number), "a key"), &archiving::me())
             .await
             .unwrap();
+        assert_eq!(shredded.summaries, merged, "{number}");
         let now = words(&everything(&wren).await);
         assert!(now < left, "{number}: {now} of {left}");
         left = now;

@@ -100,7 +100,8 @@ pub fn shred(
 /// The texts that were written over the text of a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Derived {
-    /// The summaries, active or discarded, that were ever written over it, directly or over another summary.
+    /// The summaries, and under the guard `off` the merged texts, active or discarded, that were ever written over it,
+    /// directly or over another of them.
     pub summaries: BTreeSet<Number>,
     /// The journal entries with the reports of the sessions that edited it or one of these summaries.
     pub reports: BTreeSet<Number>,
@@ -120,15 +121,15 @@ pub fn derived_from<'a>(number: Number, records: impl IntoIterator<Item = &'a Re
                 .extend(record.memory.filter(|_| is_concerned));
             continue;
         }
-        let mut members = record.facts.places_of(MEMBERS).map(Number);
-        if !record.action.is_capped_edit() || !members.any(|member| over.contains(&member)) {
+        let members: Vec<Number> = record.facts.places_of(MEMBERS).map(Number).collect();
+        if !record.action.is_capped_edit() || !members.iter().any(|member| over.contains(member)) {
             continue;
         }
         sessions.extend(record.session);
-        let writes_summary = record.facts.count_of("summaries").unwrap_or(0) > 0;
-        if let Some(summary) = record.memory.filter(|_| writes_summary) {
-            over.insert(summary);
-            derived.summaries.insert(summary);
+        // An edit that keeps or rewrites a memory names it among its members; a new text has a number of its own.
+        if let Some(text) = record.memory.filter(|number| !members.contains(number)) {
+            over.insert(text);
+            derived.summaries.insert(text);
         }
     }
     derived

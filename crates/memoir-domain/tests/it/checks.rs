@@ -335,6 +335,11 @@ fn spec_3_14_an_age_limit_names_the_members_at_fault() {
             .contains("as old as #2, #7, #8 "),
         "{result}"
     );
+    // The call that it names passes.
+    let named = result["error"].as_str().unwrap();
+    assert!(named.ends_with("delete_memory of #1 passes."), "{result}");
+    let result = world.call("delete_memory", json!({"ids": [1]}));
+    assert_eq!(result["type"], "deleted", "{result}");
 }
 
 #[test]

@@ -157,7 +157,13 @@ fn event_text(event: &MemoryEvent) -> (String, String) {
         EventMeaning::Merged { from, content } => {
             (format!("merged from {}", numbers(from)), new(content))
         }
-        EventMeaning::MergedInto { number } => (format!("merged into {number}"), String::new()),
+        EventMeaning::MergedInto { number } => {
+            let how = match event.action {
+                Action::MemoryRefinementConsolidate => "consolidated into",
+                _ => "replaced by",
+            };
+            (format!("{how} {number}"), String::new())
+        }
         EventMeaning::TookDoubles { numbers: joined } => (
             format!("duplicates {} joined into it", numbers(joined)),
             String::new(),

@@ -82,7 +82,7 @@ fn the_history_of_one_memory_is_its_own_with_what_went_into_it() {
     insta::assert_snapshot!(text);
     let of_source = installation.ok(&["history", "wren", "1"]);
     assert!(
-        of_source.starts_with("#1\n") && of_source.contains("merged into #7"),
+        of_source.starts_with("#1\n") && of_source.contains("consolidated into #7"),
         "{of_source}"
     );
     let missing = installation.refused(&["history", "wren", "99"]);

@@ -594,12 +594,30 @@ impl<'a> Plan<'a> {
         if self.not_free.is_empty() {
             return Ok(());
         }
-        let ages = self.view.memories.age_rows(&self.leaving_numbers);
-        age_rule::check(&ages.rows, self.limits.age_share()).map_err(|places| Refusal::AgeLimit {
-            numbers: places
+        self.check_ages_of(&self.leaving_numbers)
+            .map_err(|numbers| {
+                let mut others = self.leaving_numbers.clone();
+                others.retain(|number| !numbers.contains(number));
+                let is_delete = matches!(self.edit, Edit::Delete { .. });
+                let passes = is_delete && self.check_ages_of(&others).is_ok();
+                Refusal::AgeLimit {
+                    numbers,
+                    passing: others.into_iter().filter(|_| passes).collect(),
+                }
+            })
+    }
+
+    /// Checks the age rule where these memories leave.
+    ///
+    /// # Errors
+    /// Those at fault.
+    fn check_ages_of(&self, leaving: &BTreeSet<Number>) -> Result<(), Vec<Number>> {
+        let ages = self.view.memories.age_rows(leaving);
+        age_rule::check(&ages.rows, self.limits.age_share()).map_err(|places| {
+            places
                 .into_iter()
                 .map(|place| ages.numbers[place])
-                .collect(),
+                .collect()
         })
     }
 

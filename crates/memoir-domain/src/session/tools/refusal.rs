@@ -193,12 +193,18 @@ pub enum Refusal {
     },
     /// Too little text as old as these would stay in the prompt.
     #[error(
-        "Too little of what is as old as {} would stay in your prompt, earlier sessions included. Leave them as they are.",
-        list(numbers)
+        "Too little of what is as old as {} would stay in your prompt, earlier sessions included. Leave them as they are; {}.",
+        list(numbers),
+        match passing.is_empty() {
+            true => "choose memories that the list does not mark `stays`".to_owned(),
+            false => format!("delete_memory of {} passes", list(passing)),
+        }
     )]
     AgeLimit {
         /// The members at fault.
         numbers: Vec<Number>,
+        /// The other members of a `delete_memory`, where it would pass for them.
+        passing: Vec<Number>,
     },
 }
 
@@ -405,7 +411,14 @@ mod tests {
                 tokens: 1_234_567,
                 most: 1_234_567,
             },
-            Refusal::AgeLimit { numbers: numbers() },
+            Refusal::AgeLimit {
+                numbers: numbers(),
+                passing: Vec::new(),
+            },
+            Refusal::AgeLimit {
+                numbers: vec![Number(1_234_567)],
+                passing: numbers().into_iter().take(9).collect(),
+            },
         ]
     }
 

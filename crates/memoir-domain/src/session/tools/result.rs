@@ -60,7 +60,7 @@ impl RefusalDetails {
                 added: added.clone(),
                 ..Self::default()
             },
-            Refusal::AgeLimit { numbers } => Self {
+            Refusal::AgeLimit { numbers, .. } => Self {
                 members: numbers.clone(),
                 ..Self::default()
             },
