@@ -177,7 +177,8 @@ const FIELDS: [&str; 12] = [
 /// The problem never holds the line's text: the parser's own message may quote it, so only its place, its kind and the
 /// name of a known field are kept.
 fn parsed(line: &[u8]) -> Result<MemoryInput, String> {
-    let line = mend::json(line);
+    // Lines that were cut out of a list end in its comma.
+    let line = mend::json(line.strip_suffix(b",").unwrap_or(line));
     let mut parser = serde_json::Deserializer::from_str(&line);
     let read = serde_path_to_error::deserialize(&mut parser);
     let (field, error) = match read {
