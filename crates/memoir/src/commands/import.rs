@@ -279,7 +279,11 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
         let lines = counted(skipped as u64, "line", "lines");
         terminal::note(&format!("skipped {lines}:\n\n{}", bad_lines(&read.bad)));
     }
-    let imported = watched(&agent, installation.author(), read, arguments.skip_bad).await?;
+    let (total, count) = (read.len() as u64, Arc::new(AtomicU64::new(0)));
+    let author = installation.author();
+    let memories = agent.memories();
+    let work = memories.import(read, arguments.skip_bad, &author, count.clone());
+    let imported = watched(&agent, Some(total), &count, work).await?;
     if global.json {
         output::json(&LinesOutput {
             imported: &imported,
@@ -335,39 +339,39 @@ fn note_budget(core: &CoreAfter, is_preview: bool) {
     ));
 }
 
-/// Imports, and updates a bar.
-async fn watched(
+/// Runs an import, and shows its count on stderr, on a terminal only. Stores the index of words afterwards: else the
+/// first prompt among the memories would have to wait for it.
+async fn watched<T>(
     agent: &AgentHandle,
-    actor: Actor,
-    read: import::Read,
-    skip_bad: bool,
-) -> Result<Imported, Failure> {
-    let written = Arc::new(AtomicU64::new(0));
-    let bar = bar(read.len() as u64);
-    let work = agent
-        .memories()
-        .import(read, skip_bad, &actor, written.clone());
+    total: Option<u64>,
+    count: &AtomicU64,
+    work: impl Future<Output = Result<T, memoir_app::Error>>,
+) -> Result<T, Failure> {
+    let bar = ProgressBar::with_draw_target(total, terminal::bars());
+    let form = match total {
+        Some(_) => "{bar:32} {human_pos} of {human_len}, {per_sec}",
+        None => "{spinner} {human_pos} memories, {per_sec}",
+    };
+    if let Ok(style) = ProgressStyle::with_template(form) {
+        bar.set_style(style);
+    }
     tokio::pin!(work);
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let outcome = loop {
         tokio::select! {
-            // The work is polled first, so that the bar is not drawn after it is done.
+            // The work is polled first, so that the count is not drawn after it is done.
             biased;
             done = &mut work => break done,
-            _ = tick.tick() => bar.set_position(written.load(Ordering::Relaxed)),
+            _ = tick.tick() => bar.set_position(count.load(Ordering::Relaxed)),
         }
     };
     bar.finish_and_clear();
-    Ok(outcome?)
-}
-
-/// A bar on stderr, shown on a terminal only.
-fn bar(length: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(length), terminal::bars());
-    if let Ok(style) =
-        ProgressStyle::with_template("{bar:32} {human_pos} of {human_len}, {per_sec}")
-    {
-        bar.set_style(style);
+    let done = outcome?;
+    // The memories are saved, whether their index is stored or not.
+    if let Err(error) = agent.memories().store_index().await {
+        terminal::note(&format!(
+            "the index of words was not stored ({error}); the next prompt builds it"
+        ));
     }
-    bar
+    Ok(done)
 }

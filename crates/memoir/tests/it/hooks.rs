@@ -470,6 +470,10 @@ fn spec_5_3_a_prompt_among_many_memories_stores_their_index_and_a_rotation_delet
         .collect();
     let file = installation.write("many.jsonl", &lines);
     installation.ok(&["import", "wren", &file]);
+    assert!(index_parts(&installation) > 0, "the import stores it");
+    let path = installation.path(".local/share/memoir/memoir.db");
+    let database = rusqlite::Connection::open(path).unwrap();
+    database.execute("DELETE FROM word_indexes", []).unwrap();
     let stored = || log(&installation).matches("stored the index").count();
     let ran = ask(&installation, "s-1", "Which paper does customer 77 want?");
     let text = injected(&ran, "UserPromptSubmit");

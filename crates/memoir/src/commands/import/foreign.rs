@@ -28,7 +28,7 @@ use memoir_import::{
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{Arguments, returning};
+use super::{Arguments, returning, watched};
 use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
@@ -201,7 +201,8 @@ pub(super) async fn run(
     let skip_bad = arguments.skip_bad;
     let reading =
         tokio::task::spawn_blocking(move || read(import, &options, &shaping, skip_bad, &sender));
-    let taken = watched(&agent, parts, &how).await;
+    let work = agent.memories().take_over(parts, &how);
+    let taken = watched(&agent, None, &how.progress, work).await;
     let report = reading
         .await
         .map_err(|_| Failure::new("the file was not read to its end"))?;
@@ -373,31 +374,6 @@ fn read(
         let _ = sender.blocking_send(ForeignPart::Last);
     }
     Ok(report)
-}
-
-/// Imports, and updates a count.
-async fn watched(
-    agent: &AgentHandle,
-    parts: mpsc::Receiver<ForeignPart>,
-    how: &ImportRequest,
-) -> Result<TakenOver, Failure> {
-    let bar = ProgressBar::with_draw_target(None, terminal::bars());
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {human_pos} memories, {per_sec}") {
-        bar.set_style(style);
-    }
-    let work = agent.memories().take_over(parts, how);
-    tokio::pin!(work);
-    let mut tick = tokio::time::interval(Duration::from_millis(100));
-    let outcome = loop {
-        tokio::select! {
-            // The work is polled first, so that the count is not drawn after it is done.
-            biased;
-            done = &mut work => break done,
-            _ = tick.tick() => bar.set_position(how.progress.load(Ordering::Relaxed)),
-        }
-    };
-    bar.finish_and_clear();
-    Ok(outcome?)
 }
 
 async fn set_system_prompt(
