@@ -304,6 +304,8 @@ export interface Agent {
   readonly discarded_count: number;
   readonly shredded_count: number;
   readonly originals: OriginalCounts;
+  /** The worst that needs attention. */
+  readonly health: "failed" | "over_budget" | "rolled_back" | "in_order";
   readonly needs_refinement: boolean;
   readonly refinement_due: Due | null;
   readonly last_refinement_at: Time | null;

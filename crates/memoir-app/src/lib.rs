@@ -53,7 +53,7 @@ pub use log::checkpoint::{CheckpointGrowth, CheckpointView};
 pub use log::doctor::{Examination, Severity};
 pub use log::erase::Erased;
 pub use log::finish::{Finished, Unfinished};
-pub use log::fleet::{FleetQuery, FleetView, LastSessionView, ListedAgent};
+pub use log::fleet::{CORE_SIZE_DAYS, FleetQuery, FleetView, LastSessionView, ListedAgent};
 pub use log::look_back::{
     CORE_SIZE_POINTS, CoreSizeAt, LogHistory, LookBack, RecordMark, SessionSpan,
 };
@@ -64,8 +64,8 @@ pub use log::stats::{
 };
 pub use log::verify::{Mismatch, Verification};
 pub use memoir_store::{
-    Faded, FleetOrder, MemoryPage, ReceiverDigest, RecordFilter, RecordPlace, WaitingSession,
-    WorkMeter, note_low_priority,
+    Faded, FleetOrder, MemoryPage, ReceiverDigest, RecordFilter, RecordOrder, RecordPlace,
+    WaitingSession, WorkMeter, note_low_priority,
 };
 pub use memory::context::{ContextRequest, ContextShare, ContextView, QuarterInContext};
 pub use memory::memories::{Handling, MemoryInput, Saved, optional, optional_or_default};
@@ -75,7 +75,7 @@ pub use memory::shred::{ShredWish, Shredded, StoredTranscript};
 pub use memory::take_over::{ForeignMemory, ForeignPart, ImportRequest, ImportUndone, TakenOver};
 pub use memory::vectors::{AgentEmbedding, VectorsMade};
 pub use memory::{Memories, import};
-pub use metrics::entered as entered_metric;
+pub use metrics::{ProviderResponse, entered as entered_metric};
 pub use people::access::{Principal, Provision, Role, SignedInUser, TokenView, TokenWithSecret};
 pub use people::agents::check_settings;
 pub use people::asking::AskOutcome;

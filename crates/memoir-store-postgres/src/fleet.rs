@@ -2,14 +2,16 @@
 
 use async_trait::async_trait;
 use memoir_domain::{
-    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, access::AccessState,
-    session::Driver, time::AHEAD_DAYS,
+    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp,
+    access::AccessState,
+    session::{Driver, State},
+    time::AHEAD_DAYS,
 };
 use memoir_store::{
     AccountRow, AgentRow, DueQuery, Error, FURTHEST_DAYS, Finding, Fleet, FleetLoad, FleetOrder,
     FleetPage, FleetRecord, FleetRow, FleetSession, FleetSlice, HeldSessions, LeafRow, LogsOf,
-    OpenAccess, RecordFilter, RecordPlace, Result, SessionRow, StoredUsage, WaitingSession,
-    account_columns, agent_columns,
+    OpenAccess, RecordFilter, RecordOrder, RecordPlace, Result, SESSIONS_AT_ONCE, SessionRow,
+    StoredUsage, WaitingSession, account_columns, agent_columns,
     decode::{self, Columns, DatabaseRow},
     leaf_columns, session_columns, wordless_record_columns,
 };
@@ -19,7 +21,7 @@ use crate::{
     agent::{FILTER, filter_values},
     check,
     pool::{Reach, Statement, met},
-    value::{Value, all, count, first, sought},
+    value::{Value, all, column, count, first, sought},
 };
 
 /// The rank of an agent's health, as `Health::from_row` decides it.
@@ -199,17 +201,19 @@ impl Fleet for PostgresStore {
                 page.limit,
                 offset,
                 page.health.map(|health| i64::from(health.rank())),
+                page.sessions_since,
             ]
         };
         // Each of them knows all values, whether it needs them or not.
         let listed = "account_id = $1 AND erased_at IS NULL AND id <> $1 \
              AND ($2 IS NULL OR strpos(folded_name, $2) > 0) \
-             AND coalesce($3, $4, $5, $6, $7) IS NOT NULL";
+             AND coalesce($3, $4, $5, $6, $7, $8) IS NOT NULL";
         let ranked = format!(
             "FROM agents WHERE {listed} AND ($7 IS NULL OR {HEALTH} = $7) ORDER BY {rank} {rank_turn}, folded_name {name_turn} \
              LIMIT $5 OFFSET $6"
         );
         let agents = concat!("SELECT ", agent_columns!(), ", ");
+        let columns = concat!("SELECT ", session_columns!(), " FROM sessions");
         let sessions = concat!(
             "SELECT ",
             session_columns!(),
@@ -232,28 +236,37 @@ impl Fleet for PostgresStore {
                         format!("{sessions} FROM (SELECT id {ranked}) AS page)"),
                         values(),
                     ),
+                    Statement::new(
+                        format!(
+                            "{columns} WHERE sessions.id IN (SELECT recent.id FROM (SELECT id {ranked}) AS page \
+                             CROSS JOIN LATERAL (SELECT past.id FROM sessions AS past \
+                                 WHERE past.agent_id = page.id AND past.started_at >= $8 \
+                                 ORDER BY past.started_at DESC, past.id DESC LIMIT {SESSIONS_AT_ONCE}) AS recent) \
+                             ORDER BY sessions.started_at, sessions.id"
+                        ),
+                        values(),
+                    ),
                 ],
             )
             .await?;
-        let [counts, agents, sessions] = answers.as_slice() else {
+        let [counts, agents, sessions, recent] = answers.as_slice() else {
             return Err(Error::Driver("answers are missing".to_owned()));
         };
         let sessions = all(sessions, decode::session)?;
+        let recent = all(recent, decode::session)?;
         let row = |row: &tokio_postgres::Row| {
             let agent = decode::agent(&crate::value::PostgresRow(row))?;
-            let last = |session: &&SessionRow| session.agent == agent.scope.agent;
-            let last_session = sessions.iter().find(last).map(|session| FleetSession {
-                id: session.id,
-                columns: session.columns.clone(),
-                version: session.document.version,
-                open: session.document.open.clone(),
-            });
+            let own = |session: &&SessionRow| session.agent == agent.scope.agent;
+            let last_session = sessions.iter().find(own).cloned();
+            let sessions = recent.iter().filter(own).cloned();
+            let sessions = sessions.map(FleetSession::from).collect();
             let open: i64 = row
                 .try_get("open_requests")
                 .map_err(|_| Error::Driver("an answer has no count".to_owned()))?;
             Ok(FleetRow {
                 agent,
-                last_session,
+                last_session: last_session.map(FleetSession::from),
+                sessions,
                 open_requests: open.unsigned_abs(),
             })
         };
@@ -269,9 +282,14 @@ impl Fleet for PostgresStore {
         &self,
         account: AccountId,
         filter: &RecordFilter,
+        order: RecordOrder,
         after: Option<RecordPlace>,
         limit: u32,
     ) -> Result<Vec<FleetRecord>> {
+        let (turn, follows) = match order {
+            RecordOrder::OldestFirst => ("ASC", ">"),
+            RecordOrder::NewestFirst => ("DESC", "<"),
+        };
         let mut values = filter_values(filter);
         values.extend(values![
             account.as_bytes(),
@@ -286,12 +304,35 @@ impl Fleet for PostgresStore {
             "SELECT audit_records.agent_id, agents.name, {COLUMNS} FROM audit_records JOIN agents ON agents.id = audit_records.agent_id \
              WHERE agents.account_id = $8 AND agents.id <> $8 AND {FILTER} \
                  AND ($9 IS NULL OR (audit_records.recorded_at, audit_records.agent_id, audit_records.seq) \
-                     > ($9, $10, $11)) \
-             ORDER BY audit_records.recorded_at, audit_records.agent_id, audit_records.seq LIMIT $12"
+                     {follows} ($9, $10, $11)) \
+             ORDER BY audit_records.recorded_at {turn}, audit_records.agent_id {turn}, audit_records.seq {turn} LIMIT $12"
         );
         all(
             &self.rows(Reach::Account(account), sql, values).await?,
             decode::fleet_record,
+        )
+    }
+
+    async fn last_states(
+        &self,
+        account: AccountId,
+        agents: &[AgentId],
+    ) -> Result<Vec<(AgentId, State)>> {
+        // An empty list has no type that a statement accepts.
+        if agents.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT agents.id, last.state FROM agents CROSS JOIN LATERAL \
+             (SELECT state FROM sessions WHERE agent_id = agents.id ORDER BY started_at DESC, id DESC LIMIT 1) AS last \
+             WHERE agents.account_id = $1 AND agents.id = ANY ($2)";
+        let mut values = values![account.as_bytes()];
+        values.push(column(agents, |agent| agent.as_bytes()));
+        all(
+            &self.rows(Reach::Account(account), sql, values).await?,
+            |row| {
+                let mut columns = Columns::new(row, "sessions");
+                Ok((AgentId::from_bytes(columns.id()?), columns.word()?))
+            },
         )
     }
 

@@ -54,15 +54,15 @@ use std::{
 use async_trait::async_trait;
 use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
-    memory::Number,
+    memory::Number, session::State,
 };
 use memoir_store::{
     Access, AccessRow, AccountRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits,
     Deliveries, DeliveryRow, Document, DueQuery, Error, Finding, Fleet, FleetLoad, FleetPage,
     FleetRecord, FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow, OpenAccess,
-    ReceiverDigest, RecordFilter, RecordPlace, ReplyRow, Result, Reviving, Selection, SessionRow,
-    Snapshot, Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow,
-    VectorRow, Vectors, WaitingSession, WordIndexRow, WordIndexes, WorkMeter,
+    ReceiverDigest, RecordFilter, RecordOrder, RecordPlace, ReplyRow, Result, Reviving, Selection,
+    SessionRow, Snapshot, Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts,
+    UserRow, VectorRow, Vectors, WaitingSession, WordIndexRow, WordIndexes, WorkMeter,
 };
 use rusqlite::Connection;
 
@@ -375,11 +375,24 @@ impl Fleet for SqliteStore {
         &self,
         account: AccountId,
         filter: &RecordFilter,
+        order: RecordOrder,
         after: Option<RecordPlace>,
         limit: u32,
     ) -> Result<Vec<FleetRecord>> {
         let filter = filter.clone();
-        self.scan(move |connection| records::of_account(connection, account, &filter, after, limit))
+        self.scan(move |connection| {
+            records::of_account(connection, account, &filter, (order, after, limit))
+        })
+        .await
+    }
+
+    async fn last_states(
+        &self,
+        account: AccountId,
+        agents: &[AgentId],
+    ) -> Result<Vec<(AgentId, State)>> {
+        let agents = agents.to_vec();
+        self.scan(move |connection| listing::last_states(connection, account, &agents))
             .await
     }
 

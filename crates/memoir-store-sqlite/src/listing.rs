@@ -1,7 +1,9 @@
 //! An account's agents as a list that is sorted and searched.
 
-use memoir_domain::{AccountId, AgentId, AgentScope};
-use memoir_store::{FleetOrder, FleetPage, FleetRow, FleetSession, FleetSlice, SessionRow};
+use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp, session::State};
+use memoir_store::{
+    FleetOrder, FleetPage, FleetRow, FleetSession, FleetSlice, SESSIONS_AT_ONCE, SessionRow,
+};
 use rusqlite::{Connection, ToSql};
 
 use crate::{
@@ -40,7 +42,13 @@ pub(crate) fn page(
     )?;
     let agents = ranked(connection, account, page)?
         .into_iter()
-        .map(|agent| row(connection, AgentScope { account, agent }))
+        .map(|agent| {
+            row(
+                connection,
+                AgentScope { account, agent },
+                page.sessions_since,
+            )
+        })
         .collect::<Result<_>>()?;
     Ok(FleetSlice::new(page, counts, agents))
 }
@@ -95,12 +103,13 @@ fn ranked(connection: &Connection, account: AccountId, page: &FleetPage) -> Resu
     )
 }
 
-fn row(connection: &Connection, scope: AgentScope) -> Result<FleetRow> {
+fn row(connection: &Connection, scope: AgentScope, since: Timestamp) -> Result<FleetRow> {
     let agent = find_agent(connection, scope)?
         .ok_or_else(|| inconsistent("agents", format!("row {} is missing", scope.agent)))?;
     Ok(FleetRow {
         agent,
-        last_session: last_session(connection, scope)?.map(without_words),
+        last_session: last_session(connection, scope)?.map(FleetSession::from),
+        sessions: sessions(connection, scope, since)?,
         open_requests: connection
             .prepare_cached(
                 "SELECT count(*) FROM access_requests \
@@ -125,12 +134,46 @@ fn last_session(connection: &Connection, scope: AgentScope) -> Result<Option<Ses
     )
 }
 
-/// Without its words.
-fn without_words(row: SessionRow) -> FleetSession {
-    FleetSession {
-        id: row.id,
-        columns: row.columns,
-        version: row.document.version,
-        open: row.document.open,
-    }
+/// The last sessions of an agent that were begun since, oldest first.
+fn sessions(
+    connection: &Connection,
+    scope: AgentScope,
+    since: Timestamp,
+) -> Result<Vec<FleetSession>> {
+    let rows = all(
+        connection,
+        concat!(
+            "SELECT ",
+            session_columns!(),
+            " FROM sessions WHERE agent_id = ?1 AND started_at >= ?2 ORDER BY started_at DESC, id DESC LIMIT ?3"
+        ),
+        rusqlite::params![
+            scope.agent.as_bytes(),
+            since.microseconds(),
+            SESSIONS_AT_ONCE
+        ],
+        decode::session,
+    )?;
+    Ok(rows.into_iter().rev().map(FleetSession::from).collect())
+}
+
+/// The state of the session begun last of each of these agents, without those that had none.
+pub(crate) fn last_states(
+    connection: &Connection,
+    account: AccountId,
+    agents: &[AgentId],
+) -> Result<Vec<(AgentId, State)>> {
+    let _view = ReadTransaction::new(connection)?;
+    let state = |agent: &AgentId| {
+        let found = first(
+            connection,
+            "SELECT state FROM sessions WHERE agent_id = ?1 \
+             AND EXISTS (SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2) \
+             ORDER BY started_at DESC, id DESC LIMIT 1",
+            [agent.as_bytes(), account.as_bytes()],
+            |row| Columns::new(row, "sessions").word(),
+        );
+        found.map(|state| Some((*agent, state?))).transpose()
+    };
+    agents.iter().filter_map(state).collect()
 }

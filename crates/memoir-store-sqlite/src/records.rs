@@ -1,7 +1,7 @@
 //! Records of logs, narrowed: those of one agent, and those of all agents of an account without their words.
 
 use memoir_domain::{AccountId, AgentScope, SessionId, Timestamp, memory::Number};
-use memoir_store::{AuditRow, FleetRecord, RecordFilter, RecordPlace};
+use memoir_store::{AuditRow, FleetRecord, RecordFilter, RecordOrder, RecordPlace};
 use rusqlite::{Connection, ToSql, params, types::Value};
 
 use crate::{
@@ -130,14 +130,17 @@ pub(crate) fn of_agent(
     Ok(records)
 }
 
-/// The records of an account's agents that match, by time, agent and place.
+/// The records of an account's agents that match, in that order, from after a place on.
 pub(crate) fn of_account(
     connection: &Connection,
     account: AccountId,
     filter: &RecordFilter,
-    after: Option<RecordPlace>,
-    limit: u32,
+    (order, after, limit): (RecordOrder, Option<RecordPlace>, u32),
 ) -> Result<Vec<FleetRecord>> {
+    let (turn, follows) = match order {
+        RecordOrder::OldestFirst => ("ASC", ">"),
+        RecordOrder::NewestFirst => ("DESC", "<"),
+    };
     let _view = ReadTransaction::new(connection)?;
     let mut conditions = Conditions {
         // The index by time leads, and each record's agent is looked up: a sort of all records would not end.
@@ -162,7 +165,7 @@ pub(crate) fn of_account(
         conditions.add(
             // Time alone would leave out or repeat records of the same microsecond, of which an
             // import has thousands.
-            "(recorded_at, audit_records.agent_id, seq) > (?, ?, ?)",
+            &format!("(recorded_at, audit_records.agent_id, seq) {follows} (?, ?, ?)"),
             [
                 Value::Integer(recorded_at.microseconds()),
                 Value::Blob(agent.as_bytes().to_vec()),
@@ -171,7 +174,7 @@ pub(crate) fn of_account(
         );
     }
     let sql = format!(
-        "{} ORDER BY recorded_at, audit_records.agent_id, seq LIMIT {limit}",
+        "{} ORDER BY recorded_at {turn}, audit_records.agent_id {turn}, seq {turn} LIMIT {limit}",
         conditions.sql
     );
     conditions.all(connection, &sql, decode::fleet_record)

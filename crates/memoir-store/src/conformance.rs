@@ -105,6 +105,7 @@ stories! {
     histories::spec_4_4_shredded_memories_are_kept_and_left_out,
     histories::spec_4_4_what_is_shredded_is_discarded,
     listing::lists_of_agents_are_sorted_and_searched,
+    listing::an_accounts_records_are_listed_in_either_order,
     pages::pages_of_memories_are_narrowed_by_every_part,
     pages::pages_of_sessions_come_newest_first,
     pages::pages_of_agents_come_by_name_without_the_erased_ones,

@@ -4,7 +4,7 @@
 use memoir_domain::{AgentId, SessionId, Timestamp, session::Health};
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentRow, AuditRow, SessionColumns};
+use crate::{AgentRow, AuditRow, SessionColumns, SessionRow};
 
 /// By what a list of agents is sorted; agents that are alike in it come by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,7 +61,12 @@ pub struct FleetPage {
     pub now: Timestamp,
     /// The latest weekly slot; `None` where there was none.
     pub latest_slot: Option<Timestamp>,
+    /// Each agent comes with its sessions that were begun since.
+    pub sessions_since: Timestamp,
 }
+
+/// The most sessions with which an agent of a page comes.
+pub const SESSIONS_AT_ONCE: u32 = 60;
 
 /// One page of a list of agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,6 +108,8 @@ pub struct FleetRow {
     pub agent: AgentRow,
     /// The session begun last, rehearsals included; `None` where there was none.
     pub last_session: Option<FleetSession>,
+    /// Its sessions that were begun since [`FleetPage::sessions_since`], oldest first: the last [`SESSIONS_AT_ONCE`].
+    pub sessions: Vec<FleetSession>,
     /// Access requests that wait for an answer or can be used.
     pub open_requests: u64,
 }
@@ -118,6 +125,16 @@ pub struct RecordPlace {
     pub seq: u64,
 }
 
+/// In which order an account's records are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RecordOrder {
+    /// By time, agent and place.
+    #[default]
+    OldestFirst,
+    /// The other way round.
+    NewestFirst,
+}
+
 /// A record of any agent, without its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FleetRecord {
@@ -127,6 +144,18 @@ pub struct FleetRecord {
     pub agent_name: String,
     /// The record.
     pub record: AuditRow<()>,
+}
+
+impl From<SessionRow> for FleetSession {
+    /// Without its words.
+    fn from(row: SessionRow) -> Self {
+        Self {
+            id: row.id,
+            columns: row.columns,
+            version: row.document.version,
+            open: row.document.open,
+        }
+    }
 }
 
 /// A session in a list of agents: its unsealed part.

@@ -7,13 +7,14 @@ use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
     audit::{Action, ActorKind},
     memory::Number,
+    session::State,
 };
 
 use crate::{
     AccessRow, AccountRow, AgentRow, ArchiveLink, AuditRow, Commit, Commits, ContextMarkRow,
     Document, FleetLoad, FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess,
-    RecordPlace, ReplyRow, Result, RowCounts, SessionRow, StoredText, SummaryRow, TokenRow,
-    UserRow, WaitingSession,
+    RecordOrder, RecordPlace, ReplyRow, Result, RowCounts, SessionRow, StoredText, SummaryRow,
+    TokenRow, UserRow, WaitingSession,
 };
 
 /// Which memories of an agent are wanted.
@@ -449,15 +450,24 @@ pub trait Fleet: Send + Sync {
     /// account's agents, and a few look-ups for each one of the page.
     async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice>;
 
-    /// Records of all the account's agents, erased ones included, without words: by time, agent and place, those after
-    /// `after`, at most `limit`. Filters by place or by count are ignored.
+    /// Records of all the account's agents, erased ones included, without words: by time, agent and place, or the other
+    /// way round. Those that follow `after` in that order, at most `limit`. Filters by place or by count are ignored.
     async fn fleet_records(
         &self,
         account: AccountId,
         filter: &RecordFilter,
+        order: RecordOrder,
         after: Option<RecordPlace>,
         limit: u32,
     ) -> Result<Vec<FleetRecord>>;
+
+    /// The state of the session begun last of each of these agents of the account, rehearsals included. An agent
+    /// without sessions is left out.
+    async fn last_states(
+        &self,
+        account: AccountId,
+        agents: &[AgentId],
+    ) -> Result<Vec<(AgentId, State)>>;
 
     /// The account's agent of that folded name; of those erased, the last one, where none is left.
     async fn agent_named(&self, account: AccountId, folded_name: &str) -> Result<Option<AgentRow>>;

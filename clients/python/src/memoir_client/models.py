@@ -286,6 +286,7 @@ class Agent(Shown):
     Attributes:
         journal_tokens: tokens of the journal entries, expired ones included.
         replaced_count: archival memories that a new memory replaced.
+        health: `failed`, `over_budget`, `rolled_back` or `in_order`: the worst that needs attention.
         next_refinement_reason: why the schedule never asks it; None where it does.
         warnings: where a prompt that was just set is not what it seems.
     """
@@ -341,6 +342,7 @@ class Agent(Shown):
     discarded_count: int
     shredded_count: int
     originals: OriginalCounts
+    health: str
     needs_refinement: bool
     refinement_due: Due | None = None
     last_refinement_at: datetime | None = None

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use memoir_domain::{SessionId, adopt::ArchivedAgent, audit::Actor};
+use memoir_domain::{AgentScope, SessionId, adopt::ArchivedAgent, audit::Actor};
 use memoir_store::Selection;
 use memoir_vault::archive::Passphrase;
 use serde::{Deserialize, Serialize};
@@ -152,6 +152,11 @@ impl Account {
             ..CommitExtras::default()
         };
         self.make(decision, beside).await?;
-        Ok(ShownAgent::answered(&self.memoir, &agent, actor))
+        let scope = AgentScope {
+            account: self.id,
+            agent: agent.id,
+        };
+        let last = self.memoir.last_state(scope).await?;
+        Ok(ShownAgent::answered(&self.memoir, &agent, last, actor))
     }
 }

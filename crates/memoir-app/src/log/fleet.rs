@@ -10,7 +10,7 @@ use memoir_domain::{
     session::{FailureClass, Health, Session, State},
     tools::session_gauge,
 };
-use memoir_store::{FleetOrder, FleetPage, FleetRow};
+use memoir_store::{FleetOrder, FleetPage, FleetRow, FleetSession};
 use serde::Serialize;
 
 use crate::{
@@ -52,16 +52,20 @@ pub struct ListedAgent {
     /// The agent, without its prompts. Its `originals` have the counts `in_prompt` and `archived`.
     #[serde(flatten)]
     pub agent: AgentFacts,
-    /// How it is.
-    pub health: Health,
     /// The session begun last; `None` where there was none.
     pub last_session: Option<LastSessionView>,
     /// How many tokens edits may remove before the breaker trips: in the running session, or else in one that begins
     /// now.
     pub breaker_removable_tokens: u64,
+    /// The core size before and after each session of the last [`CORE_SIZE_DAYS`], and now: each with its time, oldest
+    /// first. Of many sessions, the last ones.
+    pub core_sizes: Vec<(Timestamp, u64)>,
     /// Access requests that wait for a response or can be used.
     pub open_requests: u64,
 }
+
+/// The days over which a list shows core sizes.
+pub const CORE_SIZE_DAYS: i64 = 90;
 
 /// A session in a list of agents.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -98,6 +102,7 @@ impl Account {
             limit: query.limit,
             now,
             latest_slot: memoir.settings.weekly_slot.latest(now),
+            sessions_since: now.plus_days(-CORE_SIZE_DAYS),
         };
         let slice = memoir.store.fleet_page(self.id, &page).await?;
         let agents = slice.agents.into_iter().map(|row| memoir.listed_agent(row));
@@ -117,18 +122,14 @@ impl ListedAgent {
             .last_session
             .as_ref()
             .map_or(0, |last| last.refused_calls);
-        self.agent.health_words(self.health, failure, refused)
+        self.agent.health_words(failure, refused)
     }
 }
 
 impl AgentFacts {
     /// Its health in words, with why its last session failed and how many of that session's calls were refused.
-    pub fn health_words(
-        &self,
-        health: Health,
-        failure: Option<FailureClass>,
-        refused_calls: u32,
-    ) -> String {
+    pub fn health_words(&self, failure: Option<FailureClass>, refused_calls: u32) -> String {
+        let health = self.health;
         let mut words = match (health, failure) {
             (Health::Failed, Some(failure)) => labels::failure(failure),
             (health, _) => health.explanation(),
@@ -155,12 +156,35 @@ impl Memoir {
         let gauge = gauge(&agent, last.as_ref());
         let state = last.as_ref().map(|last| last.state);
         Ok(ListedAgent {
-            health: Health::from_row(state, row.agent.columns.ranks.budget_share),
+            core_sizes: self.core_sizes(&agent, &row.sessions)?,
             breaker_removable_tokens: gauge.allowance().tokens,
-            agent: self.listed_facts(&agent),
+            agent: self.listed_facts(&agent, state),
             last_session: last.map(LastSessionView::from),
             open_requests: row.open_requests,
         })
+    }
+}
+
+impl Memoir {
+    /// The core size before and after each of these sessions, and now.
+    fn core_sizes(
+        &self,
+        agent: &Agent,
+        sessions: &[FleetSession],
+    ) -> Result<Vec<(Timestamp, u64)>> {
+        let mut sizes = Vec::with_capacity(2 * sessions.len() + 1);
+        for session in sessions {
+            let session = codec::listed_session(session)?;
+            // A rehearsal is on a copy.
+            if session.rehearsal {
+                continue;
+            }
+            let before = session.pre_session_tokens;
+            sizes.extend(before.map(|size| (session.started_at, size)));
+            sizes.extend(session.ended_at.zip(session.post_session_tokens));
+        }
+        sizes.push((self.now(), agent.tally.core_tokens));
+        Ok(sizes)
     }
 }
 

@@ -22,7 +22,7 @@ mod models;
 mod recall;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -38,6 +38,7 @@ use prometheus::{
     core::Collector, proto::MetricFamily,
 };
 
+pub use models::ProviderResponse;
 pub(crate) use models::Watched;
 pub(crate) use recall::{IndexBuild, StoredIndex};
 
@@ -89,6 +90,8 @@ pub(crate) struct Metrics {
     recall: recall::Recall,
     /// The models that are distinguished.
     models: Mutex<BTreeSet<String>>,
+    /// The last response of each provider that is distinguished.
+    responses: Mutex<BTreeMap<String, models::LastResponse>>,
 }
 
 impl Default for Metrics {
@@ -204,6 +207,7 @@ impl Metrics {
             contexts: contexts::Contexts::in_registry(&registry),
             recall: recall::Recall::in_registry(&registry),
             models: Mutex::default(),
+            responses: Mutex::default(),
             registry,
         }
     }

@@ -1,9 +1,12 @@
 //! Requests to models, counted and traced: every model of a use case is wrapped here.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, PoisonError},
+    time::{Duration, Instant},
+};
 
 use async_trait::async_trait;
-use memoir_domain::{PrivateText, session::Usage};
+use memoir_domain::{PrivateText, Timestamp, session::Usage};
 use memoir_model::{
     ConnectError, Embedder, Embeddings, Model, ModelError, ModelName, ModelRequest, Outage,
     Purpose, Reply,
@@ -12,7 +15,7 @@ use tracing::{Instrument, Span};
 
 use super::{Metrics, seconds};
 use crate::core::{
-    Models,
+    Memoir, Models,
     settings::{InstallationSettings, Price},
     spans,
 };
@@ -170,6 +173,47 @@ impl Counters {
     }
 }
 
+/// The last response of a provider, as it is kept.
+pub(super) struct LastResponse {
+    model: String,
+    result: &'static str,
+    took: Duration,
+    ended: Instant,
+}
+
+/// The last response of a model's provider to this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderResponse {
+    /// The provider, by the name in the configuration; `other` for those beyond the models that metrics distinguish.
+    pub provider: String,
+    /// The model that was called.
+    pub model: String,
+    /// The result, by its name in the metric `memoir_model_calls_total`: `answered`, `rate_limited`, `timeout`, …
+    pub result: &'static str,
+    /// How long it took.
+    pub took: Duration,
+    /// When it ended.
+    pub at: Timestamp,
+}
+
+impl Memoir {
+    /// The last response of each provider that this process called, by provider.
+    pub fn provider_responses(&self) -> Vec<ProviderResponse> {
+        let now = self.now();
+        let metrics = self.state::<Metrics>();
+        let responses = metrics.responses.lock();
+        let responses = responses.unwrap_or_else(PoisonError::into_inner);
+        let response = |(provider, last): (&String, &LastResponse)| ProviderResponse {
+            provider: provider.clone(),
+            model: last.model.clone(),
+            result: last.result,
+            took: last.took,
+            at: now.plus_seconds(-i64::try_from(last.ended.elapsed().as_secs()).unwrap_or(0)),
+        };
+        responses.iter().map(response).collect()
+    }
+}
+
 /// More tokens than a response has, whatever a provider reports: so that no sum of them overflows.
 const MOST: u64 = 1 << 40;
 
@@ -188,10 +232,21 @@ impl Drop for CountedRequest<'_> {
     fn drop(&mut self) {
         let metrics = &self.of.metrics;
         let [provider, model] = metrics.model_labels(&self.of.name);
+        let took = self.begun.elapsed();
         metrics
             .model_seconds
             .with_label_values(&[provider, model])
-            .observe(seconds(self.begun.elapsed()));
+            .observe(seconds(took));
+        let response = LastResponse {
+            model: model.to_owned(),
+            result: self.result,
+            took,
+            ended: Instant::now(),
+        };
+        let responses = metrics.responses.lock();
+        let mut responses = responses.unwrap_or_else(PoisonError::into_inner);
+        responses.insert(provider.to_owned(), response);
+        drop(responses);
         metrics
             .model_calls
             .with_label_values(&[provider, model, self.result])

@@ -34,7 +34,7 @@ impl Account {
         let decision = manage::create_agent(id, name, assignments, actor, memoir.now())?;
         let agent = decision.agent.clone();
         self.make(decision, codec::CommitExtras::default()).await?;
-        let mut created = ShownAgent::answered(memoir, &agent, actor);
+        let mut created = ShownAgent::answered(memoir, &agent, None, actor);
         created.words.warnings = placeholder_warnings(assignments);
         Ok(created)
     }
@@ -86,11 +86,17 @@ impl Account {
         let after = after.map(agent::fold_name);
         let store = &self.memoir.store;
         let rows = store.agent_page(self.id, after.as_deref(), limit).await?;
-        rows.iter().map(|row| self.listed(row)).collect()
+        self.listed(&rows).await
     }
 
-    fn listed(&self, row: &memoir_store::AgentRow) -> Result<AgentFacts> {
-        Ok(self.memoir.listed_facts(&codec::listed_agent(row)?))
+    async fn listed(&self, rows: &[memoir_store::AgentRow]) -> Result<Vec<AgentFacts>> {
+        let ids: Vec<AgentId> = rows.iter().map(|row| row.scope.agent).collect();
+        let states = self.memoir.last_states(self.id, &ids).await?;
+        let listed = |row: &memoir_store::AgentRow| {
+            let last = states.get(&row.scope.agent).copied();
+            Ok(self.memoir.listed_facts(&codec::listed_agent(row)?, last))
+        };
+        rows.iter().map(listed).collect()
     }
 
     /// The account's agents, by name, without their prompts and without those erased.
@@ -98,11 +104,9 @@ impl Account {
     /// # Errors
     /// The store fails.
     pub async fn agents(&self) -> Result<Vec<AgentFacts>> {
-        let rows = self.memoir.store.agents(self.id).await?;
-        rows.iter()
-            .filter(|row| row.columns.erased_at.is_none())
-            .map(|row| self.listed(row))
-            .collect()
+        let mut rows = self.memoir.store.agents(self.id).await?;
+        rows.retain(|row| row.columns.erased_at.is_none());
+        self.listed(&rows).await
     }
 
     /// The agent of that identifier, or of that name, in any case. An agent can choose its name, so an identifier takes
@@ -203,7 +207,8 @@ impl AgentSettings<'_> {
             .await;
         match configured {
             Ok(agent) => {
-                let mut changed = ShownAgent::answered(&self.memoir, &agent, actor);
+                let last = self.memoir.last_state(self.scope).await?;
+                let mut changed = ShownAgent::answered(&self.memoir, &agent, last, actor);
                 changed.words.warnings = placeholder_warnings(assignments);
                 Ok(changed)
             }

@@ -1,7 +1,9 @@
 //! Agents as they are shown: their settings as set, the effective ones beside them, and their counts.
 
+use std::collections::BTreeMap;
+
 use memoir_domain::{
-    AgentId, PrivateJson, PrivateText, Timestamp,
+    AccountId, AgentId, AgentScope, PrivateJson, PrivateText, Timestamp,
     access::{AccessScope, ShownAmount},
     agent::{self, Agent, DuplicateMatch, Field, LossGuard, Settings},
     audit::Actor,
@@ -9,7 +11,7 @@ use memoir_domain::{
     memories::AllMemories,
     memory::{Tally, tokens},
     schedule::{self, RefinementSchedule, SkipReason},
-    session::Mode,
+    session::{Health, Mode, State},
 };
 use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
@@ -18,7 +20,7 @@ use utoipa::ToSchema;
 
 use super::{AccessLevel, AgentLens, Shown, ShowsWords, schema, schemas};
 use crate::{
-    core::{Loaded, Memoir, Result},
+    core::{Loaded, Memoir, Result, codec},
     shown::{Views, views::RefinementDue},
 };
 
@@ -68,6 +70,9 @@ pub struct AgentFacts {
     #[serde(flatten)]
     #[schema(inline)]
     pub counts: MemoryCounts,
+    /// How it is: the worst that needs attention.
+    #[schema(value_type = schemas::Health)]
+    pub health: Health,
     /// Whether a session is due.
     pub needs_refinement: bool,
     /// Whether a session is due now, and why; null where none is.
@@ -234,8 +239,14 @@ impl ShownAgent {
         found.next()
     }
 
-    pub(crate) fn seen(memoir: &Memoir, agent: &Agent, sight: AccessLevel) -> Self {
-        let shown = Self::from(memoir.agent_facts(agent));
+    /// `last` is the state of the agent's session begun last.
+    pub(crate) fn seen(
+        memoir: &Memoir,
+        agent: &Agent,
+        last: Option<State>,
+        sight: AccessLevel,
+    ) -> Self {
+        let shown = Self::from(memoir.agent_facts(agent, last));
         if !sight.covers(AccessScope::shows_prompts) {
             return shown;
         }
@@ -250,23 +261,46 @@ impl ShownAgent {
     }
 
     /// In the response to a change, for the actor who made it.
-    pub(crate) fn answered(memoir: &Memoir, agent: &Agent, actor: &Actor) -> Self {
-        Self::seen(memoir, agent, AccessLevel::of_answer(actor))
+    pub(crate) fn answered(
+        memoir: &Memoir,
+        agent: &Agent,
+        last: Option<State>,
+        actor: &Actor,
+    ) -> Self {
+        Self::seen(memoir, agent, last, AccessLevel::of_answer(actor))
     }
 }
 
 impl Memoir {
-    /// Without the prompts that the agent itself has set.
-    pub(crate) fn agent_facts(&self, agent: &Agent) -> AgentFacts {
-        self.facts_with(agent, settings_map(agent, |field| !is_own(agent, field)))
+    /// Without the prompts that the agent itself has set. `last` is the state of its session begun last.
+    pub(crate) fn agent_facts(&self, agent: &Agent, last: Option<State>) -> AgentFacts {
+        let shown = settings_map(agent, |field| !is_own(agent, field));
+        self.facts_with(agent, last, shown)
     }
 
-    /// Without prompts, which are not read for lists.
-    pub(crate) fn listed_facts(&self, agent: &Agent) -> AgentFacts {
-        self.facts_with(agent, settings_map(agent, |field| !field.is_text()))
+    /// Without prompts, which are not read for lists. `last` is the state of its session begun last.
+    pub(crate) fn listed_facts(&self, agent: &Agent, last: Option<State>) -> AgentFacts {
+        let shown = settings_map(agent, |field| !field.is_text());
+        self.facts_with(agent, last, shown)
     }
 
-    fn facts_with(&self, agent: &Agent, shown: PrivateJson) -> AgentFacts {
+    /// The state of the session begun last of each of these agents of an account.
+    pub(crate) async fn last_states(
+        &self,
+        account: AccountId,
+        agents: &[AgentId],
+    ) -> Result<BTreeMap<AgentId, State>> {
+        let found = self.store.last_states(account, agents).await?;
+        Ok(found.into_iter().collect())
+    }
+
+    /// The state of the agent's session begun last; `None` where there was none.
+    pub(crate) async fn last_state(&self, scope: AgentScope) -> Result<Option<State>> {
+        let found = self.last_states(scope.account, &[scope.agent]).await?;
+        Ok(found.into_values().next())
+    }
+
+    fn facts_with(&self, agent: &Agent, last: Option<State>, shown: PrivateJson) -> AgentFacts {
         let settings = &agent.settings;
         let now = self.now();
         let left_alone = self.left_alone(agent);
@@ -289,6 +323,7 @@ impl Memoir {
                 .answer_tokens
                 .unwrap_or(self.settings.limits.answer_tokens),
             counts: agent.tally.into(),
+            health: Health::from_row(last, codec::budget_share(agent)),
             needs_refinement: agent.needs_refinement(),
             refinement_due: self.refinement_due(agent),
             last_refinement_at: agent.last_refinement_at,
@@ -341,7 +376,8 @@ impl Views<'_> {
     pub async fn show(self) -> Result<AgentFacts> {
         let query = AgentQuery::default().with_prompts();
         let loaded = self.load(&query).await?;
-        let mut facts = self.memoir.agent_facts(&loaded.agent);
+        let last = self.memoir.last_state(self.scope).await?;
+        let mut facts = self.memoir.agent_facts(&loaded.agent, last);
         if may_have_nothing(&loaded.agent) {
             facts.note_nothing(&self.load(&active_core()).await?);
         }
@@ -379,7 +415,8 @@ impl AgentLens<'_> {
         self.look(query, AccessScope::shows_prompts, |mut look| async move {
             let loaded = look.load(query).await?;
             let memoir = &look.agent.memoir;
-            let mut shown = ShownAgent::seen(memoir, &loaded.agent, look.sight);
+            let last = memoir.last_state(look.agent.scope).await?;
+            let mut shown = ShownAgent::seen(memoir, &loaded.agent, last, look.sight);
             if may_have_nothing(&loaded.agent) {
                 shown.facts.note_nothing(&look.load(&active_core()).await?);
             }

@@ -287,7 +287,8 @@ impl<'a> Views<'a> {
         is_expected: impl Fn(&AgentFacts) -> bool + Send + Sync + 'static,
     ) -> AgentHandle {
         self.under(Some(Condition::Agent(Arc::new(move |memoir, agent| {
-            is_expected(&memoir.agent_facts(agent))
+            // No condition is on an agent's sessions.
+            is_expected(&memoir.agent_facts(agent, None))
         }))))
     }
 

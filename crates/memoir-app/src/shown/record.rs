@@ -8,7 +8,7 @@ use memoir_domain::{
     audit::{Action, Actor, Change, Facts, MEMBERS, Record, RecordBody},
     memory::{Memory, Number, tokens},
 };
-use memoir_store::{AgentQuery, AuditRow, RecordFilter, RecordPlace};
+use memoir_store::{AgentQuery, AuditRow, RecordFilter, RecordOrder, RecordPlace};
 use memoir_vault::{
     AgentKey,
     chain::{self, RecordHash},
@@ -248,14 +248,15 @@ impl AgentLens<'_> {
 }
 
 impl crate::core::Account {
-    /// Records of all the account's agents, erased ones included, without text: by time, those after `after`, at most
-    /// `limit`, each with its place. `last` of the filter is ignored.
+    /// Records of all the account's agents, erased ones included, without text: by time in that order, those that follow
+    /// `after`, at most `limit`, each with its place. `last` of the filter is ignored.
     ///
     /// # Errors
     /// The store fails.
     pub async fn record_page(
         &self,
         query: &RecordFilter,
+        order: RecordOrder,
         after: Option<RecordPlace>,
         limit: u32,
     ) -> Result<Vec<(RecordPlace, RecordFacts)>> {
@@ -264,7 +265,8 @@ impl crate::core::Account {
             ..query.clone()
         };
         let store = &self.memoir.store;
-        let records = store.fleet_records(self.id, &filter, after, limit).await?;
+        let records = store.fleet_records(self.id, &filter, order, after, limit);
+        let records = records.await?;
         let facts = |listed: memoir_store::FleetRecord| {
             let row = listed.record;
             let place = RecordPlace {

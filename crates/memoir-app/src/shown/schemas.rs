@@ -58,6 +58,8 @@ named! {
     EndReason: memoir_domain::session::EndReason::ALL.map(|one| one.as_str()), "Why a session ended as it did.";
     FailureClass: memoir_domain::session::FailureClass::ALL.map(|one| one.as_str()),
         "Why a model gave no usable response, so that its session failed: `key_refused`, the key is missing or refused; `quota`, no credit is left, or the rate is limited.";
+    Health: memoir_domain::session::Health::ALL.map(|one| one.as_str()),
+        "How an agent is, the worst first: `failed`, its last session failed; `over_budget`, its core size is over its budget; `rolled_back`, its last session was rolled back; `in_order`, none of these.";
     Included: ["discarded"], "What a list has beside active memories.";
     Kind: memoir_domain::memory::Kind::ALL.map(|one| one.as_str()), "`core` memories are in the prompt, `journal` entries for a week, `archival` memories never; recall finds all of them.";
     FoundAs: memoir_domain::recall::FoundAs::ALL.map(|one| one.as_str()),

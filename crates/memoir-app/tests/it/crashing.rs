@@ -18,7 +18,7 @@ use std::{
 use async_trait::async_trait;
 use memoir_app::{Handling, MemoryInput, ShredWish, sessions::RefineOptions};
 use memoir_domain::{
-    AccessRequestId, AccountId, AgentScope, SessionId, Timestamp, TokenId, UserId,
+    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
     access::{AccessDraft, AccessKind, AccessScope, AccessState},
     agent::Field,
     audit::{Actor, ActorKind},
@@ -28,8 +28,8 @@ use memoir_domain::{
 use memoir_store::{
     AccessRow, AccountRow, AgentQuery, AgentRow, AuditRow, Commit, Commits, Document, DueQuery,
     Finding, Fleet, FleetPage, FleetRecord, FleetSlice, LeafRow, LogsOf, MemoryRow, OpenAccess,
-    RecordFilter, RecordPlace, ReplyRow, Result, Reviving, Selection, SessionRow, Snapshot, Store,
-    TokenRow, UserRow, WaitingSession,
+    RecordFilter, RecordOrder, RecordPlace, ReplyRow, Result, Reviving, Selection, SessionRow,
+    Snapshot, Store, TokenRow, UserRow, WaitingSession,
 };
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::Turn;
@@ -408,12 +408,20 @@ impl Fleet for Watched {
         &self,
         account: AccountId,
         filter: &RecordFilter,
+        order: RecordOrder,
         after: Option<RecordPlace>,
         limit: u32,
     ) -> Result<Vec<FleetRecord>> {
         self.inner
-            .fleet_records(account, filter, after, limit)
+            .fleet_records(account, filter, order, after, limit)
             .await
+    }
+    async fn last_states(
+        &self,
+        account: AccountId,
+        agents: &[AgentId],
+    ) -> Result<Vec<(AgentId, State)>> {
+        self.inner.last_states(account, agents).await
     }
     async fn waiting_sessions(&self, limit: u32) -> Result<Vec<WaitingSession>> {
         self.inner.waiting_sessions(limit).await

@@ -91,15 +91,12 @@ pub(super) async fn page(
 
 /// How the agent is, and what comes next, in one sentence.
 fn sentence(memoir: &Memoir, view: &AgentFacts, last: Option<&SessionFacts>) -> Markup {
-    let budget = view.effective_core_token_budget.max(1);
-    let share = view.counts.core_tokens.saturating_mul(1_000_000) / budget;
-    let health = Health::from_row(last.map(|session| session.state), share);
     let failure = last.and_then(|session| session.failure);
     let refused = last.map_or(0, |session| session.refused_calls);
-    let how = words::capital(&view.health_words(health, failure, refused));
+    let how = words::capital(&view.health_words(failure, refused));
     html! {
         div.headline {
-            p { span.troubled[health != Health::InOrder] { (how) } ". Next session: "
+            p { span.troubled[view.health != Health::InOrder] { (how) } ". Next session: "
                 (next(view, &Clock::new(memoir))) "." }
             div.told-by {
                 a.button href="#actions" { "Refine…" }

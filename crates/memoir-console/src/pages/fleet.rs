@@ -243,7 +243,7 @@ fn row(listed: &ListedAgent, clock: &Clock) -> Markup {
     html! {
         tr role="row" {
             td.health role="cell" data-label="Health" {
-                span.troubled[listed.health != Health::InOrder] { (words::capital(&listed.health_words())) }
+                span.troubled[agent.health != Health::InOrder] { (words::capital(&listed.health_words())) }
             }
             th role="rowheader" scope="row" data-label="Agent" {
                 a.name href=(agent_path(agent.id)) { (agent.name) }

@@ -4,7 +4,7 @@ use axum::{
     http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::{RecordFilter, RecordPlace, ShownRecord};
+use memoir_app::{RecordFilter, RecordOrder, RecordPlace, ShownRecord};
 use memoir_domain::{
     audit::{Action, ActorKind},
     memory::Number,
@@ -121,7 +121,8 @@ pub(crate) async fn list_all(
     let (parameters, query) = filter.read()?;
     let limit = parameters.limit()?;
     let after: Option<RecordPlace> = parameters.after()?;
-    let records = account.record_page(&query, after, limit + 1).await?;
+    let order = RecordOrder::OldestFirst;
+    let records = account.record_page(&query, order, after, limit + 1).await?;
     let page = Page::of(records, limit, |(place, _)| *place, |(_, record)| record);
     Ok(axum::Json(page.map(ShownRecord::from)).into_response())
 }

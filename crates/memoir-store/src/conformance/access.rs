@@ -6,7 +6,8 @@ use memoir_domain::{AgentScope, Timestamp, audit::Action};
 
 use super::fixtures::*;
 use crate::{
-    AgentQuery, Commit, Document, Error, RecordFilter, Store, TokenColumns, TokenRow, UserRow,
+    AgentQuery, Commit, Document, Error, RecordFilter, RecordOrder, Store, TokenColumns, TokenRow,
+    UserRow,
 };
 
 fn is_inconsistent(answer: &Result<(), Error>) -> bool {
@@ -543,7 +544,9 @@ pub(super) async fn spec_5_5_an_accounts_own_log_is_no_agent(store: Arc<dyn Stor
     assert_eq!(store.agent_named(account_id(1), "").await.unwrap(), None);
     assert_eq!(store.load().await.unwrap().agents, 1);
     let any = RecordFilter::default();
-    let records = store.fleet_records(account_id(1), &any, None, 9).await;
+    let records = store
+        .fleet_records(account_id(1), &any, RecordOrder::OldestFirst, None, 9)
+        .await;
     assert_eq!(records.unwrap().len(), 0);
     assert_sound(&store).await;
 }

@@ -1,14 +1,19 @@
 //! An account's agents as a list that is sorted and searched.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use memoir_domain::{
+    AgentId, Timestamp,
     access::AccessState,
+    audit::Action,
     session::{Health, State},
 };
 
 use super::fixtures::*;
-use crate::{AccessRow, Commit, FleetOrder, FleetPage, FleetRanks, FleetSlice, Store};
+use crate::{
+    AccessRow, Commit, FleetOrder, FleetPage, FleetRanks, FleetSlice, RecordFilter, RecordOrder,
+    RecordPlace, Store,
+};
 
 /// By name, all of them, at second 500.
 fn by_name() -> FleetPage {
@@ -21,6 +26,7 @@ fn by_name() -> FleetPage {
         limit: 99,
         now: at(500),
         latest_slot: Some(at(400)),
+        sessions_since: Timestamp::MIN,
     }
 }
 
@@ -150,9 +156,68 @@ async fn assert_narrowed(store: &Arc<dyn Store>, authors: &[Author]) {
     assert_eq!((none.total, none.agents.len()), (0, 0));
 }
 
+pub(super) async fn an_accounts_records_are_listed_in_either_order(store: Arc<dyn Store>) {
+    for number in [1, 2] {
+        let mut author = Author::new(&store, 1, number).await;
+        let records = vec![record(Action::MemorySaved), record(Action::MemoryDiscarded)];
+        author.write(author.recording(records)).await.unwrap();
+    }
+    let records = async |order, after| {
+        let any = RecordFilter::default();
+        let found = store.fleet_records(account_id(1), &any, order, after, 9);
+        found.await.unwrap()
+    };
+    let oldest = records(RecordOrder::OldestFirst, None).await;
+    let mut newest = records(RecordOrder::NewestFirst, None).await;
+    assert!(newest.len() >= 4, "{newest:?}");
+    // Of two pages, each goes on where the other ends.
+    let middle = &oldest[2];
+    let place = RecordPlace {
+        recorded_at: middle.record.recorded_at,
+        agent: middle.agent,
+        seq: middle.record.seq,
+    };
+    let later = records(RecordOrder::OldestFirst, Some(place)).await;
+    assert_eq!(later, oldest[3..]);
+    let mut earlier = records(RecordOrder::NewestFirst, Some(place)).await;
+    earlier.reverse();
+    assert_eq!(earlier, oldest[..2]);
+    newest.reverse();
+    assert_eq!(newest, oldest);
+}
+
 /// The statements of a store decide an agent's health as the domain does.
 async fn assert_filtered_by_health(store: &Arc<dyn Store>, authors: &[Author]) {
     let all = store.fleet_page(account_id(1), &by_name()).await.unwrap();
+    let ids: Vec<AgentId> = all.agents.iter().map(|row| row.agent.scope.agent).collect();
+    let states = store.last_states(account_id(1), &ids).await.unwrap();
+    let states: BTreeMap<AgentId, State> = states.into_iter().collect();
+    for row in &all.agents {
+        let last = row.last_session.as_ref().map(|last| last.columns.state);
+        assert_eq!(states.get(&row.agent.scope.agent).copied(), last);
+    }
+    // Those that were begun since, which the last one is among or not.
+    for since in [Timestamp::MIN, at(2), at(900)] {
+        let page = FleetPage {
+            sessions_since: since,
+            ..by_name()
+        };
+        let slice = store.fleet_page(account_id(1), &page).await.unwrap();
+        for row in slice.agents {
+            let begun = row
+                .sessions
+                .iter()
+                .map(|session| session.columns.started_at);
+            assert!(begun.clone().is_sorted() && begun.clone().all(|at| at >= since));
+            let last = row
+                .last_session
+                .filter(|last| last.columns.started_at >= since);
+            assert_eq!(row.sessions.last(), last.as_ref());
+        }
+    }
+    for (account, agents) in [(account_id(2), &ids[..]), (account_id(1), &ids[..0])] {
+        assert_eq!(store.last_states(account, agents).await.unwrap(), []);
+    }
     let of_row = |row: &crate::FleetRow| {
         let last = row.last_session.as_ref().map(|last| last.columns.state);
         Health::from_row(last, row.agent.columns.ranks.budget_share)

@@ -248,14 +248,22 @@ fn agent_row(
 
 /// The ranks of an agent in sorted lists.
 fn ranks(agent: &Agent) -> FleetRanks {
-    // An agent without memories has 0 tokens, by which nothing can be divided.
-    let millionths = |part: u64, whole: u64| part.saturating_mul(1_000_000) / whole.max(1);
-    let (tally, settings) = (agent.tally, &agent.settings);
     FleetRanks {
-        budget_share: millionths(tally.core_tokens, settings.effective_core_token_budget()),
+        budget_share: budget_share(agent),
         removable_tokens: fresh_gauge(agent).removable_tokens(),
-        archived_share: millionths(tally.archival_count, tally.originals()),
+        archived_share: millionths(agent.tally.archival_count, agent.tally.originals()),
     }
+}
+
+/// The core size as a share of the budget, in millionths.
+pub(crate) fn budget_share(agent: &Agent) -> u64 {
+    let budget = agent.settings.effective_core_token_budget();
+    millionths(agent.tally.core_tokens, budget)
+}
+
+fn millionths(part: u64, whole: u64) -> u64 {
+    // An agent without memories has 0 tokens, by which nothing can be divided.
+    part.saturating_mul(1_000_000) / whole.max(1)
 }
 
 impl Prompts {

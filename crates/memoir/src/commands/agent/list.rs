@@ -24,6 +24,7 @@ pub(crate) async fn run(global: &Global) -> Outcome {
     }
     let mut table = TextTable::new([
         "agent",
+        "health",
         "core",
         "tokens",
         "budget",
@@ -35,16 +36,17 @@ pub(crate) async fn run(global: &Global) -> Outcome {
         "next",
         "model",
     ])
-    .right(1)
     .right(2)
     .right(3)
     .right(4)
     .right(5)
     .right(6)
-    .right(7);
+    .right(7)
+    .right(8);
     for agent in &agents {
         table.row([
             safe(&agent.name).into_owned(),
+            agent.health.explanation().to_owned(),
             thousands(agent.counts.core_count),
             thousands(agent.counts.core_tokens),
             thousands(agent.effective_core_token_budget),

@@ -36,6 +36,7 @@ fn describe(agent: &ShownAgent) -> String {
         let _ = writeln!(text, "  {DIM}{name:<26}{DIM:#} {value}");
     };
     let tally = &agent.counts;
+    line("health", agent.health.explanation());
     line(
         "core memories",
         &format!(
