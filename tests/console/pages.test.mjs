@@ -14,7 +14,7 @@ import { after, before, describe, test } from "node:test";
 
 import { settle } from "./support/fleet.mjs";
 import { code } from "./support/device.mjs";
-import { DESKTOP, Installation, PASSWORD, PHONE, askToRead, signIn, until } from "./support/installation.mjs";
+import { DESKTOP, Installation, PASSWORD, PHONE, askToRead, openRow, signIn, until } from "./support/installation.mjs";
 import { barriers, isSound, overhang, settled, shift } from "./support/looks.mjs";
 import { told } from "./support/witness.mjs";
 
@@ -174,6 +174,7 @@ const pages = [
   ["agent-empty", go(() => at.empty)],
   ["mass", go(() => `${at.agent}/mass`)],
   ["memories", go(() => `${at.agent}/memories`)],
+  ["memories-menu", openMenu],
   ["memories-archival", go(() => `${at.agent}/memories?kind=archival`)],
   ["memories-discarded", go(() => `${at.agent}/memories?discarded=yes&done=protect#memory-2`)],
   ["shred", go(() => `${at.agent}/memories/3/shred`)],
@@ -203,6 +204,9 @@ const pages = [
   ["connect", go(() => at.connect)],
   ["connect-asked", press(() => `${at.connect}&agent=${at.id}`, "Ask it")],
   ["connect-refused", go(() => `${at.connect}&client_id=x`)],
+  ["activity", go("/activity")],
+  ["activity-filtered", go("/activity?action=memory_saved&actor=agent")],
+  ["activity-refused", go("/activity?agent=nobody+of+this+name")],
   ["audit", go("/audit")],
   ["audit-of-an-agent", go(() => `/audit?agent=${at.id}`)],
   ["audit-verified", press(() => `/audit?agent=${at.id}`, "Verify the chain")],
@@ -216,6 +220,11 @@ const pages = [
   ["recovery-codes", go("/account/recovery-codes"), "Grace"],
   ["not-there", go("/agents/nobody")],
 ];
+
+async function openMenu(page) {
+  await page.goto(`${at.agent}/memories`);
+  await openRow(page, 3);
+}
 
 async function refusedSignIn(page) {
   await page.goto("/sign-in");
@@ -326,7 +335,7 @@ test("no page is forgotten above", async () => {
     const window = { Ada: page, Grace, nobody }[who];
     await come(window);
     known.add(kind(window.url()));
-    const found = window.locator("main a[href], header a[href]");
+    const found = window.locator("main a[href]:not([download]), header a[href]");
     for (const link of await found.evaluateAll((all) => all.map(({ href }) => href))) links.set(kind(link), name);
   }
   const forgotten = [...links].filter(([link]) => !known.has(link)).map(([link, name]) => `${link}, from ${name}`);

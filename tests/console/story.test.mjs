@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { code } from "./support/device.mjs";
-import { Installation, PASSWORD, askToRead, holdsNoWords, until } from "./support/installation.mjs";
+import { Installation, PASSWORD, askToRead, holdsNoWords, openRow, until } from "./support/installation.mjs";
 import { barriers, isSound, settled } from "./support/looks.mjs";
 import { CANARY, isTold, told } from "./support/witness.mjs";
 
@@ -182,7 +182,7 @@ step("makes an agent, and its token", async () => {
   await page.getByRole("link", { name: "Settings", exact: true }).click();
   await page.getByRole("button", { name: "Make a token" }).click();
   await page.getByText("It is shown only once.").waitFor();
-  wren.token = (await page.locator("pre").innerText()).trim();
+  wren.token = (await page.locator("pre").first().innerText()).trim();
   // Shown once: it is not there again.
   await page.goto(`${wren.path}/settings`);
   assert.ok(!(await page.content()).includes(wren.token));
@@ -264,8 +264,10 @@ step("the first session is rolled back, past a conflict", async () => {
 
 step("a memory is protected", async () => {
   await page.goto(`${wren.path}/memories`);
+  await openRow(page, 3);
   await page.getByRole("button", { name: "Protect memory 3" }).click();
   await page.getByRole("status").getByText("constitutional now").waitFor();
+  await openRow(page, 3);
   await page.getByRole("button", { name: "Unprotect memory 3" }).waitFor();
 });
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { Installation, PASSWORD, askToRead, holdsNoWords } from "./support/installation.mjs";
+import { Installation, PASSWORD, askToRead, holdsNoWords, openRow } from "./support/installation.mjs";
 import { isTold, told } from "./support/witness.mjs";
 
 const MEMORIES = [
@@ -122,10 +122,13 @@ silently("an agent is paused, and asked again", async (page) => {
 silently("memories are protected, discarded and restored", async (page) => {
   await page.goto(wren.path);
   await page.getByRole("link", { name: "Memories" }).click();
+  await openRow(page, 3);
   await page.getByRole("button", { name: "Protect memory 3" }).click();
   await row(page, "#3").getByText("constitutional").waitFor();
+  await openRow(page, 3);
   await page.getByRole("button", { name: "Unprotect memory 3" }).click();
   await row(page, "#3").getByText("none").waitFor();
+  await openRow(page, 4);
   await page.getByRole("button", { name: "Discard memory 4" }).click();
   await page.getByText("it can be restored").waitFor();
   assert.equal(await row(page, "#4").count(), 0);
@@ -133,7 +136,9 @@ silently("memories are protected, discarded and restored", async (page) => {
   await page.getByLabel("Kind").selectOption({ label: "Core" });
   await page.getByRole("button", { name: "Show" }).click();
   await row(page, "#4").getByText("discarded").waitFor();
+  await openRow(page, 4);
   await page.getByRole("button", { name: "Restore memory 4" }).click();
+  await openRow(page, 4);
   await page.getByRole("button", { name: "Discard memory 4" }).waitFor();
 });
 
@@ -249,6 +254,7 @@ silently("an archival memory is shown with what it is under, and promoted", asyn
   await row(page, "#4").getByRole("link", { name: `now #${number}` }).click();
   await row(page, `#${number}`).getByText("took the place of 1").click();
   await page.getByText(`Archival memories under #${number}.`).waitFor();
+  await openRow(page, 4);
   await page.getByRole("button", { name: "Promote memory 4" }).click();
   await page.getByRole("status").getByText("core again").waitFor();
   assert.equal(await row(page, "#4").count(), 0);

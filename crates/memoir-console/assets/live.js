@@ -82,7 +82,9 @@
     // A signed-out user is redirected.
     if (!answer.ok || answer.redirected) throw new Error(`status ${answer.status}`);
     const text = await answer.text();
-    const fresh = new DOMParser().parseFromString(text, "text/html").getElementById("session");
+    const loaded = new DOMParser().parseFromString(text, "text/html");
+    const fresh = loaded.getElementById("session");
+    document.title = loaded.title;
     for (const part of page.querySelectorAll("[data-part]")) {
       const other = fresh.querySelector(`[data-part="${part.dataset.part}"]`);
       if (part.dataset.part === "records") takeRecords(part, other);
@@ -113,13 +115,13 @@
     (same ?? document.getElementById("heading")).focus();
   }
 
-  /** Appends the records that are new: the others never change. */
+  /** Inserts the records that are new above the others, which never change. */
   function takeRecords(part, other) {
     const [rows, fresh] = [part, other].map((one) => one.querySelector("#records"));
     const place = (row) => Number(row.dataset.seq);
-    const last = rows && place(rows.lastElementChild);
-    if (!rows || !fresh || place(fresh.firstElementChild) > last) return replace(part, other);
-    rows.append(...[...fresh.children].filter((row) => place(row) > last));
+    const newest = rows && place(rows.firstElementChild);
+    if (!rows || !fresh || place(fresh.lastElementChild) > newest) return replace(part, other);
+    rows.prepend(...[...fresh.children].filter((row) => place(row) > newest));
   }
 
   /** Passes the present data to the plot. */

@@ -129,6 +129,7 @@ impl PageFailure {
     pub(crate) fn framed(&self, visitor: &SignedInUser, path: &str) -> Response {
         let place = match path {
             "/audit" => ConsoleSection::Audit,
+            "/activity" => ConsoleSection::Activity,
             _ => ConsoleSection::Fleet,
         };
         let heading = heading(self.status);

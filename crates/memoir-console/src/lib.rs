@@ -226,6 +226,8 @@ fn session_pages() -> Router<Console> {
             "/sessions/{session}/roll-back",
             get(pages::undo::preview).post(pages::undo::roll_back),
         )
+        .route("/activity", get(pages::activity::show))
+        .route("/activity/{format}", get(pages::activity::save))
         .route("/audit", get(pages::audit::show))
         .route("/audit/checkpoint", post(pages::audit::checkpoint))
 }

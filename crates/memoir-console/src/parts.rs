@@ -17,6 +17,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConsoleSection {
     Fleet,
+    Activity,
     Audit,
     /// The pages about the signed-in administrator.
     Account,
@@ -33,10 +34,7 @@ pub(crate) fn originals(counts: &OriginalCounts) -> String {
 
 /// What was just done, by the word in the address after a form was sent.
 const DONE: &[(&str, &str)] = &[
-    (
-        "created",
-        "The agent is made. Under Settings you make its token.",
-    ),
+    ("created", "The agent is made. Its program needs a token."),
     ("configured", "The settings are saved."),
     (
         "configured_with_placeholders",
@@ -122,6 +120,11 @@ const DONE: &[(&str, &str)] = &[
     ),
 ];
 
+/// The sign of Memoir on a browser's tab, in the page itself: a file would be one more request.
+const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect \
+    width='16' height='16' rx='3' fill='%230b6a66'/%3E%3Cpath d='M4 12V4.5L8 9l4-4.5V12' fill='none' stroke='%23fff' \
+    stroke-width='1.8'/%3E%3C/svg%3E";
+
 fn head(title: &str, scripts: &[PageScript]) -> Markup {
     html! {
         head {
@@ -132,7 +135,7 @@ fn head(title: &str, scripts: &[PageScript]) -> Markup {
             (assets::tags(scripts))
             // The page is painted once it is complete: columns of a growing table would move.
             link rel="expect" href="#foot" blocking="render";
-            link rel="icon" href="data:,";
+            link rel="icon" href=(ICON);
         }
     }
 }
@@ -202,11 +205,15 @@ impl<'a> SignedInPage<'a> {
             Some(_) => "This page shows text while the access grant lasts; each read is audited.",
             None => "No text of an agent’s memory is on these pages.",
         };
+        let below = html! {
+            (below) br;
+            a href="/docs" { "Documentation" } " · " a href="/docs#errors" { "Help with errors" }
+        };
         framed(
             (self.title, self.scripts),
             above,
             html! { (notice(self.done)) (content) },
-            below,
+            &below,
         )
     }
 }
@@ -216,7 +223,7 @@ pub(crate) fn framed(
     (title, scripts): (&str, &[PageScript]),
     above: Markup,
     content: Markup,
-    below: &str,
+    below: &Markup,
 ) -> Response {
     page(html! {
         (DOCTYPE)
@@ -227,7 +234,7 @@ pub(crate) fn framed(
                 (above)
                 // `tabindex` lets the skip link move the focus here, and not only the view.
                 main #main tabindex="-1" { (content) }
-                footer #foot { p { "Times are in UTC. " (below) } }
+                footer #foot { p { "Memoir " (env!("CARGO_PKG_VERSION")) ". Times are in UTC. " (below) } }
             }
         }
     })
@@ -245,6 +252,7 @@ fn top(visitor: &SignedInUser, place: ConsoleSection) -> Markup {
             span.brand { "Memoir" }
             nav aria-label="Console" {
                 (entry("/", "Fleet", ConsoleSection::Fleet))
+                (entry("/activity", "Activity", ConsoleSection::Activity))
                 (entry("/audit", "Audit", ConsoleSection::Audit))
             }
             details.who {
@@ -327,7 +335,12 @@ pub(crate) fn bar(part: u64, whole: u64) -> Markup {
 pub(crate) fn bar_with_line(part: u64, whole: u64, line: Option<u64>) -> Markup {
     // A core size may exceed its budget; the bar is full then.
     let width = words::percent(part, whole).min(100);
-    let fill = if part > whole { "fill over" } else { "fill" };
+    let fill = match line {
+        Some(line) if part < line => "fill over",
+        Some(line) if is_near(part, line, whole) => "fill near",
+        _ if part > whole => "fill over",
+        _ => "fill",
+    };
     html! {
         svg.bar viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" focusable="false" {
             rect.track width="100" height="6" {}
@@ -340,6 +353,11 @@ pub(crate) fn bar_with_line(part: u64, whole: u64, line: Option<u64>) -> Markup 
             }
         }
     }
+}
+
+/// Whether less than a third is left of what may go before `part` of `whole` falls to the line.
+pub(crate) fn is_near(part: u64, line: u64, whole: u64) -> bool {
+    part.saturating_sub(line).saturating_mul(3) < whole.saturating_sub(line)
 }
 
 /// A time to the minute.
@@ -443,5 +461,23 @@ pub(crate) fn pages(
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_warns_near_its_line_and_below_it() {
+        let fill = |part| {
+            let bar = bar_with_line(part, 100, Some(70)).into_string();
+            ["near", "over"].map(|class| bar.contains(&format!("fill {class}")))
+        };
+        assert_eq!(fill(100), [false, false]);
+        assert_eq!(fill(80), [false, false]);
+        assert_eq!(fill(79), [true, false]);
+        assert_eq!(fill(70), [true, false]);
+        assert_eq!(fill(69), [false, true]);
     }
 }

@@ -1,7 +1,7 @@
 //! Curves of the core size: the data that a script draws (`assets/plot.js`), prepared here so that it is tested here,
 //! and the box for it. Numbers, dates and codes only (SPEC 5.1).
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write};
 
 use maud::{Markup, html};
 use memoir_app::{CoreSizeHistory, Return, SessionMark};
@@ -177,6 +177,29 @@ fn of_return(taken_back: &Return) -> Happening {
         kind: MarkKind::Back,
         text: format!("{what}, {sign}{tokens} tokens"),
         path: taken_back.session_id.map(|id| format!("/sessions/{id}")),
+    }
+}
+
+/// The core sizes of the last days as a small curve, under a line for the budget. The last size is that of now.
+pub(crate) fn spark(sizes: &[(Timestamp, u64)], budget: u64, days: i64) -> Markup {
+    /// In the curve's own units; its width is in days.
+    const HEIGHT: u64 = 20;
+    let most = sizes.iter().map(|(_, size)| *size).max().unwrap_or(0);
+    let most = most.max(budget).max(1);
+    let down = |size: u64| HEIGHT - size.saturating_mul(HEIGHT) / most;
+    let now = sizes.last().map_or(Timestamp::MIN, |(at, _)| *at);
+    let mut path = String::new();
+    for (at, size) in sizes {
+        let across = (days - now.seconds_since(*at) / 86_400).clamp(0, days);
+        let step = if path.is_empty() { 'M' } else { 'L' };
+        // Writing to a string cannot fail.
+        let _ = write!(path, "{step}{across} {}", down(*size));
+    }
+    html! {
+        svg.spark viewBox=(format!("0 -1 {days} {}", HEIGHT + 2)) preserveAspectRatio="none" aria-hidden="true" {
+            path.budget d=(format!("M0 {}H{days}", down(budget))) {}
+            path d=(path) {}
+        }
     }
 }
 
@@ -356,6 +379,18 @@ mod tests {
             (curve.low[1], curve.high[1], curve.line),
             (60, 130, Some(5_000))
         );
+    }
+
+    #[test]
+    fn a_small_curve_ends_now_and_lies_under_the_budget() {
+        let days = |days: i64| at(days * 86_400);
+        let sizes = [(days(0), 50), (days(45), 100), (days(90), 25)];
+        let drawn = spark(&sizes, 100, 90).into_string();
+        assert!(drawn.contains(r#"d="M0 10L45 0L90 15""#), "{drawn}");
+        assert!(drawn.contains(r#"d="M0 0H90""#), "{drawn}");
+        let over = spark(&[(days(-9), 200), (days(90), 0)], 100, 90).into_string();
+        assert!(over.contains(r#"d="M0 0L90 20""#), "{over}");
+        assert!(over.contains(r#"d="M0 10H90""#), "{over}");
     }
 
     #[test]

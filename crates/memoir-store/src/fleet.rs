@@ -66,7 +66,7 @@ pub struct FleetPage {
 }
 
 /// The most sessions with which an agent of a page comes.
-pub const SESSIONS_AT_ONCE: u32 = 60;
+pub const SESSIONS_AT_ONCE: u32 = 16;
 
 /// One page of a list of agents.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -263,6 +263,11 @@ export async function signIn(page, name, account = "") {
   await page.waitForURL((url) => url.pathname !== "/sign-in");
 }
 
+/** Opens the menu in the row of a memory. */
+export function openRow(page, number) {
+  return page.locator(`summary[aria-label="Change memory ${number}"]`).click();
+}
+
 /**
  * Asks an agent on its page to be let in; the request's identifier.
  * @param {import("playwright-core").Page} page

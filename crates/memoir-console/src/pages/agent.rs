@@ -3,6 +3,7 @@
 use axum::{
     Extension,
     extract::{Path, RawQuery, State},
+    http::HeaderMap,
 };
 use maud::{Markup, html};
 use memoir_app::{
@@ -18,7 +19,9 @@ use memoir_domain::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Tab, access, agent_head, agent_path, core_size, refine, sessions::table};
+use super::{
+    Tab, access, agent_head, agent_path, connect_agent, core_size, refine, sessions::table,
+};
 use crate::{
     Console,
     answer::{PageResult, see_other},
@@ -42,17 +45,20 @@ pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     Path(agent): Path<String>,
     RawQuery(raw_query): RawQuery,
+    headers: HeaderMap,
 ) -> PageResult {
     let query: AgentPageQuery = form::query(raw_query.as_deref())?;
     let agent = visitor.account.agent(&agent).await?;
     let draft = refine::RefineForm::default();
-    page(&console, &visitor, &agent, query.done.as_deref(), &draft).await
+    let done = query.done.as_deref();
+    page(&console, &visitor, &headers, &agent, done, &draft).await
 }
 
 /// The page, with the input of its form and the faults.
 pub(super) async fn page(
     console: &Console,
     visitor: &Visitor,
+    headers: &HeaderMap,
     agent: &AgentHandle,
     done: Option<&str>,
     draft: &refine::RefineForm,
@@ -62,10 +68,15 @@ pub(super) async fn page(
     let open = access::open(agent).await?;
     let archive = agent.log().originals().await?;
     let share = agent.memories().context_share().await?;
+    let connect = match connect_agent::is_empty(&view.counts) {
+        true => Some(connect_agent::section(console, visitor, headers, (agent, &view)).await?),
+        false => None,
+    };
     let content = html! {
         (agent_head(agent, Tab::Overview))
         (draft.faults.summary())
         (sentence(console.memoir(), &view, latest.first()))
+        @if let Some(connect) = connect { (connect) }
         (status(console.memoir(), &view))
         (open)
         (core_size::section(agent))
@@ -184,7 +195,7 @@ fn context(share: &ContextShare) -> Markup {
 }
 
 /// Where the originals are, by the calendar quarter in which they were saved.
-fn originals(view: &OriginalsView) -> Markup {
+pub(super) fn originals(view: &OriginalsView) -> Markup {
     let counts = &view.originals;
     html! {
         section aria-labelledby="originals" {

@@ -10,7 +10,7 @@ use axum::{
 };
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, RecordFacts, RecordFilter, Verification};
-use memoir_domain::labels;
+use memoir_domain::{AgentId, labels};
 use serde_json::{Map, Value};
 
 use super::{Tab, agent_head, agent_path, audit_filter::AuditQuery, settings::setting};
@@ -23,8 +23,14 @@ use crate::{
     words,
 };
 
+/// Its address.
+pub(super) const PATH: &str = "/audit";
 /// Records on a page.
 const AT_ONCE: u32 = 50;
+
+/// A record in a list, with its agent where the list has those of several.
+pub(super) type ListedRecord = (Option<AgentId>, RecordFacts);
+
 pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     RawQuery(raw_query): RawQuery,
@@ -40,7 +46,7 @@ pub(crate) async fn show(
         Err(error) => return Err(error.into()),
     };
     let (search, faults) = query.read();
-    let before = query.before()?;
+    let before = query.before_seq()?;
     // Apart from the search, whose newest record need not be the log's.
     let newest = agent
         .views()
@@ -57,7 +63,7 @@ pub(crate) async fn show(
         section aria-labelledby="records" {
             h2 #records { "Records" }
             (faults.wrong())
-            (query.form(&faults))
+            (query.form(PATH, &faults))
             (found)
         }
     };
@@ -107,8 +113,9 @@ async fn found(
     let is_more = records.len() > AT_ONCE as usize;
     records.truncate(AT_ONCE as usize);
     let next = records.last().filter(|_| is_more);
-    let next = next.map(|last| query.address(Some(last.seq)));
-    let newest = query.address(None);
+    let next = next.map(|last| query.address(PATH, &last.seq.to_string()));
+    let newest = query.address(PATH, "");
+    let records: Vec<_> = records.into_iter().map(|record| (None, record)).collect();
     Ok(html! {
         @if records.is_empty() { p.empty { "No records here." } } @else { (table(&records)) }
         (parts::pages(
@@ -152,12 +159,15 @@ fn no_agent(visitor: &Visitor, name: &str) -> Response {
     page_of(StatusCode::NOT_FOUND, overview(visitor, name, &faults))
 }
 
-fn table(records: &[RecordFacts]) -> Markup {
+/// Records as a table, with a column for their agents where the first has one.
+pub(super) fn table(records: &[ListedRecord]) -> Markup {
+    let is_of_several = records.first().is_some_and(|(agent, _)| agent.is_some());
     html! {
         table.cards role="table" {
             caption.hidden { "Records, the newest first" }
             thead role="rowgroup" { tr role="row" {
                 th role="columnheader" scope="col" class="figure" { "Record" }
+                @if is_of_several { th role="columnheader" scope="col" { "Agent" } }
                 th role="columnheader" scope="col" { "When" }
                 th role="columnheader" scope="col" { "Who" }
                 th role="columnheader" scope="col" { "What" }
@@ -170,10 +180,13 @@ fn table(records: &[RecordFacts]) -> Markup {
     }
 }
 
-fn row(record: &RecordFacts) -> Markup {
+fn row((agent, record): &ListedRecord) -> Markup {
     html! {
         tr role="row" {
             th role="rowheader" scope="row" class="figure" data-label="Record" { (record.seq) }
+            @if let Some(id) = agent {
+                td role="cell" data-label="Agent" { a.name href={ (PATH) "?agent=" (id) } { (record.agent) } }
+            }
             td role="cell" data-label="When" {
                 time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
             }

@@ -9,6 +9,7 @@ use memoir_domain::{
 };
 use serde::Deserialize;
 
+use super::activity;
 use crate::{
     answer::PageFailure,
     field::{Faults, LabelledField},
@@ -29,7 +30,7 @@ pub(super) struct AuditQuery {
     since: Option<String>,
     until: Option<String>,
     /// The place of the last record of the page before.
-    before: Option<String>,
+    pub(super) before: Option<String>,
 }
 
 impl AuditQuery {
@@ -74,13 +75,13 @@ impl AuditQuery {
     ///
     /// # Errors
     /// The value is no place.
-    pub(super) fn before(&self) -> Result<Option<u64>, PageFailure> {
+    pub(super) fn before_seq(&self) -> Result<Option<u64>, PageFailure> {
         let before = self.before.as_deref().map(str::parse).transpose();
         before.map_err(|_| PageFailure::invalid("There is no such page."))
     }
 
     /// Whether the log is narrowed in any way.
-    pub(super) fn is_narrowed(&self) -> bool {
+    fn is_narrowed(&self) -> bool {
         let parts = [
             &self.action,
             &self.actor,
@@ -92,11 +93,10 @@ impl AuditQuery {
         parts.into_iter().any(Option::is_some)
     }
 
-    /// The address of another page of the same records.
-    pub(super) fn address(&self, before: Option<u64>) -> String {
-        let before = before.map(|seq| seq.to_string()).unwrap_or_default();
+    /// The address of another page of the same records below `path`; `before` is blank for the first one.
+    pub(super) fn address(&self, path: &str, before: &str) -> String {
         form::address(
-            "/audit",
+            path,
             &[
                 ("agent", text(&self.agent)),
                 ("action", text(&self.action)),
@@ -105,12 +105,18 @@ impl AuditQuery {
                 ("session", text(&self.session)),
                 ("since", text(&self.since)),
                 ("until", text(&self.until)),
-                ("before", &before),
+                ("before", before),
             ],
         )
     }
 
-    pub(super) fn form(&self, faults: &Faults) -> Markup {
+    /// The form of the page at `path`: the log of one agent, or the activity of all.
+    pub(super) fn form(&self, path: &str, faults: &Faults) -> Markup {
+        let is_of_all = path == activity::PATH;
+        let all = match is_of_all {
+            true => path.to_owned(),
+            false => format!("{path}?agent={}", text(&self.agent)),
+        };
         let labelled = |id, label| LabelledField::new(id, label).faults(faults);
         let every = [("".to_owned(), "All".to_owned())].into_iter();
         let actions = Action::ALL.iter().map(|action| {
@@ -123,18 +129,19 @@ impl AuditQuery {
         let roles = ActorKind::ALL.map(|role| (role.as_str().to_owned(), role.as_str().to_owned()));
         let roles: Vec<_> = every.chain(roles).collect();
         html! {
-            form.row role="search" aria-label="Records" method="get" action="/audit" {
-                input type="hidden" name="agent" value=(text(&self.agent));
+            form.row role="search" aria-label="Records" method="get" action=(path) {
+                @if is_of_all { (labelled("agent", "Agent").text(text(&self.agent))) }
+                @else { input type="hidden" name="agent" value=(text(&self.agent)); }
                 (labelled("action", "Action").choice(text(&self.action), &actions))
                 (labelled("actor", "Role").choice(text(&self.actor), &roles))
                 (labelled("name", "Name of who did it").text(text(&self.name)))
-                (labelled("session", "Session").text(text(&self.session)))
+                @if !is_of_all { (labelled("session", "Session").text(text(&self.session))) }
                 (labelled("since", "From, in UTC").moment(&moment(&self.since, |text| text.parse().ok())))
                 (labelled("until", "Until, in UTC").moment(&moment(&self.until, until)))
                 div.buttons {
                     button.quiet type="submit" { "Filter" }
-                    @if self.is_narrowed() {
-                        a.button href={ "/audit?agent=" (text(&self.agent)) } { "All records" }
+                    @if self.is_narrowed() || is_of_all && self.agent.is_some() {
+                        a.button href=(all) { "All records" }
                     }
                 }
             }

@@ -5,7 +5,7 @@ use axum::{
     extract::{RawQuery, State},
 };
 use maud::{Markup, html};
-use memoir_app::{FleetOrder, FleetQuery, FleetView, ListedAgent};
+use memoir_app::{CORE_SIZE_DAYS, FleetOrder, FleetQuery, FleetView, ListedAgent};
 use memoir_domain::session::Health;
 use serde::Deserialize;
 
@@ -16,7 +16,7 @@ use crate::{
     form,
     pages::{agent::next, agent_path},
     parts::{self, Clock, ConsoleSection, SignedInPage},
-    words,
+    plot, words,
 };
 
 /// Agents on a page.
@@ -252,6 +252,7 @@ fn row(listed: &ListedAgent, clock: &Clock) -> Markup {
                 span.gauge { (parts::bar(size, budget))
                     span { (words::number(size)) span.of { " of " (words::number(budget)) } }
                 }
+                (plot::spark(&listed.core_sizes, budget, CORE_SIZE_DAYS))
             }
             td.figure role="cell" data-label=(ORIGINALS) {
                 @let originals = &agent.counts.originals;

@@ -11,7 +11,7 @@ use memoir_app::{AgentHandle, Handling, MemoryFacts, MemoryPage};
 use memoir_domain::memory::{Kind, Number};
 use serde::Deserialize;
 
-use super::{Tab, agent_head, agent_path};
+use super::{Tab, agent, agent_head, agent_path};
 use crate::{
     answer::{PageFailure, PageResult, see_other},
     browser::Visitor,
@@ -41,6 +41,17 @@ pub(crate) struct MemoryListQuery {
 impl MemoryListQuery {
     fn with_discarded(&self) -> bool {
         self.discarded.as_deref() == Some("yes")
+    }
+
+    /// Whether the list has the memory, on one of its pages.
+    fn shows(&self, memory: &MemoryFacts) -> bool {
+        let kind = self.kind.as_deref().filter(|kind| !kind.is_empty());
+        (self.with_discarded() || memory.discarded_at.is_none())
+            && kind.is_none_or(|kind| kind == memory.kind.as_str())
+            && (self.only.as_deref() != Some("protected") || memory.constitutional)
+            && self
+                .under
+                .is_none_or(|under| memory.under == Some(Number(under)))
     }
 
     fn address(&self, path: &str, after: u64, done: &str) -> String {
@@ -97,6 +108,10 @@ pub(crate) async fn show(
     let next = rows.last().filter(|_| is_more);
     let next = next.map(|last| query.address(&path, last.number.0, ""));
     let first = query.address(&path, 0, "");
+    let originals = match query.after == 0 && query.under.is_none() {
+        true => Some(agent.log().originals().await?),
+        false => None,
+    };
     let content = html! {
         (agent_head(&agent, Tab::Memories))
         @if let Some(under) = query.under {
@@ -115,6 +130,7 @@ pub(crate) async fn show(
             (query.after > 0).then_some((first.as_str(), "← From the beginning")),
             next.as_deref().map(|path| (path, "Next page →")),
         ))
+        @if let Some(originals) = &originals { (agent::originals(originals)) }
     };
     let title = format!("Memories of {}", agent.name());
     Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Fleet)
@@ -204,17 +220,21 @@ fn table(
                 th role="columnheader" scope="col" { "Change" }
             } }
             tbody role="rowgroup" {
-                @for row in rows { (memory(visitor, query, agent, (row, now, longest))) }
+                @for (place, row) in rows.iter().enumerate() {
+                    // The row that takes its place where it disappears.
+                    @let beside = rows.get(place + 1).or_else(|| rows.get(place.checked_sub(1)?));
+                    @let acts = acts(visitor, query, agent, row, beside);
+                    (memory(agent, (row, now, longest), &acts))
+                }
             }
         }
     }
 }
 
 fn memory(
-    visitor: &Visitor,
-    query: &MemoryListQuery,
     agent: &AgentHandle,
     (row, now, longest): (&MemoryFacts, &NowByNumber, u64),
+    acts: &Markup,
 ) -> Markup {
     let kind = row.kind.as_str();
     html! {
@@ -227,15 +247,31 @@ fn memory(
             }
             td role="cell" data-label="Origin" { (parts::time(row.created_at)) }
             td role="cell" data-label="Flags" { span { (flags(agent, row)) } }
-            td role="cell" data-label="Change" {
-                div.buttons {
+            td role="cell" data-label="Change" { (acts) }
+        }
+    }
+}
+
+/// The menu of a row. One is open at a time.
+fn acts(
+    visitor: &Visitor,
+    query: &MemoryListQuery,
+    agent: &AgentHandle,
+    row: &MemoryFacts,
+    beside: Option<&MemoryFacts>,
+) -> Markup {
+    let number = row.number;
+    html! {
+        @if row.shredded_at.is_some() { span.none { "–" } }
+        @else {
+            details.acts name="acts" {
+                summary aria-label={ "Change memory " (number.0) } { "Change" }
+                div.menu {
                     @for (handling, text) in offered(row) {
-                        (button(visitor, query, agent, row.number, handling, text))
+                        (button(visitor, query, agent, (number, beside), (handling, text)))
                     }
-                    @if row.shredded_at.is_none() {
-                        a.button href={ (agent_path(agent.scope().agent)) "/memories/" (row.number.0) "/shred" }
-                            aria-label={ "Shred memory " (row.number.0) "…" } { "Shred…" }
-                    }
+                    a.button href={ (agent_path(agent.scope().agent)) "/memories/" (number.0) "/shred" }
+                        aria-label={ "Shred memory " (number.0) "…" } { "Shred…" }
                 }
             }
         }
@@ -380,9 +416,8 @@ fn button(
     visitor: &Visitor,
     query: &MemoryListQuery,
     agent: &AgentHandle,
-    number: Number,
-    handling: &str,
-    text: &str,
+    (number, beside): (Number, Option<&MemoryFacts>),
+    (handling, text): (&str, &str),
 ) -> Markup {
     let path = agent_path(agent.scope().agent);
     html! {
@@ -394,6 +429,7 @@ fn button(
             @if query.with_discarded() { input type="hidden" name="discarded" value="yes"; }
             input type="hidden" name="only" value=(query.only.as_deref().unwrap_or_default());
             @if let Some(under) = query.under { input type="hidden" name="under" value=(under); }
+            @if let Some(beside) = beside { input type="hidden" name="beside" value=(beside.number.0); }
             button.quiet type="submit" aria-label={ (text) " memory " (number.0) } { (text) }
         }
     }
@@ -438,6 +474,9 @@ pub(crate) async fn handle(
     let after = form.field("after").parse().unwrap_or(0);
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let address = back.address(&path, after, &word);
-    // To the row that was handled, so that a long page keeps its place.
-    Ok(see_other(&format!("{address}#memory-{number}")))
+    // To the row that was handled, or the one in its place, so that a long page keeps its place.
+    let handled = agent.views().memory(Number(number)).await?;
+    let beside = form.number("beside").filter(|_| !back.shows(&handled));
+    let place = beside.unwrap_or(number);
+    Ok(see_other(&format!("{address}#memory-{place}")))
 }

@@ -3,11 +3,13 @@
 pub(crate) mod access;
 pub(crate) mod access_request;
 pub(crate) mod account;
+pub(crate) mod activity;
 pub(crate) mod agent;
 pub(crate) mod audit;
 mod audit_filter;
 pub(crate) mod code;
 pub(crate) mod connect;
+mod connect_agent;
 pub(crate) mod core_size;
 pub(crate) mod erase;
 pub(crate) mod first;

@@ -5,7 +5,7 @@ use std::{fmt::Display, str::FromStr};
 use axum::{
     Extension,
     extract::{Path, State},
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
 };
 use maud::{Markup, html};
 use memoir_app::{AgentFacts, SessionFacts, sessions::RefineOptions};
@@ -200,6 +200,7 @@ pub(crate) async fn refine(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<SentForm>,
     Path(name): Path<String>,
+    headers: HeaderMap,
 ) -> PageResult {
     let agent = visitor.account.agent(&name).await?;
     let mode = Mode::from_name(form.field(MODE))
@@ -234,7 +235,7 @@ pub(crate) async fn refine(
         }
     }
     let draft = RefineForm { form, faults };
-    let shown = agent::page(&console, &visitor, &agent, None, &draft).await?;
+    let shown = agent::page(&console, &visitor, &headers, &agent, None, &draft).await?;
     Ok(page_of(StatusCode::CONFLICT, shown))
 }
 

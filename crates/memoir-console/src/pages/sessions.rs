@@ -151,7 +151,8 @@ pub(crate) async fn show(
             (records.show(&agent, &live))
         }
     };
-    let title = format!("Session of {}", agent.name());
+    let state = words::capital(labels::state(session.state));
+    let title = format!("{state} · Session of {}", agent.name());
     Ok(SignedInPage::new(&visitor, &title, ConsoleSection::Fleet)
         .done(query.done.as_deref())
         .scripts(&[PageScript::Plot, PageScript::Live])

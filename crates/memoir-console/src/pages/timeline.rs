@@ -7,7 +7,7 @@ use memoir_domain::{
     SessionId,
     audit::{Action, CORE_TOKENS},
     labels,
-    session::{EDIT_CAP, State},
+    session::{EDIT_CAP, EndReason, State},
 };
 
 use super::{audit::facts, sessions::why_ended};
@@ -163,8 +163,8 @@ impl TimelinePage {
             }
             (parts::pages(
                 "Records",
-                earlier.as_deref().map(|path| (path, "← Earlier")),
-                self.before.is_some().then_some((path.as_str(), "Latest →")),
+                self.before.is_some().then_some((path.as_str(), "← Latest")),
+                earlier.as_deref().map(|path| (path, "Earlier →")),
             ))
         }
     }
@@ -220,7 +220,7 @@ fn figure(curve: &PlotCurve) -> Markup {
 fn table(records: &[RecordFacts], live: &LiveSessionFacts) -> Markup {
     html! {
         table.cards role="table" {
-            caption.hidden { "Records of the session, the oldest first" }
+            caption.hidden { "Records of the session, the newest first" }
             thead role="rowgroup" { tr role="row" {
                 th role="columnheader" scope="col" class="figure" { "Record" }
                 th role="columnheader" scope="col" { "When" }
@@ -229,7 +229,7 @@ fn table(records: &[RecordFacts], live: &LiveSessionFacts) -> Markup {
                 th role="columnheader" scope="col" class="figure" { "Core size after" }
                 th role="columnheader" scope="col" { "Counts" }
             } }
-            tbody #records role="rowgroup" { @for record in records { (row(record, live)) } }
+            tbody #records role="rowgroup" { @for record in records.iter().rev() { (row(record, live)) } }
         }
     }
 }
@@ -237,7 +237,7 @@ fn table(records: &[RecordFacts], live: &LiveSessionFacts) -> Markup {
 fn row(record: &RecordFacts, live: &LiveSessionFacts) -> Markup {
     let whole = live.session.pre_session_tokens.unwrap_or(0);
     html! {
-        tr role="row" data-seq=(record.seq) {
+        tr role="row" data-seq=(record.seq) class=[record.action.takes_back().then_some("back")] {
             th role="rowheader" scope="row" class="figure" data-label="Record" { (record.seq) }
             td role="cell" data-label="When" {
                 time datetime=(record.recorded_at) { (words::second(record.recorded_at)) }
@@ -266,7 +266,8 @@ pub(super) fn status(live: &LiveSessionFacts) -> Markup {
     html! {
         @if let (Some(before), Some(size)) = (before, live.core_tokens) {
             div.mass {
-                p.figures { strong { (words::number(size)) } " of " (words::number(before)) " tokens"
+                @let is_near = live.breaker_tokens.is_some_and(|line| parts::is_near(size, line, before));
+                p.figures { strong.near[is_near] { (words::number(size)) } " of " (words::number(before)) " tokens"
                     @if let Some(line) = live.breaker_tokens {
                         @let line_is = if live.session.state.is_running() { "is" } else { "was" };
                         span.of { " · the breaker line " (line_is) " at " (words::number(line)) }
@@ -275,7 +276,7 @@ pub(super) fn status(live: &LiveSessionFacts) -> Markup {
                 (parts::bar_with_line(size, before, live.breaker_tokens))
             }
         }
-        p data-now { (now(live)) }
+        p.tripped[tripped(&live.session)] data-now { (now(live)) }
     }
 }
 
@@ -303,6 +304,10 @@ fn now(live: &LiveSessionFacts) -> String {
             ),
             None => format!("The session was completed after {edits}{}.", moved(session)),
         },
+        State::RolledBack if tripped(session) && session.removed_tokens > 0 => format!(
+            "The session tried to remove {}; it was stopped at the limit, and all is undone.",
+            words::counted(session.removed_tokens, "token", "tokens")
+        ),
         State::RolledBack => format!("The session was rolled back{}.", because(live)),
         State::Declined => "The agent declined; nothing was edited.".to_owned(),
         State::Abandoned => format!(
@@ -311,6 +316,15 @@ fn now(live: &LiveSessionFacts) -> String {
         ),
         State::Failed => format!("The session failed{}; {edits} of it stay.", because(live)),
     }
+}
+
+/// Whether the breaker ended it.
+fn tripped(session: &SessionFacts) -> bool {
+    let reason = session.end_reason.and_then(EndReason::from_name);
+    matches!(
+        reason,
+        Some(EndReason::BreakerCoreSize | EndReason::BreakerRemoved)
+    )
 }
 
 /// What a completed session moved, and the core size before and after, to follow the number of its edits.

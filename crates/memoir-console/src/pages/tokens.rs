@@ -4,13 +4,14 @@
 use axum::{
     Extension,
     extract::{Path, State},
+    http::HeaderMap,
     response::Response,
 };
 use maud::{Markup, html};
 use memoir_app::{AgentFacts, AgentHandle, Error, Provision, TokenView, TokenWithSecret};
 use memoir_domain::{Timestamp, TokenId};
 
-use super::{Tab, agent_head, agent_path, settings};
+use super::{Tab, agent_head, agent_path, connect_agent, settings};
 use crate::{
     Console,
     answer::{PageFailure, PageResult, see_other},
@@ -58,12 +59,19 @@ pub(super) fn section(
                 p { "The agent is in use, so you cannot make one: it makes them itself, or allows one when you "
                     a href={ (path) "/access/token" } { "ask for one" } "." }
             } @else {
-                form.row method="post" action={ (path) "/tokens" } {
-                    (parts::form_token(visitor))
-                    (LabelledField::new(ENDS, "When it ends").choice("", &LIFETIMES))
-                    button.main type="submit" { "Make a token" }
-                }
+                (form(visitor, view))
             }
+        }
+    }
+}
+
+/// Makes a token.
+pub(super) fn form(visitor: &Visitor, view: &AgentFacts) -> Markup {
+    html! {
+        form.row method="post" action={ (agent_path(view.id)) "/tokens" } {
+            (parts::form_token(visitor))
+            (LabelledField::new(ENDS, "When it ends").choice("", &LIFETIMES))
+            button.main type="submit" { "Make a token" }
         }
     }
 }
@@ -138,6 +146,7 @@ pub(crate) async fn make(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<SentForm>,
     Path(agent): Path<String>,
+    headers: HeaderMap,
 ) -> PageResult {
     let agent = visitor.account.agent(&agent).await?;
     let days: Option<i64> = match form.field(ENDS) {
@@ -157,7 +166,10 @@ pub(crate) async fn make(
         .create_token(Provision::First, expires_at, &actor)
         .await
     {
-        Ok(made) => Ok(shown_once(&visitor, &agent, &made)),
+        Ok(made) => {
+            let address = connect_agent::address(&console, &headers);
+            Ok(shown_once(&visitor, &agent, &made, &address))
+        }
         // The agent has memories by now: the page says how to ask it, where an error would only refuse.
         Err(error @ Error::ConsentNeeded(_)) => {
             let failure = PageFailure::from(error);
@@ -168,7 +180,13 @@ pub(crate) async fn make(
 }
 
 /// The only page that ever shows the secret. It is in no address, and browsers keep no copy of the page.
-fn shown_once(visitor: &Visitor, agent: &AgentHandle, made: &TokenWithSecret) -> Response {
+fn shown_once(
+    visitor: &Visitor,
+    agent: &AgentHandle,
+    made: &TokenWithSecret,
+    address: &str,
+) -> Response {
+    let page = agent_path(agent.scope().agent);
     let settings = format!("{}/settings#tokens", agent_path(agent.scope().agent));
     let content = html! {
         (agent_head(agent, Tab::Settings))
@@ -177,7 +195,9 @@ fn shown_once(visitor: &Visitor, agent: &AgentHandle, made: &TokenWithSecret) ->
         pre tabindex="0" { (made.secret.expose()) }
         p { "It ends: " (parts::time_or(made.view.expires_at, "never")) ". The agent’s program sends it as "
             code { "Authorization: Bearer …" } ", or has it in " code { "MEMOIR_TOKEN" } "." }
-        p { a href=(settings) { "I have it: back to the settings" } }
+        h3 { "Connect its program" }
+        (connect_agent::ways(address, agent, Some(made.secret.expose())))
+        p { "I have it: back to " a href=(page) { "the agent" } " or " a href=(settings) { "its settings" } }
     };
     let title = format!("A token of {}", agent.name());
     SignedInPage::new(visitor, &title, ConsoleSection::Fleet).show(content)

@@ -62,7 +62,8 @@ fn page(title: &str, body: &str) -> String {
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <title>{}</title><style>{STYLE}</style></head><body>\
-         <a class=\"skip\" href=\"#main\">To the text</a>{body}</body></html>\n",
+         <a class=\"skip\" href=\"#main\">To the text</a><p><a href=\"/\">Back to the console</a></p>{body}\
+         </body></html>\n",
         escape(title)
     )
 }

@@ -219,6 +219,72 @@ async fn spec_5_5_the_first_token_is_shown_once_and_later_ones_need_leave() {
 }
 
 #[tokio::test]
+async fn an_agent_without_memories_shows_how_its_program_is_connected() {
+    let installation = Installation::open().await;
+    let name = "Wren's \"co\"";
+    let agent = installation.agent(&installation.account, name, &[]).await;
+    let browser = installation.ada().await;
+    let page = format!("/agents/{}", agent.scope().agent);
+    let path = format!("{page}/tokens");
+    let shown = browser.page(&page).await;
+    shown.check(&page);
+    assert!(shown.by_id("main").text.contains("no call yet"));
+    let texts: Vec<_> = shown.all("pre").map(|way| way.text.clone()).collect();
+    assert_eq!(texts.len(), 5, "{texts:?}");
+    let address = &installation.address;
+    assert!(texts[0].contains(&format!(
+        "memoir setup claude-code --url {address} --agent 'Wren'\\''s \"co\"'"
+    )));
+    let server: serde_json::Value = serde_json::from_str(&texts[1]).unwrap();
+    let server = &server["mcpServers"]["memoir"];
+    assert_eq!(server["url"], format!("{address}/mcp"));
+    assert_eq!(server["headers"]["Authorization"], "Bearer TOKEN");
+    for text in &texts[2..4] {
+        assert!(text.contains(r#""Wren's \"co\"""#), "{text}");
+    }
+    // Its token is shown once, in each of them.
+    let made = browser.fill_in(&page, &path, &[]).await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    made.document().check(&path);
+    let document = made.document();
+    let shown: Vec<_> = document.all("pre").map(|way| way.text.clone()).collect();
+    let secret = shown[0].clone();
+    let filled_in = texts
+        .iter()
+        .map(|text| text.replace("TOKEN=TOKEN", &format!("TOKEN={secret}")));
+    let filled_in = filled_in.map(|text| text.replace("Bearer TOKEN", &format!("Bearer {secret}")));
+    let filled_in = filled_in.map(|text| text.replace("\"TOKEN\"", &format!("\"{secret}\"")));
+    assert_eq!(shown[1..], filled_in.collect::<Vec<_>>());
+    let told = browser.get(&page).await;
+    assert!(!told.text.contains(&secret) && told.text.contains("It has a token"));
+    assert!(!told.document().forms().contains(&path));
+    // The program calls.
+    let context = format!("/v1/agents/{}/context", agent.scope().agent);
+    let authorization = format!("Bearer {secret}");
+    let program = installation.browser();
+    let called = program
+        .request(
+            reqwest::Method::GET,
+            &context,
+            &[("authorization", &authorization)],
+        )
+        .await;
+    assert_eq!(called.status, 200, "{}", called.text);
+    installation.memoir.write_uses().await.unwrap();
+    let told = browser.page(&page).await;
+    told.check(&page);
+    assert!(told.by_id("main").text.contains("Its program called now"));
+    let input = memoir_app::MemoryInput {
+        content: "One".into(),
+        ..Default::default()
+    };
+    let author = Actor::agent(name);
+    agent.memories().save(&[input], &author).await.unwrap();
+    let told = browser.get(&page).await.text;
+    assert!(!told.contains("Connect this agent"), "{told}");
+}
+
+#[tokio::test]
 async fn a_token_of_another_agent_is_not_there() {
     let installation = Installation::open().await;
     let wren = installation.agent(&installation.account, "Wren", &[]).await;

@@ -74,7 +74,10 @@ impl Document {
 
     /// Where the links of the page lead to, on this host.
     pub fn links(&self) -> Vec<String> {
-        let paths = self.all("a").filter_map(|link| link.attribute("href"));
+        let links = self.all("a");
+        // What is saved as a file is no page.
+        let pages = links.filter(|link| link.attribute("download").is_none());
+        let paths = pages.filter_map(|link| link.attribute("href"));
         let own = paths.filter(|path| path.starts_with('/'));
         own.map(|path| path.split('#').next().unwrap().to_owned())
             .collect()

@@ -143,6 +143,10 @@ async fn memories_are_protected_discarded_and_given_back() {
         .leads_to();
     assert_eq!(look(2).await, (false, true));
     assert!(!browser.get(&page).await.text.contains("memory-2"));
+    // Where its row disappears, the page opens at the one in its place.
+    let discard = format!("{page}/6/discard");
+    let answer = browser.fill_in(&page, &discard, &[]).await;
+    assert_eq!(answer.leads_to(), format!("{page}?done=discard#memory-7"));
     let all = format!("{page}?discarded=yes");
     browser
         .press(&all, &format!("{page}/2/restore"), &[("discarded", "yes")])

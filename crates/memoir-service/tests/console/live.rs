@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use memoir_app::{OwnAgent, Quota, sessions::RefineOptions};
-use memoir_domain::{SessionId, session::Mode};
+use memoir_domain::{SessionId, agent::Field, session::Mode};
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::installation::{Browser, CANARY, Installation};
+use crate::installation::{Browser, CANARY, Installation, owner};
 
 /// An event as it came.
 struct Event {
@@ -308,6 +308,55 @@ async fn queued_sessions_are_followed_too() {
 }
 
 #[tokio::test]
+async fn spec_3_13_a_session_that_the_breaker_stopped_says_so_first() {
+    let installation = Installation::open().await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &MEMORIES)
+        .await;
+    let free = [(Field::LossGuard, Some("off"))];
+    agent.settings().configure(&free, &owner()).await.unwrap();
+    let (session, _) = agent.open_own(Mode::Full).await.unwrap();
+    let browser = installation.ada().await;
+    let path = format!("/sessions/{}", session.id);
+    for number in 1..=8 {
+        let page = browser.get(&path).await.text;
+        assert!(!page.contains("tripped"), "{page}");
+        call(&agent, session.id, "delete_memory", json!({"id": number})).await;
+        let state = agent.views().session(session.id).await.unwrap().state;
+        if !state.is_running() {
+            break;
+        }
+    }
+    let page = browser.page(&path).await;
+    page.check(&path);
+    let removed = agent
+        .views()
+        .session(session.id)
+        .await
+        .unwrap()
+        .removed_tokens;
+    assert!(removed > 0);
+    let told = page
+        .all("p")
+        .find(|told| told.attribute("data-now").is_some());
+    let told = told.unwrap();
+    assert_eq!(
+        told.text,
+        format!(
+            "The session tried to remove {removed} tokens; it was stopped at the limit, and all is undone."
+        )
+    );
+    assert_eq!(told.attribute("class"), Some("tripped"));
+    let title = page.all("title").next().unwrap();
+    assert_eq!(title.text, "Rolled back · Session of Wren · Memoir");
+    let mut rows = page
+        .all("tr")
+        .filter(|row| row.attribute("data-seq").is_some());
+    // The newest first: what undid it.
+    assert_eq!(rows.next().unwrap().attribute("class"), Some("back"));
+}
+
+#[tokio::test]
 async fn a_long_session_is_paged_and_says_so() {
     let installation = Installation::open().await;
     let texts: Vec<String> = (0..230).map(|number| format!("Thing {number}")).collect();
@@ -330,8 +379,10 @@ async fn a_long_session_is_paged_and_says_so() {
     };
     let (latest, links, text) = rows(&path).await;
     assert_eq!(latest.len(), 200);
-    assert!(latest.is_sorted() && text.contains("200 records of more"));
-    let earlier = format!("{path}?before={}", latest[0]);
+    // The newest first.
+    assert!(latest.is_sorted_by(|one, next| one > next) && text.contains("200 records of more"));
+    let oldest = *latest.last().unwrap();
+    let earlier = format!("{path}?before={oldest}");
     assert!(links.contains(&earlier), "{links:?}");
     let log = format!(
         "/audit?agent={}&session={}",
@@ -340,7 +391,7 @@ async fn a_long_session_is_paged_and_says_so() {
     );
     assert!(links.contains(&log), "{links:?}");
     let (first, links, text) = rows(&earlier).await;
-    assert!(first.len() >= 30 && first.iter().all(|seq| *seq < latest[0]));
+    assert!(first.len() >= 30 && first.iter().all(|seq| *seq < oldest));
     assert!(links.contains(&path) && !text.contains("data-events"));
     let page = browser.page(&log).await;
     page.check(&log);

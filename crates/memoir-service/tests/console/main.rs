@@ -8,6 +8,7 @@
 
 mod access;
 mod account;
+mod activity;
 mod agents;
 mod archive;
 mod assets;

@@ -2,11 +2,15 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use memoir_app::{InstallationSettings, OwnAgent, SessionLimits};
-use memoir_domain::agent::Field;
+use memoir_app::{InstallationSettings, OwnAgent, SessionLimits, Viewer};
+use memoir_domain::{
+    agent::Field,
+    session::{Health, Mode},
+};
 use memoir_model::ProviderSettings;
 use memoir_service::ServiceOptions;
 use memoir_testkit::{ScriptedServer, ServerStep};
+use serde_json::json;
 
 use crate::{
     document::ReadDocument,
@@ -135,6 +139,14 @@ async fn spec_3_16_a_refused_key_is_named_and_the_session_can_be_tried_again() {
         );
     }
 
+    // Lists and the agent itself are of the same health.
+    let listed = installation.account.agents().await.unwrap();
+    let shown = agent.views().seen_by(Viewer::Agent).show().await.unwrap();
+    assert_eq!(
+        (listed[0].health, shown.health),
+        (Health::Failed, Health::Failed)
+    );
+
     // Once that is corrected, the same is begun again.
     set(&agent, Field::Model, Some("builtin:careful")).await;
     let again = browser.fill_in(&session, &refine, &[]).await;
@@ -144,6 +156,79 @@ async fn spec_3_16_a_refused_key_is_named_and_the_session_can_be_tried_again() {
         "{text}"
     );
     assert!(!text.contains("Try again"), "{text}");
+}
+
+#[tokio::test]
+async fn spec_3_16_usage_counts_while_the_session_runs() {
+    let slow = ServerStep::text("Nothing to do.").after(Duration::from_secs(20));
+    let server = ScriptedServer::start([ServerStep::text("YES"), slow]);
+    let settings = ProviderSettings {
+        base_url: Some(server.base_url()),
+        ..ProviderSettings::default()
+    };
+    let providers = BTreeMap::from([("slow".to_owned(), settings)]);
+    let (options, settings) = (ServiceOptions::default(), InstallationSettings::default());
+    let installation = Installation::with_settings(options, settings, providers).await;
+    let agent = installation
+        .agent(&installation.account, "Wren", &MEMORIES)
+        .await;
+    set(&agent, Field::Model, Some("slow:small")).await;
+    let browser = installation.ada().await;
+    let activity = read(&browser, "/activity").await;
+    assert!(activity.contains("No model was called"), "{activity}");
+    let (page, refine) = (page_of(&agent), format!("{}/refine", page_of(&agent)));
+    let begun = browser.press(&page, &refine, &[("mode", "full")]).await;
+    let session = begun.leads_to();
+    let mut text = String::new();
+    for _ in 0..500 {
+        text = read(&browser, session).await;
+        if text.contains("1 call, 100 tokens in, 10 out") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(text.contains("1 call, 100 tokens in, 10 out"), "{text}");
+    assert!(text.contains("badge running"), "{text}");
+    // The last response of its provider, and how fast it came.
+    let activity = read(&browser, "/activity").await;
+    let provider = "slow</th><td role=\"cell\" data-label=\"Model\"><code>small</code></td>";
+    assert!(activity.contains(provider), "{activity}");
+    assert!(activity.contains("answered") && activity.contains(" s</td>"));
+}
+
+#[tokio::test]
+async fn spec_4_3_a_rollback_does_not_count_the_journal_entry_about_it() {
+    let installation = Installation::open().await;
+    // So many that a session may remove one.
+    let more = [
+        "The bread is baked on Tuesdays and on Fridays",
+        "The stairs creak only on the way down",
+        "Letters go out with the boat at noon",
+    ];
+    let memories = [&MEMORIES[..], &more].concat();
+    let agent = installation
+        .agent(&installation.account, "Wren", &memories)
+        .await;
+    let (session, _) = agent.open_own(Mode::Full).await.unwrap();
+    for (tool, arguments) in [
+        ("delete_memory", json!({"id": 2})),
+        ("complete_refinement", json!({"summary": "Done."})),
+    ] {
+        let called = agent.call_tool(session.id, tool, Some(&arguments)).await;
+        called.unwrap();
+    }
+    let browser = installation.ada().await;
+    let text = read(&browser, &format!("/sessions/{}/roll-back", session.id)).await;
+    for (name, count) in [
+        ("Active again", "0 memories"),
+        ("Discarded", "0 memories"),
+        ("Another text", "0 memories"),
+        ("Back in the prompt", "1 memory"),
+    ] {
+        let pair = format!("<dt>{name}</dt><dd>{count}</dd>");
+        assert!(text.contains(&pair), "{name}: {text}");
+    }
+    assert!(!text.contains("Changed otherwise"), "{text}");
 }
 
 /// The page of a session once it has ended.

@@ -197,9 +197,10 @@ impl<'a> OwnPage<'a> {
             }
         };
         let content = html! { (parts::notice(self.done)) (content) };
-        let below =
-            "This page is on this machine alone, for its owner. What you change is on the record.";
-        parts::framed((self.title, self.scripts), above, content, below)
+        let below = html! {
+            "This page is on this machine alone, for its owner. What you change is on the record."
+        };
+        parts::framed((self.title, self.scripts), above, content, &below)
     }
 }
 

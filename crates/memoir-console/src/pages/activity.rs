@@ -1,0 +1,357 @@
+//! `/activity`: the records of all agents in one list, without text, to be filtered and saved as a file; and the last
+//! response of each model's provider.
+
+use axum::{
+    Extension,
+    body::Body,
+    extract::{Path, RawQuery, State},
+    http::{StatusCode, header},
+    response::IntoResponse,
+};
+use futures_util::stream;
+use maud::{Markup, html};
+use memoir_app::{
+    Account, AgentHandle, Error, ProviderResponse, RecordFacts, RecordFilter, RecordOrder,
+    RecordPlace, ShownRecord,
+};
+use memoir_domain::Timestamp;
+
+use super::{
+    audit::{self, ListedRecord},
+    audit_filter::AuditQuery,
+};
+use crate::{
+    Console,
+    answer::{PageFailure, PageResult, page_of},
+    browser::Visitor,
+    field::Faults,
+    form,
+    parts::{self, Clock, ConsoleSection, SignedInPage},
+};
+
+/// Its address.
+pub(super) const PATH: &str = "/activity";
+/// Records on a page.
+const AT_ONCE: u32 = 50;
+/// Records that are read at a time for a file.
+const OF_FILE: u32 = 500;
+/// The forms of a file, with their media types.
+const FORMATS: [(&str, &str); 2] = [
+    ("ndjson", "application/x-ndjson"),
+    ("csv", "text/csv; charset=utf-8"),
+];
+/// The columns of a table as a file.
+const COLUMNS: &str = "recorded_at,agent,seq,action,role,actor,session_id,memory,data\r\n";
+
+pub(crate) async fn show(
+    State(console): State<Console>,
+    Extension(visitor): Extension<Visitor>,
+    RawQuery(raw_query): RawQuery,
+) -> PageResult {
+    let query: AuditQuery = form::query(raw_query.as_deref())?;
+    let (filter, mut faults) = query.read();
+    let before = query.before.as_deref().map(read_place).transpose()?;
+    let agent = agent(&visitor.account, &query, &mut faults).await?;
+    // With faults in the form nothing is searched: the result would not match the form.
+    let found = match faults.is_empty() {
+        true => {
+            let listed = load(
+                &visitor.account,
+                agent.as_ref(),
+                (&filter, before),
+                AT_ONCE + 1,
+            );
+            found(&query, before.is_some(), listed.await?)
+        }
+        false => html! {},
+    };
+    let content = html! {
+        h1 { "Activity" }
+        p { "What happened to all agents, the newest first." }
+        (faults.wrong())
+        (query.form(PATH, &faults))
+        (found)
+        (providers(&console.memoir().provider_responses(), &Clock::new(console.memoir())))
+    };
+    let shown = SignedInPage::new(&visitor, "Activity", ConsoleSection::Activity).show(content);
+    Ok(match faults.is_empty() {
+        true => shown,
+        false => page_of(StatusCode::BAD_REQUEST, shown),
+    })
+}
+
+/// The agent to which the list is narrowed; `None` for all of them.
+async fn agent(
+    account: &Account,
+    query: &AuditQuery,
+    faults: &mut Faults,
+) -> Result<Option<AgentHandle>, Error> {
+    let Some(name) = &query.agent else {
+        return Ok(None);
+    };
+    match account.agent(name).await {
+        Ok(agent) => Ok(Some(agent)),
+        // The form keeps the name, so that a typing error can be corrected.
+        Err(Error::NoAgent(_)) => {
+            faults.add("agent", "Agent", "There is no agent of this name");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The newest records before a place.
+async fn load(
+    account: &Account,
+    agent: Option<&AgentHandle>,
+    (filter, before): (&RecordFilter, Option<RecordPlace>),
+    limit: u32,
+) -> Result<Vec<ListedRecord>, Error> {
+    let Some(agent) = agent else {
+        let order = RecordOrder::NewestFirst;
+        let records = account.record_page(filter, order, before, limit).await?;
+        let listed = |(place, record): (RecordPlace, RecordFacts)| (Some(place.agent), record);
+        return Ok(records.into_iter().map(listed).collect());
+    };
+    let before = before.map(|place| place.seq);
+    let records = agent.views().search_records(filter, before, limit).await?;
+    let id = agent.scope().agent;
+    let listed = |record| (Some(id), record);
+    Ok(records.into_iter().map(listed).collect())
+}
+
+fn found(query: &AuditQuery, is_later: bool, mut records: Vec<ListedRecord>) -> Markup {
+    // One more than is shown says whether there is another page, without counting all.
+    let is_more = records.len() > AT_ONCE as usize;
+    records.truncate(AT_ONCE as usize);
+    let next = records
+        .last()
+        .filter(|_| is_more)
+        .and_then(place_of)
+        .map(|place| query.address(PATH, &written(&place)));
+    let newest = query.address(PATH, "");
+    html! {
+        @if records.is_empty() { p.empty { "No records here." } } @else { (audit::table(&records)) }
+        (parts::pages(
+            "Pages",
+            is_later.then_some((newest.as_str(), "← Newest")),
+            next.as_deref().map(|path| (path, "Older →")),
+        ))
+        @if !records.is_empty() {
+            p { "All of these as a file: "
+                @for (place, (format, _)) in FORMATS.iter().enumerate() {
+                    @if place > 0 { ", " }
+                    a href=(query.address(&format!("{PATH}/{format}"), "")) download { (format.to_uppercase()) }
+                }
+            }
+        }
+    }
+}
+
+/// The last response of each provider, and how fast it came.
+fn providers(responses: &[ProviderResponse], clock: &Clock) -> Markup {
+    html! {
+        section aria-labelledby="providers" {
+            h2 #providers { "Providers of models" }
+            @if responses.is_empty() {
+                p.empty { "No model was called since this service began." }
+            } @else {
+                table.cards role="table" {
+                    caption.hidden { "The last response of each provider to this service" }
+                    thead role="rowgroup" { tr role="row" {
+                        th role="columnheader" scope="col" { "Provider" }
+                        th role="columnheader" scope="col" { "Model" }
+                        th role="columnheader" scope="col" { "Last response" }
+                        th role="columnheader" scope="col" { "When" }
+                        th role="columnheader" scope="col" class="figure" { "Took" }
+                    } }
+                    tbody role="rowgroup" {
+                        @for response in responses {
+                            tr role="row" {
+                                th role="rowheader" scope="row" data-label="Provider" { (response.provider) }
+                                td role="cell" data-label="Model" { code { (response.model) } }
+                                td role="cell" data-label="Last response" { (result(response.result)) }
+                                td role="cell" data-label="When" { (clock.relative(response.at)) }
+                                td.figure role="cell" data-label="Took" {
+                                    (format!("{:.2} s", response.took.as_secs_f64()))
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The result of a call, by its name in the metrics, in words.
+fn result(name: &str) -> Markup {
+    let words = match name {
+        "answered" => return html! { span.badge.good { "answered" } },
+        "rate_limited" => "too many requests, or no credit",
+        "unavailable" => "error of the server",
+        "unreachable" => "not reached",
+        "timeout" => "no response in time",
+        "cut" => "the connection broke",
+        "rejected" => "request refused",
+        "bad_answer" => "unreadable response",
+        "model_file" => "its file cannot be used",
+        _ => "broken off",
+    };
+    html! { span.badge.bad { (words) } }
+}
+
+/// The place of a listed record among those of all agents.
+fn place_of((agent, record): &ListedRecord) -> Option<RecordPlace> {
+    Some(RecordPlace {
+        recorded_at: record.recorded_at,
+        agent: (*agent)?,
+        seq: record.seq,
+    })
+}
+
+/// A place as a part of an address.
+fn written(place: &RecordPlace) -> String {
+    let at = place.recorded_at.microseconds();
+    format!("{at}.{}.{}", place.agent, place.seq)
+}
+
+fn read_place(text: &str) -> Result<RecordPlace, PageFailure> {
+    let read = || {
+        let mut parts = text.splitn(3, '.');
+        Some(RecordPlace {
+            recorded_at: Timestamp::from_microseconds(parts.next()?.parse().ok()?)?,
+            agent: parts.next()?.parse().ok()?,
+            seq: parts.next()?.parse().ok()?,
+        })
+    };
+    read().ok_or_else(|| PageFailure::invalid("There is no such page."))
+}
+
+/// All records that match, as a file that is written while it is read.
+pub(crate) async fn save(
+    Extension(visitor): Extension<Visitor>,
+    Path(format): Path<String>,
+    RawQuery(raw_query): RawQuery,
+) -> PageResult {
+    let query: AuditQuery = form::query(raw_query.as_deref())?;
+    let known = FORMATS.iter().find(|(name, _)| *name == format);
+    let (name, media_type) = *known
+        .ok_or_else(|| PageFailure::new(StatusCode::NOT_FOUND, "There is no file of this form."))?;
+    let (filter, mut faults) = query.read();
+    let agent = agent(&visitor.account, &query, &mut faults).await?;
+    if !faults.is_empty() {
+        return Err(PageFailure::invalid("The filter cannot be read."));
+    }
+    let file = RecordFile {
+        visitor,
+        agent,
+        filter,
+        is_table: name == "csv",
+        before: None,
+    };
+    let begin = match file.is_table {
+        true => COLUMNS.to_owned(),
+        false => String::new(),
+    };
+    let parts = stream::try_unfold((Some(begin), Some(file)), |(begin, file)| async move {
+        match (begin, file) {
+            (Some(begin), file) => Ok(Some((begin, (None, file)))),
+            (None, Some(file)) => {
+                let next = file.part().await?;
+                Ok::<_, Error>(Some((next.0, (None, next.1))))
+            }
+            (None, None) => Ok(None),
+        }
+    });
+    let saved_as = format!("attachment; filename=\"memoir-activity.{name}\"");
+    let headers = [
+        (header::CONTENT_TYPE, media_type.to_owned()),
+        (header::CONTENT_DISPOSITION, saved_as),
+    ];
+    Ok((headers, Body::from_stream(parts)).into_response())
+}
+
+/// The rest of a file.
+struct RecordFile {
+    visitor: Visitor,
+    agent: Option<AgentHandle>,
+    filter: RecordFilter,
+    /// Whether it is a table, and not a list of objects.
+    is_table: bool,
+    /// The last record that was written.
+    before: Option<RecordPlace>,
+}
+
+impl RecordFile {
+    /// The next part, and the rest after it; `None` where it was the last one.
+    async fn part(mut self) -> Result<(String, Option<Self>), Error> {
+        let wanted = (&self.filter, self.before);
+        let records = load(&self.visitor.account, self.agent.as_ref(), wanted, OF_FILE).await?;
+        let is_last = records.len() < OF_FILE as usize;
+        self.before = records.last().and_then(place_of);
+        let mut text = String::new();
+        for (_, record) in records {
+            let record = ShownRecord::from(record);
+            match self.is_table {
+                true => text += &line(&record),
+                // This cannot fail: a record consists of texts, numbers and codes.
+                false => text += &serde_json::to_string(&record).unwrap_or_default(),
+            }
+            text.push('\n');
+        }
+        Ok((text, (!is_last).then_some(self)))
+    }
+}
+
+/// A record as a line of a table (RFC 4180), without its line feed.
+fn line(record: &ShownRecord) -> String {
+    let facts = &record.facts;
+    let or_blank = |text: Option<String>| text.unwrap_or_default();
+    let fields = [
+        facts.recorded_at.to_string(),
+        facts.agent.clone(),
+        facts.seq.to_string(),
+        facts.action.as_str().to_owned(),
+        facts.actor.kind.as_str().to_owned(),
+        facts.actor.name.clone(),
+        or_blank(facts.session_id.map(|id| id.to_string())),
+        or_blank(facts.memory.map(|number| number.0.to_string())),
+        record.words.data.expose().to_string(),
+    ];
+    let fields: Vec<String> = fields.iter().map(|field| quoted(field)).collect();
+    fields.join(",") + "\r"
+}
+
+/// A field of a table. Programs for tables run a text that begins like a formula: an apostrophe prevents it.
+fn quoted(field: &str) -> String {
+    let guard = match field.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => "'",
+        false => "",
+    };
+    format!("\"{guard}{}\"", field.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_of_a_table_is_one_field_and_no_formula() {
+        assert_eq!(quoted("a, \"b\"\nc"), "\"a, \"\"b\"\"\nc\"");
+        assert_eq!(quoted("=1+1"), "\"'=1+1\"");
+    }
+
+    #[test]
+    fn a_place_is_read_as_it_was_written() {
+        let place = RecordPlace {
+            recorded_at: "2026-03-04T12:00:00.000001Z".parse().unwrap(),
+            agent: memoir_domain::AgentId::from_bytes([7; 16]),
+            seq: 12,
+        };
+        assert_eq!(read_place(&written(&place)).ok(), Some(place));
+        for wrong in ["", "1", "1.2.3", "x.y"] {
+            assert!(read_place(wrong).is_err(), "{wrong}");
+        }
+    }
+}
