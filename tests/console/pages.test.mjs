@@ -318,6 +318,16 @@ describe("every page", { concurrency: 2 }, () => {
   }
 });
 
+test("no page is wider than a window of 320 pixels", async () => {
+  const open = await windows({ viewport: { width: 320, height: 800 } });
+  for (const [name, come, who = "Ada"] of pages) {
+    await come(open[who]);
+    await settled(installation, open[who]);
+    assert.equal(await overhang(open[who]), 0, `${name} is wider than its window`);
+  }
+  for (const page of Object.values(open)) await page.context().close();
+});
+
 /** Leaves a picture of the page. */
 async function picture(page, name) {
   await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });

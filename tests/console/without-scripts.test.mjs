@@ -157,7 +157,8 @@ silently("a session is rehearsed and applied", async (page) => {
 
 silently("a session is run, followed by looking again, and rolled back past a conflict", async (page) => {
   await refine(page);
-  const gone = page.getByRole("cell", { name: /^#\d+$/ }).first();
+  // The newest record is on top: below it are the edits.
+  const gone = page.getByRole("cell", { name: /^#\d+$/ }).last();
   const number = (await gone.innerText()).replace(/\D/g, "");
   await page.getByRole("row").filter({ hasText: "session completed" }).waitFor();
   const session = page.url().replace(/\?.*/, "");

@@ -2,7 +2,7 @@
 //! response of each model's provider.
 
 use axum::{
-    Extension,
+    BoxError, Extension,
     body::Body,
     extract::{Path, RawQuery, State},
     http::{StatusCode, header},
@@ -65,13 +65,18 @@ pub(crate) async fn show(
         }
         false => html! {},
     };
+    // Of several accounts none is shown when the others call their models (SPEC 5.6).
+    let responses = match console.memoir().accounts().await?.len() {
+        1 => Some(console.memoir().provider_responses()),
+        _ => None,
+    };
     let content = html! {
         h1 { "Activity" }
         p { "What happened to all agents, the newest first." }
         (faults.wrong())
         (query.form(PATH, &faults))
         (found)
-        (providers(&console.memoir().provider_responses(), &Clock::new(console.memoir())))
+        @if let Some(responses) = responses { (providers(&responses, &Clock::new(console.memoir()))) }
     };
     let shown = SignedInPage::new(&visitor, "Activity", ConsoleSection::Activity).show(content);
     Ok(match faults.is_empty() {
@@ -259,7 +264,7 @@ pub(crate) async fn save(
             (Some(begin), file) => Ok(Some((begin, (None, file)))),
             (None, Some(file)) => {
                 let next = file.part().await?;
-                Ok::<_, Error>(Some((next.0, (None, next.1))))
+                Ok::<_, BoxError>(Some((next.0, (None, next.1))))
             }
             (None, None) => Ok(None),
         }
@@ -285,7 +290,13 @@ struct RecordFile {
 
 impl RecordFile {
     /// The next part, and the rest after it; `None` where it was the last one.
-    async fn part(mut self) -> Result<(String, Option<Self>), Error> {
+    ///
+    /// # Errors
+    /// The user signed out meanwhile, so that the file stays incomplete; the store fails.
+    async fn part(mut self) -> Result<(String, Option<Self>), BoxError> {
+        if !self.visitor.is_still_let_in().await? {
+            return Err("the user signed out".into());
+        }
         let wanted = (&self.filter, self.before);
         let records = load(&self.visitor.account, self.agent.as_ref(), wanted, OF_FILE).await?;
         let is_last = records.len() < OF_FILE as usize;

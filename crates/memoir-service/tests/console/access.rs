@@ -484,7 +484,7 @@ async fn spec_5_6_a_request_of_another_account_is_not_there() {
     let story = Story::begin().await;
     let theirs = story
         .installation
-        .agent(&story.installation.other, "Owl", &["One"])
+        .agent(&story.installation.other().await, "Owl", &["One"])
         .await;
     let draft = AccessDraft {
         kind: AccessKind::Read {

@@ -25,7 +25,7 @@ async fn installation() -> (Installation, Browser) {
     let wren = installation.agent(account, "Wren", &["One", "one"]).await;
     installation.agent(account, "=Lark, \"co\"", &["Two"]).await;
     installation
-        .agent(&installation.other, "Owl", &["Three"])
+        .agent(&installation.other().await, "Owl", &["Three"])
         .await;
     let (session, _) = wren.open_own(Mode::Full).await.unwrap();
     let arguments = json!({"id": 2});
@@ -44,6 +44,8 @@ async fn spec_5_1_all_agents_are_in_one_list_without_a_word_of_theirs() {
     answer.document().check("/activity");
     assert!(!answer.text.to_lowercase().contains(CANARY));
     assert!(!answer.text.contains("Owl"), "{}", answer.text);
+    // Others call the same models, and when is none of this account's business (SPEC 5.6).
+    assert!(!answer.text.contains("Providers of models"));
     let all = rows(&answer.document());
     assert_eq!(all[0].0, "Wren");
     assert!(all.iter().any(|(agent, _)| agent == "=Lark, \"co\""));

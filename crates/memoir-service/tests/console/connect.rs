@@ -1061,7 +1061,7 @@ async fn spec_5_6_an_agent_of_another_account_is_not_there_to_be_connected() {
     let ada = installation.ada().await;
     unused(&installation, "wren").await;
     let theirs = installation
-        .agent(&installation.other, "Owl", &["One"])
+        .agent(&installation.other().await, "Owl", &["One"])
         .await;
     let connector = Connector::registered(&installation).await;
     let page = ada.get(&connector.question(&[])).await;

@@ -24,7 +24,6 @@ pub const PASSWORD: &str = "correct horse battery";
 pub struct Installation {
     served: Served,
     pub account: Account,
-    pub other: Account,
 }
 
 impl Deref for Installation {
@@ -65,9 +64,13 @@ impl Installation {
             .with_settings(settings);
         Self {
             account: installation.account("default").await,
-            other: installation.account("other").await,
             served: installation.serve(service(options)).await,
         }
+    }
+
+    /// Another account, which is made on first use.
+    pub async fn other(&self) -> Account {
+        memoir_testkit::account(&self.memoir, "other").await
     }
 
     /// The address of another service on the same store, beside this one.

@@ -220,7 +220,7 @@ async fn waiting_for_what_happens_keeps_nobody_signed_in() {
 async fn spec_5_6_what_is_anothers_is_not_followed() {
     let installation = Installation::open().await;
     let theirs = installation
-        .agent(&installation.other, "Owl", &MEMORIES)
+        .agent(&installation.other().await, "Owl", &MEMORIES)
         .await;
     let (theirs, _) = theirs.open_own(Mode::Full).await.unwrap();
     let (_, ours) = opened(&installation).await;

@@ -336,7 +336,7 @@ async fn spec_6_6_several_agents_are_listed_and_other_accounts_are_not() {
         .agent(&installation.account, "<i>Lark</i>", &["One"])
         .await;
     let owl = installation
-        .agent(&installation.other, "Owl", &["One"])
+        .agent(&installation.other().await, "Owl", &["One"])
         .await;
     let page = browser.get("/memory").await;
     assert!(page.text.contains("&lt;i&gt;Lark&lt;/i&gt;") && !page.text.contains("Owl"));

@@ -177,7 +177,7 @@ async fn spec_5_1_every_page_is_well_formed_and_holds_no_word_of_an_agent() {
 async fn spec_5_6_what_is_anothers_is_not_there() {
     let installation = Installation::open().await;
     let theirs = installation
-        .agent(&installation.other, "Owl", &["One"])
+        .agent(&installation.other().await, "Owl", &["One"])
         .await;
     let (session, _) = theirs.open_own(Mode::Full).await.unwrap();
     let browser = installation.ada().await;

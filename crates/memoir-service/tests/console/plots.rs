@@ -91,7 +91,7 @@ async fn spec_5_1_a_curve_is_numbers_and_dates_of_a_bounded_number() {
 async fn spec_5_6_the_curve_of_anothers_agent_is_not_there() {
     let installation = Installation::open().await;
     let theirs = installation
-        .agent(&installation.other, "Owl", &["One"])
+        .agent(&installation.other().await, "Owl", &["One"])
         .await;
     let browser = installation.ada().await;
     let id = theirs.scope().agent;

@@ -357,7 +357,9 @@ async fn what_somebody_else_changed_meanwhile_is_left_alone_or_told() {
 #[tokio::test]
 async fn spec_5_6_settings_of_another_account_are_not_there() {
     let installation = Installation::open().await;
-    let theirs = installation.agent(&installation.other, "Owl", &[]).await;
+    let theirs = installation
+        .agent(&installation.other().await, "Owl", &[])
+        .await;
     let own = installation.agent(&installation.account, "Wren", &[]).await;
     let browser = installation.ada().await;
     let id = theirs.scope().agent;

@@ -352,7 +352,7 @@ async fn spec_5_1_spec_5_6_a_history_holds_no_word_and_is_not_anothers() {
         .agent(&installation.account, "Wren", &MEMORIES)
         .await;
     let theirs = installation
-        .agent(&installation.other, "Owl", &MEMORIES)
+        .agent(&installation.other().await, "Owl", &MEMORIES)
         .await;
     let browser = installation.ada().await;
     let path = format!("/agents/{}/time", agent.scope().agent);
