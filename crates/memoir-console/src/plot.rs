@@ -180,7 +180,8 @@ fn of_return(taken_back: &Return) -> Happening {
     }
 }
 
-/// The core sizes of the last days as a small curve, under a line for the budget. The last size is that of now.
+/// The core sizes of the last days as a small curve, as high as the budget, or as the largest of them where that is over
+/// it. The last size is that of now.
 pub(crate) fn spark(sizes: &[(Timestamp, u64)], budget: u64, days: i64) -> Markup {
     /// In the curve's own units; its width is in days.
     const HEIGHT: u64 = 20;
@@ -191,13 +192,13 @@ pub(crate) fn spark(sizes: &[(Timestamp, u64)], budget: u64, days: i64) -> Marku
     let mut path = String::new();
     for (at, size) in sizes {
         let across = (days - now.seconds_since(*at) / 86_400).clamp(0, days);
-        let step = if path.is_empty() { 'M' } else { 'L' };
+        // Short, since a page has many of them: pairs after the first are lines too.
+        let step = if path.is_empty() { 'M' } else { ' ' };
         // Writing to a string cannot fail.
         let _ = write!(path, "{step}{across} {}", down(*size));
     }
     html! {
         svg.spark viewBox=(format!("0 -1 {days} {}", HEIGHT + 2)) preserveAspectRatio="none" aria-hidden="true" {
-            path.budget d=(format!("M0 {}H{days}", down(budget))) {}
             path d=(path) {}
         }
     }
@@ -382,15 +383,13 @@ mod tests {
     }
 
     #[test]
-    fn a_small_curve_ends_now_and_lies_under_the_budget() {
+    fn a_small_curve_ends_now_and_is_as_high_as_the_budget() {
         let days = |days: i64| at(days * 86_400);
         let sizes = [(days(0), 50), (days(45), 100), (days(90), 25)];
         let drawn = spark(&sizes, 100, 90).into_string();
-        assert!(drawn.contains(r#"d="M0 10L45 0L90 15""#), "{drawn}");
-        assert!(drawn.contains(r#"d="M0 0H90""#), "{drawn}");
+        assert!(drawn.contains(r#"d="M0 10 45 0 90 15""#), "{drawn}");
         let over = spark(&[(days(-9), 200), (days(90), 0)], 100, 90).into_string();
-        assert!(over.contains(r#"d="M0 0L90 20""#), "{over}");
-        assert!(over.contains(r#"d="M0 10H90""#), "{over}");
+        assert!(over.contains(r#"d="M0 0 90 20""#), "{over}");
     }
 
     #[test]

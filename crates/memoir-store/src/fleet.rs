@@ -65,8 +65,8 @@ pub struct FleetPage {
     pub sessions_since: Timestamp,
 }
 
-/// The most sessions with which an agent of a page comes.
-pub const SESSIONS_AT_ONCE: u32 = 16;
+/// The most sessions with which an agent of a page comes: the weekly ones of a quarter.
+pub const SESSIONS_AT_ONCE: u32 = 13;
 
 /// One page of a list of agents.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -57,8 +57,8 @@ pub struct ListedAgent {
     /// How many tokens edits may remove before the breaker trips: in the running session, or else in one that begins
     /// now.
     pub breaker_removable_tokens: u64,
-    /// The core size before and after each session of the last [`CORE_SIZE_DAYS`], and now: each with its time, oldest
-    /// first. Of many sessions, the last ones.
+    /// The core size after each session of the last [`CORE_SIZE_DAYS`], and now: each with its time, oldest first. Of
+    /// many sessions, the last ones.
     pub core_sizes: Vec<(Timestamp, u64)>,
     /// Access requests that wait for a response or can be used.
     pub open_requests: u64,
@@ -166,22 +166,19 @@ impl Memoir {
 }
 
 impl Memoir {
-    /// The core size before and after each of these sessions, and now.
+    /// The core size after each of these sessions, and now.
     fn core_sizes(
         &self,
         agent: &Agent,
         sessions: &[FleetSession],
     ) -> Result<Vec<(Timestamp, u64)>> {
-        let mut sizes = Vec::with_capacity(2 * sessions.len() + 1);
+        let mut sizes = Vec::with_capacity(sessions.len() + 1);
         for session in sessions {
             let session = codec::listed_session(session)?;
             // A rehearsal is on a copy.
-            if session.rehearsal {
-                continue;
+            if !session.rehearsal {
+                sizes.extend(session.ended_at.zip(session.post_session_tokens));
             }
-            let before = session.pre_session_tokens;
-            sizes.extend(before.map(|size| (session.started_at, size)));
-            sizes.extend(session.ended_at.zip(session.post_session_tokens));
         }
         sizes.push((self.now(), agent.tally.core_tokens));
         Ok(sizes)
