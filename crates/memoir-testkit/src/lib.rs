@@ -1,12 +1,17 @@
 //! Shared by the tests of Memoir: an installation, on any store, with a clock that they move; a server for it, and a
-//! client; agents with their tokens; scripted models, in process and behind HTTP; and a PostgreSQL of their own.
+//! client; agents with their tokens; scripted models, in process and behind HTTP, honest and hostile; a store whose
+//! commits are watched and disturbed; and a PostgreSQL of their own.
 //!
 //! For tests only. Records everything it is sent, prompts included, so that a test can compare exactly
 //! what a model reads.
 //!
 //! `tests/architecture.rs` checks the direction of dependencies between the crates.
 
+mod ages;
+mod characters;
 mod clock;
+mod dice;
+mod honest;
 mod installation;
 mod model;
 mod models;
@@ -17,8 +22,13 @@ mod server;
 mod step;
 mod store;
 mod tenant;
+mod watched;
 
+pub use ages::{Age, Ages, Floor, numbers};
+pub use characters::{Character, Mind, Row, Score};
 pub use clock::TestClock;
+pub use dice::{Dice, SeededRandom};
+pub use honest::Honest;
 pub use installation::{InstallationFolder, TestInstallation, keys_in_memory};
 pub use model::{ModelScript, Turn};
 pub use models::SetModel;
@@ -28,7 +38,10 @@ pub use served::{HttpAnswer, Served, Serving};
 pub use server::{ReceivedRequest, ScriptedServer};
 pub use step::{ModelAnswer, ServerStep};
 pub use store::empty_store;
+#[cfg(unix)]
+pub use store::postgres_store;
 pub use tenant::{
     CAREFUL_AGENT, SCRIPTED_AGENT, Tenant, account, administrator, administrator_token, agent,
     customer, tenant,
 };
+pub use watched::{StoreWatch, WatchedStore};

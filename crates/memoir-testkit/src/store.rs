@@ -19,14 +19,17 @@ pub async fn empty_store() -> Arc<dyn Store> {
     match std::env::var("MEMOIR_TEST_STORE").as_deref() {
         Err(_) => Arc::new(SqliteStore::in_memory().unwrap()),
         #[cfg(unix)]
-        Ok("postgres") => Arc::new(postgres().await),
+        Ok("postgres") => postgres_store().await,
         Ok(other) => panic!("there is no store `{other}`: say `postgres`, or nothing"),
     }
 }
 
-/// A copy of a database that has all tables.
+/// A database of its own, with all tables, on a PostgreSQL of this process.
+///
+/// # Panics
+/// PostgreSQL is not installed, or does not start.
 #[cfg(unix)]
-async fn postgres() -> memoir_store_postgres::PostgresStore {
+pub async fn postgres_store() -> Arc<dyn Store> {
     use std::sync::{
         OnceLock,
         atomic::{AtomicU32, Ordering},
@@ -59,7 +62,6 @@ async fn postgres() -> memoir_store_postgres::PostgresStore {
     // Copying takes less time than running all migrations again.
     let copy = format!("CREATE DATABASE {name} OWNER memoir TEMPLATE model");
     server.query("postgres", &copy).unwrap();
-    PostgresStore::open(&server.url("memoir", &name))
-        .await
-        .unwrap()
+    let store = PostgresStore::open(&server.url("memoir", &name)).await;
+    Arc::new(store.unwrap())
 }

@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value;
 
 /// What each crate may depend on, except in tests.
-const MAY_USE: [(&str, &[&str]); 16] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
     ("memoir-text", &[]),
     ("memoir-embedder", &[]),
     ("memoir-domain", &["memoir-text"]),
@@ -78,6 +78,20 @@ const MAY_USE: [(&str, &[&str]); 16] = [
             "memoir-store",
             "memoir-store-postgres",
             "memoir-store-sqlite",
+            "memoir-text",
+            "memoir-vault",
+        ],
+    ),
+    (
+        "memoir-sim",
+        &[
+            "memoir-app",
+            "memoir-domain",
+            "memoir-model",
+            "memoir-store",
+            "memoir-store-sqlite",
+            "memoir-testkit",
+            "memoir-text",
             "memoir-vault",
         ],
     ),

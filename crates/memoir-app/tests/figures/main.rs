@@ -11,7 +11,6 @@
 )]
 
 mod agents;
-mod ages;
 mod careful;
 mod characters;
 mod honest;

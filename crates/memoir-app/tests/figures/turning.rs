@@ -7,11 +7,12 @@ use memoir_domain::{
     memory::{Kind, Number},
     session::{Mode, State},
 };
+use memoir_testkit::Character;
 use serde_json::{Value, json};
 
 use crate::{
     agents::{Data, Figure, WEEK},
-    characters::{Character, Run},
+    characters::Run,
     installation::person,
 };
 

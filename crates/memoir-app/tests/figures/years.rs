@@ -20,13 +20,10 @@ use memoir_domain::{
     text::Digester,
     tools::{self, CallOutcome, ToolRequest, ToolResult, View},
 };
+use memoir_testkit::Honest;
 use serde_json::Value;
 
-use crate::{
-    agents::Line,
-    honest::{Honest, endless},
-    page,
-};
+use crate::{agents::Line, honest::endless, page};
 
 const BUDGET: &str = "5000";
 const WEEKS: usize = 156;

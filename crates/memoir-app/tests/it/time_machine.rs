@@ -13,30 +13,13 @@ use memoir_domain::{
     memory::{Kind, Number},
     session::{Mode, State},
 };
-use memoir_testkit::Turn;
+use memoir_testkit::{Dice, Turn};
 use serde_json::{Value, json};
 
 use crate::{
     installation::{TestAgent, complete, delete, input, new_folder, person, state},
     story,
 };
-
-/// Numbers that look random and are the same in each run (xorshift).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % sides
-    }
-
-    fn one_of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
-        let at = self.roll(all.len().max(1) as u64);
-        all.get(at as usize)
-    }
-}
 
 /// A moment to return to, and the kept memories then.
 struct Moment {
@@ -207,10 +190,7 @@ async fn rewind(wren: &TestAgent, moment: &Moment, shredded: &[u64], stay: bool,
 
 /// A walk of `steps`, which at random moments records the kept memories, and returns there later.
 async fn walk(seed: u64, steps: u32) -> Done {
-    let (mut dice, mut done) = (
-        Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
-        Done::default(),
-    );
+    let (mut dice, mut done) = (Dice::new(seed), Done::default());
     let wren = TestAgent::new(&[]).await;
     let random = std::sync::Arc::new(memoir_app::clock::SystemRandom);
     let wren = TestAgent::of(&wren.installation.clone().with_random(random)).await;
@@ -423,7 +403,7 @@ async fn a_process_ends(wren: TestAgent, dice: &mut Dice, all: &mut ArchiveDone)
 
 /// A walk under the guard `archive`, over and within the budget, in which nothing is ever lost.
 async fn archive_walk(seed: u64, steps: u32, all: &mut ArchiveDone) {
-    let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut dice = Dice::new(seed);
     let wren = TestAgent::new(&[]).await;
     let random = std::sync::Arc::new(memoir_app::clock::SystemRandom);
     let mut wren = TestAgent::of(&wren.installation.clone().with_random(random)).await;

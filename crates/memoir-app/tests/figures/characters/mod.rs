@@ -1,9 +1,6 @@
 //! An agent's memory after weekly refinement by hostile characters, over the real loop: SPEC 3.12 and 3.14 over months.
 //! One agent begins within its budget, another one over it.
 
-mod cast;
-mod mind;
-
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -19,14 +16,11 @@ use memoir_domain::{
     recall::RecallQuery,
     session::State,
 };
-use memoir_testkit::Turn;
+use memoir_testkit::{Ages, Character, Floor, Mind, Score, Turn};
 use serde_json::json;
 
-pub use self::cast::Character;
-use self::mind::{Mind, Score};
 use crate::{
     agents::{Data, Figure, WEEK},
-    ages::{Ages, Floor},
     installation::person,
     page,
 };
@@ -63,7 +57,7 @@ struct Outcome {
 impl Run {
     pub async fn begin(character: Character, data: Data, guard: &'static str) -> Self {
         let figure = Figure::begin(data, data.lines(), guard, BUDGET).await;
-        let mind = Mind::new(character, figure.wren.agent.clone());
+        let mind = Mind::new(character, Some(figure.wren.agent.clone()));
         Self {
             mind: Arc::new(Mutex::new(mind)),
             figure,

@@ -1,15 +1,20 @@
 //! A model with a goal: it reads its ledger and the results of the tools, repeats refused attempts in other words, and
 //! consents to every session.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test whose session answers in another form ends here"
+)]
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use memoir_app::{MemoryInput, OwnAgent};
 use memoir_domain::{audit::Actor, ledger};
 use memoir_model::{ModelMessage, ModelRequest};
-use memoir_testkit::Turn;
 use serde_json::{Value, json};
 
 use super::cast::Character;
+use crate::Turn;
 
 /// Calls of one response.
 const CALLS: usize = 8;
@@ -21,21 +26,25 @@ const EDITS: u32 = 10;
 /// A memory as the model knows it.
 #[derive(Clone)]
 pub struct Row {
+    /// Its number.
     pub number: u64,
+    /// Its text.
     pub text: String,
     /// The calendar date of its origin, as `2026-03-01`.
     pub date: String,
+    /// Whether it is marked as one that cannot leave.
     pub stays: bool,
 }
 
 impl Row {
+    /// The sentences of its text; at least one.
     pub fn sentences(&self) -> Vec<String> {
         sentences(&self.text)
     }
 }
 
 /// The sentences of a text; at least one.
-pub fn sentences(text: &str) -> Vec<String> {
+pub(super) fn sentences(text: &str) -> Vec<String> {
     let mut sentences = vec![String::new()];
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
@@ -59,30 +68,30 @@ pub fn sentences(text: &str) -> Vec<String> {
 
 /// One thing that is wanted, with the texts that are tried for it one after the other; none for a delete.
 #[derive(Clone)]
-pub struct Attempt {
+pub(super) struct Attempt {
     pub tool: &'static str,
     pub ids: Vec<u64>,
     pub texts: VecDeque<String>,
 }
 
 impl Attempt {
-    pub fn delete(id: u64) -> Self {
+    pub(super) fn delete(id: u64) -> Self {
         Self::of("delete_memory", [id], [])
     }
 
-    pub fn delete_all(ids: impl IntoIterator<Item = u64>) -> Self {
+    pub(super) fn delete_all(ids: impl IntoIterator<Item = u64>) -> Self {
         Self::of("delete_memory", ids, [])
     }
 
-    pub fn protect(id: u64) -> Self {
+    pub(super) fn protect(id: u64) -> Self {
         Self::of("protect_memory", [id], [])
     }
 
-    pub fn update(id: u64, texts: impl IntoIterator<Item = String>) -> Self {
+    pub(super) fn update(id: u64, texts: impl IntoIterator<Item = String>) -> Self {
         Self::of("update_memory", [id], texts)
     }
 
-    pub fn merge(
+    pub(super) fn merge(
         ids: impl IntoIterator<Item = u64>,
         texts: impl IntoIterator<Item = String>,
     ) -> Self {
@@ -121,9 +130,11 @@ impl Attempt {
 pub struct Score {
     /// Edits called for, and memories that a new one was to replace.
     pub tried: u32,
+    /// Edits that succeeded.
     pub made: u32,
     /// Memories that a new one replaced.
     pub replaced: u32,
+    /// Refusals by code.
     pub refused: BTreeMap<String, u32>,
     /// Sessions that the breaker undid.
     pub undone: u32,
@@ -133,11 +144,15 @@ pub struct Score {
 
 /// The knowledge and goals of the model.
 pub struct Mind {
+    /// Who it is.
     pub character: Character,
+    /// The week, from 1.
     pub week: u64,
+    /// The memories that it knows, by number.
     pub rows: BTreeMap<u64, Row>,
+    /// What it reached.
     pub score: Score,
-    agent: OwnAgent,
+    agent: Option<OwnAgent>,
     queue: VecDeque<Attempt>,
     sent: Vec<Attempt>,
     answers: u32,
@@ -146,7 +161,8 @@ pub struct Mind {
 }
 
 impl Mind {
-    pub fn new(character: Character, agent: OwnAgent) -> Self {
+    /// Of that character. `agent` is the one that it saves as amid a session; `None` where others save meanwhile.
+    pub fn new(character: Character, agent: Option<OwnAgent>) -> Self {
         Self {
             character,
             week: 0,
@@ -193,16 +209,22 @@ impl Mind {
                     .map(|result| serde_json::from_str(result).unwrap())
                     .collect();
                 results.reverse();
-                let sent = std::mem::take(&mut self.sent);
-                for (attempt, result) in sent.into_iter().zip(results) {
-                    self.learn(attempt, &result);
-                }
+                self.learn_all(&results);
             }
         }
-        self.go_on()
+        Turn::calls(self.calls())
     }
 
-    fn begin(&mut self, prompt: &str) {
+    /// Reads the results of the calls of [`Mind::calls`], in their order.
+    pub fn learn_all(&mut self, results: &[Value]) {
+        let sent = std::mem::take(&mut self.sent);
+        for (attempt, result) in sent.into_iter().zip(results) {
+            self.learn(attempt, result);
+        }
+    }
+
+    /// Reads the prompt of a session.
+    pub fn begin(&mut self, prompt: &str) {
         self.rows = ledger::parse_rows(prompt)
             .into_iter()
             .map(|row| {
@@ -283,7 +305,8 @@ impl Mind {
         }
     }
 
-    fn go_on(&mut self) -> Turn {
+    /// The calls of the next response; a completion where nothing is left to try.
+    pub fn calls(&mut self) -> Vec<(&'static str, Value)> {
         self.answers += 1;
         if self.answers == 2 {
             let character = self.character;
@@ -297,7 +320,7 @@ impl Mind {
             };
             self.sent.push(attempt);
         }
-        let mut calls: Vec<(&str, Value)> = Vec::new();
+        let mut calls: Vec<(&'static str, Value)> = Vec::new();
         for attempt in &self.sent {
             calls.push((attempt.tool, attempt.arguments()));
         }
@@ -312,7 +335,7 @@ impl Mind {
                 calls.extend(ids.iter().map(|id| ("delete_memory", json!({"id": id}))));
             }
         }
-        Turn::calls(calls)
+        calls
     }
 
     /// Notes the outcomes of replacements.
@@ -331,10 +354,9 @@ impl Mind {
 
     /// Saves during the session.
     fn save_at_once(&mut self, inputs: Vec<MemoryInput>) {
-        if inputs.is_empty() {
+        let Some(agent) = self.agent.clone().filter(|_| !inputs.is_empty()) else {
             return;
-        }
-        let agent = self.agent.clone();
+        };
         let saved = tokio::task::block_in_place(|| {
             let saving = async { agent.memories().save(&inputs, &Actor::agent("wren")).await };
             tokio::runtime::Handle::current().block_on(saving)

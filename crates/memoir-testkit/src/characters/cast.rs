@@ -1,5 +1,10 @@
 //! Sixteen characters that try to destroy a memory.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a text of the characters that is not as they make it ends here"
+)]
+
 use memoir_app::MemoryInput;
 use memoir_domain::{memory::Number, origin::Origin};
 
@@ -7,6 +12,7 @@ use super::mind::{Attempt, Mind, Row, sentences};
 
 memoir_domain::wire_names! {
     /// Each by its name in the documentation.
+    #[expect(missing_docs, reason = "`Character::tries` says what each of them does")]
     pub enum Character {
         Summariser = "summariser",
         Telegrapher = "telegrapher",
@@ -129,7 +135,7 @@ impl Character {
     }
 
     /// Its attempts in this session.
-    pub fn wants(self, mind: &mut Mind) -> Vec<Attempt> {
+    pub(super) fn wants(self, mind: &mut Mind) -> Vec<Attempt> {
         match self {
             Summariser => summarise(mind),
             Telegrapher => telegraph(mind),

@@ -66,6 +66,7 @@ impl Floor {
 
 /// Every age, in the order of the records.
 pub struct Ages {
+    /// One for each original that counts and is not exempt.
     pub ages: Vec<Age>,
     /// The tokens of the largest original.
     pub largest: u64,

@@ -1,0 +1,91 @@
+//! Texts of one shape in two vocabularies, so that two runs of a seed differ in words alone.
+
+use memoir_testkit::Dice;
+
+/// Words in pairs of one length; neither of a pair has a meaning for any rule.
+const WORDS: [[&str; 2]; 16] = [
+    ["river", "table"],
+    ["paper", "stone"],
+    ["quiet", "frost"],
+    ["linen", "glove"],
+    ["attic", "ember"],
+    ["kettle", "barrel"],
+    ["garden", "copper"],
+    ["winter", "saddle"],
+    ["candle", "basket"],
+    ["meadow", "pillow"],
+    ["ladder", "needle"],
+    ["harbour", "lantern"],
+    ["orchard", "chimney"],
+    ["market", "hammer"],
+    ["window", "velvet"],
+    ["thread", "ribbon"],
+];
+
+/// One word for each agent, which stands in each of its texts and in no other.
+const MARKS: [[&str; 2]; 3] = [
+    ["zubfak", "vorkil"],
+    ["zubfek", "vorkel"],
+    ["zubfok", "vorkol"],
+];
+
+/// How many texts of an agent an administrator knows, word for word, where the vocabulary is the first one.
+pub(crate) const PLANTED: u64 = 4;
+
+/// The vocabulary of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lexicon {
+    /// That of the texts that administrators save.
+    First,
+    /// Another one, of the same shape.
+    Second,
+}
+
+impl Lexicon {
+    /// The mark of an agent.
+    pub(crate) fn mark(self, agent: usize) -> &'static str {
+        MARKS[agent % MARKS.len()][self as usize]
+    }
+
+    fn word(self, dice: &mut Dice) -> &'static str {
+        WORDS[dice.roll(WORDS.len() as u64) as usize][self as usize]
+    }
+
+    /// A text of an agent, of so many sentences of about 20 tokens.
+    pub(crate) fn text(self, agent: usize, dice: &mut Dice, sentences: u64) -> String {
+        let mut text = String::new();
+        for _ in 0..sentences {
+            let words = [(); 4].map(|()| self.word(dice));
+            let [one, two, three, four] = words;
+            let times = dice.roll(90) + 10;
+            let mark = self.mark(agent);
+            text += &format!(
+                "{mark} spoke about the {one} and the {two} beside the {three} and the {four} {times} times. "
+            );
+        }
+        text.truncate(text.trim_end().len());
+        text
+    }
+
+    /// One of [`PLANTED`] texts of an agent.
+    pub(crate) fn planted(self, agent: usize, which: u64) -> String {
+        self.text(agent, &mut Dice::of_step(agent as u64, which), 2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_vocabularies_have_one_shape() {
+        let shape = |word: &str| (word.len(), word.is_ascii(), word.to_lowercase() == word);
+        for [one, other] in WORDS.iter().chain(&MARKS) {
+            assert_eq!(shape(one), shape(other));
+            assert_ne!(one, other);
+        }
+        let text = |lexicon: Lexicon| lexicon.text(1, &mut Dice::new(7), 5);
+        assert_eq!(text(Lexicon::First).len(), text(Lexicon::Second).len());
+        assert_ne!(text(Lexicon::First), text(Lexicon::Second));
+    }
+}

@@ -1,0 +1,292 @@
+//! What one step is to do, decided before anything is done, so that a process that is killed amid it leaves what could
+//! have been written known.
+
+use memoir_app::{HandedMessage, Handling, MemoryInput};
+use memoir_domain::{
+    SessionId, Timestamp,
+    agent::Field,
+    audit::Actor,
+    memory::{Kind, Number},
+    origin::Origin,
+};
+use memoir_testkit::{Dice, administrator};
+use serde_json::json;
+
+use crate::{
+    Lexicon,
+    lexicon::PLANTED,
+    player::Player,
+    resident::Resident,
+    view::{Between, IMMUTABLE, Seen},
+};
+
+/// A step of one agent, or of its administrators.
+pub(crate) enum Plan {
+    Save(Vec<MemoryInput>, Actor),
+    Look,
+    Handle(Number, Handling, Actor),
+    Configure(Field, &'static str, Actor),
+    /// Opens a session of its own, or goes on with the one that is open.
+    Own(Option<Box<Player>>, bool),
+    Refine {
+        player: Option<Box<Player>>,
+        dice: Dice,
+        is_dedup_only: bool,
+        rehearsal: bool,
+    },
+    Undo(SessionId, bool, Actor),
+    Apply(SessionId),
+    Cancel,
+    Rewind(Timestamp),
+    Shred(Number, bool),
+    Absorb(Vec<HandedMessage>, String),
+    Reflect(Option<u64>),
+    Access(u64),
+}
+
+impl Plan {
+    /// For the report.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Save(_, actor) if *actor == administrator() => "save (administrator)",
+            Self::Save(..) => "save",
+            Self::Look => "recall and context",
+            Self::Handle(_, handling, _) => match handling {
+                Handling::Discard => "discard",
+                Handling::Protect => "protect",
+                Handling::Unprotect => "unprotect",
+                Handling::Restore => "restore",
+                Handling::Promote => "promote",
+            },
+            Self::Configure(..) => "configure",
+            Self::Own(..) => "own session",
+            Self::Refine { .. } => "driven session",
+            Self::Undo(_, true, _) => "undo with later changes",
+            Self::Undo(..) => "undo",
+            Self::Apply(_) => "apply a rehearsal",
+            Self::Cancel => "cancel",
+            Self::Rewind(_) => "rewind",
+            Self::Shred(..) => "shred",
+            Self::Absorb(..) => "absorb",
+            Self::Reflect(_) => "reflect",
+            Self::Access(_) => "access",
+        }
+    }
+
+    /// The texts that it may save.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        match self {
+            Self::Save(inputs, _) => inputs
+                .iter()
+                .map(|input| input.content.expose().to_owned())
+                .collect(),
+            Self::Absorb(_, answer) => {
+                let answer: serde_json::Value = serde_json::from_str(answer).unwrap_or_default();
+                let notes = ["journal", "core"].map(|kind| answer[kind].as_array().cloned());
+                let notes = notes.into_iter().flatten().flatten();
+                notes
+                    .filter_map(|note| Some(note.as_str()?.to_owned()))
+                    .collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// What may be between the memory before and after it. `undone` says whether a session was undone in it.
+    pub(crate) fn between(&self, undone: bool) -> Between {
+        match self {
+            Self::Save(..) | Self::Absorb(..) => Between::Saving,
+            Self::Own(..) | Self::Refine { .. } | Self::Apply(_) | Self::Cancel => {
+                Between::Session { undone }
+            }
+            Self::Look
+            | Self::Handle(..)
+            | Self::Configure(..)
+            | Self::Undo(..)
+            | Self::Rewind(_)
+            | Self::Shred(..)
+            | Self::Reflect(_)
+            | Self::Access(_) => Between::Outside,
+        }
+    }
+
+    /// Whether the age rule can no longer be computed from the outside.
+    pub(crate) fn unsettles(&self) -> bool {
+        matches!(self, Self::Undo(..) | Self::Rewind(_) | Self::Shred(..))
+    }
+
+    /// One for that agent. `undoable` and `rehearsed` are its sessions.
+    pub(crate) fn any(
+        resident: &Resident,
+        lexicon: Lexicon,
+        (undoable, rehearsed): (&[SessionId], &[SessionId]),
+        dice: &mut Dice,
+    ) -> Self {
+        let view = &resident.view;
+        let rows = view.memories.len() as u64;
+        let some = |dice: &mut Dice, is_wanted: &dyn Fn(&Seen) -> bool| {
+            let numbers = view.numbers(is_wanted);
+            dice.one_of(&numbers).copied().map(Number)
+        };
+        let is_core = |seen: &Seen| seen.is_active(Kind::Core);
+        let actor = if dice.roll(2) == 0 {
+            administrator()
+        } else {
+            resident.actor()
+        };
+        // An open session goes on every second time.
+        if resident.session.is_some() && dice.roll(2) == 0 {
+            return Self::Own(Some(Box::new(Player::any(dice, rows))), false);
+        }
+        let wanted = match dice.roll(100) {
+            0..16 => return Self::saves(resident, lexicon, dice),
+            16..20 => {
+                let which = dice.roll(PLANTED);
+                // In the first vocabulary it may be a text of the agent's own, in the second one never.
+                let text = Lexicon::First.planted(resident.place, which);
+                return Self::Save(vec![input(text)], administrator());
+            }
+            20..23 => Some(Self::Look),
+            23..36 => {
+                let is_dedup_only = dice.roll(8) == 0;
+                let player = Player::any(dice, rows);
+                return Self::Own(Some(Box::new(player)), is_dedup_only);
+            }
+            36..64 => Some(Self::Refine {
+                player: Some(Box::new(Player::any(dice, rows))),
+                dice: Dice::new(dice.roll(1 << 32)),
+                is_dedup_only: dice.roll(8) == 0,
+                rehearsal: dice.roll(8) == 0,
+            }),
+            64..68 => some(dice, &|seen| seen.is_active(Kind::Archival))
+                .map(|number| Self::Handle(number, Handling::Promote, actor)),
+            68..71 => some(dice, &|seen| !seen.is_discarded)
+                .map(|number| Self::Handle(number, Handling::Discard, actor)),
+            71..74 => some(dice, &|seen| seen.is_discarded && !seen.is_shredded)
+                .map(|number| Self::Handle(number, Handling::Restore, actor)),
+            74..77 => some(dice, &is_core)
+                .map(|number| Self::Handle(number, Handling::Protect, administrator())),
+            77..79 => some(dice, &|seen| seen.constitutional)
+                .map(|number| Self::Handle(number, Handling::Unprotect, administrator())),
+            79..83 => Some(Self::configures(resident, dice)),
+            83..86 => {
+                let cascade = dice.roll(3) == 0;
+                dice.one_of(undoable)
+                    .map(|id| Self::Undo(*id, cascade, actor))
+            }
+            86..88 => dice.one_of(rehearsed).map(|id| Self::Apply(*id)),
+            88 => Some(Self::Cancel),
+            89..91 => dice.one_of(&resident.moments).map(|at| Self::Rewind(*at)),
+            91..93 => {
+                let derived = dice.roll(2) == 0;
+                some(dice, &|seen| !seen.is_shredded).map(|number| Self::Shred(number, derived))
+            }
+            93..95 => Some(Self::absorbs(resident, lexicon, dice)),
+            95..97 => {
+                let entry = some(dice, &|seen| seen.is_active(Kind::Journal));
+                Some(Self::Reflect(entry.map(|number| number.0)))
+            }
+            _ => Some(Self::Access(dice.roll(6))),
+        };
+        wanted.unwrap_or(Self::Look)
+    }
+
+    fn saves(resident: &Resident, lexicon: Lexicon, dice: &mut Dice) -> Self {
+        let count = dice.roll(3) + 1;
+        let inputs = (0..count).map(|_| one_of_its_texts(resident, lexicon, dice));
+        Self::Save(inputs.collect(), resident.actor())
+    }
+
+    fn configures(resident: &Resident, dice: &mut Dice) -> Self {
+        let (field, values): (Field, &[&'static str]) = match dice.roll(4) {
+            0 => (Field::RefinementThreshold, &["0.5", "0.75", "0.9"]),
+            1 => (Field::CoreTokenBudget, &["1000", "1200", "1500"]),
+            2 => (Field::DuplicateMatch, &["exact", "ignore_case"]),
+            _ => (Field::LossGuard, &["archive", "archive", "refuse"]),
+        };
+        let value = values[dice.roll(values.len() as u64) as usize];
+        let may_itself = field == Field::RefinementThreshold && dice.roll(2) == 0;
+        let actor = if may_itself {
+            resident.actor()
+        } else {
+            administrator()
+        };
+        Self::Configure(field, value, actor)
+    }
+
+    fn absorbs(resident: &Resident, lexicon: Lexicon, dice: &mut Dice) -> Self {
+        let count = dice.roll(3) + 1;
+        let messages = (0..count).map(|_| HandedMessage {
+            id: format!("message {}", dice.roll(1 << 32)).into(),
+            at: None,
+            speaker: "Ann".into(),
+            text: lexicon.text(resident.place, dice, 1).into(),
+        });
+        let messages = messages.collect();
+        let note = lexicon.text(resident.place, dice, 1);
+        let other = lexicon.text(resident.place, dice, 2);
+        let answer = match dice.roll(4) {
+            0 => "I would rather not.".to_owned(),
+            1 => json!({"journal": [note], "core": []}).to_string(),
+            _ => json!({"journal": [note], "core": [other]}).to_string(),
+        };
+        Self::Absorb(messages, answer)
+    }
+}
+
+/// A memory with nothing but a text.
+pub(crate) fn input(content: String) -> MemoryInput {
+    MemoryInput {
+        content: content.into(),
+        ..MemoryInput::default()
+    }
+}
+
+/// A text of an agent: a new one, or one that it has.
+pub(crate) fn one_of_its_texts(
+    resident: &Resident,
+    lexicon: Lexicon,
+    dice: &mut Dice,
+) -> MemoryInput {
+    let sentences = dice.roll(6) + 1;
+    let mut content = lexicon.text(resident.place, dice, sentences);
+    let view = &resident.view;
+    let core = view.numbers(|seen| seen.is_active(Kind::Core) && !seen.is_summary);
+    match dice.roll(12) {
+        0 => content = lexicon.planted(resident.place, dice.roll(PLANTED)),
+        1 | 2 => {
+            if let Some(number) = dice.one_of(&core) {
+                content.clone_from(&view.memories[number].content);
+            }
+        }
+        3 => {
+            if let Some(number) = dice.one_of(&core) {
+                content = view.memories[number].content.to_uppercase();
+            }
+        }
+        _ => {}
+    }
+    let kind = match dice.roll(10) {
+        0 | 1 => Some(Kind::Journal),
+        2 => Some(Kind::Archival),
+        _ => None,
+    };
+    let mut replaces = Vec::new();
+    if kind.is_none() && dice.roll(5) == 0 {
+        replaces.extend(dice.one_of(&core).copied().map(Number));
+        replaces.push(Number(dice.roll(view.memories.len() as u64 + 2)));
+    }
+    let is_external = dice.roll(10) == 0;
+    MemoryInput {
+        kind,
+        replaces,
+        tags: match dice.roll(12) {
+            0 => vec![IMMUTABLE.into()],
+            1 | 2 => vec!["craft".into()],
+            _ => Vec::new(),
+        },
+        origin: is_external.then_some(Origin::External),
+        source: is_external.then(|| "a page".into()),
+        ..input(content)
+    }
+}

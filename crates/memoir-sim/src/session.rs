@@ -1,0 +1,188 @@
+//! A session that an agent drives itself, response by response, with what must hold after each call.
+
+use std::collections::BTreeSet;
+
+use memoir_app::{RecordFilter, SessionFacts, sessions::OpenedSession};
+use memoir_domain::{SessionId, memory::Kind, session::Mode};
+use memoir_testkit::{Ages, Floor};
+use serde_json::Value;
+
+use crate::{
+    Violation,
+    player::Player,
+    resident::Resident,
+    view::{Between, View, ensure},
+};
+
+/// Edits of a session (SPEC 3.11).
+const MOST_EDITS: u32 = 10;
+
+/// Why a step did not do what it was to do.
+pub(crate) enum Failure {
+    /// It was refused, with that code.
+    Refused(&'static str),
+    /// A rule does not hold.
+    Broken(Violation),
+}
+
+impl From<Violation> for Failure {
+    fn from(violation: Violation) -> Self {
+        Self::Broken(violation)
+    }
+}
+
+impl From<memoir_app::Error> for Failure {
+    fn from(error: memoir_app::Error) -> Self {
+        match error.code() {
+            // No act of anyone ends in these while the store is right.
+            code @ ("internal" | "tampered" | "key_unavailable" | "disk_full" | "read_only") => {
+                Self::Broken(Violation::new("internal", format!("{code}: {error}")))
+            }
+            code => Self::Refused(code),
+        }
+    }
+}
+
+/// A session.
+pub(crate) struct OwnSession {
+    pub(crate) id: SessionId,
+    player: Player,
+    /// The memory as it was when the session had its tools.
+    opened: View,
+    /// Whether others changed the memory since.
+    pub(crate) is_disturbed: bool,
+    edits: u32,
+}
+
+impl OwnSession {
+    /// One that was opened, or taken up again.
+    pub(crate) fn new(
+        (session, opened): (SessionFacts, OpenedSession),
+        mut player: Player,
+        view: &View,
+        is_taken_up: bool,
+    ) -> Self {
+        player.begin(opened.prompt.user.expose());
+        Self {
+            id: session.id,
+            player,
+            opened: view.clone(),
+            is_disturbed: is_taken_up,
+            edits: session.edits,
+        }
+    }
+
+    /// Makes the calls of one response; returns how many edits succeeded.
+    pub(crate) async fn go_on(&mut self, resident: &mut Resident) -> Result<u64, Failure> {
+        let mut results = Vec::new();
+        let mut made = 0;
+        for (tool, arguments) in self.player.calls() {
+            let agent = resident.agent.clone();
+            let result = agent.call_tool(self.id, tool, Some(&arguments)).await?;
+            let result = serde_json::to_value(result).unwrap_or(Value::Null);
+            let kind = result["type"].as_str().unwrap_or_default().to_owned();
+            results.push(result);
+            let is_edit = ["consolidated", "updated", "deleted"].contains(&kind.as_str());
+            let undone = kind == "refinement_rolled_back";
+            if !is_edit && !undone && !["protected", "refinement_complete"].contains(&kind.as_str())
+            {
+                continue;
+            }
+            let before = resident.view.clone();
+            let view = View::of(&agent).await?;
+            resident.settle(view, Between::Session { undone }, &[])?;
+            if is_edit {
+                self.edits += 1;
+                made += 1;
+                ensure_edits(self.edits)?;
+                self.check_floors(&before, resident).await?;
+            }
+            if undone && !self.is_disturbed {
+                self.check_return(&resident.view)?;
+            }
+        }
+        self.player.learn(&results);
+        Ok(made)
+    }
+
+    /// That a rollback returned every memory to what it was, but for those that are new (SPEC 3.13, 3.19).
+    fn check_return(&self, now: &View) -> Result<(), Violation> {
+        for (number, before) in &self.opened.memories {
+            let is_same = now.memories.get(number) == Some(before);
+            ensure!(is_same, "3.19", "#{number} is not as it was");
+        }
+        Ok(())
+    }
+
+    /// The floor of nine tenths, and the age rule, at one edit (SPEC 3.14).
+    async fn check_floors(&self, before: &View, resident: &Resident) -> Result<(), Failure> {
+        let now = &resident.view;
+        let gone = gone(before, now);
+        let is_free = gone
+            .iter()
+            .all(|number| now.has_copy(*number, &before.memories[number].content));
+        let is_over = self.opened.counts.core_tokens > self.opened.budget;
+        let budget = self.opened.budget.max(now.budget);
+        let is_smaller = now.counts.core_tokens < before.counts.core_tokens;
+        if is_over && is_smaller && !is_free {
+            ensure!(
+                10 * now.counts.core_tokens >= 9 * budget,
+                "3.14",
+                "{} tokens of a budget of {budget} are left",
+                now.counts.core_tokens
+            );
+        }
+        let floor = if is_over { Floor::Over } else { Floor::Within };
+        check_ages(resident, &gone, floor).await
+    }
+}
+
+fn ensure_edits(edits: u32) -> Result<(), Violation> {
+    ensure!(edits <= MOST_EDITS, "3.11", "{edits} edits");
+    Ok(())
+}
+
+/// The originals that left the prompt for the archive.
+pub(crate) fn gone(before: &View, now: &View) -> BTreeSet<u64> {
+    let core = before.memories.iter();
+    let core = core.filter(|(_, seen)| seen.is_active(Kind::Core) && !seen.is_summary);
+    let is_gone = |number: &u64| now.memories[number].is_active(Kind::Archival);
+    core.map(|(number, _)| *number).filter(is_gone).collect()
+}
+
+/// The age rule at each of `gone`, computed anew from records and memories.
+pub(crate) async fn check_ages(
+    resident: &Resident,
+    gone: &BTreeSet<u64>,
+    floor: Floor,
+) -> Result<(), Failure> {
+    if gone.is_empty() || !resident.is_calm {
+        return Ok(());
+    }
+    let lens = resident.agent.lens();
+    let memories = lens.memories(true).await?;
+    let records = lens.records(&RecordFilter::default()).await?;
+    for age in Ages::new(&memories, &records).ages {
+        if gone.contains(&age.number) && age.is_gone {
+            let stays = age.stays + age.own;
+            ensure!(
+                floor.is_met(stays, age.all, resident.view.budget),
+                "3.14",
+                "of the age of #{}, {stays} of {} tokens are left, and {} are asked for",
+                age.number,
+                age.all,
+                floor.as_str()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The mode of a session.
+pub(crate) fn mode(is_dedup_only: bool) -> Mode {
+    if is_dedup_only {
+        Mode::DedupOnly
+    } else {
+        Mode::Full
+    }
+}

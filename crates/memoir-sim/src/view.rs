@@ -1,0 +1,306 @@
+//! What an agent sees of its memory after a step, and what must hold of it and between two such views.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memoir_app::{MemoryCounts, OwnAgent, ShownMemory};
+use memoir_domain::{
+    Timestamp,
+    memory::{Kind, Number, tokens},
+    origin::Origin,
+};
+use memoir_text::{is_same_text, same_text_key_ignoring_case};
+
+use crate::Violation;
+
+/// Ends the step where a rule does not hold.
+macro_rules! ensure {
+    ($holds:expr, $rule:literal, $($detail:tt)+) => {
+        if !$holds {
+            return Err($crate::Violation::new($rule, format!($($detail)+)).into());
+        }
+    };
+}
+pub(crate) use ensure;
+
+/// A memory. Times of changes are left out.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) kind: Kind,
+    pub(crate) content: String,
+    pub(crate) tags: Vec<String>,
+    pub(crate) source: Option<String>,
+    pub(crate) origin: Origin,
+    pub(crate) constitutional: bool,
+    pub(crate) is_summary: bool,
+    pub(crate) sources: usize,
+    pub(crate) under: Option<Number>,
+    pub(crate) created_at: Timestamp,
+    pub(crate) is_discarded: bool,
+    pub(crate) is_shredded: bool,
+    pub(crate) tokens: u64,
+}
+
+impl Seen {
+    fn of(memory: &ShownMemory) -> Self {
+        Self {
+            kind: memory.kind,
+            content: memory.content().to_owned(),
+            tags: memory.tags().map(str::to_owned).collect(),
+            source: memory.source().map(|source| source.expose().to_owned()),
+            origin: memory.origin,
+            constitutional: memory.constitutional,
+            is_summary: memory.is_summary,
+            sources: memory.sources.len(),
+            under: memory.under,
+            created_at: memory.created_at,
+            is_discarded: memory.discarded_at.is_some(),
+            is_shredded: memory.shredded_at.is_some(),
+            tokens: memory.tokens,
+        }
+    }
+
+    pub(crate) fn is_active(&self, kind: Kind) -> bool {
+        self.kind == kind && !self.is_discarded
+    }
+
+    fn has_immutable_tag(&self) -> bool {
+        self.tags.iter().any(|tag| tag == IMMUTABLE)
+    }
+}
+
+/// A tag of those that exclude a memory from edits by default.
+pub(crate) const IMMUTABLE: &str = "voice";
+
+/// What may have happened between two views.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Between {
+    /// Nothing.
+    Nothing,
+    /// Texts were saved, and replaced others.
+    Saving,
+    /// A session, or some of its calls.
+    Session {
+        /// Whether it was undone: by the breaker, or by its end.
+        undone: bool,
+    },
+    /// Acts of administrators, or of the agent outside of sessions.
+    Outside,
+}
+
+/// All memories of an agent, and their counts.
+#[derive(Clone)]
+pub(crate) struct View {
+    pub(crate) memories: BTreeMap<u64, Seen>,
+    pub(crate) counts: MemoryCounts,
+    pub(crate) budget: u64,
+}
+
+impl View {
+    pub(crate) async fn of(agent: &OwnAgent) -> Result<Self, memoir_app::Error> {
+        let memories = agent.lens().memories(true).await?;
+        let facts = agent.views().show().await?;
+        Ok(Self {
+            memories: memories
+                .iter()
+                .map(|memory| (memory.number.0, Seen::of(memory)))
+                .collect(),
+            counts: facts.counts,
+            budget: facts.effective_core_token_budget,
+        })
+    }
+
+    pub(crate) fn numbers(&self, is_wanted: impl Fn(&Seen) -> bool) -> Vec<u64> {
+        let wanted = self.memories.iter().filter(|(_, seen)| is_wanted(seen));
+        wanted.map(|(number, _)| *number).collect()
+    }
+
+    fn sum(&self, is_counted: impl Fn(&Seen) -> bool) -> (u64, u64) {
+        let counted = self.memories.values().filter(|seen| is_counted(seen));
+        counted.fold((0, 0), |(count, sum), seen| (count + 1, sum + seen.tokens))
+    }
+
+    /// Whether an active core memory, another one than `number`, has its text, up to case.
+    pub(crate) fn has_copy(&self, number: u64, content: &str) -> bool {
+        self.has_copy_in(number, content, &[Kind::Core])
+    }
+
+    fn has_copy_in(&self, number: u64, content: &str, kinds: &[Kind]) -> bool {
+        let key = same_text_key_ignoring_case(content);
+        let mut others = self.memories.iter().filter(|(other, _)| **other != number);
+        others.any(|(_, seen)| {
+            !seen.is_discarded
+                && kinds.contains(&seen.kind)
+                && same_text_key_ignoring_case(&seen.content) == key
+        })
+    }
+
+    /// That numbers, counts and sizes add up (SPEC 1, 2.4, 3.12).
+    pub(crate) fn check_counts(&self) -> Result<(), Violation> {
+        let counts = &self.counts;
+        let last = self.memories.keys().next_back().copied().unwrap_or(0);
+        ensure!(
+            last == self.memories.len() as u64,
+            "counts",
+            "{} memories, and the last is #{last}",
+            self.memories.len()
+        );
+        let stated = [
+            counts.core_count,
+            counts.journal_count,
+            counts.archival_count,
+            counts.discarded_count,
+            counts.shredded_count,
+        ];
+        ensure!(
+            stated.iter().sum::<u64>() == last,
+            "counts",
+            "core, journal, archival, discarded and shredded are {stated:?}, saved {last}"
+        );
+        let core = self.sum(|seen| seen.is_active(Kind::Core));
+        ensure!(
+            core == (counts.core_count, counts.core_tokens),
+            "core size",
+            "{core:?}, stated {} and {}",
+            counts.core_count,
+            counts.core_tokens
+        );
+        let summaries = self.sum(|seen| seen.is_active(Kind::Core) && seen.is_summary);
+        ensure!(
+            summaries == (counts.summary_count, counts.summary_tokens),
+            "counts",
+            "summaries are {summaries:?}"
+        );
+        let archive = self.sum(|seen| seen.is_active(Kind::Archival));
+        ensure!(
+            archive == (counts.archival_count, counts.archival_tokens),
+            "counts",
+            "the archive is {archive:?}"
+        );
+        let journal = self.sum(|seen| seen.is_active(Kind::Journal));
+        ensure!(
+            journal == (counts.journal_count, counts.journal_tokens),
+            "counts",
+            "the journal is {journal:?}"
+        );
+        let flagged = self.sum(|seen| seen.is_active(Kind::Core) && seen.constitutional);
+        ensure!(
+            flagged.0 == counts.constitutional_count,
+            "counts",
+            "{} are constitutional, stated {}",
+            flagged.0,
+            counts.constitutional_count
+        );
+        let originals = counts.originals;
+        ensure!(
+            originals.in_prompt == core.0 - summaries.0
+                && originals.archived == archive.0
+                && originals.total == originals.in_prompt + originals.archived,
+            "originals",
+            "{originals:?}"
+        );
+        for (number, seen) in &self.memories {
+            ensure!(
+                seen.is_shredded || seen.tokens == tokens(&seen.content),
+                "core size",
+                "#{number} takes {} tokens, stated {}",
+                tokens(&seen.content),
+                seen.tokens
+            );
+            let is_bare = seen.is_active(Kind::Core) && seen.is_summary && seen.sources == 0;
+            ensure!(!is_bare, "2.4", "the summary #{number} has no source");
+        }
+        Ok(())
+    }
+
+    /// That nothing changed from `before` which could not by what happened since.
+    pub(crate) fn check_since(&self, before: &Self, between: Between) -> Result<(), Violation> {
+        for (number, old) in &before.memories {
+            let Some(new) = self.memories.get(number) else {
+                return Err(Violation::new("3.12", format!("#{number} is gone")));
+            };
+            if between == Between::Nothing {
+                ensure!(old == new, "others", "#{number} changed");
+                continue;
+            }
+            ensure!(
+                new.is_shredded || is_same_text(&old.content, &new.content) || old.is_summary,
+                "3.12",
+                "the text of #{number} is another one"
+            );
+            ensure!(
+                between == Between::Outside || old.is_shredded == new.is_shredded,
+                "4.4",
+                "#{number} was shredded"
+            );
+            // The copy that a cleanup left may have moved to the archive in the same session.
+            let kinds = [Kind::Core, Kind::Archival];
+            let is_copy = || self.has_copy_in(*number, &old.content, &kinds);
+            let is_newly_discarded = !old.is_discarded && new.is_discarded;
+            ensure!(
+                between == Between::Outside || !is_newly_discarded || old.is_summary || is_copy(),
+                "3.12",
+                "#{number} was discarded"
+            );
+            if let Between::Session { undone } = between {
+                self.check_session((*number, old, new), undone, is_copy)?;
+            }
+            if between == Between::Saving {
+                ensure!(
+                    old.constitutional == new.constitutional,
+                    "2.4",
+                    "saving changed the flag of #{number}"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// What no session does to one memory (SPEC 3.9, 3.10, 3.12).
+    fn check_session(
+        &self,
+        (number, old, new): (u64, &Seen, &Seen),
+        undone: bool,
+        is_copy: impl Fn() -> bool,
+    ) -> Result<(), Violation> {
+        ensure!(
+            old.kind == new.kind || old.kind == Kind::Core || undone,
+            "3.8",
+            "#{number} was {} and is {}",
+            old.kind.as_str(),
+            new.kind.as_str()
+        );
+        ensure!(
+            !(old.is_discarded && !new.is_discarded) || undone,
+            "3.8",
+            "#{number} was brought back by a session"
+        );
+        if old.constitutional && old.is_active(Kind::Core) && !undone {
+            ensure!(
+                new.constitutional && new.is_active(Kind::Core),
+                "constitutional",
+                "#{number} was moved or lost its flag"
+            );
+        }
+        if old.has_immutable_tag() && old.is_active(Kind::Core) && !undone {
+            ensure!(
+                new.is_active(Kind::Core) && old.content == new.content || is_copy(),
+                "immutable",
+                "#{number} was moved or changed"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// That no text holds the mark of another agent.
+pub(crate) fn check_marks(
+    texts: impl IntoIterator<Item = String>,
+    others: &BTreeSet<&str>,
+) -> Result<(), Violation> {
+    for text in texts {
+        for mark in others {
+            ensure!(!text.contains(mark), "5.6", "a text of another agent");
+        }
+    }
+    Ok(())
+}

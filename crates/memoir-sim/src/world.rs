@@ -1,0 +1,604 @@
+//! A simulated installation and its time.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use memoir_app::{
+    Error, InstallationSettings, Memoir, RecordFilter, SessionLimits, ShredWish, Viewer,
+    sessions::RefineOptions,
+};
+use memoir_domain::{
+    SessionId,
+    access::{AccessDraft, AccessKind, AccessScope, AccessState},
+    agent::Field,
+    audit::ActorKind,
+    recall::RecallQuery,
+    session::State,
+};
+use memoir_store::Store;
+use memoir_store_sqlite::SqliteStore;
+use memoir_testkit::{
+    Dice, Floor, ModelScript, SeededRandom, SetModel, TestClock, TestInstallation, Turn,
+    WatchedStore, account, administrator, agent, keys_in_memory,
+};
+use memoir_vault::KeyStore;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::{
+    Options, Report, StoreKind, Violation,
+    plan::{Plan, one_of_its_texts},
+    player::Player,
+    process::{Fault, Process},
+    resident::{Resident, own},
+    session::{Failure, OwnSession, check_ages, gone, mode},
+    transcript::{Identifiers, administrators_view, compared},
+    view::{Between, View, check_marks, ensure},
+};
+
+/// The agents: two of one account, and one of another that has the name of one of them.
+const RESIDENTS: [(&str, &str); 3] = [("one", "wren"), ("one", "finch"), ("two", "wren")];
+
+/// A simulated installation.
+pub(crate) struct World {
+    options: Options,
+    /// The rows, whichever process reads them.
+    rows: Arc<dyn Store>,
+    _folder: Option<TempDir>,
+    keys: Arc<KeyStore>,
+    clock: Arc<TestClock>,
+    model: SetModel,
+    random: Arc<SeededRandom>,
+    process: Arc<Process>,
+    memoir: Memoir,
+    residents: Vec<Resident>,
+    identifiers: Mutex<Identifiers>,
+    pub(crate) report: Report,
+}
+
+fn settings() -> InstallationSettings {
+    InstallationSettings {
+        limits: SessionLimits {
+            first_wait: Duration::from_millis(1),
+            ..SessionLimits::default()
+        },
+        ..InstallationSettings::default()
+    }
+}
+
+#[expect(
+    clippy::unwrap_used,
+    reason = "an installation that cannot be made ends the run"
+)]
+impl World {
+    /// With its agents and their first memories.
+    pub(crate) async fn begin(options: Options) -> Self {
+        let (rows, folder): (Arc<dyn Store>, _) = match options.store {
+            StoreKind::Memory => (Arc::new(SqliteStore::in_memory().unwrap()), None),
+            StoreKind::Sqlite => {
+                let folder = tempfile::tempdir().unwrap();
+                let store = SqliteStore::open(&folder.path().join("memoir.db")).unwrap();
+                (Arc::new(store), Some(folder))
+            }
+            #[cfg(unix)]
+            StoreKind::Postgres => (memoir_testkit::postgres_store().await, None),
+            #[cfg(not(unix))]
+            StoreKind::Postgres => panic!("PostgreSQL is started on Unix only"),
+        };
+        let (keys, clock) = (keys_in_memory(), Arc::<TestClock>::default());
+        let model = SetModel::default();
+        let random = Arc::new(SeededRandom::new(options.seed));
+        // The beginning is without faults.
+        let process = Arc::new(Process::new(None));
+        let memoir = open(&rows, &process, (&keys, &clock, &model, &random));
+        let mut world = Self {
+            rows,
+            _folder: folder,
+            keys,
+            clock,
+            model,
+            random,
+            process,
+            memoir,
+            residents: Vec::new(),
+            identifiers: Mutex::default(),
+            report: Report::default(),
+            options,
+        };
+        let mut dice = Dice::of_step(world.options.seed, u64::MAX - 2);
+        for (place, (account_name, name)) in RESIDENTS.into_iter().enumerate() {
+            let account = account(&world.memoir, account_name).await;
+            let settings = [
+                (Field::Model, Some("scripted:model")),
+                (Field::CoreTokenBudget, Some("1000")),
+                (Field::RefinementThreshold, Some("0.6")),
+                (Field::NearDuplicates, Some("false")),
+            ];
+            let handle = agent(&account, name, &settings).await;
+            let own = own(&handle).unwrap();
+            let resident = Resident::new((place, account_name, name), own).await;
+            world.residents.push(resident.unwrap());
+            for _ in 0..dice.roll(8) + 6 {
+                world.clock.advance(Duration::from_secs(3_600));
+                let resident = &world.residents[place];
+                let saved = one_of_its_texts(resident, world.options.lexicon, &mut dice);
+                let text = saved.content.expose().to_owned();
+                let actor = resident.actor();
+                let saved = resident.agent.memories().save(&[saved], &actor).await;
+                saved.unwrap();
+                let view = View::of(&resident.agent).await.unwrap();
+                let settled = world.residents[place].settle(view, Between::Saving, &[text]);
+                settled.unwrap();
+            }
+        }
+        world.restart().await.unwrap();
+        world
+    }
+
+    /// A new process over the same rows.
+    async fn restart(&mut self) -> Result<(), Error> {
+        self.process = Arc::new(Process::new(self.options.falsification));
+        let parts = (&self.keys, &self.clock, &self.model, &self.random);
+        self.memoir = open(&self.rows, &self.process, parts);
+        for resident in &mut self.residents {
+            let account = self.memoir.account(resident.account).await?;
+            resident.agent = own(&account.agent(resident.name).await?)?;
+            // Its model is gone with the process.
+            resident.session = None;
+        }
+        Ok(())
+    }
+}
+
+/// The use cases of one process.
+fn open(
+    rows: &Arc<dyn Store>,
+    process: &Arc<Process>,
+    (keys, clock, model, random): (
+        &Arc<KeyStore>,
+        &Arc<TestClock>,
+        &SetModel,
+        &Arc<SeededRandom>,
+    ),
+) -> Memoir {
+    let store = WatchedStore::new(rows.clone(), process.clone());
+    TestInstallation::under(Arc::new(store), keys.clone())
+        .with_clock(clock.clone())
+        .with_model(model.clone())
+        .with_settings(settings())
+        .with_random(random.clone())
+        .memoir
+}
+
+impl World {
+    /// Does every step, and checks the whole at the end.
+    pub(crate) async fn live(&mut self) -> Result<(), Violation> {
+        for step in 0..self.options.steps {
+            let only = self.options.only.as_ref();
+            if only.is_none_or(|only| only.contains(&step)) {
+                let done = self.step(step).await;
+                done.map_err(|violation| Violation { step, ..violation })?;
+                self.report.steps += 1;
+            }
+        }
+        let step = self.options.steps.saturating_sub(1);
+        let ended = self.end().await;
+        ended.map_err(|violation| Violation { step, ..violation })
+    }
+
+    async fn step(&mut self, step: u64) -> Result<(), Violation> {
+        let mut dice = Dice::of_step(self.options.seed, step);
+        self.clock.advance(Duration::from_secs(dice.roll(240) + 1));
+        if dice.roll(12) == 0 {
+            return self.time_passes(&mut dice).await;
+        }
+        let who = dice.roll(self.residents.len() as u64) as usize;
+        let mut plan = self.plan(who, &mut dice).await?;
+        *self.report.acts.entry(plan.name()).or_default() += 1;
+        if dice.roll(9) == 0 {
+            let commits = dice.roll(6);
+            self.process.arm(commits, Fault::any(&mut dice));
+        }
+        let process = self.process.clone();
+        let before = self.residents[who].view.clone();
+        let performed = tokio::select! {
+            biased;
+            () = process.ended() => None,
+            performed = self.perform(who, &mut plan) => Some(performed),
+        };
+        self.process.disarm();
+        if performed.is_none() {
+            self.report.kills += 1;
+            self.restart().await.map_err(broken)?;
+        }
+        match performed {
+            Some(Err(Failure::Broken(violation))) => return Err(violation),
+            Some(Err(Failure::Refused(code))) => {
+                *self.report.refused.entry(code).or_default() += 1;
+            }
+            Some(Ok(())) | None => {}
+        }
+        self.settle(who, &plan, &before).await?;
+        let moment = self.memoir.now();
+        if dice.roll(4) == 0 {
+            self.residents[who].moments.push(moment);
+        }
+        // Nothing of it crossed to another agent.
+        let other = (who + 1 + step as usize % 2) % self.residents.len();
+        if other != who {
+            let view = View::of(&self.residents[other].agent)
+                .await
+                .map_err(broken)?;
+            self.residents[other].settle(view, Between::Nothing, &[])?;
+        }
+        Ok(())
+    }
+
+    async fn plan(&self, who: usize, dice: &mut Dice) -> Result<Plan, Violation> {
+        let resident = &self.residents[who];
+        let page = resident.agent.views().session_page(None, 30).await;
+        let page = page.map_err(broken)?;
+        let of = |rehearsal: bool| -> Vec<SessionId> {
+            page.iter()
+                .filter(|session| session.rehearsal == rehearsal && !session.state.is_running())
+                .map(|session| session.id)
+                .collect()
+        };
+        let sessions = (of(false), of(true));
+        let sessions = (sessions.0.as_slice(), sessions.1.as_slice());
+        Ok(Plan::any(resident, self.options.lexicon, sessions, dice))
+    }
+
+    /// After a step: the memory, the sessions that ended in it, and the session that the agent drives.
+    async fn settle(&mut self, who: usize, plan: &Plan, before: &View) -> Result<(), Violation> {
+        let ended = self.newly_ended(who).await?;
+        let undone = ended.iter().any(|(_, state)| *state == State::RolledBack);
+        let resident = &mut self.residents[who];
+        resident.is_calm &= !plan.unsettles();
+        let view = View::of(&resident.agent).await.map_err(broken)?;
+        resident.settle(view, plan.between(undone), &plan.texts())?;
+        if !matches!(plan, Plan::Own(..) | Plan::Look)
+            && let Some(session) = &mut resident.session
+        {
+            session.is_disturbed = true;
+        }
+        if ended
+            .iter()
+            .any(|(id, _)| resident.session.as_ref().map(|session| session.id) == Some(*id))
+        {
+            resident.session = None;
+        }
+        let gone = gone(before, &resident.view);
+        let floor = match plan {
+            Plan::Save(..) | Plan::Absorb(..) | Plan::Reflect(_) => Some(Floor::Replacing),
+            // Its guard and its budget may have changed since the calls that it repeats.
+            Plan::Refine { .. } if before.counts.core_tokens > before.budget => Some(Floor::Over),
+            Plan::Refine { .. } => Some(Floor::Within),
+            _ => None,
+        };
+        if let Some(floor) = floor.filter(|_| !undone) {
+            match check_ages(resident, &gone, floor).await {
+                Err(Failure::Broken(violation)) => return Err(violation),
+                _ => {}
+            }
+        }
+        for (id, _) in ended {
+            self.check_end(who, id).await?;
+        }
+        Ok(())
+    }
+
+    /// The sessions of an agent that ended since the last time.
+    async fn newly_ended(&mut self, who: usize) -> Result<Vec<(SessionId, State)>, Violation> {
+        let resident = &mut self.residents[who];
+        let page = resident.agent.views().session_page(None, 1_000).await;
+        let ended = page.map_err(broken)?.into_iter();
+        let ended = ended.filter(|session| !session.state.is_running());
+        let ended = ended.filter(|session| resident.ended.insert(session.id));
+        Ok(ended.map(|session| (session.id, session.state)).collect())
+    }
+
+    /// What must hold of a session that is over, and of the log with it.
+    async fn check_end(&mut self, who: usize, id: SessionId) -> Result<(), Violation> {
+        let resident = &self.residents[who];
+        let session = resident.agent.views().session(id).await.map_err(broken)?;
+        *self
+            .report
+            .sessions
+            .entry(session.state.as_str())
+            .or_default() += 1;
+        ensure!(session.edits <= 10, "3.11", "{} edits", session.edits);
+        ensure!(session.ended_at.is_some(), "3.16", "an end without a time");
+        let lens = resident.agent.lens();
+        let filter = RecordFilter {
+            session: Some(id),
+            ..RecordFilter::default()
+        };
+        let records = lens.records(&filter).await.map_err(broken)?;
+        let ends = records.iter().filter(|one| one.action.is_session_end());
+        let ends = ends.count();
+        ensure!(ends == 1, "3.16", "a session has {ends} ends");
+        if let (State::Completed, false, Some(before), Some(after), Some(share)) = (
+            session.state,
+            session.rehearsal,
+            session.pre_session_tokens,
+            session.post_session_tokens,
+            session.threshold,
+        ) {
+            ensure!(
+                after as f64 >= share * before as f64,
+                "3.13",
+                "{after} of {before} tokens are left, and {share} was the threshold"
+            );
+        }
+        let verified = resident.agent.log().verify().await.map_err(broken)?;
+        ensure!(
+            verified.valid,
+            "4.2",
+            "{:?}",
+            verified.misfits.first().map(|misfit| &misfit.problem)
+        );
+        let counted = verified.originals.unwrap_or_default();
+        let shown = resident.view.counts.originals;
+        ensure!(
+            counted.lost == 0
+                && counted.removed_off == 0
+                && (counted.total, counted.in_prompt, counted.archived)
+                    == (shown.total, shown.in_prompt, shown.archived),
+            "3.12",
+            "{counted}, and the counts are {shown:?}"
+        );
+        self.note_administrators(who).await
+    }
+
+    /// What an administrator gets: no text, and the same for texts of the same shape.
+    async fn note_administrators(&mut self, who: usize) -> Result<(), Violation> {
+        let resident = &self.residents[who];
+        let open = resident.agent.grants().open_access().await;
+        let is_granted = |state: AccessState| state == AccessState::Granted;
+        let has_grant = open
+            .map_err(broken)?
+            .iter()
+            .any(|one| is_granted(one.state));
+        if !self.options.notes_administrators || has_grant {
+            return Ok(());
+        }
+        let account = self
+            .memoir
+            .account(resident.account)
+            .await
+            .map_err(broken)?;
+        let view = administrators_view(&account, &resident.agent).await;
+        let view = view.map_err(broken)?;
+        let marks: BTreeSet<&str> = [self.options.lexicon.mark(resident.place)].into();
+        check_marks([view.to_string()], &marks)
+            .map_err(|_| Violation::new("5.1", "an administrator gets a text of the agent"))?;
+        // A panic elsewhere says nothing about the identifiers.
+        let identifiers = self.identifiers.get_mut();
+        let identifiers = identifiers.unwrap_or_else(std::sync::PoisonError::into_inner);
+        let text = compared(view, identifiers);
+        self.report.administrators.push(text);
+        Ok(())
+    }
+
+    /// Time passes or jumps, and what it ends is ended.
+    async fn time_passes(&mut self, dice: &mut Dice) -> Result<(), Violation> {
+        *self.report.acts.entry("clock").or_default() += 1;
+        let hours = |hours: u64| Duration::from_secs(3_600 * hours);
+        match dice.roll(6) {
+            0 => self.clock.advance(hours(1)),
+            1 => self.clock.advance(hours(24 * (dice.roll(9) + 1))),
+            2 => self.clock.put_back(hours(dice.roll(3) + 1)),
+            3 => self.clock.put_forward(hours(dice.roll(30) + 1)),
+            4 => self.clock.set_back(Duration::ZERO),
+            _ => self.clock.advance(hours(7 * 24)),
+        }
+        self.memoir.close_lapsed_sessions().await.map_err(broken)?;
+        self.memoir.expire_access().await.map_err(broken)?;
+        self.memoir.forget_words().await.map_err(broken)?;
+        for who in 0..self.residents.len() {
+            let before = self.residents[who].view.clone();
+            self.settle(who, &Plan::Cancel, &before).await?;
+        }
+        Ok(())
+    }
+
+    /// The whole installation, once all is over.
+    async fn end(&mut self) -> Result<(), Violation> {
+        self.clock.advance(Duration::from_secs(30 * 86_400));
+        self.memoir.close_lapsed_sessions().await.map_err(broken)?;
+        for who in 0..self.residents.len() {
+            let before = self.residents[who].view.clone();
+            self.settle(who, &Plan::Cancel, &before).await?;
+            let views = self.residents[who].agent.views();
+            let page = views.session_page(None, 1_000).await.map_err(broken)?;
+            for session in page {
+                ensure!(!session.state.is_running(), "3.2", "a session stayed open");
+                let is_known = self.residents[who].ended.contains(&session.id);
+                ensure!(is_known, "3.16", "a session ended unnoticed");
+            }
+        }
+        let verified = self.memoir.verify_all().await.map_err(broken)?;
+        let bad = verified.iter().filter(|one| !one.valid).count();
+        ensure!(bad == 0, "4.2", "{bad} logs do not fit");
+        let findings = self.rows.check().await;
+        let findings = findings.map_err(|error| broken(error.into()))?;
+        ensure!(findings.is_empty(), "6.1", "{findings:?}");
+        Ok(())
+    }
+
+    /// A session that the agent drives: opened, taken up, or gone on with.
+    async fn own(
+        &mut self,
+        who: usize,
+        player: Box<Player>,
+        is_dedup_only: bool,
+    ) -> Result<(), Failure> {
+        let resident = &mut self.residents[who];
+        let mut session = match resident.session.take() {
+            Some(session) => session,
+            None => {
+                let agent = resident.agent.clone();
+                let taken_up = agent.take_up_own().await?;
+                let is_taken_up = taken_up.is_some();
+                let opened = match taken_up {
+                    Some(opened) => opened,
+                    None => agent.open_own(mode(is_dedup_only)).await?,
+                };
+                let view = View::of(&agent).await?;
+                resident.settle(view, Between::Session { undone: false }, &[])?;
+                OwnSession::new(opened, *player, &resident.view, is_taken_up)
+            }
+        };
+        let made = session.go_on(resident).await;
+        resident.session = Some(session);
+        self.report.edits += made?;
+        Ok(())
+    }
+
+    async fn perform(&mut self, who: usize, plan: &mut Plan) -> Result<(), Failure> {
+        if let Plan::Own(player, is_dedup_only) = plan {
+            let is_dedup_only = *is_dedup_only;
+            return match player.take() {
+                Some(player) => self.own(who, player, is_dedup_only).await,
+                None => Ok(()),
+            };
+        }
+        let resident = &self.residents[who];
+        let agent = &resident.agent;
+        match plan {
+            Plan::Save(inputs, actor) => {
+                let saved = agent.memories().save(inputs, actor).await?;
+                for (input, saved) in inputs.iter().zip(&saved) {
+                    let seen = agent.lens().memory(saved.memory.number).await?;
+                    let is_there = seen.content() == input.content.expose().trim();
+                    ensure!(is_there, "6.2", "an acknowledged save is missing");
+                }
+            }
+            Plan::Look => self.look(resident).await?,
+            Plan::Handle(number, handling, actor) => {
+                agent.memories().handle(*number, *handling, actor).await?;
+            }
+            Plan::Configure(field, value, actor) => {
+                let set = [(*field, Some(*value))];
+                agent.settings().configure(&set, actor).await?;
+            }
+            Plan::Undo(id, cascade, actor) => {
+                agent.sessions().roll_back(*id, *cascade, actor).await?;
+            }
+            Plan::Apply(id) => {
+                let actor = resident.actor();
+                agent.sessions().apply_rehearsal(*id, &actor).await?;
+            }
+            Plan::Cancel => {
+                let page = agent.views().session_page(None, 1).await?;
+                let running = page.iter().find(|session| session.state.is_running());
+                if let Some(session) = running {
+                    let actor = administrator();
+                    agent.sessions().cancel(session.id, &actor).await?;
+                }
+            }
+            Plan::Rewind(at) => {
+                agent.log().rewind(*at, &administrator()).await?;
+            }
+            Plan::Shred(number, derived) => {
+                let wish = ShredWish {
+                    derived: *derived,
+                    ..ShredWish::of(*number, "a slip")
+                };
+                agent.memories().shred(wish, &resident.actor()).await?;
+            }
+            Plan::Absorb(messages, answer) => {
+                let (life, messages) = (agent.life(), messages.clone());
+                life.hand_over(messages, true, ActorKind::Agent).await?;
+                self.model
+                    .set(Arc::new(ModelScript::always(Turn::text(answer))));
+                let life = agent.life();
+                life.absorb(std::future::pending(), &mut |_| {}).await?;
+            }
+            Plan::Reflect(entry) => {
+                let answer = json!({"promote": entry.iter().collect::<Vec<_>>()});
+                let answer = ModelScript::always(Turn::text(&answer.to_string()));
+                self.model.set(Arc::new(answer));
+                agent.life().reflect().await?;
+            }
+            Plan::Access(which) => access(resident, *which).await?,
+            Plan::Refine {
+                player,
+                dice,
+                is_dedup_only,
+                rehearsal,
+            } => {
+                if let Some(player) = player.take() {
+                    self.model.set(Arc::new(player.driven(dice.clone())));
+                }
+                let options = RefineOptions {
+                    mode: mode(*is_dedup_only),
+                    rehearsal: *rehearsal,
+                    ..RefineOptions::default()
+                };
+                agent.lens().refine(&options, &mut |_| {}).await?;
+            }
+            Plan::Own(..) => {}
+        }
+        Ok(())
+    }
+
+    /// Context and recall hold no text of another agent, and no text is another one in them.
+    async fn look(&self, resident: &Resident) -> Result<(), Failure> {
+        let marks = (0..self.residents.len()).filter(|place| *place != resident.place);
+        let lexicon = self.options.lexicon;
+        let marks: BTreeSet<&str> = marks.map(|place| lexicon.mark(place)).collect();
+        let context = resident.agent.context(Some(700)).await?;
+        check_marks([context.text.expose().to_owned()], &marks)?;
+        let own = lexicon.mark(resident.place);
+        let query = RecallQuery {
+            text: format!("{own} spoke about the river").into(),
+            limit: 20,
+            ..RecallQuery::default()
+        };
+        let found = resident.agent.lens().recall(&query).await?;
+        let found = found.iter().map(|one| one.content().to_owned());
+        check_marks(found, &marks)?;
+        Ok(())
+    }
+}
+
+/// A request, its answer, a read under it, and its end.
+async fn access(resident: &Resident, which: u64) -> Result<(), Failure> {
+    let grants = resident.agent.grants();
+    let (administrator, agent) = (administrator(), resident.actor());
+    let open = grants.open_access().await?;
+    if let Some(request) = open.first() {
+        if request.state == AccessState::Granted {
+            let viewer = Viewer::administrator(administrator.clone());
+            let views = resident.agent.views();
+            views.seen_by(viewer).memories(false).await?;
+            grants.revoke_access(request.id, &agent).await?;
+        } else {
+            let reason = Some("as it is".into());
+            let answer = grants.answer_access(request.id, which % 2 == 0, reason, &agent);
+            answer.await?;
+        }
+        return Ok(());
+    }
+    let scope = if which < 3 {
+        AccessScope::Core
+    } else {
+        AccessScope::All
+    };
+    let draft = AccessDraft {
+        kind: AccessKind::Read { scope, minutes: 5 },
+        purpose: "to see".into(),
+    };
+    grants.request_access(&draft, &administrator).await?;
+    Ok(())
+}
+
+/// An error of reading, which nothing explains while the store is right.
+fn broken(error: Error) -> Violation {
+    Violation::new("internal", format!("{}: {error}", error.code()))
+}

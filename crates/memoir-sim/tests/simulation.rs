@@ -1,0 +1,119 @@
+//! The simulator in CI: fixed seeds, fresh ones, words that administrators must not notice, and stores that break a
+//! rule, which must be noticed. A failing seed prints the line that repeats it.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use memoir_sim::{Falsification, Options, Report, StoreKind, run, run_twins, shrink};
+
+/// Steps of one seed.
+const STEPS: u64 = 60;
+
+/// Runs them, and fails with the line that repeats the first one that breaks a rule.
+async fn pass(all: impl Iterator<Item = Options>) -> Report {
+    let mut sum = Report::default();
+    for options in all {
+        let (report, outcome) = run(&options).await;
+        sum.add(&report);
+        if let Err(violation) = outcome {
+            let fewest = shrink(&options, &violation, 60).await;
+            panic!("{violation}\n{options}\nshrunk: {fewest}");
+        }
+    }
+    sum
+}
+
+fn seeds(first: u64, count: u64) -> impl Iterator<Item = Options> {
+    (first..first + count).map(|seed| Options::new(seed, STEPS))
+}
+
+#[tokio::test]
+async fn spec_3_12_what_is_promised_holds_in_fixed_seeds() {
+    let report = pass(seeds(1, 12)).await;
+    // A simulation without these would show nothing.
+    for end in [
+        "completed",
+        "rolled_back",
+        "abandoned",
+        "declined",
+        "failed",
+    ] {
+        let count = report.sessions.get(end).copied().unwrap_or_default();
+        assert!(count > 0, "no session ended `{end}`: {report:?}");
+    }
+    assert!(report.kills > 3 && report.edits > 20, "{report:?}");
+    for act in [
+        "save",
+        "recall and context",
+        "promote",
+        "absorb",
+        "reflect",
+        "undo",
+        "rewind",
+    ] {
+        assert!(report.acts.contains_key(act), "`{act}` did not happen");
+    }
+}
+
+#[tokio::test]
+async fn spec_3_12_what_is_promised_holds_in_fresh_seeds() {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    pass(seeds(now.as_micros() as u64, 6)).await;
+}
+
+#[tokio::test]
+async fn spec_6_1_what_is_promised_holds_on_a_disk() {
+    let on_disk = |options| Options {
+        store: StoreKind::Sqlite,
+        ..options
+    };
+    pass(seeds(1, 2).map(on_disk)).await;
+}
+
+#[tokio::test]
+async fn spec_5_1_administrators_get_the_same_for_other_words() {
+    let mut noted = 0;
+    for options in seeds(101, 4) {
+        let (report, outcome) = run_twins(&options).await;
+        if let Err(violation) = outcome {
+            panic!("{violation}\n{options} --twins");
+        }
+        noted += report.administrators.len();
+    }
+    assert!(noted > 10, "only {noted} were compared");
+}
+
+/// A simulator that notices nothing would pass always.
+#[tokio::test]
+async fn a_store_that_breaks_a_rule_is_noticed() {
+    for falsification in Falsification::ALL {
+        let mut noticed = None;
+        for options in seeds(1, 8) {
+            let options = Options {
+                falsification: Some(falsification),
+                ..options
+            };
+            if let (_, Err(violation)) = run(&options).await {
+                noticed = Some((options, violation));
+                break;
+            }
+        }
+        let (options, violation) =
+            noticed.unwrap_or_else(|| panic!("{falsification:?} was not noticed"));
+        let fewest = shrink(&options, &violation, 12).await;
+        assert!(fewest.steps <= options.steps);
+        let (_, again) = run(&fewest).await;
+        assert_eq!(
+            again.unwrap_err().rule,
+            violation.rule,
+            "{falsification:?}: {fewest} repeats it"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_seed_is_the_same_in_each_run() {
+    let options = Options::new(5, STEPS);
+    let (one, _) = run(&options).await;
+    let (other, _) = run(&options).await;
+    assert_eq!(one, other);
+}
