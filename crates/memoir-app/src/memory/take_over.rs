@@ -83,7 +83,8 @@ pub struct TakenOver {
     /// Those that were imported as discarded.
     pub discarded: u64,
     /// Those that the file has more than once.
-    pub doubles: u64,
+    #[serde(rename = "doubles")]
+    pub duplicates: u64,
     /// Those that the agent had already.
     pub known: u64,
     /// Imported ones whose source the agent knew with another text.
@@ -591,7 +592,7 @@ impl<'a> KnownTexts<'a> {
         // Before the agent's own: a duplicate within the file is reported as the file's.
         let of_file = self.fresh.get(&(pair, is_core));
         if of_file.is_some_and(|live| *live || !is_live) {
-            self.taken.doubles += 1;
+            self.taken.duplicates += 1;
             return None;
         }
         if self.pairs.contains(&pair) {
@@ -609,7 +610,7 @@ impl<'a> KnownTexts<'a> {
                 return None;
             }
             if !self.came.insert((of_text, is_core)) {
-                self.taken.doubles += 1;
+                self.taken.duplicates += 1;
                 return None;
             }
         }

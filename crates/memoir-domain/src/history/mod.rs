@@ -39,7 +39,8 @@ pub struct MemoryStory {
     pub parents: Vec<Number>,
     /// The duplicates that were joined with it, and others of a higher number whose place it took. Two memories can
     /// each be the other's duplicate, one after the other, so that these do not make a tree.
-    pub doubles: Vec<Number>,
+    #[serde(rename = "doubles")]
+    pub duplicates: Vec<Number>,
     /// The memories that took its place, oldest first: usually one, and more where that was undone and done again.
     pub went_into: Vec<Number>,
 }
@@ -173,7 +174,7 @@ fn kinship(log: &[Record]) -> BTreeMap<Number, MemoryStory> {
             let is_parent = record.action != Action::MemoryDeduplicated && source < target;
             let list = match is_parent {
                 true => &mut story.parents,
-                false => &mut story.doubles,
+                false => &mut story.duplicates,
             };
             add(list, source);
         }
@@ -215,7 +216,7 @@ fn leaves(change: &Change) -> bool {
 /// This memory, its sources and its successors. A chain can be as long as the log, so the walk is not recursive.
 fn related(stories: &BTreeMap<Number, MemoryStory>, number: Number) -> BTreeSet<Number> {
     let up = reach(stories, number, |story| {
-        story.parents.iter().chain(&story.doubles)
+        story.parents.iter().chain(&story.duplicates)
     });
     let down = reach(stories, number, |story| story.went_into.iter());
     up.union(&down).copied().collect()

@@ -96,14 +96,14 @@ pub struct TokenAllowance {
 impl std::fmt::Display for TokenAllowance {
     /// As in `if more than 25 tokens go, everything is undone (75 of 100 tokens must be left)`.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let go = if self.tokens == 1 {
+        let leave = if self.tokens == 1 {
             "token goes"
         } else {
             "tokens go"
         };
         write!(
             formatter,
-            "if more than {} {go}, everything is undone ({} of {} tokens must be left",
+            "if more than {} {leave}, everything is undone ({} of {} tokens must be left",
             self.tokens, self.least_tokens, self.pre_session_tokens
         )?;
         formatter.write_str(match self.limit {

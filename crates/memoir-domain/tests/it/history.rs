@@ -154,11 +154,11 @@ fn spec_4_1_two_memories_that_were_each_kept_for_the_other_do_not_lead_in_circle
     let history = history(&world.log, Some(Number(2)));
     let (one, other) = (&history.memories[&Number(2)], &history.memories[&Number(3)]);
     assert_eq!(
-        (&one.parents[..], &one.doubles[..]),
+        (&one.parents[..], &one.duplicates[..]),
         (&[][..], &[Number(3)][..])
     );
     assert_eq!(
-        (&other.parents[..], &other.doubles[..]),
+        (&other.parents[..], &other.duplicates[..]),
         (&[Number(2)][..], &[][..])
     );
 }

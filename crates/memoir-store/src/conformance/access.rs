@@ -336,7 +336,7 @@ pub(super) async fn spec_5_5_users_have_a_name_of_their_own_in_an_account(store:
         let found = store.user_named(account_id(account), name).await.unwrap();
         assert_eq!(found, None);
     }
-    let answer = store.create_user(&user(3, 5, "nobody"), None).await;
+    let answer = store.create_user(&user(3, 5, "nemo"), None).await;
     assert!(
         matches!(answer, Err(Error::Inconsistent { table: "users", .. })),
         "{answer:?}"
@@ -408,7 +408,7 @@ pub(super) async fn spec_5_5_a_user_is_written_over_the_version_before_it_only(
             account: account_id(2),
             ..at_version(3, &next)
         },
-        user(1, 9, "nobody"),
+        user(1, 9, "nemo"),
     ] {
         let answer = store.put_user(&stranger, None).await;
         assert!(matches!(answer, Err(Error::Conflict)), "{answer:?}");

@@ -39,10 +39,10 @@ fn wide_document(version: u64) -> Document {
 
 pub(super) async fn a_fresh_store_is_empty_and_sound(store: Arc<dyn Store>) {
     assert_eq!(store.accounts().await.unwrap(), []);
-    assert_eq!(store.account_named("nobody").await.unwrap(), None);
+    assert_eq!(store.account_named("nemo").await.unwrap(), None);
     assert_eq!(store.agents(account_id(1)).await.unwrap(), []);
     assert_eq!(
-        store.agent_named(account_id(1), "nobody").await.unwrap(),
+        store.agent_named(account_id(1), "nemo").await.unwrap(),
         None
     );
     assert_eq!(

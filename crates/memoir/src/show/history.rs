@@ -66,7 +66,7 @@ pub(crate) fn tree(history: &MemoryHistory, only: Option<Number>) -> String {
 /// The memories that it was merged from, the first one on top of the stack.
 fn children(node: &DrawnMemory, story: &MemoryStory, indent: &str) -> Vec<DrawnMemory> {
     let mut from: Vec<Number> = story.parents.clone();
-    from.extend(&story.doubles);
+    from.extend(&story.duplicates);
     let last = from.len().saturating_sub(1);
     let child = |(place, number)| DrawnMemory {
         number,
@@ -102,7 +102,7 @@ fn draw(text: &mut String, node: &DrawnMemory, story: &MemoryStory, is_new: bool
     } else {
         format!("{indent}{below}")
     };
-    let has_children = !story.parents.is_empty() || !story.doubles.is_empty();
+    let has_children = !story.parents.is_empty() || !story.duplicates.is_empty();
     let bar = if has_children { "│ " } else { "  " };
     for event in &story.events {
         for line in lines(event).lines() {

@@ -52,7 +52,7 @@ impl Tree<'_> {
         let below: Vec<Number> = story
             .parents
             .iter()
-            .chain(&story.doubles)
+            .chain(&story.duplicates)
             .copied()
             .collect();
         html! {

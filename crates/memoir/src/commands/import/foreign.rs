@@ -438,7 +438,7 @@ fn taken_over_json(
         "read": report.read,
         "kept": taken.kept,
         "discarded": taken.discarded,
-        "doubles": taken.doubles,
+        "doubles": taken.duplicates,
         "known": taken.known,
         "changed": taken.changed,
         "gone_left_out": taken.gone_left_out,
@@ -533,7 +533,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
         ),
         ("omitted as obsolete", taken.gone_left_out, String::new()),
         ("here already", taken.known, String::new()),
-        ("duplicates", taken.doubles, String::new()),
+        ("duplicates", taken.duplicates, String::new()),
         (
             "junk",
             report.count(NoMemoryClass::Junk),
