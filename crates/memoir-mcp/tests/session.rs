@@ -197,6 +197,13 @@ async fn spec_2_8_the_end_of_a_range_of_dates_is_the_whole_day() {
         let found = call(&client, "recall_memories", range).await;
         assert_eq!(found["count"], count, "{since} {until}");
     }
+    let reversed = json!({"query": "Rosa", "since": "2026-03-02", "until": "2026-03-01"});
+    let refused = call(&client, "recall_memories", reversed).await;
+    assert_eq!(refused["type"], "error", "{refused}");
+    assert!(
+        refused.to_string().contains("since: is later than"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use memoir_domain::{
     SessionId, Timestamp,
     audit::{Action, CORE_TOKENS},
     core_size::{Cause, CoreSizePoint, Curve, Flow},
-    memory::{Kind, Tally},
+    memory::{Invalid, Kind, Tally},
     session::{Session, State, Trigger},
 };
 use memoir_store::{AgentQuery, MemoryPage, MemoryRow, RecordFilter};
@@ -236,13 +236,14 @@ impl AgentLog<'_> {
     /// Content-blind.
     ///
     /// # Errors
-    /// The agent is erased; the store fails.
+    /// `since` is later than `until`; the agent is erased; the store fails.
     pub async fn stats(
         self,
         since: Option<Timestamp>,
         until: Option<Timestamp>,
         points: usize,
     ) -> Result<AgentStats> {
+        Invalid::check_range(since, until)?;
         let now = self.memoir.now();
         let loaded = self.load(&AgentQuery::default()).await?;
         let since = match since {

@@ -646,7 +646,8 @@ enum SameAs {
     Earlier(u64),
 }
 
-pub(crate) fn check_length(query: &RecallQuery) -> Result<(), Invalid> {
+pub(crate) fn check_query(query: &RecallQuery) -> Result<(), Invalid> {
+    Invalid::check_range(query.since, query.until)?;
     let length = query.text.chars();
     if length > recall::QUESTION_LIMIT {
         return Err(Invalid::too_long("query", length, recall::QUESTION_LIMIT));

@@ -17,7 +17,7 @@ use super::{AccessLevel, AgentLens, ArchiveLinks, Shown, ShowsWords, Viewer, sch
 use crate::{
     core::{Error, Result, codec, spans},
     memory::{
-        memories::{check_length, memory_query},
+        memories::{check_query, memory_query},
         recall::{RecallPage, ShownMatch, ShownReplaced, found_among},
     },
     shown::Views,
@@ -402,7 +402,7 @@ impl AgentLens<'_> {
     ) -> Result<RecallPage> {
         let mut meaning = None;
         let found = async {
-            check_length(query)?;
+            check_query(query)?;
             if self.viewer == Viewer::Agent && !with_discarded {
                 let (found, by_meaning) = self.agent.memories().found(query, after).await?;
                 meaning = by_meaning;

@@ -6,6 +6,7 @@ use memoir_domain::{
     Timestamp,
     audit::{Action, ActorKind},
     labels,
+    memory::Invalid,
 };
 use serde::Deserialize;
 
@@ -68,6 +69,9 @@ impl AuditQuery {
             }),
             ..RecordFilter::default()
         };
+        if Invalid::check_range(search.since, search.until).is_err() {
+            faults.add("until", "Until", "must not be before From");
+        }
         (search, faults)
     }
 

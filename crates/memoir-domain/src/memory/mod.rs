@@ -181,6 +181,20 @@ impl Invalid {
         }
     }
 
+    /// Checks that a range of times does not end before it begins. `None` is an open end.
+    ///
+    /// # Errors
+    /// `since` is later than `until`.
+    pub fn check_range(since: Option<Timestamp>, until: Option<Timestamp>) -> Result<(), Self> {
+        match (since, until) {
+            (Some(since), Some(until)) if since > until => Err(Self::new(
+                "since",
+                "is later than `until`; exchange the two",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// `given` characters where `limit` are allowed.
     pub fn too_long(field: &'static str, given: usize, limit: usize) -> Self {
         Self {

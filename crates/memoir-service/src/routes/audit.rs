@@ -7,7 +7,7 @@ use axum::{
 use memoir_app::{RecordFilter, RecordOrder, RecordPlace, ShownRecord};
 use memoir_domain::{
     audit::{Action, ActorKind},
-    memory::Number,
+    memory::{Invalid, Number},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -70,6 +70,8 @@ impl RecordsFilter {
             until: time_until("until", self.until.as_deref())?,
             ..RecordFilter::default()
         };
+        Invalid::check_range(query.since, query.until)
+            .map_err(|invalid| Problem::invalid(invalid.to_string()))?;
         let parameters = PageParameters {
             limit: self.limit,
             cursor: self.cursor,

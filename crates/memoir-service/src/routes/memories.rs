@@ -11,7 +11,7 @@ use memoir_app::{
 use memoir_domain::{
     PrivateText, Timestamp,
     access::{AccessDraft, AccessKind},
-    memory::{Kind, Number, parse_text},
+    memory::{Invalid, Kind, Number, parse_text},
     origin::{Origin, SavedBy},
     recall::{RecallQuery, SemanticStatus},
 };
@@ -255,6 +255,8 @@ impl MemoriesFilter {
             text: self.q,
             tag: self.tag,
         };
+        Invalid::check_range(selected.since, selected.until)
+            .map_err(|invalid| Problem::invalid(invalid.to_string()))?;
         let length = selected.text.as_ref().map_or(0, PrivateText::chars);
         if length > LONGEST_QUESTION {
             return Err(Problem::invalid(format!(

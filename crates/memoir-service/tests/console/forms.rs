@@ -387,6 +387,7 @@ async fn records_are_narrowed_by_every_field_of_the_filter() {
         "session=x",
         "since=x",
         "until=x",
+        "since=2026-03-05&until=2026-03-04",
         "before=x",
     ] {
         let answer = browser.get(&format!("/audit?agent=wren&{wrong}")).await;

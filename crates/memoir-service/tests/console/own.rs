@@ -298,7 +298,8 @@ async fn spec_6_6_memories_are_searched_filtered_and_paged() {
     ] {
         assert_eq!(found(query).await, expected, "{query}");
     }
-    for query in ["kind=x", "origin=x", "since=x", "seen=x"] {
+    let reversed = "since=2020-05-02&until=2020-05-01";
+    for query in ["kind=x", "origin=x", "since=x", reversed, "seen=x"] {
         let answer = browser.get(&format!("{path}?{query}")).await;
         assert_eq!(answer.status, 400, "{query}");
         answer.document().check(query);

@@ -309,6 +309,11 @@ async fn what_stands_in_a_query_is_checked_by_name() {
             "kind: must be `core`, `journal` or `archival`",
         ),
         ("since=May", "since: not a time"),
+        ("since=2026-03-02&until=2026-03-01", "since: is later than"),
+        (
+            "q=tea&since=2026-03-02&until=2026-03-01",
+            "since: is later than",
+        ),
         ("include=all", "include: must be `discarded`"),
         ("under=x", "under: must be a number from 1"),
         ("under=0", "under: must be a number from 1"),
@@ -327,6 +332,10 @@ async fn what_stands_in_a_query_is_checked_by_name() {
             "{query}: {problem}"
         );
     }
+    let path = "/v1/agents/wren/audit?since=2026-03-02&until=2026-03-01";
+    let problem = installation.get(path, &own).await;
+    let told = "since: is later than `until`; exchange the two";
+    assert_eq!(problem.refused(400, "invalid_argument")["detail"], told);
     let body = json!({"content": "x", "kind": "core"});
     let problem = installation
         .post(&format!("{PATH}?dry_run=true"), &own, body)

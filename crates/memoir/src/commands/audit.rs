@@ -3,7 +3,11 @@
 use std::path::PathBuf;
 
 use memoir_app::{CheckpointGrowth, RecordFilter, Verification};
-use memoir_domain::{Timestamp, audit::Action, memory::Number};
+use memoir_domain::{
+    Timestamp,
+    audit::Action,
+    memory::{Invalid, Number},
+};
 use memoir_vault::log::LogVerifier;
 
 use crate::{
@@ -183,6 +187,7 @@ fn misfit(verified: &VerifyOutput) -> Failure {
 }
 
 async fn list(global: &Global, arguments: ListArguments) -> Outcome {
+    Invalid::check_range(arguments.since, arguments.until).map_err(memoir_app::Error::from)?;
     let installation = Installation::existing(global).await?;
     let agent = match &arguments.agent {
         Some(name) => Some(installation.agent(name).await?),

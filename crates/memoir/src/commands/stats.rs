@@ -47,11 +47,6 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if let Some(path) = &arguments.plot {
         check_name(path)?;
     }
-    if let (Some(since), Some(until)) = (arguments.since, arguments.until)
-        && since > until
-    {
-        return Err(Failure::new("`--since` is later than `--until`"));
-    }
     let (_, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     let stats = agent
         .log()

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use memoir_app::{OwnAgent, ShownMemory};
 use memoir_domain::{
     Timestamp,
-    memory::Number,
+    memory::{Invalid, Number},
     origin::Origin,
     recall::{RecallPlace, RecallQuery},
 };
@@ -62,13 +62,17 @@ impl OwnMemoriesQuery {
         let day = |_| PageFailure::invalid("A day is to be given as 2026-05-01.");
         let since = self.since.as_deref().map(str::parse::<Timestamp>);
         let until = self.until.as_deref().map(Timestamp::parse_until);
+        let since = since.transpose().map_err(day)?;
+        let until = until.transpose().map_err(day)?;
+        Invalid::check_range(since, until)
+            .map_err(|_| PageFailure::invalid("The first day is after the last one."))?;
         let origin = self.origin.as_deref().map(|name| {
             Origin::from_name(name).ok_or_else(|| PageFailure::invalid("There is no such origin."))
         });
         Ok(RecallQuery {
             text: self.q.as_deref().unwrap_or_default().into(),
-            since: since.transpose().map_err(day)?,
-            until: until.transpose().map_err(day)?,
+            since,
+            until,
             kind: kind(self.kind.as_deref())?,
             tag: self.tag.as_deref().map(Into::into),
             origin: origin.transpose()?,

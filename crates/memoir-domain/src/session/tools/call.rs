@@ -139,6 +139,10 @@ fn read_call(tool: Tool, arguments: &Map<String, Value>) -> Result<ToolCall, Ref
                     "search_memories needs at least one of query, since and until".to_owned(),
                 ));
             }
+            if let ToolCall::Search { since, until, .. } = &call {
+                let refused = |invalid: Invalid| Refusal::InvalidArgument(invalid.to_string());
+                Invalid::check_range(*since, *until).map_err(refused)?;
+            }
             call
         }
         Tool::Consolidate => ToolCall::Consolidate {
@@ -648,6 +652,12 @@ mod tests {
     fn spec_3_8_what_is_wrong_is_named() {
         use RefusalCode::{InvalidArgument, TooLong};
         for (tool, arguments, code, part) in [
+            (
+                "search_memories",
+                json!({"since": "2026-03-02", "until": "2026-03-01"}),
+                InvalidArgument,
+                "since: is later than `until`; exchange the two",
+            ),
             (
                 "update_memory",
                 json!({"id": 1}),
