@@ -67,6 +67,8 @@ pub enum Outage {
     Status(u16),
     /// No connection could be made: refused, no route, unknown host, no agreement on TLS.
     Connect,
+    /// No program listens on this port of this machine.
+    NotListening(u16),
     /// The server's certificate is not trusted. Not retryable.
     Certificate,
     /// No complete answer within the request's time limit.
@@ -80,6 +82,9 @@ impl fmt::Display for Outage {
         match self {
             Self::Status(status) => write!(formatter, "the provider answered with status {status}"),
             Self::Connect => formatter.write_str("the provider could not be reached"),
+            Self::NotListening(port) => {
+                write!(formatter, "nothing listens on port {port} of this machine")
+            }
             Self::Certificate => formatter.write_str("the server's certificate is not trusted"),
             Self::Timeout => formatter.write_str("the provider did not answer in time"),
             Self::Cut => formatter.write_str("the connection ended before the answer was complete"),
@@ -205,7 +210,9 @@ impl ModelError {
             Self::Unavailable { outage, .. } => match outage {
                 Outage::Timeout | Outage::Status(408 | 504) => FailureClass::Timeout,
                 Outage::Status(_) => FailureClass::ServerError,
-                Outage::Connect | Outage::Certificate | Outage::Cut => FailureClass::Unreachable,
+                Outage::Connect | Outage::NotListening(_) | Outage::Certificate | Outage::Cut => {
+                    FailureClass::Unreachable
+                }
             },
             Self::Rejected { class, .. } => *class,
             Self::BadAnswer { .. } => FailureClass::UnreadableResponse,
@@ -224,6 +231,15 @@ impl ModelError {
             Self::Rejected { .. } | Self::ModelFile { .. } => false,
             Self::BadAnswer { retryable, .. } => *retryable,
         }
+    }
+
+    /// Whether the provider's server does not run, on this machine: nothing is gained by waiting for it, unless it had
+    /// responded before.
+    pub fn is_not_running(&self) -> bool {
+        let Self::Unavailable { outage, .. } = self else {
+            return false;
+        };
+        matches!(outage, Outage::NotListening(_))
     }
 
     /// How long the provider asks to wait before the next attempt, at most
@@ -245,6 +261,17 @@ impl ModelError {
                 outage: Outage::Connect,
                 ..
             } => Some("check that the server runs, and the provider's `base_url`".to_owned()),
+            Self::Unavailable {
+                outage: Outage::NotListening(port),
+                ..
+            } => {
+                // The port that Ollama has by default.
+                let start = match port {
+                    11_434 => "start Ollama (`ollama serve`)",
+                    _ => "start the server of the model",
+                };
+                Some(format!("{start}, or correct the provider's `base_url`"))
+            }
             Self::Unavailable {
                 outage: Outage::Certificate,
                 ..

@@ -12,6 +12,7 @@ use reqwest::{Client, Url};
 use serde_json::{Value, json};
 
 use crate::error::{ErrorCode, ModelError, Outage};
+use crate::provider::is_loopback;
 
 /// No answer of a model is near this: 8 MiB of JSON are some two million tokens.
 pub(crate) const LARGEST_BODY_BYTES: usize = 8 * 1024 * 1024;
@@ -90,7 +91,7 @@ impl Endpoint {
             .body(body.to_string())
             .send()
             .await
-            .map_err(|error| unsent(&error))?;
+            .map_err(|error| unsent(&error, &self.url))?;
 
         let status = response.status().as_u16();
         let wait = retry_after(response.headers());
@@ -332,9 +333,12 @@ async fn read(
 }
 
 /// Classifies a request that got no status at all.
-fn unsent(error: &reqwest::Error) -> ModelError {
+fn unsent(error: &reqwest::Error, url: &Url) -> ModelError {
     let outage = match error {
         _ if is_untrusted(error) => Outage::Certificate,
+        _ if is_loopback(url) && is_refused(error) => {
+            Outage::NotListening(url.port_or_known_default().unwrap_or_default())
+        }
         // Before a timeout: a connection that was not made in time is both.
         _ if error.is_connect() => Outage::Connect,
         _ if error.is_timeout() => Outage::Timeout,
@@ -357,6 +361,15 @@ fn is_untrusted(error: &(dyn std::error::Error + 'static)) -> bool {
     match wrapped {
         Some(inner) => is_untrusted(inner),
         None => error.source().is_some_and(is_untrusted),
+    }
+}
+
+/// Whether the machine is there and refused the connection, so that no program listens.
+fn is_refused(error: &(dyn std::error::Error + 'static)) -> bool {
+    let io = error.downcast_ref::<std::io::Error>();
+    match io.map(std::io::Error::kind) {
+        Some(kind) => kind == std::io::ErrorKind::ConnectionRefused,
+        None => error.source().is_some_and(is_refused),
     }
 }
 

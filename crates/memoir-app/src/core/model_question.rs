@@ -123,6 +123,9 @@ impl<'a> ModelCall<'a> {
             if !error.is_retryable() {
                 return Err(ModelFailure::Denied(error.advised()));
             }
+            if error.is_not_running() {
+                return Err(ModelFailure::Failed(error.advised()));
+            }
             // A wait beyond the deadline would end as "took too long", and hide the provider's error.
             let wait = self.limits.wait_after(failures, &error);
             match wait.filter(|wait| Instant::now() + *wait < self.deadline) {

@@ -265,7 +265,7 @@ fn result<T>(answer: &Result<T, ModelError>) -> &'static str {
         Err(ModelError::RateLimited { .. }) => "rate_limited",
         Err(ModelError::Unavailable { outage, .. }) => match outage {
             Outage::Status(_) => "unavailable",
-            Outage::Connect | Outage::Certificate => "unreachable",
+            Outage::Connect | Outage::NotListening(_) | Outage::Certificate => "unreachable",
             Outage::Timeout => "timeout",
             Outage::Cut => "cut",
         },

@@ -604,6 +604,32 @@ async fn spec_3_16_a_provider_that_stays_away_fails_the_session_and_the_edits_st
 }
 
 #[tokio::test(start_paused = true)]
+async fn spec_3_16_a_server_on_this_machine_that_does_not_run_is_not_waited_for() {
+    let wren = TestAgent::with(&DUPLICATES, InstallationSettings::default()).await;
+    let outage = || {
+        Turn::Error(ModelError::Unavailable {
+            outage: Outage::NotListening(11_434),
+            retry_after: None,
+        })
+    };
+    let waits = |seen: &[Progress]| {
+        let waits = seen.iter();
+        waits
+            .filter(|progress| matches!(progress, Progress::Waiting { .. }))
+            .count()
+    };
+    let (driven, seen) = wren.refine([outage()]).await;
+    assert_eq!(
+        (state(&driven), driven.failure),
+        (State::Failed, Some(FailureClass::Unreachable))
+    );
+    assert_eq!(waits(&seen), 0);
+    // One that has responded may be starting again.
+    let (driven, seen) = wren.refine([delete(2), outage(), complete()]).await;
+    assert_eq!((state(&driven), waits(&seen)), (State::Completed, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn spec_3_16_each_limit_abandons_the_session() {
     let search = || Turn::call("search_memories", json!({"query": "cat"}));
     let with = |limits: SessionLimits| InstallationSettings {

@@ -542,7 +542,8 @@ async fn spec_3_16_broken_connections_and_slow_servers_are_retryable() {
             .await
             .unwrap_err();
         tells_no_secret(&error);
-        assert_eq!(error, out(Outage::Connect));
+        assert_eq!(error, out(Outage::NotListening(free.port())));
+        assert!(error.is_not_running() && error.hint().unwrap().contains("start the server"));
     }
 }
 

@@ -442,8 +442,11 @@ impl Machine {
             let message = message + &advice.unwrap_or_default();
             act(SessionAction::Fail(error.class(), message))
         };
-        let Some(wait) = self.limits.wait_after(self.failures, error) else {
-            return fail(match error.is_retryable() {
+        // A server that responded before is waited for: it may be starting again.
+        let is_worth_waiting = self.turns > 0 || !error.is_not_running();
+        let wait = self.limits.wait_after(self.failures, error);
+        let Some(wait) = wait.filter(|_| is_worth_waiting) else {
+            return fail(match error.is_retryable() && is_worth_waiting {
                 true => format!("{message}; it was asked {} times", self.failures),
                 false => message,
             });
