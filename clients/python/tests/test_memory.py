@@ -21,6 +21,12 @@ def test_three_lines(memory: AgentMemory) -> None:
     assert session.summary == "Nothing to do."
 
 
+def test_a_memory_prints_as_its_text_and_its_repr_does_not_show_it(memory: AgentMemory) -> None:
+    saved = memory.remember(SECRET)
+    assert str(saved) == f"{saved}" == SECRET
+    assert "canary" not in repr(saved) and "canary" not in repr([saved])
+
+
 def test_journal_entries_say_when_they_fade(memory: AgentMemory) -> None:
     day = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
     entry = memory.remember("A long day.", kind="journal", created_at=day)
@@ -137,7 +143,8 @@ def test_spec_5_2_an_administrator_looks_while_the_agent_lets_it(
     assert [each.id for each in memory.access_requests()] == [asked.id]
     granted = memory.answer_access_request(asked.id, granted=True, reason="For a canary.")
     assert granted.state == "granted" and "canary" not in repr(granted)
-    assert [each.content for each in administrator.memories(memory.agent)] == [SECRET]
+    (seen,) = administrator.memories(memory.agent)
+    assert str(seen) == SECRET
     assert administrator.access_request(asked.id).reads == 1
     assert memory.revoke_access(asked.id).state == "revoked"
     assert [each.content for each in administrator.memories(memory.agent, kind="core")] == [None]

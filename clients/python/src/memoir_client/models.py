@@ -151,6 +151,10 @@ class Memory(Shown):
     now: int | None = None
     match: Match | None = None
 
+    def __str__(self) -> str:
+        """The text, for `print(memory)`; without access to it, as `repr`, which never shows it."""
+        return repr(self) if self.content is None else self.content
+
 
 class Recalled(list[Memory]):
     """What was found, the best match first.
