@@ -91,14 +91,18 @@ fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// Whether the environment names a collector, as every program with OTLP reads it.
-fn has_endpoint() -> bool {
+/// The variable by which the environment names a collector, as every program with OTLP reads it.
+pub(crate) fn endpoint_variable() -> Option<&'static str> {
     [
         opentelemetry_otlp::OTEL_EXPORTER_OTLP_ENDPOINT,
         opentelemetry_otlp::OTEL_EXPORTER_OTLP_TRACES_ENDPOINT,
     ]
     .into_iter()
-    .any(|name| variable(name).is_some())
+    .find(|name| variable(name).is_some())
+}
+
+fn has_endpoint() -> bool {
+    endpoint_variable().is_some()
 }
 
 fn is_switched_off() -> bool {

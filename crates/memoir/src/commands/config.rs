@@ -15,6 +15,7 @@ use crate::{
     options::Global,
     output,
     show::TextTable,
+    telemetry,
     terminal::{self, safe},
 };
 
@@ -151,7 +152,11 @@ fn shown(places: &[(String, String)]) -> Vec<Shown> {
         let before = shown.len();
         shown.extend(set.map(|(place, value)| one(place, Some(value), "file")));
         if shown.len() == before && !key.is_repeated() {
-            shown.push(one(&key.name, default, "default"));
+            // Of the two keys of one limit, the file has the other one.
+            let is_replaced = key.name == "limits.minutes"
+                && places.iter().any(|(place, _)| place == "limits.seconds");
+            let value = default.filter(|_| !is_replaced);
+            shown.push(one(&key.name, value, "default"));
         }
     }
     shown
@@ -162,6 +167,7 @@ fn variable(key: &ConfigKey) -> Option<&'static str> {
     let variable = match key.name.as_str() {
         "keys.url" => key_files::URL,
         "master_key_file" => key_files::GIVEN,
+        "telemetry.otlp_endpoint" => return telemetry::endpoint_variable(),
         _ => return None,
     };
     let value = std::env::var_os(variable)?;
@@ -178,11 +184,11 @@ pub(super) fn installation_paths(
 ) -> Result<[(&'static str, String); 4], Failure> {
     let url = global.database.as_deref();
     let own = config.path.clone().or_else(config::default_path);
-    let store = match (&config.keys_url, std::env::var_os(key_files::URL)) {
-        (None, None) => key_files::store_path(&database::path(url)?)
+    let store = match key_files::is_file(config)? {
+        true => key_files::store_path(&database::path(url)?)
             .display()
             .to_string(),
-        _ => "a database of PostgreSQL".to_owned(),
+        false => "a database of PostgreSQL".to_owned(),
     };
     let master = match std::env::var_os(key_files::GIVEN) {
         Some(key) if !key.is_empty() => format!("the variable {}", key_files::GIVEN),

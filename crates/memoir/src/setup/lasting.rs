@@ -217,6 +217,17 @@ fn in_path(own: &Path) -> Option<PathBuf> {
         })
 }
 
+/// Another program that a shell starts by Memoir's name: the first one of that name in `PATH`, where that is not this
+/// binary. Its content is not read, and it is not run.
+pub(super) fn other_in_path() -> Option<PathBuf> {
+    let own = own_path().ok()?.canonicalize().ok()?;
+    let name = format!("memoir{}", std::env::consts::EXE_SUFFIX);
+    let folders = std::env::var_os("PATH")?;
+    let mut files = std::env::split_paths(&folders).map(|folder| folder.join(&name));
+    let first = files.find(|path| path.is_file())?;
+    (first.canonicalize().ok()? != own).then_some(first)
+}
+
 /// The path of the copy.
 fn copy_path() -> Result<PathBuf, Failure> {
     let folder = database::default_path()?.with_file_name("bin");

@@ -122,6 +122,12 @@ impl FileChange {
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let folders = Folders::find()?;
+    if !arguments.remove
+        && let Some(other) = other_in_path()
+    {
+        let advice = other.advice.unwrap_or_default();
+        terminal::note(&format!("note: {}; {advice}", other.finding));
+    }
     match arguments.program {
         None => overview(global, &folders),
         Some(program) if arguments.remove => {
@@ -618,5 +624,23 @@ pub(crate) fn examine(global: &Global) -> Result<Vec<Examination>, Failure> {
     let states = Program::value_variants()
         .iter()
         .map(|program| check::state(global, *program, &folders));
-    Ok(states.filter_map(|state| state.examination).collect())
+    let mut found: Vec<Examination> = states.filter_map(|state| state.examination).collect();
+    found.extend(other_in_path());
+    Ok(found)
+}
+
+/// That a shell starts another program by Memoir's name.
+fn other_in_path() -> Option<Examination> {
+    let path = lasting::other_in_path()?;
+    Some(Examination {
+        area: "programs",
+        severity: Severity::Warning,
+        finding: format!(
+            "`memoir` starts `{}` in a shell: another program, or another copy of Memoir, which comes first on the PATH",
+            safe(&path.display().to_string())
+        ),
+        advice: Some(
+            "call this one by its whole path, or put its folder first on the PATH".to_owned(),
+        ),
+    })
 }

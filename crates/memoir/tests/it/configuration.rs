@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::installation::Installation;
+use crate::installation::{Installation, Ran};
 
 #[test]
 fn the_users_configuration_is_read_where_there_is_one() {
@@ -93,6 +93,16 @@ fn spec_6_7_config_shows_each_key_with_its_value_its_source_and_its_default() {
     );
     assert_eq!(key(&set, "providers.lab.base_url")["source"], "file");
     assert_eq!(key(&set, "webhooks[0].secret_env")["value"], "\"HOOK\"");
+    let mut command = installation.command(&["config", "--json"]);
+    command.env(
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "http://ada:Zwitscher@127.0.0.1:4318",
+    );
+    let ran = Ran::of(&mut command);
+    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let endpoint = key(&told, "telemetry.otlp_endpoint");
+    assert_eq!(endpoint["source"], "OTEL_EXPORTER_OTLP_ENDPOINT");
+    assert!(!ran.stdout.contains("Zwitscher"));
     let text = installation.ok(&["config"]);
     assert!(
         text.contains("limits.turns") && text.contains("(set; not shown)"),
@@ -128,4 +138,31 @@ fn spec_6_7_config_has_paths_a_check_and_an_example_that_is_a_file() {
     assert!(refused.contains("`base_url` is missing"), "{refused}");
     // Nothing was made.
     assert!(!installation.path(".local/share/memoir/memoir.db").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn doctor_and_setup_name_another_program_that_is_first_on_the_path() {
+    use std::os::unix::fs::PermissionsExt;
+    let installation = Installation::with_agent();
+    let other = installation.write("bin/memoir", "#!/bin/sh\ntouch \"$HOME/run\"\n");
+    std::fs::set_permissions(&other, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let own = std::path::Path::new(env!("CARGO_BIN_EXE_memoir"));
+    let own = own.parent().unwrap().display();
+    let folder = installation.path("bin").display().to_string();
+    let told = |path: String, arguments: &[&str]| {
+        let mut command = installation.command(arguments);
+        let ran = Ran::of(command.env("PATH", path));
+        (ran.stdout + &ran.stderr).contains("comes first on the PATH")
+    };
+    for arguments in [
+        &["doctor"][..],
+        &["setup"],
+        &["setup", "claude-code", "--yes"],
+    ] {
+        assert!(told(format!("{folder}:{own}"), arguments), "{arguments:?}");
+        assert!(!told(format!("{own}:{folder}"), arguments), "{arguments:?}");
+    }
+    // It is not run.
+    assert!(!installation.path("run").exists());
 }
