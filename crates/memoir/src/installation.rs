@@ -267,7 +267,7 @@ impl Installation {
                 Provision::First,
                 Actor::administrator("programs on this machine"),
             ),
-            false => (Provision::Any, administrator()),
+            false => (Provision::Any, Actor::owner()),
         };
         self.stored_or_new(agent, provision, &actor).await
     }
@@ -280,7 +280,7 @@ impl Installation {
         &self,
         agent: &AgentHandle,
     ) -> Result<Zeroizing<String>, Failure> {
-        self.stored_or_new(agent, Provision::Any, &administrator())
+        self.stored_or_new(agent, Provision::Any, &Actor::owner())
             .await
     }
 
@@ -525,7 +525,7 @@ pub(crate) fn on(
     ))
 }
 
-/// The user of the command line as an administrator.
-pub(crate) fn administrator() -> Actor {
+/// The user of the command line, in a closed installation.
+fn administrator() -> Actor {
     Actor::administrator("command line")
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::{
     failure::{Failure, TAMPERED},
     options::TOKEN,
-    tokens,
+    terminal, tokens,
 };
 
 /// The time limit of one request.
@@ -225,8 +225,10 @@ fn token(url: &Url, agent: &str, may_be_given: bool) -> Result<String, Failure> 
     if let Some(stored) = tokens::stored(url.as_str(), agent)? {
         return Ok(stored);
     }
-    let setup =
-        format!("`memoir setup CLIENT --url {url} --agent {agent}` stores it for the hooks");
+    let setup = format!(
+        "`memoir setup PROGRAM --url {url} --agent {}` stores it for the hooks",
+        terminal::word(agent)
+    );
     Err(match given.is_empty() {
         true => Failure::new(format!("there is no token for the agent `{agent}`"))
             .hint(format!("give it in {TOKEN}; {setup}")),

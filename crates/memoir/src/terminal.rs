@@ -70,7 +70,16 @@ pub(crate) fn safe(text: &str) -> Cow<'_, str> {
     escape(text, false)
 }
 
-/// The same with its line breaks.
+/// A name for a command line that a message gives: in quotes where a shell would take it for several words.
+pub(crate) fn word(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_.,:/@+".contains(letter);
+    match !name.is_empty() && name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => format!("'{}'", safe(name).replace('\'', "'\\''")),
+    }
+}
+
+/// As [`safe`], with its line breaks.
 pub(crate) fn safe_lines(text: &str) -> Cow<'_, str> {
     escape(text, true)
 }

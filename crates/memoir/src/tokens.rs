@@ -26,7 +26,7 @@ fn read() -> Result<StoredTokens, Failure> {
             let read = read.map_err(|error| Failure::file("read", &path, &error))?;
             serde_json::from_slice(&read).map_err(|_| {
                 Failure::new(format!("`{}` holds no tokens", path.display()))
-                    .hint("remove it, and give the token anew with `memoir setup CLIENT`")
+                    .hint("remove it, and give the token anew with `memoir setup PROGRAM`")
             })
         }
     }

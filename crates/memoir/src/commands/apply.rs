@@ -1,11 +1,8 @@
 //! `memoir apply`: applies the result of a rehearsal.
 
 use crate::{
-    commands::refine,
-    failure::Outcome,
-    installation::{Installation, administrator},
-    options::Global,
-    output, show, terminal,
+    commands::refine, failure::Outcome, installation::Installation, options::Global, output, show,
+    terminal,
 };
 
 /// Apply a completed rehearsal, in one step
@@ -21,9 +18,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let mut applied = agent
         .sessions()
-        .apply_rehearsal(id, &administrator())
+        .apply_rehearsal(id, &installation.author())
         .await?;
-    // The response is an administrator's; the viewer may be the owner.
+    // The response is without text; the viewer may be the owner.
     applied.session = lens.session(applied.session.id).await?;
     if global.json {
         output::json(&applied)?;

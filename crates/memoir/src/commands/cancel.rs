@@ -4,7 +4,7 @@ use memoir_app::{Error, SessionFacts, ShownSession};
 
 use crate::{
     failure::{Ending, Failure, Outcome},
-    installation::{Installation, administrator},
+    installation::Installation,
     options::Global,
     output, show,
 };
@@ -19,7 +19,8 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::existing(global).await?;
     let (agent, id) = installation.session(&arguments.session).await?;
-    let session = match agent.sessions().cancel(id, &administrator()).await {
+    let author = installation.author();
+    let session = match agent.sessions().cancel(id, &author).await {
         // The session had ended before, so the message names its end.
         Err(Error::SessionLost(_)) => return Err(ended(&agent.views().session(id).await?)),
         cancelled => ShownSession::from(cancelled?),

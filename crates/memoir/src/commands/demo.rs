@@ -10,7 +10,7 @@ use memoir_app::{
     Account, AgentHandle, RecordFilter, ShownMemory, ShownRecord, ShownSession, Verification,
     Viewer, sessions::RefineOptions,
 };
-use memoir_domain::session::State;
+use memoir_domain::{audit::Actor, session::State};
 use memoir_store_sqlite::SqliteStore;
 use memoir_vault::{KeyStore, MasterSource};
 use serde::Serialize;
@@ -138,7 +138,14 @@ async fn in_folder(global: &Global, folder: &Path) -> Result<Option<DemoOutput>,
     }
     // Progress goes to stderr as text even with `--json`, since stdout holds one document.
     let mut watcher = ProgressPrinter::new(false);
-    let session = match drive(&lens, &RefineOptions::default(), &mut watcher).await? {
+    let session = match drive(
+        &lens,
+        &RefineOptions::default(),
+        &mut watcher,
+        &Actor::owner(),
+    )
+    .await?
+    {
         Ran::Driven(session) | Ran::Cancelled(session) => *session,
         Ran::NotDue | Ran::NothingToRefine(_) | Ran::Interrupted => return Ok(None),
     };

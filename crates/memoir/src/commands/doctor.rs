@@ -189,12 +189,13 @@ async fn projects(account: &Account, global: &Global) -> Result<Vec<Examination>
         if !entry.is_gone() || account.agent(&entry.name_or_id()).await.is_err() {
             continue;
         }
-        let agent = safe(&entry.agent);
+        let agent = terminal::word(&entry.agent);
         found.push(Examination {
             area: "projects",
             severity: Severity::Warning,
             finding: format!(
-                "the folder of the agent `{agent}` is gone: `{}`",
+                "the folder of the agent `{}` is gone: `{}`",
+                safe(&entry.agent),
                 safe(&entry.folder.display().to_string())
             ),
             advice: Some(format!(

@@ -26,7 +26,7 @@ use serde_json::json;
 use crate::{
     commands::passphrase,
     failure::{Ending, Failure, Outcome, bad_lines},
-    installation::{Installation, administrator},
+    installation::Installation,
     options::Global,
     output, parse,
     show::{counted, thousands},
@@ -231,7 +231,7 @@ async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outc
     let name = Some(arguments.agent.as_str());
     let account = &installation.account;
     let agent = account
-        .adopt(sealed, passphrase, name, &administrator())
+        .adopt(sealed, passphrase, name, &installation.author())
         .await?;
     output::show(global.json, &agent, || {
         format!(

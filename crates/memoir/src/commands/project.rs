@@ -71,7 +71,7 @@ fn list(global: &Global, arguments: &ListArguments) -> Outcome {
     }
     if entries.is_empty() {
         terminal::note(
-            "no project has an agent yet; `memoir setup CLIENT --per-project` gives each one at its first session",
+            "no project has an agent yet; `memoir setup PROGRAM --per-project` gives each one at its first session",
         );
         return Ok(Ending::Done);
     }
@@ -125,8 +125,9 @@ async fn adopt(global: &Global, arguments: AdoptArguments) -> Outcome {
     ))?;
     if let Some(before) = before.filter(|before| *before != agent) {
         terminal::note(&format!(
-            "`{0}`, its previous agent, keeps its memory: `memoir ledger {0}` shows it",
-            safe(&before)
+            "`{}`, its previous agent, keeps its memory: `memoir ledger {}` shows it",
+            safe(&before),
+            terminal::word(&before)
         ));
     }
     Ok(Ending::Done)

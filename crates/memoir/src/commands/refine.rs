@@ -12,7 +12,7 @@ use memoir_domain::{
 
 use crate::{
     failure::{Ending, Failure, Outcome},
-    installation::{Installation, administrator},
+    installation::Installation,
     interrupt::unless_interrupted,
     options::Global,
     output,
@@ -68,7 +68,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     };
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let mut watcher = ProgressPrinter::new(global.json);
-    match drive(&lens, &options, &mut watcher).await? {
+    match drive(&lens, &options, &mut watcher, &installation.author()).await? {
         Ran::Driven(session) | Ran::Cancelled(session) => {
             report(global, &agent, &session, &installation.author()).await?;
             ending(&session)
@@ -97,10 +97,12 @@ pub(crate) enum Ran {
 }
 
 /// Runs a session. Ctrl-C cancels it; a second one leaves it open until its lease lapses.
+/// `author` is the user who cancels it.
 pub(crate) async fn drive(
     agent: &AgentLens<'_>,
     options: &RefineOptions,
     watcher: &mut ProgressPrinter,
+    author: &Actor,
 ) -> Result<Ran, Failure> {
     let running = watcher.running();
     let mut observer = |progress: &Progress| watcher.see(progress);
@@ -118,7 +120,7 @@ pub(crate) async fn drive(
     };
     terminal::note("cancelling the session; its edits stay");
     let cancelling = async {
-        match agent.handle().sessions().cancel(id, &administrator()).await {
+        match agent.handle().sessions().cancel(id, author).await {
             // It had just ended by itself.
             Ok(_) | Err(memoir_app::Error::SessionLost(_)) => agent.session(id).await,
             Err(error) => Err(error),
@@ -182,8 +184,8 @@ fn rolled_back(session: &ShownSession) -> String {
              then; `memoir doubles {}` lists near duplicates, and `memoir \
              discard {} NUMBER` removes one by hand",
             (threshold * 100.0).round(),
-            terminal::safe(&session.agent),
-            terminal::safe(&session.agent),
+            terminal::word(&session.agent),
+            terminal::word(&session.agent),
         ),
         _ => NOTHING_LOST.to_owned(),
     }

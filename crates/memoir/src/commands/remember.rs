@@ -101,10 +101,16 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         }
     }
     if saved.refinement_due.is_some() {
-        let name = safe(agent.name());
+        let name = terminal::word(agent.name());
+        let model = match agent.views().show().await?.effective_model {
+            Some(_) => format!("`memoir refine {name}` runs one"),
+            None => {
+                format!("it has no model; `memoir refine {name} --model PROVIDER:NAME` runs one")
+            }
+        };
         terminal::note(&format!(
-            "hint: `{name}` is due for a session: its own program reads so at its next start, and `memoir refine {name}` \
-             runs one with a model"
+            "hint: `{}` is due for a session: {model}",
+            safe(agent.name())
         ));
     }
     Ok(Ending::Done)

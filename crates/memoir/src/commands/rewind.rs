@@ -5,11 +5,11 @@ use memoir_domain::Timestamp;
 
 use crate::{
     failure::{Ending, Outcome},
-    installation::{Installation, administrator},
+    installation::Installation,
     options::Global,
     output, parse,
     show::{moment, thousands},
-    terminal::{self, safe},
+    terminal,
 };
 
 /// Return an agent's memories to what they were at a point in time
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::existing(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    let actor = administrator();
+    let actor = installation.author();
     let to = match (arguments.to, arguments.to_record) {
         (Some(time), _) => Point::Time(time),
         // The parser requires one of the two, so that a missing time means that there is a record.
@@ -53,7 +53,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if let Some(seq) = rewound.seq {
         terminal::note(&format!(
             "`memoir rewind {} --to-record {}` undoes it",
-            safe(agent.name()),
+            terminal::word(agent.name()),
             // This cannot underflow: the first record has the number 1.
             seq - 1
         ));

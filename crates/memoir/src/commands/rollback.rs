@@ -4,7 +4,7 @@ use memoir_app::RecordFilter;
 
 use crate::{
     failure::{Ending, Outcome},
-    installation::{Installation, administrator},
+    installation::Installation,
     options::Global,
     output,
     show::{self, thousands},
@@ -27,7 +27,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let before = agent.views().show().await?.counts.core_tokens;
     let session = agent
         .sessions()
-        .roll_back(id, arguments.cascade, &administrator())
+        .roll_back(id, arguments.cascade, &installation.author())
         .await?;
     if global.json {
         output::json(&lens.session(id).await?)?;

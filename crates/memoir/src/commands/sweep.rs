@@ -47,7 +47,8 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
         };
         // A failed session of one agent does not stop those of the others.
         let lens = agent.views().seen_by(installation.viewer(&agent).await?);
-        match drive(&lens, &options, &mut ProgressPrinter::new(global.json)).await {
+        let mut watcher = ProgressPrinter::new(global.json);
+        match drive(&lens, &options, &mut watcher, &installation.author()).await {
             Ok(Ran::Driven(session)) => {
                 report(global, &session, trigger)?;
                 if !matches!(session.state, State::Completed | State::Declined) {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     failure::{Ending, Failure, Outcome},
-    installation::{Installation, administrator},
+    installation::Installation,
     options::Global,
     output, parse,
     show::{List, TextTable, when},
@@ -85,10 +85,11 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
                 .agent(name.as_deref().unwrap_or_default())
                 .await?;
             // In an open installation the owner acts for the agents; in a closed one the agent itself must.
-            let (provision, actor) = match installation.viewer(&agent).await? {
-                Viewer::Agent => (Provision::Any, administrator()),
-                Viewer::Administrator(_) => (Provision::First, installation.actor(&agent).await?),
+            let provision = match installation.viewer(&agent).await? {
+                Viewer::Agent => Provision::Any,
+                Viewer::Administrator(_) => Provision::First,
             };
+            let actor = installation.owner_or_actor(&agent).await?;
             agent
                 .grants()
                 .create_token(provision, expires_at, &actor)

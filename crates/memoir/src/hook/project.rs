@@ -16,11 +16,7 @@ use memoir_domain::{AgentId, Timestamp, text::Digester};
 use serde::{Deserialize, Serialize};
 
 use super::state;
-use crate::{
-    failure::Failure,
-    installation::{Installation, administrator},
-    private_file,
-};
+use crate::{failure::Failure, installation::Installation, private_file};
 
 /// Most characters of the folder's name in the agent's name.
 const NAME_CHARACTERS: usize = 60;
@@ -257,7 +253,7 @@ pub(crate) fn adopt(
         let folder = entry.folder.display();
         return Err(
             Failure::new(format!("`{agent}` is the agent of `{folder}`, which is there")).hint(
-                "move the folder first, or name an agent that two projects share: `memoir setup CLIENT --agent NAME`",
+                "move the folder first, or name an agent that two projects share: `memoir setup PROGRAM --agent NAME`",
             ),
         );
     }
@@ -395,11 +391,7 @@ impl Installation {
             if map.is_of_another(&key, &self.place, &name) {
                 continue;
             }
-            match self
-                .account
-                .create_agent(&name, &[], &administrator())
-                .await
-            {
+            match self.account.create_agent(&name, &[], &self.author()).await {
                 // An agent that this folder is not mapped to may be another project's.
                 Err(memoir_app::Error::NameTaken(_)) => {}
                 made => {

@@ -21,10 +21,7 @@ use super::{
     written::ProgramMemory,
 };
 use crate::{
-    database,
-    failure::Failure,
-    installation::{Installation, administrator},
-    remote::Remote,
+    database, failure::Failure, installation::Installation, remote::Remote,
     transcripts::MessageReceiver,
 };
 
@@ -387,7 +384,7 @@ impl Installation {
             Err(memoir_app::Error::NoAgent(_)) => {}
             found => return Ok(found?),
         }
-        match self.account.create_agent(name, &[], &administrator()).await {
+        match self.account.create_agent(name, &[], &self.author()).await {
             // Another process was faster.
             Ok(_) | Err(memoir_app::Error::NameTaken(_)) => self.agent(name).await,
             Err(error) => Err(error.into()),

@@ -7,7 +7,7 @@ use memoir_domain::agent::Field;
 use super::{PROMPT_BYTES, set::warn};
 use crate::{
     failure::{Ending, Failure, Outcome},
-    installation::{Installation, administrator},
+    installation::Installation,
     options::Global,
     output, parse,
     terminal::{self, safe},
@@ -85,7 +85,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::open(global).await?;
     let agent = installation
         .account
-        .create_agent(&arguments.name, &assignments, &administrator())
+        .create_agent(&arguments.name, &assignments, &installation.author())
         .await?;
     output::show(global.json, &agent, || {
         format!("created the agent `{}` ({})", safe(&agent.name), agent.id)

@@ -6,7 +6,7 @@ use memoir_domain::agent::fold_name;
 
 use crate::{
     failure::{Ending, Failure, Outcome},
-    installation::{Installation, administrator},
+    installation::Installation,
     options::Global,
     output,
     show::counted,
@@ -34,7 +34,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if !arguments.yes {
         confirm(agent.name())?;
     }
-    let erased = agent.log().erase(&administrator()).await?;
+    let erased = agent.log().erase(&installation.author()).await?;
     if global.json {
         output::json(&erased)?;
         return Ok(Ending::Done);

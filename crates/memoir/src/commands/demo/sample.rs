@@ -4,7 +4,7 @@ use memoir_app::{Account, AgentHandle, Memoir, MemoryInput};
 use memoir_domain::{PrivateText, Timestamp, agent::Field, audit::Actor, memory::Kind};
 use serde::Deserialize;
 
-use crate::{failure::Failure, installation::administrator};
+use crate::failure::Failure;
 
 const NAME: &str = "wren";
 const SYSTEM_PROMPT: &str = include_str!("../../../demo/system-prompt.md");
@@ -46,7 +46,7 @@ pub(super) async fn make(memoir: &Memoir, account: &Account) -> Result<AgentHand
         (Field::Model, Some(MODEL)),
     ];
     account
-        .create_agent(NAME, &settings, &administrator())
+        .create_agent(NAME, &settings, &Actor::owner())
         .await?;
     let agent = account.agent(NAME).await?;
     agent

@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 
 use crate::{
     failure::{Ending, Failure},
-    installation::administrator,
     output,
     show::{self, counted},
     terminal::{BOLD, DIM, GREEN, RED},
@@ -67,7 +66,7 @@ async fn created(account: &Account) -> Result<OwnAgent, Failure> {
         (Field::LossGuard, Some("off")),
     ];
     account
-        .create_agent(NAME, &settings, &administrator())
+        .create_agent(NAME, &settings, &Actor::owner())
         .await?;
     let agent = account.agent(NAME).await?;
     let agent = agent.views().seen_by(Viewer::Agent).as_agent()?;
@@ -106,7 +105,7 @@ async fn careless(agent: &OwnAgent, tokens: u64) -> Result<bool, Failure> {
     }
     // The rest of the demonstration uses the default loss guard.
     let guard = [(Field::LossGuard, None)];
-    agent.settings().configure(&guard, &administrator()).await?;
+    agent.settings().configure(&guard, &Actor::owner()).await?;
     Ok(is_undone)
 }
 

@@ -35,7 +35,7 @@ use crate::{
     options::Global,
     output, parse,
     show::{counted, thousands},
-    terminal::{self, safe},
+    terminal::{self, safe, word},
 };
 use memoir_transcripts::{ByteStream, form_of, raw::first_keys, unpacked};
 
@@ -603,7 +603,7 @@ fn table(done: &Done, taken: &TakenOver, arguments: &Arguments, is_refused: bool
         }
         (false, false) => format!(
             "imported {imported}; `memoir import {} --undo` undoes it\n",
-            safe(&arguments.agent)
+            word(&arguments.agent)
         ),
     });
     text

@@ -17,7 +17,7 @@ use crate::{
     options::Global,
     output,
     show::{counted, diff::diff},
-    terminal::{self, safe},
+    terminal::{self, word},
 };
 
 /// The change of a page.
@@ -165,7 +165,7 @@ pub(super) async fn run(
         (0, _) => "nothing was changed\n".to_owned(),
         (_, Some(_)) => format!(
             "imported {changes}; `memoir import {} --undo` undoes that\n",
-            safe(&arguments.agent)
+            word(&arguments.agent)
         ),
         (_, None) => format!("{changes}; `--apply` imports them\n"),
     })?;
