@@ -23,7 +23,8 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("MEMOIR_COMMIT"));
 )]
 #[command(
     after_help = "Start with `memoir demo`: it needs no configuration, no network and no model. `memoir setup` gives the \
-                  programs that you have a memory.\n\nSESSION is a session's identifier, its beginning, or `last`."
+                  programs that you have a memory.\n\nSESSION is a session's identifier, its beginning, or `last`. TIME is a date, a time, or words \
+                  such as `yesterday`, `last monday`, `10 minutes ago`."
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -52,21 +53,26 @@ pub(crate) enum Command {
     Session(commands::session::Arguments),
     Cancel(commands::cancel::Arguments),
     Rollback(commands::rollback::Arguments),
-    /// Restore one discarded memory
+    /// Restore discarded memories
     ///
-    /// It returns to where it was: the prompt, the journal or the archive. An archival memory that is not discarded
+    /// Each returns to where it was: the prompt, the journal or the archive. An archival memory that is not discarded
     /// comes back into the prompt with `memoir promote`. A discarded summary returns only with the undo of what
     /// discarded it.
-    Restore(commands::handle::OneArguments),
+    #[command(override_usage = "memoir restore [OPTIONS] [AGENT] <NUMBER>...")]
+    Restore(commands::handle::Arguments),
     /// Move archival memories back into the prompt
     ///
     /// At any time and without limit. Text, origin, tags and date stay as they are.
+    #[command(override_usage = "memoir promote [OPTIONS] [AGENT] <NUMBER>...")]
     Promote(commands::handle::Arguments),
     /// Make core memories constitutional: no session can delete, merge or archive them
+    #[command(override_usage = "memoir protect [OPTIONS] [AGENT] <NUMBER>...")]
     Protect(commands::handle::Arguments),
     /// Remove the constitutional flag from core memories
+    #[command(override_usage = "memoir unprotect [OPTIONS] [AGENT] <NUMBER>...")]
     Unprotect(commands::handle::Arguments),
     /// Discard memories: they leave prompt, search and counts, and `memoir restore` brings each back
+    #[command(override_usage = "memoir discard [OPTIONS] [AGENT] <NUMBER>...")]
     Discard(commands::handle::Arguments),
     Edit(commands::edit::Arguments),
     Rewind(commands::rewind::Arguments),
@@ -139,7 +145,7 @@ pub(crate) async fn run(arguments: Arguments) -> Outcome {
         Command::Cancel(arguments) => commands::cancel::run(&global, arguments).await,
         Command::Rollback(arguments) => commands::rollback::run(&global, arguments).await,
         Command::Restore(arguments) => {
-            commands::handle::run_one(&global, arguments, Handling::Restore).await
+            commands::handle::run(&global, arguments, Handling::Restore).await
         }
         Command::Promote(arguments) => {
             commands::handle::run(&global, arguments, Handling::Promote).await

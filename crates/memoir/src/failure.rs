@@ -5,6 +5,7 @@ mod hints;
 use std::fmt::{self, Write};
 
 use memoir_app::{Error, Examination, Severity};
+use memoir_domain::memory::Number;
 use memoir_store as store;
 
 use hints::hint;
@@ -91,6 +92,20 @@ impl Failure {
             failure.hint = Some(hint.into());
         }
         self
+    }
+
+    /// What failed of `all` memories that one command was about, each with its number.
+    pub(crate) fn of_several(all: usize, failed: Vec<(Number, Self)>) -> Self {
+        let memories = show::counted(all as u64, "memory", "memories");
+        let mut failure = Self::new(format!("{} of {memories} failed", failed.len()));
+        let lines = failed.into_iter().map(|(number, one)| match one {
+            Self::ShownFailure(one) => format!("{number}: {}\n", safe(&one.one_line())),
+            Self::PipeClosed => String::new(),
+        });
+        if let Self::ShownFailure(shown) = &mut failure {
+            shown.details = Some(lines.collect());
+        }
+        failure
     }
 
     /// A closed installation refuses a caller without the agent's token (SPEC 5.5). `done` ends the sentence.

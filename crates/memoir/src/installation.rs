@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use memoir_app::{Account, AgentHandle, Memoir, OwnAgent, Principal, Provision, Viewer};
-use memoir_domain::{SessionId, audit::Actor};
+use memoir_domain::{SessionId, audit::Actor, memory::Number};
 use memoir_model::Providers;
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
@@ -16,6 +16,7 @@ use crate::{
     failure::Failure,
     keys,
     options::{AGENT, Global, TOKEN, agent_in_environment},
+    parse,
     show::counted,
     spelling::closest,
     terminal::{self, safe},
@@ -156,6 +157,37 @@ impl Installation {
                     "name one, or set {AGENT}; `memoir agent list` shows them"
                 )),
             ),
+        }
+    }
+
+    /// The agent and the numbers of its memories, as they were typed: `first` is the agent, or the first number where
+    /// no agent has that name.
+    ///
+    /// # Errors
+    /// No such agent, several to choose from, or no number.
+    pub(crate) async fn numbered(
+        &self,
+        first: &str,
+        rest: &[Number],
+    ) -> Result<(AgentHandle, Vec<Number>), Failure> {
+        let number = parse::number(first).ok();
+        let (agent, first) = match self.account.agent(first).await {
+            Err(memoir_app::Error::NoAgent(_)) if number.is_some() => {
+                (self.agent_or_only(None).await?, number)
+            }
+            Err(memoir_app::Error::NoAgent(_)) => (self.agent(first).await?, None),
+            found => (found?, None),
+        };
+        let mut numbers = Vec::new();
+        for number in first.iter().chain(rest) {
+            if !numbers.contains(number) {
+                numbers.push(*number);
+            }
+        }
+        match numbers.is_empty() {
+            false => Ok((agent, numbers)),
+            true => Err(Failure::new("no memory is named")
+                .hint("give the numbers of memories; `memoir ledger AGENT --all` lists them")),
         }
     }
 

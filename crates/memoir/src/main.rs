@@ -8,8 +8,8 @@
 //! A module imports from lower modules only; a test of `memoir-testkit` (`architecture.rs`) has the same list. From the
 //! lowest to the highest:
 //!
-//! 1. Without imports of the rest: `options` (the options of every command), `spelling`, `interrupt`, `private_file`,
-//!    `terminal`.
+//! 1. Without imports of the rest: `options` (the options of every command), `spelling`, `times`, `interrupt`,
+//!    `private_file`, `terminal`.
 //! 2. Text for people: `progress`, `show`, `failure`, `output` (stdout), `parse` (of arguments), `watch` (a running
 //!    session).
 //! 3. What the options name: `database`, `webhooks`, `config`, `embeddings` (the built-in model's file), `keys`, `tokens`,
@@ -40,6 +40,7 @@ mod show;
 mod spelling;
 mod telemetry;
 mod terminal;
+mod times;
 mod tokens;
 mod transcripts;
 mod watch;

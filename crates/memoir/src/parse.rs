@@ -12,26 +12,16 @@ use std::{
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use memoir_domain::{
-    PrivateText, Timestamp,
+    PrivateText,
     audit::Action,
     labels,
     memory::{CONTENT_LIMIT, Invalid, Kind, Number},
     mend,
     origin::Origin,
-    time::InvalidTimestamp,
 };
 
+pub(crate) use crate::times::{time, until};
 use crate::{failure::Failure, spelling::closest, terminal};
-
-/// A time, or the beginning of a day.
-pub(crate) fn time(text: &str) -> Result<Timestamp, InvalidTimestamp> {
-    text.parse()
-}
-
-/// The end of a range: a date alone means the whole of that day.
-pub(crate) fn until(text: &str) -> Result<Timestamp, InvalidTimestamp> {
-    Timestamp::parse_until(text)
-}
 
 /// `core`, `journal` or `archival`.
 pub(crate) fn kind(text: &str) -> Result<Kind, String> {

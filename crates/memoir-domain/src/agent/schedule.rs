@@ -175,6 +175,12 @@ impl fmt::Display for RefinementSchedule {
 
 /// Reads `Mon 04:00` or `monday 4:00`.
 pub fn weekday_and_time(text: &str) -> Option<(civil::Weekday, civil::Time)> {
+    let (day, time) = text.trim().split_once(char::is_whitespace)?;
+    Some((weekday(day)?, time_of_day(time)?))
+}
+
+/// Reads `Mon` or `monday`, in any case.
+pub fn weekday(name: &str) -> Option<civil::Weekday> {
     use civil::Weekday;
     const DAYS: [(&str, Weekday); 7] = [
         ("monday", Weekday::Monday),
@@ -185,12 +191,10 @@ pub fn weekday_and_time(text: &str) -> Option<(civil::Weekday, civil::Time)> {
         ("saturday", Weekday::Saturday),
         ("sunday", Weekday::Sunday),
     ];
-    let (day, time) = text.trim().split_once(char::is_whitespace)?;
-    let day = day.to_lowercase();
-    let (_, weekday) = DAYS
-        .into_iter()
-        .find(|(name, _)| day == *name || day == name[..3])?;
-    Some((weekday, time_of_day(time)?))
+    let day = name.to_lowercase();
+    let mut days = DAYS.into_iter();
+    let (_, weekday) = days.find(|(name, _)| day == *name || day == name[..3])?;
+    Some(weekday)
 }
 
 /// Reads `03:00` or `3:00`.

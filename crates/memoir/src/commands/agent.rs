@@ -7,6 +7,7 @@ mod list;
 mod set;
 mod show;
 
+pub(crate) use self::set::settings_help;
 use crate::{failure::Outcome, options::Global};
 
 /// Most bytes of a file with a prompt: four for each character of the longest one.

@@ -24,12 +24,14 @@ use tokio::signal::unix::{SignalKind, signal};
 /// For the owner of an open installation, outside of sessions. The text is a new original with a number of its own; the
 /// old one moves to the archive, under it. The agent is notified. The editor is `$VISUAL`, or `$EDITOR`.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "memoir edit [OPTIONS] [AGENT] <NUMBER>")]
 pub(crate) struct Arguments {
-    /// The agent
-    agent: String,
+    /// The agent; left out, it is `MEMOIR_AGENT`, or the only one
+    #[arg(value_name = "AGENT")]
+    first: String,
     /// The memory's number
     #[arg(value_parser = parse::number)]
-    number: Number,
+    number: Option<Number>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
@@ -40,9 +42,14 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         return Err(Failure::new(message)
             .hint("the agent changes them in a session, or saves another memory"));
     }
-    let agent = installation.agent(&arguments.agent).await?;
+    let (agent, numbers) = installation
+        .numbered(&arguments.first, arguments.number.as_slice())
+        .await?;
     let agent = installation.own(&agent).await?;
-    let number = arguments.number;
+    let [number] = numbers[..] else {
+        return Err(Failure::new("one memory is edited at a time")
+            .hint("`memoir edit AGENT NUMBER` edits one"));
+    };
     let memory = agent.lens().memory(number).await?;
     // Before the user types in vain.
     agent.memories().check_edit(number).await?;

@@ -16,57 +16,40 @@ use crate::{
 /// Memories of an agent
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The agent
-    agent: String,
+    /// The agent; left out, it is `MEMOIR_AGENT`, or the only one
+    // The first number where it is left out: no name of an agent can be told from a number by the parser.
+    #[arg(value_name = "AGENT")]
+    first: String,
     /// The memories' numbers
-    #[arg(required = true, value_name = "NUMBER", value_parser = parse::number)]
+    #[arg(value_name = "NUMBER", value_parser = parse::number)]
     numbers: Vec<Number>,
 }
 
-/// One memory of an agent
-#[derive(Debug, clap::Args)]
-pub(crate) struct OneArguments {
-    /// The agent
-    agent: String,
-    /// The memory's number
-    #[arg(value_parser = parse::number)]
-    number: Number,
-}
-
 pub(crate) async fn run(global: &Global, arguments: Arguments, handling: Handling) -> Outcome {
-    handle(global, &arguments.agent, &arguments.numbers, handling).await
-}
-
-pub(crate) async fn run_one(
-    global: &Global,
-    arguments: OneArguments,
-    handling: Handling,
-) -> Outcome {
-    handle(global, &arguments.agent, &[arguments.number], handling).await
-}
-
-async fn handle(global: &Global, agent: &str, numbers: &[Number], handling: Handling) -> Outcome {
     let installation = Installation::existing(global).await?;
-    let agent = installation.agent(agent).await?;
-    let mut done: Vec<ShownMemory> = Vec::with_capacity(numbers.len());
-    for &number in numbers {
-        // Each is a step of its own, as over REST: steps before a refusal are kept.
+    let (agent, numbers) = installation
+        .numbered(&arguments.first, &arguments.numbers)
+        .await?;
+    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    for &number in &numbers {
+        // Each is a step of its own, as over REST: a refusal stops none of the others.
         match one(&installation, &agent, number, handling).await {
             Ok(memory) => done.push(memory),
-            Err(failure) if done.is_empty() => return Err(failure),
-            Err(failure) => {
-                report(global, &done, handling)?;
-                return Err(failure);
-            }
+            Err(failure) if numbers.len() == 1 => return Err(failure),
+            Err(failure) => failed.push((number, failure)),
         }
     }
     match (global.json, done.as_slice()) {
         // As over REST, where one memory is one request.
-        (true, [memory]) => output::json(memory)?,
+        (true, [memory]) if failed.is_empty() => output::json(memory)?,
         (true, _) => output::json(&List::whole(done))?,
-        (false, _) => report(global, &done, handling)?,
+        (false, []) => {}
+        (false, _) => report(&done, handling)?,
     }
-    Ok(Ending::Done)
+    match failed.is_empty() {
+        true => Ok(Ending::Done),
+        false => Err(Failure::of_several(numbers.len(), failed)),
+    }
 }
 
 async fn one(
@@ -79,7 +62,7 @@ async fn one(
     Ok(agent.memories().handle(number, handling, &author).await?)
 }
 
-fn report(global: &Global, done: &[ShownMemory], handling: Handling) -> Result<(), Failure> {
+fn report(done: &[ShownMemory], handling: Handling) -> Result<(), Failure> {
     let numbers: Vec<Number> = done.iter().map(|memory| memory.number).collect();
     let (verb, note) = match handling {
         Handling::Protect => (
@@ -97,9 +80,6 @@ fn report(global: &Global, done: &[ShownMemory], handling: Handling) -> Result<(
         Handling::Promote => ("promoted", Some("it is in the prompt again")),
         Handling::Restore => ("restored", None),
     };
-    if global.json {
-        return output::json(&List::whole(done.to_vec()));
-    }
     output::print(&format!("{verb} {}", show::numbers(&numbers)))?;
     // A discarded memory that replaced others does not restore them (SPEC 2.4).
     let left: Vec<Number> = done

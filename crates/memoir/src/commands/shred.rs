@@ -1,32 +1,34 @@
-//! `memoir shred`: removes the text of one memory from everywhere, permanently.
+//! `memoir shred`: removes the text of memories from everywhere, permanently.
 
 use std::io::{self, BufRead, IsTerminal};
 
-use memoir_app::{ShredWish, StoredTranscript};
-use memoir_domain::{PrivateText, memory::Number};
+use memoir_app::{OwnAgent, ShredWish, Shredded, StoredTranscript};
+use memoir_domain::{PrivateText, audit::Actor, memory::Number};
 
 use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse,
-    show::{self, counted, when},
+    show::{self, List, counted, when},
     terminal,
 };
 
-/// Remove the text of one memory from everywhere, permanently
+/// Remove the text of memories from everywhere, permanently
 ///
 /// For text that must not exist, such as a pasted key. It is removed from the memory, its history and the audit; time
 /// and reason stay on the record, and the chain still verifies. It cannot be restored. Summaries over it are named;
 /// `--derived` shreds these too, and the session reports that rest on it. Earlier copies of the database still contain
 /// the text, sealed.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "memoir shred [OPTIONS] [AGENT] <NUMBER>...")]
 pub(crate) struct Arguments {
-    /// The agent
-    agent: String,
-    /// The memory's number
-    #[arg(value_parser = parse::number)]
-    number: Number,
+    /// The agent; left out, it is `MEMOIR_AGENT`, or the only one
+    #[arg(value_name = "AGENT")]
+    first: String,
+    /// The memories' numbers
+    #[arg(value_name = "NUMBER", value_parser = parse::number)]
+    numbers: Vec<Number>,
     /// The reason, for the audit; not the text itself
     #[arg(
         long,
@@ -38,54 +40,82 @@ pub(crate) struct Arguments {
     /// Also shred the summaries that were written over it, and the session reports that rest on it
     #[arg(long)]
     derived: bool,
-    /// Do not ask for the number to be typed
+    /// Do not ask for each number to be typed
     #[arg(long)]
     yes: bool,
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::existing(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let (agent, numbers) = installation
+        .numbered(&arguments.first, &arguments.numbers)
+        .await?;
     // A text is removed permanently at the agent's own request.
     let agent = installation.own(&agent).await?;
     let actor = installation.owner_or_actor(&agent).await?;
+    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    for &number in &numbers {
+        match shred(&agent, number, &arguments, &actor).await {
+            Ok(shredded) => {
+                if !global.json {
+                    report(&shredded)?;
+                }
+                done.push(shredded);
+            }
+            Err(failure) if numbers.len() == 1 => return Err(failure),
+            Err(failure) => failed.push((number, failure)),
+        }
+    }
+    match (global.json, done.as_slice()) {
+        (true, [shredded]) if failed.is_empty() => output::json(shredded)?,
+        (true, _) => output::json(&List::whole(done))?,
+        (false, _) => {}
+    }
+    match failed.is_empty() {
+        true => Ok(Ending::Done),
+        false => Err(Failure::of_several(numbers.len(), failed)),
+    }
+}
+
+async fn shred(
+    agent: &OwnAgent,
+    number: Number,
+    arguments: &Arguments,
+    actor: &Actor,
+) -> Result<Shredded, Failure> {
     if !arguments.yes {
         // The check comes before the user types a number for confirmation.
-        agent
-            .memories()
-            .check_shred(arguments.number, &actor)
-            .await?;
-        confirm(arguments.number)?;
+        agent.memories().check_shred(number, actor).await?;
+        confirm(number)?;
     }
     let wish = ShredWish {
-        number: arguments.number,
+        number,
         reason: arguments.reason.expose(),
         derived: arguments.derived,
     };
-    let shredded = agent.memories().shred(wish, &actor).await?;
-    if global.json {
-        output::json(&shredded)?;
-    } else {
+    Ok(agent.memories().shred(wish, actor).await?)
+}
+
+fn report(shredded: &Shredded) -> Result<(), Failure> {
+    output::print(&format!(
+        "shredded {}: its text is removed, also from {}\n",
+        shredded.memory.number,
+        counted(shredded.redacted_records, "record", "records"),
+    ))?;
+    if !shredded.derived.is_empty() {
+        let derived = show::numbers(&shredded.derived);
         output::print(&format!(
-            "shredded {}: its text is removed, also from {}\n",
-            shredded.memory.number,
-            counted(shredded.redacted_records, "record", "records"),
+            "shredded with it, since they rest on it: {derived}\n"
         ))?;
-        if !shredded.derived.is_empty() {
-            let derived = show::numbers(&shredded.derived);
-            output::print(&format!(
-                "shredded with it, since they rest on it: {derived}\n"
-            ))?;
-        }
-        if !shredded.summaries.is_empty() {
-            let summaries = show::numbers(&shredded.summaries);
-            terminal::note(&format!(
-                "summaries that were written over it: {summaries}; shred them too where they contain it"
-            ));
-        }
-        shredded.transcript.iter().for_each(name_transcript);
     }
-    Ok(Ending::Done)
+    if !shredded.summaries.is_empty() {
+        let summaries = show::numbers(&shredded.summaries);
+        terminal::note(&format!(
+            "summaries that were written over it: {summaries}; shred them too where they contain it"
+        ));
+    }
+    shredded.transcript.iter().for_each(name_transcript);
+    Ok(())
 }
 
 /// Names the conversations that may hold the shredded text.

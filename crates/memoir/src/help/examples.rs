@@ -2,6 +2,8 @@
 
 use clap::Command;
 
+use crate::commands::agent::settings_help;
+
 /// An example of each command.
 const EXAMPLES: [&str; 80] = [
     "demo --full",
@@ -100,7 +102,13 @@ fn below(command: Command, words: &[&str], example: &str) -> Command {
         Some((name, rest)) if command.find_subcommand(name).is_some() => {
             command.mut_subcommand(name, |command| below(command, rest, example))
         }
-        _ => command.after_help(format!("Example: memoir {example}")),
+        _ => {
+            let settings = match example.starts_with("agent set ") {
+                true => settings_help() + "\n",
+                false => String::new(),
+            };
+            command.after_help(format!("{settings}Example: memoir {example}"))
+        }
     }
 }
 
@@ -121,6 +129,91 @@ mod tests {
             }
         }
         words
+    }
+
+    /// The command lines that a text names: spans of code, and lines of a page's blocks.
+    fn named(text: &str, is_page: bool) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut prose = String::new();
+        let mut block = None;
+        for line in text.lines() {
+            let line = line
+                .trim_start()
+                .trim_start_matches("/// ")
+                .trim_start_matches("//! ");
+            match (line.strip_prefix("```"), block) {
+                (Some(_), Some(_)) => block = None,
+                (Some(language), None) if is_page => block = Some(matches!(language, "" | "sh")),
+                (_, Some(is_shell)) => {
+                    let line = line.trim_start_matches("$ ");
+                    found
+                        .extend((is_shell && line.starts_with("memoir ")).then(|| line.to_owned()));
+                }
+                // A text in the code goes on in its next line.
+                _ => prose = prose + line.trim_end_matches('\\') + if is_page { "\n" } else { " " },
+            }
+        }
+        let spans = prose.split('`').filter(|span| span.starts_with("memoir "));
+        found.extend(spans.map(|span| span.replace("\\\"", "\"")));
+        found
+    }
+
+    /// What is wrong with a command line in which capitals, `{}` and `…` stand in the place of values. Arguments may be
+    /// missing.
+    fn fault(line: &str) -> Option<String> {
+        use clap::error::{ContextKind, ContextValue, ErrorKind};
+        let ends = ["#", " > ", " < ", " | ", " &", "; "];
+        let end = ends.iter().filter_map(|end| line.find(end)).min();
+        let line = line[..end.unwrap_or(line.len())].replace(['[', ']'], "");
+        let error = Arguments::try_parse_from(words(&line)).err()?;
+        let is_value = |text: &String| {
+            text.chars().any(|letter| letter.is_lowercase()) && !text.contains(['{', '…'])
+        };
+        let wrong = match error.kind() {
+            ErrorKind::InvalidSubcommand => error.get(ContextKind::InvalidSubcommand),
+            _ => error.get(ContextKind::InvalidValue),
+        };
+        match (error.kind(), wrong) {
+            (_, Some(ContextValue::String(text))) if !is_value(text) => None,
+            (
+                ErrorKind::InvalidSubcommand
+                | ErrorKind::UnknownArgument
+                | ErrorKind::ArgumentConflict
+                | ErrorKind::InvalidValue
+                | ErrorKind::ValueValidation
+                | ErrorKind::TooManyValues,
+                _,
+            ) => Some(format!("{line}: {error}")),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn every_command_that_a_page_or_a_message_names_can_be_typed() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut folders = ["", "docs", "clients", "packaging", "integrations", "crates"]
+            .map(|name| root.join(name))
+            .to_vec();
+        let (mut count, mut faults) = (0, Vec::new());
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                let is = |ending: &str| path.extension().is_some_and(|found| found == ending);
+                let is_left_out = ["target", "tests", "node_modules", "fixtures"];
+                let name = path.file_name().unwrap_or_default();
+                if path.is_dir() && folder != root && is_left_out.iter().all(|one| *one != name) {
+                    folders.push(path.clone());
+                } else if is("md") || is("rs") && !path.ends_with("help/slips.rs") {
+                    let text = std::fs::read_to_string(&path).unwrap();
+                    let lines = named(&text, is("md"));
+                    count += lines.len();
+                    let wrong = lines.iter().filter_map(|line| fault(line));
+                    faults.extend(wrong.map(|fault| format!("{}: {fault}", path.display())));
+                }
+            }
+        }
+        assert!(count > 500, "{count}");
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
     }
 
     fn without_example(command: &Command, path: &str, missing: &mut Vec<String>) {

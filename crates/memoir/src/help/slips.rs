@@ -51,13 +51,19 @@ const MEANT: [(&[&str], &str); 8] = [
     (&["version"], "`memoir --version` prints the version"),
 ];
 
+/// Whether the word stands where a command of the first level does, after options at most, or after `help`.
+fn is_first(typed: &str, commands: &Command) -> bool {
+    let mut before = std::env::args().skip(1).take_while(|word| word != typed);
+    before.all(|word| word == "help" || commands.find_subcommand(&word).is_none())
+}
+
 /// The error with the closest command to an unknown one whose help was requested.
 pub(crate) fn with_closest(mut error: clap::Error, commands: &Command) -> clap::Error {
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
         && let Some((_, meant)) = MEANT
             .iter()
             .find(|(words, _)| words.contains(&typed.as_str()))
-        && std::env::args().nth(1).as_ref() == Some(typed)
+        && is_first(typed, commands)
     {
         error.remove(ContextKind::SuggestedSubcommand);
         let meant = ContextValue::StyledStrs(vec![(*meant).into()]);

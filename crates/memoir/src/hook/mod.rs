@@ -64,7 +64,7 @@ const PAYLOAD_BYTES: u64 = 16 << 20;
 ///
 /// Reads the event's JSON from stdin and prints the text for the program's model. It always ends with status 0, and
 /// prints nothing where Memoir is slow, closed or down; `hook.log` in your state directory has the reason. `memoir
-/// setup CLIENT` installs it.
+/// setup PROGRAM` installs it.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Arguments {
     /// The event

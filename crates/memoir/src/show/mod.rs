@@ -23,6 +23,7 @@ use memoir_domain::{Timestamp, memory::Number};
 use serde::Serialize;
 
 pub(crate) use table::TextTable;
+pub(crate) use wrap::wrap;
 
 /// A list as every interface returns it.
 #[derive(Debug, Serialize)]

@@ -215,7 +215,8 @@ fn saving_over_the_budget_reports_that_a_session_is_due() {
     let ran = installation.run(&["remember", "wren", "more than one token"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "1\n"));
     assert!(
-        ran.stderr.contains("`memoir refine wren`"),
+        ran.stderr
+            .contains("`memoir refine wren --model PROVIDER:NAME`"),
         "{}",
         ran.stderr
     );
@@ -556,7 +557,7 @@ fn the_audit_is_listed_by_session_action_time_and_count() {
     assert_eq!(list(&["--since", "2999-01-01"]), Vec::<String>::new());
     let table = installation.ok(&["audit", "list", "wren"]);
     assert!(
-        table.contains("administrator (command line)") && table.contains("discarded: #2"),
+        table.contains("owner (command line)") && table.contains("discarded: #2"),
         "{table}"
     );
 }

@@ -30,6 +30,90 @@ fn spec_3_10_a_memory_is_protected_and_discarded_by_its_number() {
 }
 
 #[test]
+fn several_memories_are_handled_at_once_and_each_failure_is_named() {
+    let installation = Installation::with_agent();
+    installation.remember(&["One.", "Two.", "Three."]);
+    // The only agent need not be named.
+    assert!(
+        installation
+            .ok(&["protect", "1", "2"])
+            .starts_with("protected #1 #2")
+    );
+    let ran = installation.run(&["discard", "wren", "1", "9", "3", "3"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), "discarded #3\n"));
+    for told in [
+        "error: 2 of 3 memories failed",
+        "\n#1: ",
+        "\n#9: there is no memory #9",
+    ] {
+        assert!(ran.stderr.contains(told), "{told}: {ran:?}");
+    }
+    let ran = installation.run(&["unprotect", "9", "2", "--json"]);
+    let done: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (ran.code, &done["items"][0]["number"]),
+        (Some(1), &2.into())
+    );
+    assert_eq!(done["items"].as_array().unwrap().len(), 1);
+    installation.ok(&["discard", "2"]);
+    assert!(
+        installation
+            .ok(&["restore", "2", "3"])
+            .starts_with("restored #2 #3")
+    );
+    let history = installation.ok(&["history", "2", "3"]);
+    assert!(
+        history.contains("Two.") && history.contains("Three."),
+        "{history}"
+    );
+    let histories = installation.json(&["history", "wren", "2", "3"]);
+    assert_eq!(histories["items"].as_array().unwrap().len(), 2);
+    installation.ok(&["unprotect", "1"]);
+    let shredded = installation.run_with_input(&["shred", "wren", "1", "3"], "1\n2\n");
+    assert_eq!(shredded.code, Some(1));
+    assert!(shredded.stdout.starts_with("shredded #1:"), "{shredded:?}");
+    assert!(
+        shredded.stderr.contains("#3: nothing was shredded"),
+        "{shredded:?}"
+    );
+    assert_eq!(installation.core(), ["Two.", "Three."]);
+    // A number is not taken for the only agent where there are several; an agent with the name of a number is meant.
+    installation.ok(&["agent", "create", "2"]);
+    let refused = installation.refused(&["discard", "3"]);
+    assert!(refused.contains("several agents"), "{refused}");
+    let refused = installation.refused(&["discard", "2", "3"]);
+    assert!(refused.contains("there is no memory #3"), "{refused}");
+}
+
+#[test]
+fn all_settings_are_listed_with_their_defaults() {
+    let installation = Installation::with_agent();
+    installation.ok(&["agent", "set", "wren", "core_token_budget", "6000"]);
+    let listed = installation.ok(&["agent", "set", "wren"]);
+    let help = installation.ok(&["agent", "set", "--help"]);
+    let shown = installation.json(&["agent", "show", "wren"]);
+    for field in memoir_domain::agent::Field::ALL {
+        let name = format!("\n  {}", field.as_str());
+        assert!(format!("\n{listed}").contains(&name), "{name}: {listed}");
+        assert!(help.contains(&name), "{name}: {help}");
+    }
+    assert!(listed.contains("core_token_budget 6000\n"), "{listed}");
+    assert!(
+        listed.contains("refinement_threshold 0.75 (default)\n"),
+        "{listed}"
+    );
+    // What help says of a default is so.
+    for (name, default) in [
+        ("effective_refinement_threshold", "[default: 0.75]"),
+        ("effective_context_journal_tokens", "[default: 8000]"),
+    ] {
+        let value = shown[name].to_string();
+        assert_eq!(format!("[default: {value}]"), default);
+        assert!(help.contains(default), "{default}: {help}");
+    }
+}
+
+#[test]
 fn spec_2_2_a_setting_shows_its_default_and_a_placeholder_is_warned_of() {
     let installation = Installation::new();
     installation.ok(&[

@@ -136,7 +136,7 @@ fn wrong_usage_is_status_2_and_help_is_status_0() {
         &["forget"],
         &["remember"],
         &["remember", "wren", "x", "--kind", "dream"],
-        &["remember", "wren", "x", "--at", "yesterday"],
+        &["remember", "wren", "x", "--at", "someday"],
         &["recall", "wren", "x", "--limit", "201"],
         &["recall", "wren", "x", "--limit", "0"],
         &["refine", "wren", "--mode", "half"],

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::installation::{Installation, script};
+use crate::installation::{Installation, Ran, script};
 
 /// The pages whose shell lines are run, in their order.
 const PAGES: [&str; 4] = [
@@ -19,6 +19,18 @@ const PAGES: [&str; 4] = [
     include_str!("../../../../docs/mcp.md"),
 ];
 
+/// Other pages with commands, each typed in a home of its own with the agent `wren`.
+const OTHERS: [(&str, &str); 5] = [
+    ("access.md", include_str!("../../../../docs/access.md")),
+    ("backup.md", include_str!("../../../../docs/backup.md")),
+    (
+        "importing.md",
+        include_str!("../../../../docs/importing.md"),
+    ),
+    ("programs.md", include_str!("../../../../docs/programs.md")),
+    ("recall.md", include_str!("../../../../docs/recall.md")),
+];
+
 /// The page with the table of everyday commands.
 const COMMAND_LINE: &str = include_str!("../../../../docs/command-line.md");
 
@@ -26,12 +38,12 @@ const COMMAND_LINE: &str = include_str!("../../../../docs/command-line.md");
 const ELSEWHERE: [&str; 5] = ["cargo ", "./scripts/", "claude ", "codex ", "git "];
 
 /// The lines of all shell blocks of the pages, in their order.
-fn typed() -> Vec<&'static str> {
+fn typed<'a>(pages: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut blocks = Vec::new();
     let mut block: Option<Vec<&str>> = None;
-    for line in PAGES.into_iter().flat_map(str::lines) {
+    for line in pages.into_iter().flat_map(str::lines) {
         match (&mut block, line.strip_prefix("```")) {
-            (None, Some("")) => block = Some(Vec::new()),
+            (None, Some("" | "sh")) => block = Some(Vec::new()),
             // Another language: skipped up to its end.
             (None, Some(_)) => block = Some(vec!["#"]),
             (Some(_), Some(_)) => blocks.extend(block.take()),
@@ -89,7 +101,7 @@ fn home() -> (Installation, memoir_testkit::ScriptedServer) {
 fn readme_and_its_pages_are_typed_from_top_to_bottom_in_one_shell() {
     let (installation, server) = home();
     let port = free_port();
-    let lines: Vec<String> = typed()
+    let lines: Vec<String> = typed(PAGES)
         .into_iter()
         .filter(|line| !ELSEWHERE.iter().any(|other| line.starts_with(other)))
         .map(|line| {
@@ -148,6 +160,50 @@ fn readme_and_its_pages_are_typed_from_top_to_bottom_in_one_shell() {
         "{said}"
     );
     assert_eq!(server.requests().len(), 3, "the session was held");
+}
+
+#[test]
+fn the_commands_of_other_pages_are_typed_from_top_to_bottom() {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_memoir"));
+    for (name, page) in OTHERS {
+        let installation = Installation::with_agent();
+        installation.remember(&["Marta prefers linen thread."]);
+        let memory = json!([{"id": "a", "memory": "Marta binds on Mondays."}]);
+        installation.write("mem0.json", memory.to_string());
+        let question = json!({"query": "Which thread?", "numbers": [1]});
+        installation.write("questions.jsonl", question.to_string());
+        for folder in ["backups", "elsewhere"] {
+            std::fs::create_dir(installation.path(folder)).unwrap();
+        }
+        let lines = typed([page]).into_iter();
+        // What needs a file of the network is not typed.
+        let lines = lines.filter(|line| {
+            line.starts_with("memoir ") && !line.starts_with("memoir embeddings install")
+        });
+        let lines: Vec<String> = lines
+            .map(|line| {
+                line.replace(" /backups", " \"$HOME\"/backups")
+                    .replace(" /elsewhere", " \"$HOME\"/elsewhere")
+                    .replace("setup claude-code", "setup claude-code --yes")
+            })
+            .collect();
+        assert!(!lines.is_empty(), "{name}");
+        for line in lines {
+            let ran = Ran::of(
+                Command::new("sh")
+                    .args(["-c", &line])
+                    .env_clear()
+                    .env("HOME", installation.path(""))
+                    .env(
+                        "PATH",
+                        format!("{}:/usr/bin:/bin", program.parent().unwrap().display()),
+                    )
+                    .current_dir(installation.path(""))
+                    .stdin(Stdio::null()),
+            );
+            assert_eq!(ran.code, Some(0), "{name}: {line}: {ran:?}");
+        }
+    }
 }
 
 /// The commands of the table of everyday ones that end by themselves, with values for their placeholders.

@@ -85,7 +85,7 @@ fn a_time_that_is_none_is_wrong_usage() {
     let installation = Installation::with_agent();
     for arguments in [
         &["rewind", "wren"][..],
-        &["rewind", "wren", "--to", "yesterday"],
+        &["rewind", "wren", "--to", "someday"],
         &["rewind", "wren", "--to", "2026-02-30"],
         &["rewind", "wren", "--to", ""],
     ] {

@@ -42,8 +42,8 @@ fn every_page_of_help_fits_80_columns() {
     insta::assert_snapshot!(all);
 }
 
-/// More than sixty typing errors.
-const WRONG: [&str; 71] = [
+/// More than seventy typing errors.
+const WRONG: [&str; 76] = [
     "remeber wren text",
     "remember",
     "remember wren",
@@ -52,7 +52,7 @@ const WRONG: [&str; 71] = [
     "remember wren ''",
     "remember wren '   '",
     "remember wren text --kind cor",
-    "remember wren text --at yesterday",
+    "remember wren text --at someday",
     "remember wren text --at 2026-13-01",
     "remember wren text --tag ''",
     "remember wren text --origin mine",
@@ -67,6 +67,7 @@ const WRONG: [&str; 71] = [
     "recall wren --limit -1",
     "sessions wren --limit 0",
     "recall wren --since soon",
+    "recall wren --since today --until yesterday",
     "recall wren bees --kind diary",
     "context nobody",
     "context wren --max-tokens many",
@@ -104,7 +105,11 @@ const WRONG: [&str; 71] = [
     "discard wren 99",
     "shred wren 99",
     "shred wren first",
-    "rewind wren --to tomorrow",
+    "rewind wren --to someday",
+    "rewind wren",
+    "protect",
+    "protect wren",
+    "protect wren one",
     "absorb wren /no/such/file",
     "absorb wren --later",
     "import wren /no/such/file",

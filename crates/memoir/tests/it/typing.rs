@@ -198,5 +198,90 @@ fn words_of_other_programs_lead_to_the_command_that_is_meant() {
         let ran = installation.run(&[word]);
         assert_eq!(ran.code, Some(2), "{word}");
         assert!(ran.stderr.contains(meant), "{word}: {}", ran.stderr);
+        for before in ["--json", "help"] {
+            let ran = installation.run(&[before, word]);
+            assert!(
+                ran.stderr.contains(meant),
+                "{before} {word}: {}",
+                ran.stderr
+            );
+        }
+    }
+    // Below a command the word is not one of the first level.
+    let ran = installation.run(&["agent", "search"]);
+    assert!(!ran.stderr.contains("memoir recall"), "{}", ran.stderr);
+}
+
+#[test]
+fn times_are_typed_in_words_and_a_range_does_not_end_before_it_begins() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees."]);
+    installation.ok(&[
+        "remember",
+        "wren",
+        "Ines sold a hive.",
+        "--at",
+        "3 days ago",
+    ]);
+    let found = |range: &[&str]| {
+        let found = installation.json(&[&["recall", "wren"], range].concat());
+        found["items"].as_array().unwrap().len()
+    };
+    assert_eq!(found(&["--since", "10 minutes ago"]), 1);
+    assert!(found(&["--since", "last monday", "--until", "now"]) >= 1);
+    assert_eq!(found(&["--since", "4 days ago", "--until", "yesterday"]), 1);
+    assert_eq!(found(&["--until", "yesterday 23:59"]), 1);
+    for command in ["recall", "stats", "audit list"] {
+        let words: Vec<&str> = command.split(' ').chain(["wren"]).collect();
+        let range = ["--since", "today", "--until", "yesterday"];
+        let refused = installation.refused(&[&words[..], &range].concat());
+        assert!(
+            refused.contains("since: is later than `until`"),
+            "{refused}"
+        );
+        installation.ok(&[&words[..], &["--since", "an hour ago"]].concat());
+    }
+    let ran = installation.run(&["recall", "wren", "--since", "soon"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("`10 minutes ago`"), "{}", ran.stderr);
+}
+
+#[test]
+fn spec_3_16_a_provider_on_this_machine_that_does_not_run_fails_at_once() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees.", "ines keeps bees"]);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    // Attempts with such waits would not end within this test.
+    let config = format!(
+        "[limits]\nfirst_wait_seconds = 80000\nlongest_wait_seconds = 80000\nminutes = 1440\n\
+         [providers.lab]\nbase_url = \"http://{address}/v1\"\n"
+    );
+    installation.write(".config/memoir/config.toml", config);
+    let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
+    let told = format!("nothing listens on port {} of this machine", address.port());
+    assert_eq!(ran.code, Some(1));
+    let said = ran.stdout + &ran.stderr;
+    assert!(
+        said.contains(&told) && said.contains("start the server"),
+        "{said}"
+    );
+}
+
+#[test]
+fn spec_4_2_the_user_of_an_open_installation_is_its_owner_in_every_record() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines keeps bees.", "ines keeps bees"]);
+    installation.ok(&["agent", "set", "wren", "refinement_threshold", "0.5"]);
+    installation.ok(&["refine", "wren", "--model", "builtin:careful"]);
+    installation.ok(&["rollback", "last"]);
+    installation.ok(&["rewind", "wren", "--to-record", "2"]);
+    let records = installation.ok(&["audit", "list", "wren", "--json"]);
+    assert!(!records.contains(r#""kind":"administrator""#), "{records}");
+    for action in ["agent_configured", "session_undone", "agent_rewound"] {
+        let record = records.lines().find(|record| record.contains(action));
+        let record: Value = serde_json::from_str(record.expect(action)).unwrap();
+        assert_eq!(record["actor"]["kind"], "owner", "{record}");
     }
 }

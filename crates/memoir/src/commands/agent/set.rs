@@ -2,48 +2,94 @@
 
 use std::path::PathBuf;
 
+use clap::Args as _;
 use memoir_app::ShownAgent;
 use memoir_domain::{PrivateText, agent::Field};
 use serde_json::Value;
 
-use super::{PROMPT_BYTES, show};
+use super::{PROMPT_BYTES, create, show};
 use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse,
+    show::wrap,
     spelling::closest,
-    terminal,
+    terminal::{self, BOLD},
 };
 
-/// Change one setting of an agent
+/// Change one setting of an agent, or list all of them
 ///
-/// `loss_guard` is `archive` (memories that leave the prompt in a session go to the archive, within limits), `refuse`
-/// (only duplicates leave) or `off` (the core size alone decides). `near_duplicates` is `true` or `false`. Unknown
-/// placeholders in a prompt are reported.
+/// Without a setting it lists them, with their values and defaults. Unknown placeholders in a prompt are reported.
 #[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("new").args(["value", "file", "default"]))]
 pub(crate) struct Arguments {
     /// Its name or identifier
     #[arg(value_name = "NAME")]
     agent: String,
-    /// The setting, such as `model`, `system_prompt`, `refinement_threshold` or `core_token_budget`
-    field: String,
+    /// The setting, one of those below
+    #[arg(value_name = "SETTING", requires = "new")]
+    field: Option<String>,
     /// The new value; `null` returns to the default
-    #[arg(allow_hyphen_values = true, required_unless_present_any = ["file", "default"], value_parser = parse::text())]
+    #[arg(allow_hyphen_values = true, value_parser = parse::text())]
     value: Option<PrivateText>,
     /// Read the value from a file; `-` reads stdin
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["value", "default"])]
+    #[arg(long, value_name = "FILE", requires = "field", conflicts_with_all = ["value", "default"])]
     file: Option<PathBuf>,
     /// Return to the default
-    #[arg(long, conflicts_with = "value")]
+    #[arg(long, requires = "field", conflicts_with = "value")]
     default: bool,
 }
 
+/// What a setting sets, its limits and its default: the help of the option of `memoir agent create`.
+fn meaning(field: Field) -> String {
+    let other = match field {
+        Field::Name => "Its name, 1 to 100 characters, unique in the account",
+        Field::Paused => {
+            "Whether the schedule leaves it out, as `memoir agent pause` does: `true` or `false` [default: false]"
+        }
+        Field::Active => {
+            "Whether it is in service; without it no session begins: `true` or `false` [default: true]"
+        }
+        _ => "",
+    };
+    let name = field.as_str().replace('_', "-");
+    let create = create::Arguments::augment_args(clap::Command::new("create"));
+    let mut options = create.get_arguments();
+    let option = options.find(|option| {
+        let long = option.get_long().unwrap_or_default();
+        long.strip_suffix("-file").unwrap_or(long) == name
+    });
+    let help = option.and_then(|option| option.get_help());
+    help.map_or_else(|| other.to_owned(), ToString::to_string)
+        .replace("A file with its", "Its")
+        .replace("A file with the", "The")
+        .replace("; `-` reads stdin", "")
+}
+
+/// All settings, for the page of help.
+pub(crate) fn settings_help() -> String {
+    let mut text = String::from("Settings:\n");
+    for field in Field::ALL {
+        text.push_str(&described(field.as_str(), &meaning(field)));
+    }
+    text
+}
+
+/// A line, and below it what it means.
+fn described(line: &str, meaning: &str) -> String {
+    let below = wrap(meaning, 72).join("\n      ");
+    format!("  {line}\n      {below}\n")
+}
+
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let field: Field = arguments.field.parse().map_err(|invalid| {
+    let Some(field) = &arguments.field else {
+        return list(global, &arguments.agent).await;
+    };
+    let field: Field = field.parse().map_err(|invalid| {
         let failure = Failure::from(memoir_app::Error::from(invalid));
         let names = Field::ALL.into_iter().map(Field::as_str);
-        match closest(&arguments.field, names) {
+        match closest(field, names) {
             Some(close) => failure.hint(format!("did you mean `{close}`?")),
             None => failure,
         }
@@ -70,6 +116,28 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         ))?;
     }
     warn(&view);
+    Ok(Ending::Done)
+}
+
+/// Lists the settings with their values.
+async fn list(global: &Global, agent: &str) -> Outcome {
+    let installation = Installation::existing(global).await?;
+    let agent = installation.agent(agent).await?;
+    let lens = agent.views().seen_by(installation.viewer(&agent).await?);
+    let view = lens.show().await?;
+    output::show(global.json, &view, || {
+        let lines = Field::ALL.into_iter().map(|field| {
+            let value = match field {
+                Field::Name => terminal::safe(&view.name).into_owned(),
+                field => show::setting(&view, field),
+            };
+            described(
+                &format!("{BOLD}{}{BOLD:#} {value}", field.as_str()),
+                &meaning(field),
+            )
+        });
+        lines.collect()
+    })?;
     Ok(Ending::Done)
 }
 

@@ -93,7 +93,7 @@ fn describe(agent: &ShownAgent) -> String {
 }
 
 /// A setting's value, or the default where it is unset.
-fn setting(agent: &ShownAgent, field: Field) -> String {
+pub(super) fn setting(agent: &ShownAgent, field: Field) -> String {
     let set = agent.setting(field).unwrap_or(&Value::Null);
     if !set.is_null() {
         return value(field, set);
