@@ -10,335 +10,83 @@ use serde_json::{Map, Value, json};
 
 use crate::errors;
 
+/// A list of codes.
+macro_rules! codes {
+    ($($code:ident)*) => { &[$(stringify!($code)),*] };
+}
+
 /// The refusals of every request under `/v1`.
-const ALWAYS: &[&str] = &[
-    "invalid_argument",
-    "unauthorized",
-    "body_too_slow",
-    "body_too_large",
-    "rate_limited",
-    "internal",
-    "key_unavailable",
-    "tampered",
-    "busy",
-    "still_running",
-];
+const ALWAYS: &[&str] = codes! {
+    invalid_argument unauthorized body_too_slow body_too_large rate_limited internal key_unavailable tampered busy
+    still_running
+};
 
 /// The further refusals of every request that changes data.
-const CHANGING: &[&str] = &[
-    "idempotency_in_progress",
-    "idempotency_done",
-    "idempotency_mismatch",
-    "contended",
-    "disk_full",
-    "read_only",
-    "outcome_unknown",
-];
-
-/// The further refusals of every request that saves memories.
-const SAVING: &[&str] = &[
-    "daily_quota",
-    "storage_quota",
-    "forbidden",
-    "not_found",
-    "erased",
-    "too_long",
-];
+const CHANGING: &[&str] = codes! {
+    idempotency_in_progress idempotency_done idempotency_mismatch contended disk_full read_only outcome_unknown
+};
 
 /// An operation, its permitted callers, and its further refusals.
 type Operation = (&'static str, &'static str, &'static [&'static str]);
 
+macro_rules! operations {
+    ($($id:ident, $who:expr => $($code:ident)*;)*) => {
+        &[$((stringify!($id), $who, codes!($($code)*))),*]
+    };
+}
+
 const ADMINISTRATOR: &str = "Administrator.";
 const AGENT: &str = "The agent itself.";
 const BOTH: &str = "The agent itself; an administrator, who sees no text.";
+const SAVERS: &str = "The agent itself; an administrator, who may set `constitutional`.";
 const READERS: &str =
     "The agent itself; an administrator, who sees text only under an access grant.";
 
-const OPERATIONS: &[Operation] = &[
-    ("list_agents", ADMINISTRATOR, &["forbidden"]),
-    (
-        "create_agent",
-        ADMINISTRATOR,
-        &["forbidden", "name_taken", "too_long", "key_remains"],
-    ),
-    ("get_agent", READERS, &["not_found", "erased"]),
-    (
-        "update_agent",
-        ADMINISTRATOR,
-        &[
-            "forbidden",
-            "not_found",
-            "erased",
-            "name_taken",
-            "too_long",
-            "precondition_failed",
-        ],
-    ),
-    (
-        "erase_agent",
-        ADMINISTRATOR,
-        &[
-            "forbidden",
-            "not_found",
-            "erased",
-            "session_open",
-            "precondition_failed",
-            "key_remains",
-        ],
-    ),
-    (
-        "create_token",
-        "The agent itself; an administrator while the agent has no memories, and once for each token that the agent consents to.",
-        &["token_quota", "not_found", "erased", "consent_required"],
-    ),
-    (
-        "sign_in",
-        "An administrator with a name and a password; no token is needed.",
-        &["insecure_transport", "disk_full", "read_only"],
-    ),
-    (
-        "save_memory",
-        "The agent itself; an administrator, who may set `constitutional`.",
-        SAVING,
-    ),
-    (
-        "save_memories",
-        "The agent itself; an administrator, who may set `constitutional`.",
-        SAVING,
-    ),
-    (
-        "list_memories",
-        "The agent itself; an administrator, who sees text and searches only under an access grant.",
-        &["consent_required", "not_found", "erased", "too_long"],
-    ),
-    ("get_memory", READERS, &["not_found", "erased"]),
-    (
-        "protect_memory",
-        ADMINISTRATOR,
-        &[
-            "forbidden",
-            "not_found",
-            "erased",
-            "discarded",
-            "not_core",
-            "not_applicable",
-            "shredded",
-            "precondition_failed",
-        ],
-    ),
-    (
-        "unprotect_memory",
-        ADMINISTRATOR,
-        &[
-            "forbidden",
-            "not_found",
-            "erased",
-            "discarded",
-            "not_core",
-            "not_applicable",
-            "shredded",
-            "precondition_failed",
-        ],
-    ),
-    (
-        "restore_memory",
-        ADMINISTRATOR,
-        &[
-            "forbidden",
-            "not_found",
-            "erased",
-            "not_applicable",
-            "shredded",
-            "precondition_failed",
-        ],
-    ),
-    (
-        "discard_memory",
-        ADMINISTRATOR,
-        &[
-            "forbidden",
-            "not_found",
-            "erased",
-            "constitutional",
-            "shredded",
-            "precondition_failed",
-        ],
-    ),
-    (
-        "promote_memory",
-        BOTH,
-        &[
-            "not_found",
-            "erased",
-            "not_archival",
-            "shredded",
-            "precondition_failed",
-        ],
-    ),
-    (
-        "shred_memory",
-        "The agent itself; a request of an administrator needs the agent's consent.",
-        &[
-            "not_found",
-            "too_many_waiting",
-            "refused_before",
-            "erased",
-            "shredded",
-            "forbidden",
-            "constitutional",
-            "session_open",
-            "too_long",
-            "precondition_failed",
-        ],
-    ),
-    (
-        "hand_over_transcript",
-        BOTH,
-        &[
-            "daily_quota",
-            "storage_quota",
-            "not_found",
-            "erased",
-            "too_long",
-        ],
-    ),
-    ("get_transcripts", BOTH, &["not_found", "erased"]),
-    (
-        "reflect",
-        BOTH,
-        &[
-            "daily_quota",
-            "not_found",
-            "erased",
-            "inactive",
-            "model_unavailable",
-        ],
-    ),
-    ("get_context", AGENT, &["forbidden", "not_found", "erased"]),
-    (
-        "get_own_setting",
-        AGENT,
-        &["forbidden", "not_found", "erased"],
-    ),
-    (
-        "set_own_setting",
-        AGENT,
-        &[
-            "daily_quota",
-            "forbidden",
-            "not_found",
-            "erased",
-            "name_taken",
-            "too_long",
-            "confirmation_required",
-        ],
-    ),
-    (
-        "get_own_setting_history",
-        AGENT,
-        &["forbidden", "not_found", "erased"],
-    ),
-    (
-        "undo_own_setting",
-        AGENT,
-        &[
-            "forbidden",
-            "not_found",
-            "erased",
-            "name_taken",
-            "precondition_failed",
-        ],
-    ),
-    (
-        "begin_session",
-        "`driver: agent`: the agent itself. `driver: model`: an administrator too.",
-        &[
-            "daily_quota",
-            "refused_before",
-            "forbidden",
-            "not_found",
-            "erased",
-            "session_open",
-            "nothing_to_refine",
-            "inactive",
-            "model_unavailable",
-        ],
-    ),
-    ("list_sessions", READERS, &["not_found", "erased"]),
-    ("get_session", READERS, &["not_found", "erased"]),
-    ("watch_session", BOTH, &["not_found", "erased"]),
-    ("call_tool", AGENT, &["forbidden", "not_found", "erased"]),
-    (
-        "apply_rehearsal",
-        BOTH,
-        &[
-            "not_found",
-            "erased",
-            "not_applicable",
-            "session_open",
-            "nothing_to_refine",
-            "inactive",
-        ],
-    ),
-    (
-        "roll_back_session",
-        "An administrator; the agent itself for its last session.",
-        &[
-            "forbidden",
-            "not_found",
-            "erased",
-            "not_undoable",
-            "in_the_way",
-            "session_open",
-        ],
-    ),
-    (
-        "cancel_session",
-        BOTH,
-        &["not_found", "erased", "session_over"],
-    ),
-    (
-        "rewind_agent",
-        ADMINISTRATOR,
-        &["forbidden", "not_found", "erased", "session_open"],
-    ),
-    (
-        "request_access",
-        ADMINISTRATOR,
-        &[
-            "forbidden",
-            "not_found",
-            "erased",
-            "too_long",
-            "too_many_waiting",
-            "refused_before",
-        ],
-    ),
-    ("list_access_requests", BOTH, &["not_found", "erased"]),
-    ("get_access_request", BOTH, &["not_found", "erased"]),
-    (
-        "answer_access_request",
-        AGENT,
-        &[
-            "forbidden",
-            "not_found",
-            "erased",
-            "too_long",
-            "access_over",
-            "session_open",
-            "shredded",
-        ],
-    ),
-    (
-        "revoke_access_request",
-        BOTH,
-        &["not_found", "erased", "access_over"],
-    ),
-    ("list_records", READERS, &["not_found"]),
-    ("verify_records", BOTH, &["not_found"]),
-    ("list_account_records", ADMINISTRATOR, &["forbidden"]),
-    ("take_checkpoint", "Every caller with a token.", &[]),
-];
+const OPERATIONS: &[Operation] = operations! {
+    list_agents, ADMINISTRATOR => forbidden;
+    create_agent, ADMINISTRATOR => forbidden name_taken too_long key_remains;
+    get_agent, READERS => not_found erased;
+    update_agent, ADMINISTRATOR => forbidden not_found erased name_taken too_long precondition_failed;
+    erase_agent, ADMINISTRATOR => forbidden not_found erased session_open precondition_failed key_remains;
+    create_token, "The agent itself; an administrator while the agent has no memories, and once for each token that the agent consents to." => token_quota not_found erased consent_required;
+    sign_in, "An administrator with a name and a password; no token is needed." => insecure_transport disk_full read_only;
+    save_memory, SAVERS => daily_quota storage_quota forbidden not_found erased too_long;
+    save_memories, SAVERS => daily_quota storage_quota forbidden not_found erased too_long;
+    list_memories, "The agent itself; an administrator, who sees text and searches only under an access grant." => consent_required not_found erased too_long;
+    get_memory, READERS => not_found erased;
+    protect_memory, ADMINISTRATOR => forbidden not_found erased discarded not_core not_applicable shredded precondition_failed;
+    unprotect_memory, ADMINISTRATOR => forbidden not_found erased discarded not_core not_applicable shredded precondition_failed;
+    restore_memory, ADMINISTRATOR => forbidden not_found erased not_applicable shredded precondition_failed;
+    discard_memory, ADMINISTRATOR => forbidden not_found erased constitutional shredded precondition_failed;
+    promote_memory, BOTH => not_found erased not_archival shredded precondition_failed;
+    shred_memory, "The agent itself; a request of an administrator needs the agent's consent." => not_found too_many_waiting refused_before erased shredded forbidden constitutional session_open too_long precondition_failed;
+    hand_over_transcript, BOTH => daily_quota storage_quota not_found erased too_long;
+    get_transcripts, BOTH => not_found erased;
+    reflect, BOTH => daily_quota not_found erased inactive model_unavailable;
+    get_context, AGENT => forbidden not_found erased;
+    get_own_setting, AGENT => forbidden not_found erased;
+    set_own_setting, AGENT => daily_quota forbidden not_found erased name_taken too_long confirmation_required;
+    get_own_setting_history, AGENT => forbidden not_found erased;
+    undo_own_setting, AGENT => forbidden not_found erased name_taken precondition_failed;
+    begin_session, "`driver: agent`: the agent itself. `driver: model`: an administrator too." => daily_quota refused_before forbidden not_found erased session_open nothing_to_refine inactive model_unavailable;
+    list_sessions, READERS => not_found erased;
+    get_session, READERS => not_found erased;
+    watch_session, BOTH => not_found erased;
+    call_tool, AGENT => forbidden not_found erased;
+    apply_rehearsal, BOTH => not_found erased not_applicable session_open nothing_to_refine inactive;
+    roll_back_session, "An administrator; the agent itself for its last session." => forbidden not_found erased not_undoable in_the_way session_open;
+    cancel_session, BOTH => not_found erased session_over;
+    rewind_agent, ADMINISTRATOR => forbidden not_found erased session_open;
+    request_access, ADMINISTRATOR => forbidden not_found erased too_long too_many_waiting refused_before;
+    list_access_requests, BOTH => not_found erased;
+    get_access_request, BOTH => not_found erased;
+    answer_access_request, AGENT => forbidden not_found erased too_long access_over session_open shredded;
+    revoke_access_request, BOTH => not_found erased access_over;
+    list_records, READERS => not_found;
+    verify_records, BOTH => not_found;
+    list_account_records, ADMINISTRATOR => forbidden;
+    take_checkpoint, "Every caller with a token." =>;
+};
 
 /// The groups of the requests.
 const TAGS: &[(&str, &str)] = &[
