@@ -5,30 +5,8 @@
 //! a line break, or else at white space.
 
 /// Beginnings of paragraphs that refer to the paragraph before.
-const LEANING: [&str; 22] = [
-    "but",
-    "however",
-    "yet",
-    "though",
-    "although",
-    "still",
-    "nevertheless",
-    "instead",
-    "except",
-    "otherwise",
-    "aber",
-    "jedoch",
-    "doch",
-    "mais",
-    "cependant",
-    "pero",
-    "sin embargo",
-    "mas",
-    "porém",
-    "però",
-    "tuttavia",
-    "но",
-];
+const LEANING: &str = "but|however|yet|though|although|still|nevertheless|instead|except|otherwise|aber|jedoch|doch|mais|\
+    cependant|pero|sin embargo|mas|porém|però|tuttavia|но";
 
 /// A text that is one memory unless it is over `limit` characters.
 pub(crate) fn text(text: &str, limit: usize) -> Vec<String> {
@@ -161,7 +139,7 @@ fn leans(block: &str) -> bool {
         .take(20)
         .flat_map(char::to_lowercase)
         .collect();
-    LEANING.iter().any(|word| {
+    LEANING.split('|').any(|word| {
         begin
             .strip_prefix(word)
             .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))

@@ -2,7 +2,7 @@
 //!
 //! The database's message and code are passed on; its details, which hold values of rows, are not.
 
-use memoir_store::Error;
+use memoir_store::{Error, tables::TABLES};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
 /// The place of what begins a transaction, before the first of its statements.
@@ -88,27 +88,6 @@ impl From<StatementFault> for Error {
     }
 }
 
-/// The tables whose rows refer to others.
-const TABLES: [&str; 17] = [
-    "agents",
-    "agent_prompts",
-    "memories",
-    "sessions",
-    "audit_records",
-    "log_leaves",
-    "log_summaries",
-    "memory_vectors",
-    "word_indexes",
-    "tokens",
-    "transcript_messages",
-    "transcripts",
-    "access_requests",
-    "users",
-    "replies",
-    "receivers",
-    "deliveries",
-];
-
 /// The classes of codes with which a server refuses what it may do the next time: it lacks resources (53), an
 /// administrator or a limit of time stopped it, or it starts or ends (57), or its system failed (58).
 const RETRYABLE_CLASSES: [&str; 3] = ["53", "57", "58"];
@@ -129,10 +108,10 @@ fn refused(refusal: &DbError) -> Error {
         Error::Busy
     } else if *code == SqlState::FOREIGN_KEY_VIOLATION {
         let table = TABLES
-            .into_iter()
-            .find(|table| refusal.table() == Some(table));
+            .iter()
+            .find(|table| refusal.table() == Some(table.name));
         Error::inconsistent(
-            table.unwrap_or("of the database"),
+            table.map_or("of the database", |table| table.name),
             "a row refers to another one that does not exist",
         )
     } else {

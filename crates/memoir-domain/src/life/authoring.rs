@@ -153,72 +153,16 @@ fn is_confirmed(questions: &[Record], field: Field, given: &PrivateText, now: Ti
 /// Whether a text is a command to change a prompt, by its first words: a verb of changing with the prompt as its
 /// object. Some real prompts begin so too; repeating them confirms them.
 fn is_command(text: &str) -> bool {
-    const POLITE: [&str; 14] = [
-        "please", "can", "could", "would", "you", "kindly", "now", "ok", "okay", "just", "i",
-        "want", "to", "bitte",
-    ];
-    const VERBS: [&str; 44] = [
-        "change",
-        "update",
-        "set",
-        "replace",
-        "rewrite",
-        "modify",
-        "edit",
-        "shorten",
-        "extend",
-        "add",
-        "append",
-        "remove",
-        "delete",
-        "insert",
-        "make",
-        "adjust",
-        "improve",
-        "simplify",
-        "tweak",
-        "revise",
-        "overwrite",
-        "reset",
-        "clear",
-        "put",
-        "turn",
-        "switch",
-        "expand",
-        "fix",
-        "ändere",
-        "ersetze",
-        "setze",
-        "aktualisiere",
-        "kürze",
-        "lösche",
-        "modifie",
-        "remplace",
-        "ajoute",
-        "supprime",
-        "cambia",
-        "modifica",
-        "reemplaza",
-        "elimina",
-        "actualiza",
-        "acorta",
-    ];
-    const TARGETS: [&str; 12] = [
-        "prompt",
-        "prompts",
-        "instruction",
-        "instructions",
-        "config",
-        "configuration",
-        "setting",
-        "settings",
-        "anweisung",
-        "anweisungen",
-        "instrucciones",
-        "consignes",
-    ];
+    const POLITE: &str = "please can could would you kindly now ok okay just i want to bitte";
+    const VERBS: &str = "change update set replace rewrite modify edit shorten extend add append remove delete insert make \
+        adjust improve simplify tweak revise overwrite reset clear put turn switch expand fix ändere ersetze \
+        setze aktualisiere kürze lösche modifie remplace ajoute supprime cambia modifica reemplaza elimina \
+        actualiza acorta";
+    const TARGETS: &str = "prompt prompts instruction instructions config configuration setting settings anweisung anweisungen \
+        instrucciones consignes";
     /// Short enough that "it" can only be the prompt.
     const SHORT: usize = 80;
+    let is_of = |words: &str, word: &str| words.split(' ').any(|one| one == word);
     if names_a_field(text) {
         return true;
     }
@@ -226,15 +170,15 @@ fn is_command(text: &str) -> bool {
     let words: Vec<&str> = lower
         .split(|character: char| !character.is_alphanumeric() && character != '_')
         .filter(|word| !word.is_empty())
-        .skip_while(|word| POLITE.contains(word))
+        .skip_while(|word| is_of(POLITE, word))
         .take(COMMAND_WORDS)
         .collect();
     let Some((first, rest)) = words.split_first() else {
         return false;
     };
-    let is_target = |word: &&str| TARGETS.contains(word) || word.ends_with("_prompt");
+    let is_target = |word: &&str| is_of(TARGETS, word) || word.ends_with("_prompt");
     let is_it = rest.first() == Some(&"it") && text.chars().count() <= SHORT;
-    VERBS.contains(first) && (rest.iter().any(is_target) || is_it)
+    is_of(VERBS, first) && (rest.iter().any(is_target) || is_it)
 }
 
 /// Whether a text is the call of a tool, or an assignment, with the prompt inside it.
