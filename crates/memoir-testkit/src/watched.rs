@@ -11,9 +11,9 @@ use memoir_store::{
     Access, AccessRow, AccountRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits,
     Deliveries, DeliveryRow, Document, DueQuery, Error, Finding, Fleet, FleetLoad, FleetPage,
     FleetRecord, FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow, OpenAccess,
-    ReceiverDigest, RecordFilter, RecordOrder, RecordPlace, ReplyRow, Result, Reviving, SessionRow, Snapshot,
-    Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow, VectorRow,
-    Vectors, WaitingSession, WordIndexRow, WordIndexes,
+    ReceiverDigest, RecordFilter, RecordOrder, RecordPlace, ReplyRow, Result, Reviving, SessionRow,
+    Snapshot, Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow,
+    VectorRow, Vectors, WaitingSession, WordIndexRow, WordIndexes,
 };
 
 /// What happens around each commit.
