@@ -1,6 +1,6 @@
 //! Points in time, in whole microseconds, so that every store keeps and hashes the same (SPEC 4.1).
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::{str::FromStr, time::Duration};
 
 use jiff::{civil, tz::TimeZone};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,7 +12,11 @@ const DAY: i64 = 86_400 * 1_000_000;
 pub const AHEAD_DAYS: i64 = 1;
 
 /// A point in time, in microseconds since 1970-01-01T00:00:00Z, between the years 1 and 9999.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display, derive_more::Debug,
+)]
+#[debug("{self}")]
+#[display("{}", self.to_jiff())]
 pub struct Timestamp(i64);
 
 /// A text that is no point in time.
@@ -148,18 +152,6 @@ impl FromStr for Timestamp {
             })
             .map_err(|_| InvalidTimestamp)?;
         Self::from_jiff(time).ok_or(InvalidTimestamp)
-    }
-}
-
-impl fmt::Display for Timestamp {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", self.to_jiff())
-    }
-}
-
-impl fmt::Debug for Timestamp {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
     }
 }
 

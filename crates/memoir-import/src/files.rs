@@ -48,7 +48,9 @@ struct ArchivedName {
     index: usize,
 }
 
+#[derive(derive_more::Debug)]
 enum FileSet {
+    #[debug("One")]
     One {
         head: Vec<u8>,
         rest: Option<Box<dyn Read + Send>>,
@@ -56,18 +58,10 @@ enum FileSet {
         /// Keeps the temporary file of a spooled stream.
         _spool: Option<tempfile::NamedTempFile>,
     },
+    #[debug("Folder")]
     Folder(Folder),
+    #[debug("Archive")]
     Archive(Archive),
-}
-
-impl std::fmt::Debug for FileSet {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::One { .. } => "One",
-            Self::Folder(_) => "Folder",
-            Self::Archive(_) => "Archive",
-        })
-    }
 }
 
 impl Files {

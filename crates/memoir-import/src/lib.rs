@@ -177,20 +177,14 @@ pub struct ImportOptions {
 }
 
 /// The input.
+#[derive(derive_more::Debug)]
 pub enum Input {
     /// A file or a folder.
+    #[debug("Path")]
     Path(PathBuf),
     /// Standard input, or another stream that is read once.
+    #[debug("Stream")]
     Stream(Box<dyn io::Read + Send>),
-}
-
-impl fmt::Debug for Input {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Path(_) => "Path",
-            Self::Stream(_) => "Stream",
-        })
-    }
 }
 
 /// A position in the input. `Display` prints numbers only; the file's name may be private.
@@ -300,49 +294,70 @@ wire_names! {
 }
 
 /// Why a part of the input is no memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 pub enum NoMemoryReason {
     /// Its text is empty or blank.
+    #[display("empty")]
     Empty,
     /// Its text has fewer than three characters.
+    #[display("fewer than three characters")]
     Short,
     /// Its text is only JSON.
+    #[display("JSON and nothing else")]
     BareJson,
     /// A list of other pages.
+    #[display("an index of other pages")]
     Index,
     /// An instruction to an agent.
+    #[display("instructions, not memories")]
     Instruction,
     /// A page to copy from.
+    #[display("templates")]
     Template,
     /// A derived file of the program, which can be generated again.
+    #[display("the program's own, which can be generated again")]
     Derived,
     /// A secret.
+    #[display("secrets")]
     Secret,
     /// A message of a conversation.
+    #[display("messages of conversations")]
     Message,
     /// A file of another kind.
+    #[display("files of other kinds")]
     OtherFile,
     /// A symbolic link, which is not followed.
+    #[display("a symbolic link, which is not followed")]
     Link,
     /// A name that leads out of the archive.
+    #[display("a name that leads out of the archive")]
     OutsidePath,
     /// It is larger than [`ImportLimits`] allows.
+    #[display("too large")]
     TooLarge,
     /// There are more than [`ImportLimits`] allows.
+    #[display("more than are read")]
     TooMany,
     /// It is no text, or its name is not UTF-8.
+    #[display("no text, or of a name that is not UTF-8")]
     NotText,
     /// It is not the expected JSON or row.
+    #[display("malformed")]
     Malformed,
     /// It is truncated.
+    #[display("cut off")]
     Truncated,
     /// It is of an unknown kind.
+    #[display("of a kind that is not known")]
     UnknownKind,
     /// The system could not read it.
+    #[display("the system cannot read it")]
     Unreadable,
     /// The field of this name is missing.
+    #[display("`{_0}` is missing")]
     MissingField(&'static str),
     /// The field of this name has a value that cannot be read.
+    #[display("`{_0}` cannot be read")]
     InvalidField(&'static str),
 }
 
@@ -398,35 +413,6 @@ impl NoMemoryReason {
             Self::MissingField(_) => "missing_field",
             Self::InvalidField(_) => "invalid_field",
         }
-    }
-}
-
-impl fmt::Display for NoMemoryReason {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = match self {
-            Self::Empty => "empty",
-            Self::Short => "fewer than three characters",
-            Self::BareJson => "JSON and nothing else",
-            Self::Index => "an index of other pages",
-            Self::Instruction => "instructions, not memories",
-            Self::Template => "templates",
-            Self::Derived => "the program's own, which can be generated again",
-            Self::Secret => "secrets",
-            Self::Message => "messages of conversations",
-            Self::OtherFile => "files of other kinds",
-            Self::Link => "a symbolic link, which is not followed",
-            Self::OutsidePath => "a name that leads out of the archive",
-            Self::TooLarge => "too large",
-            Self::TooMany => "more than are read",
-            Self::NotText => "no text, or of a name that is not UTF-8",
-            Self::Malformed => "malformed",
-            Self::Truncated => "cut off",
-            Self::UnknownKind => "of a kind that is not known",
-            Self::Unreadable => "the system cannot read it",
-            Self::MissingField(name) => return write!(formatter, "`{name}` is missing"),
-            Self::InvalidField(name) => return write!(formatter, "`{name}` cannot be read"),
-        };
-        formatter.write_str(words)
     }
 }
 

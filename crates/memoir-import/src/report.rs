@@ -1,6 +1,6 @@
 //! The result of the reading, in numbers.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use memoir_domain::PrivateText;
 
@@ -20,11 +20,13 @@ pub struct Notice {
 }
 
 /// Why a date of the file is not the origin date of its memory, which is imported all the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 pub enum DateProblem {
     /// It cannot be read.
+    #[display("its date cannot be read")]
     Unreadable,
     /// It lies ahead, where a journal entry may not lie. A tag keeps it.
+    #[display("its date lies ahead, and is kept as a tag")]
     Ahead,
 }
 
@@ -35,15 +37,6 @@ impl DateProblem {
             Self::Unreadable => "unreadable",
             Self::Ahead => "ahead",
         }
-    }
-}
-
-impl fmt::Display for DateProblem {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Unreadable => "its date cannot be read",
-            Self::Ahead => "its date lies ahead, and is kept as a tag",
-        })
     }
 }
 

@@ -4,7 +4,6 @@
 //! of a failure only the status and a short machine-readable code are kept, since its message may echo the prompt. For
 //! the same reason no error of the HTTP client is kept as a source.
 
-use std::fmt;
 use std::time::Duration;
 
 use memoir_domain::session::FailureClass;
@@ -61,40 +60,32 @@ pub enum ModelError {
 pub(crate) const INSTALL: &str = "`memoir embeddings install FILE` writes it anew";
 
 /// Why a provider is out of reach.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::Display)]
 pub enum Outage {
     /// An HTTP status that says so: 408, 409, 425, 5xx, 529.
+    #[display("the provider answered with status {_0}")]
     Status(u16),
     /// No connection could be made: refused, no route, unknown host, no agreement on TLS.
+    #[display("the provider could not be reached")]
     Connect,
     /// No program listens on this port of this machine.
+    #[display("nothing listens on port {_0} of this machine")]
     NotListening(u16),
     /// The server's certificate is not trusted. Not retryable.
+    #[display("the server's certificate is not trusted")]
     Certificate,
     /// No complete answer within the request's time limit.
+    #[display("the provider did not answer in time")]
     Timeout,
     /// The connection ended before the answer was complete.
+    #[display("the connection ended before the answer was complete")]
     Cut,
-}
-
-impl fmt::Display for Outage {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Status(status) => write!(formatter, "the provider answered with status {status}"),
-            Self::Connect => formatter.write_str("the provider could not be reached"),
-            Self::NotListening(port) => {
-                write!(formatter, "nothing listens on port {port} of this machine")
-            }
-            Self::Certificate => formatter.write_str("the server's certificate is not trusted"),
-            Self::Timeout => formatter.write_str("the provider did not answer in time"),
-            Self::Cut => formatter.write_str("the connection ended before the answer was complete"),
-        }
-    }
 }
 
 /// A provider's short machine-readable name for a failure, such as `context_length_exceeded`, if it is a known one:
 /// anything else that a provider sends could be the key, or words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("{_0}")]
 pub struct ErrorCode(&'static str);
 
 /// The names that OpenAI, Anthropic, Google, OpenRouter, vLLM, llama.cpp and Ollama give to failures.
@@ -122,12 +113,6 @@ impl ErrorCode {
     /// The code.
     pub fn as_str(&self) -> &'static str {
         self.0
-    }
-}
-
-impl fmt::Display for ErrorCode {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.0)
     }
 }
 

@@ -1,13 +1,12 @@
 //! Keys of providers: where they come from and how they are kept from being printed.
 
-use std::fmt;
-
 use reqwest::header::HeaderValue;
 use zeroize::Zeroizing;
 
 /// A provider's key. It has no `Display`, its `Debug` shows nothing, and its memory is cleared when it is dropped. It
 /// leaves only as a request header marked sensitive.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("ApiKey(secret)")]
 pub struct ApiKey(Zeroizing<String>);
 
 /// Why a text cannot be a key.
@@ -55,12 +54,6 @@ impl ApiKey {
         let mut value = HeaderValue::from_str(&whole).ok()?;
         value.set_sensitive(true);
         Some(value)
-    }
-}
-
-impl fmt::Debug for ApiKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ApiKey(secret)")
     }
 }
 

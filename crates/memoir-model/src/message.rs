@@ -4,8 +4,6 @@
 //! reply shows lengths only (SPEC 5.1). Names and ids of tool calls are plain text, and their formatting too shows
 //! lengths only: a model may write anything there.
 
-use std::fmt;
-
 use memoir_domain::{PrivateJson, PrivateText, agent::ReasoningEffort};
 
 /// One turn asked of a model: the conversation so far and the tools it may call.
@@ -29,7 +27,7 @@ pub struct ModelRequest {
 }
 
 /// One entry of a conversation.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, derive_more::Debug)]
 pub enum ModelMessage {
     /// What Memoir says to the model.
     User(PrivateText),
@@ -38,31 +36,14 @@ pub enum ModelMessage {
     /// The result of one tool call.
     ToolResult {
         /// The [`ToolCall::id`] of its call.
+        #[debug("[{} characters]", call_id.chars().count())]
         call_id: String,
         /// The tool that was called, as [`ToolCall::name`].
+        #[debug("[{} characters]", name.chars().count())]
         name: String,
         /// The result, as the model is to read it.
         content: PrivateText,
     },
-}
-
-impl fmt::Debug for ModelMessage {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::User(text) => formatter.debug_tuple("User").field(text).finish(),
-            Self::Assistant(message) => formatter.debug_tuple("Assistant").field(message).finish(),
-            Self::ToolResult {
-                call_id,
-                name,
-                content,
-            } => formatter
-                .debug_struct("ToolResult")
-                .field("call_id", &Length(call_id))
-                .field("name", &Length(name))
-                .field("content", content)
-                .finish(),
-        }
-    }
 }
 
 /// What the model said, in the raw form of its provider, so that it is echoed verbatim: signed
@@ -110,34 +91,16 @@ pub struct Reply {
 }
 
 /// One call of a tool.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, derive_more::Debug)]
 pub struct ToolCall {
     /// Joins the call and its [`ModelMessage::ToolResult`]. Some servers make it of the name.
+    #[debug("[{} characters]", id.chars().count())]
     pub id: String,
     /// Name as the model wrote it, which may be no tool on offer.
+    #[debug("[{} characters]", name.chars().count())]
     pub name: String,
     /// The arguments for the tool.
     pub arguments: Arguments,
-}
-
-impl fmt::Debug for ToolCall {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("ToolCall")
-            .field("id", &Length(&self.id))
-            .field("name", &Length(&self.name))
-            .field("arguments", &self.arguments)
-            .finish()
-    }
-}
-
-/// Formats as the length of the text.
-struct Length<'a>(&'a str);
-
-impl fmt::Debug for Length<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "[{} characters]", self.0.chars().count())
-    }
 }
 
 /// Arguments of a tool call.

@@ -1,6 +1,5 @@
 //! Names of models: `provider:name`.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -21,7 +20,10 @@ pub const KNOWN_PROVIDERS: [&str; 7] = [
 ///
 /// The provider is 1 to 50 of `a-z`, `0-9`, `-` and `_`; the name 1 to 200 characters without white
 /// space or control characters. Whether the provider exists is for [`crate::Providers`] to say.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, derive_more::Display,
+)]
+#[display("{}", self.whole)]
 #[serde(try_from = "String", into = "String")]
 pub struct ModelName {
     whole: String,
@@ -171,12 +173,6 @@ impl TryFrom<String> for ModelName {
 impl From<ModelName> for String {
     fn from(name: ModelName) -> Self {
         name.whole
-    }
-}
-
-impl fmt::Display for ModelName {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.whole)
     }
 }
 

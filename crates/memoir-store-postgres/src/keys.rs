@@ -10,7 +10,6 @@
 //! under the master key of their time.
 
 use std::{
-    fmt,
     future::Future,
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -68,6 +67,8 @@ const SET_CLOSING: &str = "INSERT INTO closing (id, is_closed, changed_at, wrapp
 
 /// The key store in a database of PostgreSQL. Its callers are threads that may block, and it has a thread of its own
 /// for its connections. `Debug` prints only its location.
+#[derive(derive_more::Debug)]
+#[debug("PostgresKeys({})", self.connections.location())]
 pub struct PostgresKeys {
     /// Taken when it is dropped.
     runtime: Option<Runtime>,
@@ -248,12 +249,6 @@ impl Drop for PostgresKeys {
             // Connections that are cut off so roll back uncommitted changes.
             runtime.shutdown_background();
         }
-    }
-}
-
-impl fmt::Debug for PostgresKeys {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "PostgresKeys({})", self.connections.location())
     }
 }
 

@@ -33,7 +33,7 @@ mod transcripts;
 mod vectors;
 mod word_index;
 
-use std::{borrow::Cow, fmt, net::IpAddr, sync::Arc, time::Duration};
+use std::{borrow::Cow, net::IpAddr, sync::Arc, time::Duration};
 
 use memoir_store::{Error, Result};
 use tokio_postgres::{
@@ -62,18 +62,11 @@ const CONNECTIONS: usize = 8;
 const UNANSWERED: Duration = Duration::from_secs(10);
 
 /// A store in a database of PostgreSQL. Clones share its connections.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("PostgresStore {{ .. }}")]
 pub struct PostgresStore {
     connections: Arc<Connections>,
     group_commit: Arc<GroupCommit>,
-}
-
-impl fmt::Debug for PostgresStore {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("PostgresStore")
-            .finish_non_exhaustive()
-    }
 }
 
 impl PostgresStore {

@@ -10,7 +10,6 @@
 
 use std::{
     borrow::Cow,
-    fmt,
     future::Future,
     pin::Pin,
     sync::{
@@ -242,6 +241,8 @@ async fn ask_alone(
 }
 
 /// A bounded number of connections to one database.
+#[derive(derive_more::Debug)]
+#[debug("Connections({})", self.location)]
 pub(crate) struct Connections {
     pool: Pool,
     probe: Arc<Probe>,
@@ -251,12 +252,6 @@ pub(crate) struct Connections {
     prepares: bool,
     /// Whether the server had no room for something, and has not found any since.
     is_full: Arc<AtomicBool>,
-}
-
-impl fmt::Debug for Connections {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Connections({})", self.location)
-    }
 }
 
 impl Connections {

@@ -43,7 +43,6 @@ mod word_index;
 mod writer;
 
 use std::{
-    fmt,
     path::Path,
     sync::{
         Arc,
@@ -82,7 +81,8 @@ const FEW_LINKS: usize = 32;
 
 /// A store in one SQLite file. Clones share it; the last one to go waits for what is queued, moves the
 /// log into the file and closes it.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("SqliteStore {{ .. }}")]
 pub struct SqliteStore(Arc<OpenDatabase>);
 
 /// Injected failures of a commit, as on a remote server.
@@ -108,14 +108,6 @@ struct OpenDatabase {
     /// The pending failures of commits, the last one of the list first.
     #[cfg(feature = "fault-points")]
     commit_faults: std::sync::Mutex<Vec<CommitFault>>,
-}
-
-impl fmt::Debug for SqliteStore {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("SqliteStore")
-            .finish_non_exhaustive()
-    }
 }
 
 impl SqliteStore {

@@ -18,14 +18,9 @@ use serde::{Deserialize, Serialize};
 use crate::{Error, MessageOutcome, Result};
 
 /// An agent's words as stored: a version byte, then the encoding of that version.
-#[derive(Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default, derive_more::Debug)]
+#[debug("StoredText({} bytes)", self.0.len())]
 pub struct StoredText(pub Vec<u8>);
-
-impl fmt::Debug for StoredText {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "StoredText({} bytes)", self.0.len())
-    }
-}
 
 /// A sealed document, kept byte for byte, which only a holder of the key understands. A store reads none of it. It
 /// searches, sorts and counts by a few columns, which repeat facts of the document (SPEC 5.3).
@@ -449,6 +444,8 @@ pub struct ReplyMark {
 
 /// Decisions on one agent, each on top of the one before, as they come; they are written together. `None`
 /// says that this was the last one: where the list ends without it, nothing is written.
+#[derive(derive_more::Debug)]
+#[debug("Commits")]
 pub struct Commits(std::sync::Mutex<Box<dyn Iterator<Item = Option<Commit>> + Send>>);
 
 impl Commits {
@@ -464,12 +461,6 @@ impl Commits {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         commits.next()
-    }
-}
-
-impl std::fmt::Debug for Commits {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Commits")
     }
 }
 

@@ -171,39 +171,55 @@ pub enum Item {
 
 /// Why a part of a file is no message.
 #[non_exhaustive]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 pub enum NoMessageReason {
     /// It has no text of a speaker: pictures or files only, or an unknown kind of content.
+    #[display("no text")]
     NotText,
     /// Its text is empty or blank.
+    #[display("empty")]
     Empty,
     /// The input or the result of a tool.
+    #[display("calls and results of tools")]
     Tool,
     /// A text of the program to the model or the user.
+    #[display("system messages")]
     System,
     /// It was never shown in the conversation.
+    #[display("never shown in the conversation")]
     Hidden,
     /// The model's thinking, or a summary of it.
+    #[display("thinking")]
     Thinking,
     /// It is on a branch that the conversation did not continue.
+    #[display("on a branch that was left")]
     OtherBranch,
     /// It is not connected to the conversation: a parent is missing, or it is its own ancestor.
+    #[display("not connected with the conversation")]
     Detached,
     /// A message between a model and its helpers, not with the user.
+    #[display("between a model and its helpers")]
     Sidechain,
     /// A node of a tree that holds no message.
+    #[display("nodes without a message")]
     NoMessage,
     /// A line that the program wrote for itself, such as a snapshot of files or a title.
+    #[display("the program's own notes")]
     Bookkeeping,
     /// A message with this identifier was returned already.
+    #[display("read already")]
     DuplicateId,
     /// It is larger than [`TranscriptLimits`] allows.
+    #[display("too large")]
     TooLarge,
     /// It is not the expected JSON.
+    #[display("malformed")]
     Malformed,
     /// The field of this name is missing.
+    #[display("`{_0}` is missing")]
     MissingField(&'static str),
     /// The field of this name has a value that cannot be read.
+    #[display("`{_0}` cannot be read")]
     InvalidField(&'static str),
 }
 
@@ -241,30 +257,6 @@ impl NoMessageReason {
                 | Self::MissingField(_)
                 | Self::InvalidField(_)
         )
-    }
-}
-
-impl fmt::Display for NoMessageReason {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = match self {
-            Self::NotText => "no text",
-            Self::Empty => "empty",
-            Self::Tool => "calls and results of tools",
-            Self::System => "system messages",
-            Self::Hidden => "never shown in the conversation",
-            Self::Thinking => "thinking",
-            Self::OtherBranch => "on a branch that was left",
-            Self::Detached => "not connected with the conversation",
-            Self::Sidechain => "between a model and its helpers",
-            Self::NoMessage => "nodes without a message",
-            Self::Bookkeeping => "the program's own notes",
-            Self::DuplicateId => "read already",
-            Self::TooLarge => "too large",
-            Self::Malformed => "malformed",
-            Self::MissingField(name) => return write!(formatter, "`{name}` is missing"),
-            Self::InvalidField(name) => return write!(formatter, "`{name}` cannot be read"),
-        };
-        formatter.write_str(words)
     }
 }
 

@@ -11,7 +11,7 @@
 //! When a memory is shredded, the records that held its words get other bodies, and the record of the shredding holds
 //! the commitments of these.
 
-use std::{fmt, str::FromStr};
+use std::str::FromStr;
 
 use memoir_domain::{AgentScope, SessionId, Timestamp, memory::Number};
 use sha2::{Digest, Sha256};
@@ -24,11 +24,15 @@ const RECORD_LABEL: &[u8] = b"memoir/chain/record/v1";
 const GENESIS_LABEL: &[u8] = b"memoir/chain/genesis/v1";
 
 /// The hash of a record and of all records before it. `Display` and `FromStr` use hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, derive_more::Display, derive_more::Debug)]
+#[debug("{self}")]
+#[display("{}", hex(&self.0).as_str())]
 pub struct RecordHash(pub [u8; 32]);
 
 /// The SHA-256 of a record's sealed text. `Display` and `FromStr` use hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, derive_more::Display, derive_more::Debug)]
+#[debug("{self}")]
+#[display("{}", hex(&self.0).as_str())]
 pub struct BodyCommitment(pub [u8; 32]);
 
 /// A text that is no hash.
@@ -262,35 +266,11 @@ impl Encoder {
     }
 }
 
-impl fmt::Display for RecordHash {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&hex(&self.0))
-    }
-}
-
-impl fmt::Debug for RecordHash {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
-
 impl FromStr for RecordHash {
     type Err = InvalidHash;
 
     fn from_str(text: &str) -> Result<Self, InvalidHash> {
         read_hash(text).map(Self)
-    }
-}
-
-impl fmt::Display for BodyCommitment {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&hex(&self.0))
-    }
-}
-
-impl fmt::Debug for BodyCommitment {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
     }
 }
 

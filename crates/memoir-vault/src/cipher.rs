@@ -7,8 +7,6 @@
 //! XChaCha20-Poly1305 is ChaCha20-Poly1305 under a key of its own for each nonce (draft-irtf-cfrg-xchacha-03, 2.3). That
 //! key is made here; the cipher is `ring`'s, which takes a fraction of the time of portable code for a row.
 
-use std::fmt;
-
 use chacha20::{R20, hchacha};
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use zeroize::Zeroizing;
@@ -25,6 +23,8 @@ const TAG_BYTES: usize = 16;
 pub const OVERHEAD_BYTES: usize = 1 + NONCE_BYTES + TAG_BYTES;
 
 /// A key, ready for use. Wiped when dropped.
+#[derive(derive_more::Debug)]
+#[debug("Cipher")]
 pub(crate) struct Cipher(Secret);
 
 /// Why sealed bytes do not open.
@@ -103,12 +103,6 @@ impl Cipher {
         #[expect(clippy::expect_used, reason = "fails for another length only")]
         let key = UnboundKey::new(&CHACHA20_POLY1305, key.as_slice()).expect("32 bytes");
         (LessSafeKey::new(key), Nonce::assume_unique_for_key(rest))
-    }
-}
-
-impl fmt::Debug for Cipher {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Cipher")
     }
 }
 

@@ -22,7 +22,6 @@ mod sqlite;
 
 use std::{
     collections::HashMap,
-    fmt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -50,6 +49,8 @@ const ATTEMPTS: u32 = 100;
 const NO_AGENT: Agents<'_> = Agents::These(&[]);
 
 /// The keys of all agents, and the one that signs the log. `Debug` prints where it is only.
+#[derive(derive_more::Debug)]
+#[debug("KeyStore {{ path: {:?}, .. }}", self.name())]
 pub struct KeyStore {
     rows: Box<dyn KeyRows>,
     /// Where the master key can be read again after another process rotated it; `None` where it was
@@ -571,15 +572,6 @@ impl KeyStore {
     /// Locked for moments only: no caller waits while it holds the lock.
     fn held(&self) -> MutexGuard<'_, Held> {
         lock(&self.held)
-    }
-}
-
-impl fmt::Debug for KeyStore {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("KeyStore")
-            .field("path", &self.name())
-            .finish_non_exhaustive()
     }
 }
 

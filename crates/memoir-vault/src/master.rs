@@ -5,7 +5,6 @@
 
 use std::{
     ffi::OsString,
-    fmt,
     fs::{self, File, Metadata, TryLockError},
     io::{self, Read, Write},
     path::{Path, PathBuf},
@@ -40,10 +39,14 @@ const LONGEST_TURN: Duration = Duration::from_secs(10);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
 /// The key under which all other keys are wrapped. `Debug` prints its type's name only.
+#[derive(derive_more::Debug)]
+#[debug("MasterKey")]
 pub struct MasterKey(Secret);
 
 /// A master key's fingerprint: says which key it is, and nothing about its bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, derive_more::Display, derive_more::Debug)]
+#[debug("{self}")]
+#[display("{}", hex(&self.0).as_str())]
 pub struct KeyId([u8; 8]);
 
 impl MasterKey {
@@ -193,12 +196,6 @@ impl MasterKey {
     }
 }
 
-impl fmt::Debug for MasterKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("MasterKey")
-    }
-}
-
 impl KeyId {
     /// From the bytes that [`KeyId::as_bytes`] gives.
     pub const fn from_bytes(bytes: [u8; 8]) -> Self {
@@ -208,18 +205,6 @@ impl KeyId {
     /// Its eight bytes.
     pub fn as_bytes(&self) -> &[u8; 8] {
         &self.0
-    }
-}
-
-impl fmt::Display for KeyId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&hex(&self.0))
-    }
-}
-
-impl fmt::Debug for KeyId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
     }
 }
 

@@ -1,7 +1,5 @@
 //! Passwords of administrators, kept as Argon2id hashes (PHC strings).
 
-use std::fmt;
-
 use argon2::{
     Algorithm, Argon2, Params, Version,
     password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash},
@@ -20,6 +18,8 @@ pub(crate) const MOST_CHARACTERS: usize = 1_000;
 const COST: (u32, u32, u32) = (47_104, 2, 1);
 
 /// A password. Wiped when dropped; `Debug` prints its type's name only.
+#[derive(derive_more::Debug)]
+#[debug("Password")]
 pub struct Password(Zeroizing<String>);
 
 /// A text that cannot be a password.
@@ -73,12 +73,6 @@ fn hasher() -> Argon2<'static> {
     // hash.
     let params = Params::new(memory, passes, lanes, None).unwrap_or_default();
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
-}
-
-impl fmt::Debug for Password {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Password")
-    }
 }
 
 #[cfg(test)]

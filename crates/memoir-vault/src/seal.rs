@@ -11,7 +11,7 @@
 //! The sealed length shows the length of a text ([`OVERHEAD_BYTES`] more), to the byte. It is not padded: the number of
 //! tokens is unsealed beside it (SPEC 5.1), and padding to less than that would hide nothing.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use memoir_domain::{AccessRequestId, AgentScope, SessionId, TokenId, UserId, memory::Number};
 use zeroize::Zeroizing;
@@ -25,7 +25,8 @@ pub use crate::cipher::{OVERHEAD_BYTES, VERSION};
 
 /// The key of one agent. Clones share it; the last one to go wipes it. `Debug` prints its type's name
 /// only.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("AgentKey")]
 pub struct AgentKey(Arc<DerivedKeys>);
 
 /// What comes from an agent's key, worked out once.
@@ -36,42 +37,58 @@ struct DerivedKeys {
 }
 
 /// A row that holds a sealed text. The names are those of the tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, derive_more::Display)]
 pub enum SealedRow {
     /// The agent's own row: its state.
+    #[display("table `agents`")]
     Agent,
     /// The agent's prompts.
+    #[display("table `agent_prompts`")]
     Prompts,
     /// A memory.
+    #[display("table `memories`, memory {_0}")]
     Memory(Number),
     /// A session.
+    #[display("table `sessions`, session {_0}")]
     Session(SessionId),
     /// A record of the audit, by its place in the log.
+    #[display("table `audit_records`, record {_0}")]
     Record(u64),
     /// The response to a request, by the first half of its key's digest.
+    #[display("table `replies`, a reply")]
     Reply([u8; 16]),
     /// A token.
+    #[display("table `tokens`, token {_0}")]
     Token(TokenId),
     /// A user.
+    #[display("table `users`, user {_0}")]
     User(UserId),
     /// A request for access.
+    #[display("table `access_requests`, request {_0}")]
     AccessRequest(AccessRequestId),
     /// A message of a conversation, by the first half of its identifier's digest.
+    #[display("table `transcript_messages`, a message")]
     Message([u8; 16]),
     /// A summary of a stretch of the log, by the place of its last record.
+    #[display("table `log_summaries`, up to record {_0}")]
     Summary(u64),
     /// The vector of a memory.
+    #[display("table `memory_vectors`, memory {_0}")]
     Vector(Number),
     /// A part of the index of the agent's words, by its place from 0.
+    #[display("table `word_indexes`, part {_0}")]
     WordIndex(u64),
     /// No row: data that a browser keeps while a user goes through several pages.
+    #[display("no table, what the browser of user {_0} holds")]
     PasswordProof(UserId),
     /// No row: the identifier of a client that registered itself.
+    #[display("no table, the identifier of a client")]
     Client,
 }
 
 /// The place of a sealed text, within its agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, derive_more::Display)]
+#[display("{}, version {}", self.row, self.version)]
 pub struct SealContext {
     /// The row.
     pub row: SealedRow,
@@ -80,6 +97,8 @@ pub struct SealContext {
 }
 
 /// Twenty-four random bytes that are used once: sealing takes them away.
+#[derive(derive_more::Debug)]
+#[debug("Nonce")]
 pub struct Nonce([u8; NONCE_BYTES]);
 
 /// Why a sealed text does not open. Names its place, never its content.
@@ -178,22 +197,10 @@ impl AgentKey {
     }
 }
 
-impl fmt::Debug for AgentKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("AgentKey")
-    }
-}
-
 impl Nonce {
     /// From bytes of a cryptographic source, fresh for each sealing.
     pub fn from_random(random: [u8; 24]) -> Self {
         Self(random)
-    }
-}
-
-impl fmt::Debug for Nonce {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Nonce")
     }
 }
 
@@ -220,41 +227,5 @@ impl SealedRow {
             Self::Client => (14, number(0)),
             Self::WordIndex(part) => (15, number(part)),
         }
-    }
-}
-
-impl fmt::Display for SealedRow {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SealedRow::Agent => formatter.write_str("table `agents`"),
-            SealedRow::Prompts => formatter.write_str("table `agent_prompts`"),
-            SealedRow::Reply(_) => formatter.write_str("table `replies`, a reply"),
-            SealedRow::Message(_) => formatter.write_str("table `transcript_messages`, a message"),
-            SealedRow::Token(token) => write!(formatter, "table `tokens`, token {token}"),
-            SealedRow::User(user) => write!(formatter, "table `users`, user {user}"),
-            SealedRow::PasswordProof(user) => {
-                write!(formatter, "no table, what the browser of user {user} holds")
-            }
-            SealedRow::Client => formatter.write_str("no table, the identifier of a client"),
-            SealedRow::AccessRequest(request) => {
-                write!(formatter, "table `access_requests`, request {request}")
-            }
-            SealedRow::Memory(number) => write!(formatter, "table `memories`, memory {number}"),
-            SealedRow::Vector(number) => {
-                write!(formatter, "table `memory_vectors`, memory {number}")
-            }
-            SealedRow::WordIndex(part) => write!(formatter, "table `word_indexes`, part {part}"),
-            SealedRow::Session(session) => write!(formatter, "table `sessions`, session {session}"),
-            SealedRow::Record(seq) => write!(formatter, "table `audit_records`, record {seq}"),
-            SealedRow::Summary(seq) => {
-                write!(formatter, "table `log_summaries`, up to record {seq}")
-            }
-        }
-    }
-}
-
-impl fmt::Display for SealContext {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}, version {}", self.row, self.version)
     }
 }

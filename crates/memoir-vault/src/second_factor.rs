@@ -8,8 +8,6 @@
 //! of consecutive wrong codes. After ten, the next code of the device must wait a quarter of an hour. Only a user who
 //! knows the password can cause that, and a recovery code is accepted nevertheless.
 
-use std::fmt;
-
 use data_encoding::BASE32_NOPAD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sha2::{Digest, Sha256};
@@ -51,6 +49,8 @@ const WAIT_SECONDS: i64 = 15 * 60;
 const FORM: u8 = 1;
 
 /// What a device and Memoir both know. Wiped when dropped; `Debug` prints its type's name only.
+#[derive(derive_more::Debug)]
+#[debug("FactorSecret")]
 pub struct FactorSecret(Zeroizing<[u8; SECRET_BYTES]>);
 
 impl FactorSecret {
@@ -112,14 +112,10 @@ impl FactorSecret {
     }
 }
 
-impl fmt::Debug for FactorSecret {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("FactorSecret")
-    }
-}
-
 /// Codes for when the device is lost, each of which counts once. Shown once; kept as digests. Wiped when
 /// dropped; `Debug` prints its type's name only.
+#[derive(derive_more::Debug)]
+#[debug("RecoveryCodes")]
 pub struct RecoveryCodes(Vec<Zeroizing<String>>);
 
 impl RecoveryCodes {
@@ -154,12 +150,6 @@ impl RecoveryCodes {
     }
 }
 
-impl fmt::Debug for RecoveryCodes {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("RecoveryCodes")
-    }
-}
-
 /// What a code came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
@@ -176,6 +166,8 @@ pub enum Verdict {
 
 /// The second factor of one user. Every [`SecondFactor::check`] changes it: the new state must be written before the
 /// verdict takes effect.
+#[derive(derive_more::Debug)]
+#[debug("SecondFactor")]
 pub struct SecondFactor {
     secret: FactorSecret,
     /// The step of the clock whose code was used last; no older one is valid.
@@ -311,12 +303,6 @@ impl SecondFactor {
             missed_at: i64::from_be_bytes(*missed_at),
             recovery: recovery.to_vec(),
         })
-    }
-}
-
-impl fmt::Debug for SecondFactor {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("SecondFactor")
     }
 }
 

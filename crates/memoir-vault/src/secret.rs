@@ -1,7 +1,5 @@
 //! Thirty-two secret bytes.
 
-use std::fmt;
-
 use hkdf::Hkdf;
 use sha2::Sha256;
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -12,6 +10,8 @@ use crate::{Error, Result};
 const SALT: &[u8] = b"memoir/vault/v1";
 
 /// A key. It is on the heap, so that moving it leaves no copies behind, and is wiped when dropped.
+#[derive(derive_more::Debug)]
+#[debug("Secret")]
 pub(crate) struct Secret(Box<[u8; 32]>);
 
 impl Secret {
@@ -71,9 +71,3 @@ impl Drop for Secret {
 }
 
 impl ZeroizeOnDrop for Secret {}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Secret")
-    }
-}

@@ -1,8 +1,6 @@
 //! Tokens, which authenticate to an interface of the service. The secret is shown once and not stored; only its digest
 //! is (SPEC 5.5).
 
-use std::fmt;
-
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -21,6 +19,8 @@ const RANDOM_BYTES: usize = 32;
 const LONGEST_BYTES: usize = 128;
 
 /// A token's secret. Wiped when dropped; `Debug` prints its type's name only.
+#[derive(derive_more::Debug)]
+#[debug("TokenSecret")]
 pub struct TokenSecret(Zeroizing<String>);
 
 impl TokenSecret {
@@ -74,12 +74,6 @@ impl TokenSecret {
     /// Its stored digest.
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.0.as_bytes()).into()
-    }
-}
-
-impl fmt::Debug for TokenSecret {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("TokenSecret")
     }
 }
 

@@ -5,7 +5,7 @@ pub(crate) mod keys;
 
 use std::{
     collections::BTreeMap,
-    fmt, fs, io,
+    fs, io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -84,7 +84,8 @@ struct KeysSection {
 }
 
 /// The URL of a key store in PostgreSQL. It may hold a password: `Debug` prints its type's name only.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Deserialize, derive_more::Debug)]
+#[debug("KeysUrl")]
 pub(crate) struct KeysUrl(pub(crate) String);
 
 impl KeysUrl {
@@ -97,12 +98,6 @@ impl KeysUrl {
                  omit it for a key store in a file"
             )),
         }
-    }
-}
-
-impl fmt::Debug for KeysUrl {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("KeysUrl")
     }
 }
 

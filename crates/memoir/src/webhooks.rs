@@ -10,7 +10,8 @@ use crate::failure::Failure;
 const MOST: usize = 32;
 
 /// One of `[[webhooks]]`. Its address may hold a secret, so that no message repeats it.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Deserialize, derive_more::Debug)]
+#[debug("WebhookSection")]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WebhookSection {
     url: String,
@@ -18,12 +19,6 @@ pub(crate) struct WebhookSection {
     accounts: Option<Vec<String>>,
     #[serde(default)]
     allow_private: bool,
-}
-
-impl std::fmt::Debug for WebhookSection {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("WebhookSection")
-    }
 }
 
 /// What is wrong with a webhook's secret.

@@ -1,8 +1,6 @@
 //! The room of a response, and one that ends before its end: at what, whether more room can help, and what a person can
 //! do (SPEC 3.16).
 
-use std::fmt;
-
 use memoir_domain::memory::tokens;
 use memoir_model::{ModelMessage, ModelRequest, Reply};
 
@@ -11,11 +9,13 @@ use memoir_model::{ModelMessage, ModelRequest, Reply};
 const MORE_ROOM: u32 = 4;
 
 /// At what a response was cut off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::Display)]
 pub(crate) enum CutOff {
     /// At the requested output limit, in tokens.
+    #[display("the model's answer was cut off at its output limit of {_0} tokens")]
     Limit(u32),
     /// After so many tokens, well before the limit: at one of the server's own.
+    #[display("the model's answer was cut off after {output} tokens, though {limit} were allowed")]
     Server {
         /// The tokens of the response.
         output: u64,
@@ -23,6 +23,9 @@ pub(crate) enum CutOff {
         limit: u32,
     },
     /// Prompt and response fill the model's context of so many tokens.
+    #[display(
+        "the model's answer was cut off, since prompt and answer fill its context of {_0} tokens"
+    )]
     Context(u32),
 }
 
@@ -114,23 +117,4 @@ pub(crate) fn fitting(request: &ModelRequest, wanted: u32, context_tokens: Optio
     // A quarter more: a token of most models is shorter than four characters.
     let prompt = u32::try_from(prompt.saturating_add(prompt / 4)).unwrap_or(u32::MAX);
     wanted.min(context.saturating_sub(prompt).max(LEAST))
-}
-
-impl fmt::Display for CutOff {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Limit(limit) => write!(
-                formatter,
-                "the model's answer was cut off at its output limit of {limit} tokens"
-            ),
-            Self::Server { output, limit } => write!(
-                formatter,
-                "the model's answer was cut off after {output} tokens, though {limit} were allowed"
-            ),
-            Self::Context(context) => write!(
-                formatter,
-                "the model's answer was cut off, since prompt and answer fill its context of {context} tokens"
-            ),
-        }
-    }
 }

@@ -1,8 +1,6 @@
 //! Internal failures: each is always logged, under an identifier that the response contains, so that the administrator
 //! finds the cause. Neither holds an agent's text.
 
-use std::fmt;
-
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
@@ -12,7 +10,8 @@ use crate::core::{Error, clock};
 pub const TARGET: &str = "memoir::fault";
 
 /// Identifies one failure, in the log and in the response; shown as `urn:uuid:…`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::Display)]
+#[display("{}", _0.urn())]
 pub struct FaultId(Uuid);
 
 impl FaultId {
@@ -43,11 +42,5 @@ impl FaultId {
 impl Serialize for FaultId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
-    }
-}
-
-impl fmt::Display for FaultId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.urn().fmt(formatter)
     }
 }

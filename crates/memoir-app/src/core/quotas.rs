@@ -9,7 +9,6 @@
 
 use std::{
     collections::HashMap,
-    fmt,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -134,7 +133,11 @@ impl Default for Quotas {
 }
 
 /// A quota that is used up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::Display)]
+#[display(
+    "the quota of {limit} {} is reached: {used} are used, and {more} more were requested; nothing was changed \
+     (`[quotas] {}` in the configuration of the installation)", quota.what(), quota.key()
+)]
 pub struct QuotaReached {
     /// The quota.
     pub quota: Quota,
@@ -144,24 +147,6 @@ pub struct QuotaReached {
     pub more: u64,
     /// The limit.
     pub limit: u64,
-}
-
-impl fmt::Display for QuotaReached {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            quota,
-            used,
-            more,
-            limit,
-        } = self;
-        write!(
-            formatter,
-            "the quota of {limit} {} is reached: {used} are used, and {more} more were requested; nothing was changed \
-             (`[quotas] {}` in the configuration of the installation)",
-            quota.what(),
-            quota.key()
-        )
-    }
 }
 
 impl Quotas {

@@ -4,7 +4,7 @@
 //! memory of that process alone and end with it. [`OwnerLink::enter`] is the only check of that cookie, and repeats the
 //! check that the installation is open (SPEC 5.5) for each request.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use memoir_domain::{Timestamp, TokenId, audit::Actor};
 use memoir_vault::token::{self, TokenSecret};
@@ -15,6 +15,8 @@ use crate::{
 };
 
 /// The link to the personal page, and the cookie of the browsers that opened it. `Debug` prints its type's name only.
+#[derive(derive_more::Debug)]
+#[debug("OwnerLink")]
 pub struct OwnerLink {
     id: TokenId,
     link: TokenSecret,
@@ -115,11 +117,5 @@ impl OwnerSession {
     pub async fn agent(&self, name: &str) -> Result<OwnAgent> {
         let agent = self.account.agent(name).await?;
         agent.views().seen_by(Viewer::Agent).as_agent()
-    }
-}
-
-impl fmt::Debug for OwnerLink {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("OwnerLink")
     }
 }

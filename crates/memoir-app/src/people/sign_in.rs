@@ -62,18 +62,14 @@ pub enum SignIn {
 
 /// Proof, for five minutes, that a user entered the right password. Wiped when dropped; `Debug` prints its type's name
 /// only.
+#[derive(derive_more::Debug)]
+#[debug("PasswordProof")]
 pub struct PasswordProof(Zeroizing<String>);
 
 impl PasswordProof {
     /// The text for the browser.
     pub fn expose(&self) -> &str {
         &self.0
-    }
-}
-
-impl std::fmt::Debug for PasswordProof {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("PasswordProof")
     }
 }
 

@@ -6,7 +6,6 @@ pub mod schedule;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
     str::FromStr,
 };
 
@@ -49,7 +48,18 @@ pub const ANSWER_TOKENS: std::ops::RangeInclusive<u32> = 16..=1_000_000;
 pub const DEFAULT_IMMUTABLE_TAGS: [&str; 3] = ["audio", "somatic", "voice"];
 
 /// The share of the core size at a session's start that must be left: over 0, up to 1.
-#[derive(Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    PartialOrd,
+    Serialize,
+    Deserialize,
+    derive_more::Display,
+    derive_more::Debug,
+)]
+#[debug("{_0}")]
+#[display("{_0}")]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Threshold(f64);
 
@@ -110,18 +120,6 @@ impl TryFrom<f64> for Threshold {
 impl From<Threshold> for f64 {
     fn from(threshold: Threshold) -> Self {
         threshold.0
-    }
-}
-
-impl fmt::Display for Threshold {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, formatter)
-    }
-}
-
-impl fmt::Debug for Threshold {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, formatter)
     }
 }
 

@@ -17,7 +17,8 @@ use crate::{
 
 /// A digest of a text, half of a SHA-256: equal where the texts are. It leaves the process only sealed (SPEC 5.3): with
 /// it, a guess at the text can be tested.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, derive_more::Debug)]
+#[debug("TextMark")]
 pub struct TextMark([u8; 16]);
 
 impl TextMark {
@@ -85,12 +86,6 @@ impl Visitor<'_> for Digits {
         is_whole
             .then_some(TextMark(mark))
             .ok_or_else(|| E::custom("is no mark: 32 hexadecimal digits are expected"))
-    }
-}
-
-impl fmt::Debug for TextMark {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("TextMark")
     }
 }
 

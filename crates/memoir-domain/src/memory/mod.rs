@@ -9,7 +9,6 @@ pub mod origin;
 use std::{
     borrow::Borrow,
     collections::{BTreeMap, BTreeSet},
-    fmt,
     sync::Arc,
 };
 
@@ -44,21 +43,23 @@ pub fn tokens(text: &str) -> u64 {
 }
 
 /// The number of a memory within its agent, from 1. Never used again, even after discarding.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    derive_more::Display,
+    derive_more::Debug,
+)]
+#[debug("{self}")]
+#[display("#{}", self.0)]
 #[serde(transparent)]
 pub struct Number(pub u64);
-
-impl fmt::Display for Number {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "#{}", self.0)
-    }
-}
-
-impl fmt::Debug for Number {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
 
 wire_names! {
     /// Where a memory is shown and found.

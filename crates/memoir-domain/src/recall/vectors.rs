@@ -8,7 +8,7 @@
 //! in each dimension, one bit each; the sum of the differences; and the angle. The first pass alone touches every
 //! vector, so that a question does not read all data.
 
-use std::{cmp::Ordering, collections::HashMap, fmt};
+use std::{cmp::Ordering, collections::HashMap};
 
 use super::wiped::Wiped;
 
@@ -40,6 +40,8 @@ const FAR: f32 = 127.0;
 const LARGEST: f32 = 5.0;
 
 /// The embedding of a text: a direction.
+#[derive(derive_more::Debug)]
+#[debug("Vector({} dimensions)", self.dimensions())]
 pub struct Vector(Wiped<i8>);
 
 impl Vector {
@@ -84,12 +86,6 @@ impl Vector {
     /// The number of its dimensions, at least 1.
     pub fn dimensions(&self) -> usize {
         self.0.len()
-    }
-}
-
-impl fmt::Debug for Vector {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Vector({} dimensions)", self.dimensions())
     }
 }
 

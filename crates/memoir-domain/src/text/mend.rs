@@ -1,7 +1,7 @@
 //! Repairs text from a client that is partly invalid: the one way in which every interface reads it, before the limits
 //! of SPEC 2.1. A memory with one wrong character is worth more than no memory.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
 /// The character in the place of invalid ones.
 pub const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
@@ -12,27 +12,20 @@ pub fn text(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// The encoding in which [`file()`] read a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::Display)]
 pub enum Encoding {
     /// UTF-8.
+    #[display("UTF-8")]
     Utf8,
     /// UTF-8 with invalid parts, in whose place is U+FFFD.
+    #[display("UTF-8 with replaced invalid parts")]
     DamagedUtf8,
     /// UTF-16, after a byte order mark.
+    #[display("UTF-16")]
     Utf16,
     /// Windows-1252, of which Latin-1 is a part.
+    #[display("Windows-1252")]
     Windows1252,
-}
-
-impl fmt::Display for Encoding {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Utf8 => "UTF-8",
-            Self::DamagedUtf8 => "UTF-8 with replaced invalid parts",
-            Self::Utf16 => "UTF-16",
-            Self::Windows1252 => "Windows-1252",
-        })
-    }
 }
 
 /// The characters of the bytes 0x80 to 0x9F in Windows-1252; each other byte is the character of its number.

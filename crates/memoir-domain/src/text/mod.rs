@@ -71,14 +71,9 @@ pub(crate) fn duplicate_key(text: &str, how: DuplicateMatch) -> Cow<'_, str> {
 
 /// Makes digests with one agent's key. Equal texts of two agents cannot be matched, and without the key a digest
 /// reveals nothing (SPEC 3.4, 5.3).
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("Digester")]
 pub struct Digester(Hmac<Sha256>);
-
-impl std::fmt::Debug for Digester {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Digester")
-    }
-}
 
 impl Digester {
     /// Under an agent's digest key.

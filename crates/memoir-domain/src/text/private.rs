@@ -3,13 +3,25 @@
 //! `Debug` and `Display` of these types print lengths only, so that no log line, error chain, panic message or test
 //! snapshot reveals the text. Reading it takes an explicit call of [`PrivateText::expose`] or [`PrivateJson::expose`].
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
 
 /// Text that belongs to an agent. `Debug` and `Display` print the length in characters only.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    derive_more::Debug,
+    derive_more::Display,
+)]
+#[display("[{} characters]", self.chars())]
+#[debug("PrivateText({} characters)", self.chars())]
 #[serde(transparent)]
 pub struct PrivateText(String);
 
@@ -59,21 +71,10 @@ impl From<&str> for PrivateText {
     }
 }
 
-impl fmt::Debug for PrivateText {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "PrivateText({} characters)", self.chars())
-    }
-}
-
-impl fmt::Display for PrivateText {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "[{} characters]", self.chars())
-    }
-}
-
 /// JSON that may hold an agent's text, such as a model's message or a tool's arguments.
 /// `Debug` prints the size of its compact form in bytes only.
-#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, derive_more::Debug)]
+#[debug("PrivateJson({} bytes)", self.0.to_string().len())]
 #[serde(transparent)]
 pub struct PrivateJson(serde_json::Value);
 
@@ -97,12 +98,6 @@ impl PrivateJson {
 impl From<serde_json::Value> for PrivateJson {
     fn from(value: serde_json::Value) -> Self {
         Self(value)
-    }
-}
-
-impl fmt::Debug for PrivateJson {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "PrivateJson({} bytes)", self.0.to_string().len())
     }
 }
 

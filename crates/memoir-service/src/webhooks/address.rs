@@ -1,10 +1,7 @@
 //! The allowed addresses of webhooks: public ones, and internal ones only where the configuration says so. The rule
 //! applies to the connected address, after a name was resolved, so that no name can lead inside.
 
-use std::{
-    fmt,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use reqwest::{
     Url,
@@ -126,14 +123,9 @@ impl Rule {
 pub(super) struct Guarded(pub(super) Rule);
 
 /// No address of a name is allowed.
-#[derive(Debug)]
+#[derive(Debug, derive_more::Display)]
+#[display("its name leads to no address that is allowed")]
 pub(super) struct NotAllowed;
-
-impl fmt::Display for NotAllowed {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("its name leads to no address that is allowed")
-    }
-}
 
 impl std::error::Error for NotAllowed {}
 

@@ -6,7 +6,7 @@
 mod address;
 mod secret;
 
-use std::{error::Error, fmt, io, sync::Arc, time::Duration};
+use std::{error::Error, io, sync::Arc, time::Duration};
 
 use memoir_app::{EndNotice, Memoir, ReceiverDigest, Retry};
 use reqwest::{Client, StatusCode, Url, header, redirect::Policy};
@@ -35,7 +35,8 @@ const ANSWER_TIME: Duration = Duration::from_secs(15);
 const STOP_TIME: Duration = Duration::from_secs(5);
 
 /// A receiver of notices. `Debug` shows neither its secret nor its whole address, which may hold one too.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("Webhook {{ host: {:?}, .. }}", self.host())]
 pub struct Webhook {
     url: Url,
     secret: WebhookSecret,
@@ -45,47 +46,31 @@ pub struct Webhook {
 }
 
 /// The fault of a webhook's settings, without their values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::Display)]
 pub enum WebhookProblem {
     /// The address cannot be read, or has a name and a password or a fragment.
+    #[display(
+        "`url` must be an address such as `https://example.com/hook`, without a password and a fragment"
+    )]
     Address,
     /// Its scheme is not allowed.
+    #[display(
+        "`url` must begin with `https://`; `http://` is for targets inside the network, with `allow_private = true`"
+    )]
     Scheme,
     /// It leads to a forbidden address.
+    #[display(
+        "`url` names an address that is not of the public network; `allow_private = true` allows those of this machine and its own network, but for link-local and reserved ones"
+    )]
     Inside,
     /// The secret is invalid.
+    #[display(
+        "the secret must be `whsec_` and 24 to 64 random bytes in base64, such as `echo whsec_$(openssl rand -base64 32)` prints"
+    )]
     Secret,
 }
 
-impl fmt::Display for WebhookProblem {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Address => {
-                "`url` must be an address such as `https://example.com/hook`, without a password and a fragment"
-            }
-            Self::Scheme => {
-                "`url` must begin with `https://`; `http://` is for targets inside the network, with `allow_private = true`"
-            }
-            Self::Inside => {
-                "`url` names an address that is not of the public network; `allow_private = true` allows those of this machine and its own network, but for link-local and reserved ones"
-            }
-            Self::Secret => {
-                "the secret must be `whsec_` and 24 to 64 random bytes in base64, such as `echo whsec_$(openssl rand -base64 32)` prints"
-            }
-        })
-    }
-}
-
 impl Error for WebhookProblem {}
-
-impl fmt::Debug for Webhook {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Webhook")
-            .field("host", &self.host())
-            .finish_non_exhaustive()
-    }
-}
 
 impl Webhook {
     /// To `url`, signed with `secret` (`whsec_` and 24 to 64 bytes in base64), for the sessions of those

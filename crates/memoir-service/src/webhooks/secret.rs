@@ -1,7 +1,5 @@
 //! Signing, as Standard Webhooks specify it.
 
-use std::fmt;
-
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -14,14 +12,9 @@ const PREFIX: &str = "whsec_";
 const BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
 /// The signing key of a webhook. `Debug` shows nothing of it.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("WebhookSecret")]
 pub(super) struct WebhookSecret(Zeroizing<Vec<u8>>);
-
-impl fmt::Debug for WebhookSecret {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("WebhookSecret")
-    }
-}
 
 impl WebhookSecret {
     /// From `whsec_` and 24 to 64 bytes in base64; `None` for anything else.

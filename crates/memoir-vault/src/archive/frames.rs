@@ -1,7 +1,6 @@
 //! The frames of an archive, one after the other.
 
 use std::{
-    fmt,
     io::{self, Read, Write},
     mem,
 };
@@ -22,6 +21,8 @@ type Encryptor = EncryptorBE32<XChaCha20Poly1305>;
 type Decryptor = DecryptorBE32<XChaCha20Poly1305>;
 
 /// Seals the data that are written to it. Without [`ArchiveWriter::finish`], the archive cannot be opened.
+#[derive(derive_more::Debug)]
+#[debug("Writer")]
 #[must_use = "an archive without its end does not open"]
 pub struct ArchiveWriter<W: Write> {
     inner: W,
@@ -35,6 +36,8 @@ pub struct ArchiveWriter<W: Write> {
 
 /// Opens an archive part by part. Each part is the one that was sealed in its place; but that the archive is complete
 /// is only known at its end. Do not act on any part before that.
+#[derive(derive_more::Debug)]
+#[debug("Reader")]
 pub struct ArchiveReader<R> {
     inner: R,
     /// Associated data of every frame.
@@ -239,18 +242,6 @@ impl<R: Read> Read for ArchiveReader<R> {
         buffer[..taken].copy_from_slice(&rest[..taken]);
         self.read += taken;
         Ok(taken)
-    }
-}
-
-impl<W: Write> fmt::Debug for ArchiveWriter<W> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Writer")
-    }
-}
-
-impl<R> fmt::Debug for ArchiveReader<R> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Reader")
     }
 }
 

@@ -1,7 +1,5 @@
 //! What opens an archive.
 
-use std::fmt;
-
 use zeroize::Zeroizing;
 
 use crate::{Error, Result};
@@ -16,6 +14,8 @@ const GROUP: usize = 4;
 const FEWEST_CHARACTERS: usize = 8;
 
 /// A passphrase. Wiped when dropped; `Debug` prints its type's name only.
+#[derive(derive_more::Debug)]
+#[debug("Passphrase")]
 pub struct Passphrase(Zeroizing<String>);
 
 /// A passphrase that is easy to guess.
@@ -59,11 +59,5 @@ impl Passphrase {
     /// The passphrase itself, to be shown to its owner.
     pub fn expose(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Debug for Passphrase {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Passphrase")
     }
 }

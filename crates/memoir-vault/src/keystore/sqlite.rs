@@ -10,7 +10,6 @@ mod file;
 mod schema;
 
 use std::{
-    fmt,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -32,6 +31,8 @@ use crate::{Error, KeyId, Result};
 const NO_PATH: &str = "in memory";
 
 /// A key store in a file, or in memory. `Debug` prints where it is only.
+#[derive(derive_more::Debug)]
+#[debug("SqliteKeys({})", self.name())]
 pub struct SqliteKeys {
     /// `None` for one in memory.
     path: Option<PathBuf>,
@@ -142,12 +143,6 @@ impl SqliteKeys {
         // its change must not pass for ours.
         let after = self.counter.count(before);
         Ok((done, WrittenChange { before, after }))
-    }
-}
-
-impl fmt::Debug for SqliteKeys {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "SqliteKeys({})", self.name())
     }
 }
 

@@ -19,6 +19,8 @@ const LONGEST_NOTE_BYTES: usize = 1 << 20;
 const MOST_SIGNATURES: usize = 100;
 
 /// The key that signs checkpoints. Wiped when dropped; `Debug` prints its name only.
+#[derive(derive_more::Debug)]
+#[debug("LogKey({})", self.name())]
 pub struct LogKey {
     verifier: LogVerifier,
     /// On the heap, so that moving it leaves no copies behind.
@@ -27,7 +29,8 @@ pub struct LogKey {
 
 /// The public half of a [`LogKey`]. `Display` and `FromStr` use the form of the specification:
 /// `name+hash+key`.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("{self}")]
 pub struct LogVerifier {
     name: String,
     key: VerifyingKey,
@@ -200,12 +203,6 @@ impl fmt::Display for LogVerifier {
     }
 }
 
-impl fmt::Debug for LogVerifier {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
-
 impl FromStr for LogVerifier {
     type Err = InvalidVerifier;
 
@@ -223,12 +220,6 @@ impl FromStr for LogVerifier {
         let mut wanted = [0; 4];
         let is_right = read_hex(id.as_bytes(), &mut wanted) && wanted == verifier.key_id();
         is_right.then_some(verifier).ok_or(InvalidVerifier)
-    }
-}
-
-impl fmt::Debug for LogKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "LogKey({})", self.name())
     }
 }
 

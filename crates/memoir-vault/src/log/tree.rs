@@ -1,7 +1,5 @@
 //! The leaves of the log, the root over them, and whether a log is a longer form of an earlier one.
 
-use std::fmt;
-
 use ct_merkle::mem_backed_tree::MemoryBackedTree;
 use memoir_domain::{AgentId, Timestamp};
 use sha2::Sha256;
@@ -29,7 +27,8 @@ pub struct Leaf {
 }
 
 /// The length of the log and its root.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, derive_more::Debug)]
+#[debug("{} leaves, {}", self.size, hex(&self.hash).as_str())]
 pub struct Root {
     /// Leaves.
     pub size: u64,
@@ -132,16 +131,5 @@ fn root_of(tree: &Tree) -> Root {
     Root {
         size: root.num_leaves(),
         hash: (*root.as_bytes()).into(),
-    }
-}
-
-impl fmt::Debug for Root {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "{} leaves, {}",
-            self.size,
-            hex(&self.hash).as_str()
-        )
     }
 }

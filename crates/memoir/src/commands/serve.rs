@@ -131,17 +131,13 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 }
 
 /// The programs on this machine that would lose an agent's memory when the installation is closed.
+#[derive(derive_more::Debug)]
+// The name of the database may hold a password.
+#[debug("KeptPrograms")]
 struct KeptPrograms {
     memoir: Memoir,
     global: Global,
     is_configured_closed: bool,
-}
-
-impl std::fmt::Debug for KeptPrograms {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The name of the database may hold a password.
-        formatter.write_str("KeptPrograms")
-    }
 }
 
 #[async_trait::async_trait]

@@ -1,7 +1,7 @@
 //! Tables without lines: columns two spaces apart, the last one wrapped to the terminal, or a paragraph for each row
 //! where the terminal is too narrow.
 
-use std::fmt::{self, Write};
+use std::fmt::Write;
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, presets};
 use unicode_width::UnicodeWidthStr;
@@ -13,6 +13,8 @@ use crate::terminal::{self, BOLD};
 const GAP: usize = 2;
 
 /// A table for people.
+#[derive(derive_more::Display)]
+#[display("{}", self.drawn(terminal::width().map(usize::from)))]
 pub(crate) struct TextTable(comfy_table::Table);
 
 impl TextTable {
@@ -126,12 +128,6 @@ fn columns(table: &comfy_table::Table) -> String {
         };
     }
     text
-}
-
-impl fmt::Display for TextTable {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.drawn(terminal::width().map(usize::from)))
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! Why a call of a session tool changes nothing. Every refusal is an ordinary result for the model: what was refused,
 //! which member or word, and a call that would pass (SPEC 3.8).
 
-use std::fmt;
-
 use crate::{
     memory::{Invalid, Number, origin::Origin},
     text::private::PrivateText,
@@ -316,24 +314,17 @@ fn not_core(members: &[(Number, Option<Number>)]) -> String {
 }
 
 /// Why a text may have only so many tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::Display)]
 pub enum TextLimit {
     /// A change in form: padding would make room for other memories to leave (SPEC 3.14).
+    #[display("white space and marks make no text longer")]
     Form,
     /// A rewritten memory (SPEC 3.10).
+    #[display("as many as the present text has")]
     Present,
     /// A summary (SPEC 3.9).
+    #[display("three quarters of the originals together")]
     Sources,
-}
-
-impl fmt::Display for TextLimit {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Form => "white space and marks make no text longer",
-            Self::Present => "as many as the present text has",
-            Self::Sources => "three quarters of the originals together",
-        })
-    }
 }
 
 #[cfg(test)]
