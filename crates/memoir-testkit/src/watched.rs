@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
-    memory::Number,
+    memory::Number, session::State,
 };
 use memoir_store::{
     Access, AccessRow, AccountRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits,

@@ -19,7 +19,7 @@ use memoir_app::{
     AgentHandle,
     import::{self, CoreAfter, Imported},
 };
-use memoir_domain::{audit::Actor, memory::Kind};
+use memoir_domain::memory::Kind;
 use memoir_vault::archive::is_archive;
 use serde_json::json;
 

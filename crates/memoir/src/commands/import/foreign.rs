@@ -6,14 +6,9 @@ use std::{
     io::{self, Cursor, Read},
     ops::ControlFlow,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+    sync::{Arc, atomic::AtomicU64},
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
 use memoir_app::{AgentHandle, ForeignMemory, ForeignPart, ImportRequest, MemoryInput, TakenOver};
 use memoir_domain::{
     PrivateText, Timestamp,
