@@ -40,6 +40,10 @@ struct Command {
 
 fn read(arguments: impl Iterator<Item = String>) -> Result<Command, String> {
     // A clock before 1970 gives the same seeds each time.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it draws fresh seeds, and no rule follows it"
+    )]
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(1, |since| since.as_micros() as u64);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

@@ -15,7 +15,8 @@ use crate::Violation;
 /// Ends the step where a rule does not hold.
 macro_rules! ensure {
     ($holds:expr, $rule:literal, $($detail:tt)+) => {
-        if !$holds {
+        let holds: bool = $holds;
+        if !holds {
             return Err($crate::Violation::new($rule, format!($($detail)+)).into());
         }
     };
@@ -270,7 +271,7 @@ impl View {
             new.kind.as_str()
         );
         ensure!(
-            !(old.is_discarded && !new.is_discarded) || undone,
+            !old.is_discarded || new.is_discarded || undone,
             "3.8",
             "#{number} was brought back by a session"
         );

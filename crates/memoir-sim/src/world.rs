@@ -279,11 +279,10 @@ impl World {
             Plan::Refine { .. } => Some(Floor::Within),
             _ => None,
         };
-        if let Some(floor) = floor.filter(|_| !undone) {
-            match check_ages(resident, &gone, floor).await {
-                Err(Failure::Broken(violation)) => return Err(violation),
-                _ => {}
-            }
+        if let Some(floor) = floor.filter(|_| !undone)
+            && let Err(Failure::Broken(violation)) = check_ages(resident, &gone, floor).await
+        {
+            return Err(violation);
         }
         for (id, _) in ended {
             self.check_end(who, id).await?;
@@ -580,7 +579,7 @@ async fn access(resident: &Resident, which: u64) -> Result<(), Failure> {
             grants.revoke_access(request.id, &agent).await?;
         } else {
             let reason = Some("as it is".into());
-            let answer = grants.answer_access(request.id, which % 2 == 0, reason, &agent);
+            let answer = grants.answer_access(request.id, which.is_multiple_of(2), reason, &agent);
             answer.await?;
         }
         return Ok(());

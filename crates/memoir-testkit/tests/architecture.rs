@@ -171,7 +171,7 @@ fn the_domain_asks_the_machine_for_nothing() {
 }
 
 /// The modules of the command, from the lowest to the highest; its root is above all of them.
-const COMMAND_ORDER: [&str; 27] = [
+const COMMAND_ORDER: [&str; 28] = [
     "options",
     "spelling",
     "interrupt",
@@ -181,6 +181,7 @@ const COMMAND_ORDER: [&str; 27] = [
     "show",
     "failure",
     "output",
+    "times",
     "parse",
     "watch",
     "database",
