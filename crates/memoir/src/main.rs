@@ -138,7 +138,9 @@ fn main() -> ExitCode {
 fn typed() -> clap::error::Result<Arguments> {
     let typed = match Arguments::command().try_get_matches() {
         Err(error) if error.kind() != ErrorKind::DisplayVersion => {
-            let command = help::reading_negatives(help::with_examples(Arguments::command()));
+            let command = help::reading_negatives(help::with_examples(
+                commands::agent::with_settings(Arguments::command()),
+            ));
             let mut command = help::grouped(command);
             let typed = command.try_get_matches_from_mut(std::env::args_os());
             typed.map_err(|error| help::with_closest(error, &command))

@@ -375,8 +375,9 @@ impl Views<'_> {
     /// The agent is gone, or the store fails.
     pub async fn show(self) -> Result<AgentFacts> {
         let query = AgentQuery::default().with_prompts();
-        let loaded = self.load(&query).await?;
+        // First: a request that waits for the store would else hold the loaded agent meanwhile.
         let last = self.memoir.last_state(self.scope).await?;
+        let loaded = self.load(&query).await?;
         let mut facts = self.memoir.agent_facts(&loaded.agent, last);
         if may_have_nothing(&loaded.agent) {
             facts.note_nothing(&self.load(&active_core()).await?);
@@ -413,9 +414,10 @@ impl AgentLens<'_> {
     pub async fn show(&self) -> Result<ShownAgent> {
         let query = &AgentQuery::default().with_prompts();
         self.look(query, AccessScope::shows_prompts, |mut look| async move {
+            // First: a request that waits for the store would else hold the loaded agent meanwhile.
+            let last = look.agent.memoir.last_state(look.agent.scope).await?;
             let loaded = look.load(query).await?;
             let memoir = &look.agent.memoir;
-            let last = memoir.last_state(look.agent.scope).await?;
             let mut shown = ShownAgent::seen(memoir, &loaded.agent, last, look.sight);
             if may_have_nothing(&loaded.agent) {
                 shown.facts.note_nothing(&look.load(&active_core()).await?);

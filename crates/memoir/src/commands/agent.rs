@@ -7,7 +7,7 @@ mod list;
 mod set;
 mod show;
 
-pub(crate) use self::set::settings_help;
+pub(crate) use self::set::with_settings;
 use crate::{failure::Outcome, options::Global};
 
 /// Most bytes of a file with a prompt: four for each character of the longest one.

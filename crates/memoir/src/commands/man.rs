@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Command;
 
 use crate::{
+    commands::agent::with_settings,
     failure::{Ending, Failure, Outcome},
     help::with_examples,
     terminal,
@@ -26,7 +27,7 @@ pub(crate) fn run(arguments: &Arguments, command: Command) -> Outcome {
                 .hint("make it first"),
         );
     }
-    clap_mangen::generate_to(with_examples(command), folder)
+    clap_mangen::generate_to(with_examples(with_settings(command)), folder)
         .map_err(|error| Failure::file("write the pages into", folder, &error))?;
     terminal::note(&format!("wrote the pages into `{}`", folder.display()));
     Ok(Ending::Done)

@@ -2,8 +2,6 @@
 
 use clap::Command;
 
-use crate::commands::agent::settings_help;
-
 /// An example of each command.
 const EXAMPLES: [&str; 80] = [
     "demo --full",
@@ -103,11 +101,9 @@ fn below(command: Command, words: &[&str], example: &str) -> Command {
             command.mut_subcommand(name, |command| below(command, rest, example))
         }
         _ => {
-            let settings = match example.starts_with("agent set ") {
-                true => settings_help() + "\n",
-                false => String::new(),
-            };
-            command.after_help(format!("{settings}Example: memoir {example}"))
+            let own = command.get_after_help();
+            let own = own.map_or_else(String::new, |text| format!("{text}\n"));
+            command.after_help(format!("{own}Example: memoir {example}"))
         }
     }
 }

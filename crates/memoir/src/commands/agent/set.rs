@@ -67,13 +67,16 @@ fn meaning(field: Field) -> String {
         .replace("; `-` reads stdin", "")
 }
 
-/// All settings, for the page of help.
-pub(crate) fn settings_help() -> String {
+/// Adds all settings to the page of help of `agent set`. Only where help is printed: it takes the options of
+/// `agent create` for each of them.
+pub(crate) fn with_settings(command: clap::Command) -> clap::Command {
     let mut text = String::from("Settings:\n");
     for field in Field::ALL {
         text.push_str(&described(field.as_str(), &meaning(field)));
     }
-    text
+    command.mut_subcommand("agent", |agent| {
+        agent.mut_subcommand("set", |set| set.after_help(text))
+    })
 }
 
 /// A line, and below it what it means.
