@@ -290,7 +290,7 @@ class Agent(Shown):
     Attributes:
         journal_tokens: tokens of the journal entries, expired ones included.
         replaced_count: archival memories that a new memory replaced.
-        health: `failed`, `over_budget`, `rolled_back` or `in_order`: the worst that needs attention.
+        health: `failed`, `over_budget`, `rolled_back` or `in_order`: what needs attention most.
         next_refinement_reason: why the schedule never asks it; None where it does.
         warnings: where a prompt that was just set is not what it seems.
     """
