@@ -22,9 +22,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"
-VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"][
-    "version"
-]
+VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 MEMORY = "Marta prefers linen thread."
 PERSON = 65532
 
@@ -34,9 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with the packages."""
     out = tmp_path_factory.mktemp("packages")
     binary = os.environ["MEMOIR_BIN"]
-    done = subprocess.run(
-        [ROOT / "scripts/package", binary, out], capture_output=True, text=True
-    )
+    done = subprocess.run([ROOT / "scripts/package", binary, out], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     print(done.stdout)
     return out
@@ -60,9 +56,7 @@ def one(folder: Path, pattern: str) -> Path:
 
 
 def run(command: list[Any], **options: Any) -> str:
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=300, **options
-    )
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return str(done.stdout)
 
@@ -121,9 +115,7 @@ def test_what_is_made_has_its_sum_and_its_size_is_told(made: Path, told: Any) ->
         told(f"{len(data) / 1e6:6.1f} MB  {name}")
 
 
-def test_uvx_runs_the_wheel_from_its_file(
-    made: Path, home: dict[str, str], told: Any
-) -> None:
+def test_uvx_runs_the_wheel_from_its_file(made: Path, home: dict[str, str], told: Any) -> None:
     # Nothing but the file is looked at.
     uvx = str(Path(sys.executable).with_name("uvx"))
     command = [uvx, "--offline", "--quiet", "--from", str(one(made, "*.whl")), "memoir"]
@@ -139,27 +131,16 @@ def test_npx_runs_the_packages_from_their_files(
         one(made, "memoir-memory-[0-9]*.tgz"),
         one(made, "memoir-memory-linux-*.tgz"),
     )
-    command = [
-        "npx",
-        "--yes",
-        "--offline",
-        f"--package={carried}",
-        f"--package={launcher}",
-    ]
+    command = ["npx", "--yes", "--offline", f"--package={carried}", f"--package={launcher}"]
     saves_over_mcp([*command, "memoir"], home, told)
     # The binary's own status and words come through.
     refused = subprocess.run(
-        [*command, "memoir", "context", "nobody"],
-        env=home,
-        capture_output=True,
-        text=True,
+        [*command, "memoir", "context", "nobody"], env=home, capture_output=True, text=True
     )
     assert refused.returncode == 1 and "nobody" in refused.stderr
 
 
-def test_npms_launcher_says_where_there_is_no_binary(
-    made: Path, tmp_path: Path
-) -> None:
+def test_npms_launcher_says_where_there_is_no_binary(made: Path, tmp_path: Path) -> None:
     with tarfile.open(one(made, "memoir-memory-[0-9]*.tgz")) as package:
         package.extractall(tmp_path, filter="data")
     launcher = tmp_path / "package/memoir.mjs"
@@ -210,31 +191,21 @@ def test_the_debian_package_holds_what_runs(unpacked: Path) -> None:
     assert config == {"master_key_file": "/run/credentials/memoir.service/master.key"}
 
 
-def test_the_debian_packages_script_makes_a_key_that_opens(
-    unpacked: Path, tmp_path: Path
-) -> None:
+def test_the_debian_packages_script_makes_a_key_that_opens(unpacked: Path, tmp_path: Path) -> None:
     script = (unpacked / "DEBIAN/postinst").read_text()
     etc = unpacked / "etc/memoir"
     # In this folder, and without a systemd that runs.
-    script = script.replace("/etc/memoir", str(etc)).replace(
-        "/run/systemd", str(tmp_path)
-    )
+    script = script.replace("/etc/memoir", str(etc)).replace("/run/systemd", str(tmp_path))
     assert "keep a copy" in run(["sh", "-c", script, "postinst", "configure"])
     key = etc / "master.key"
-    assert key.stat().st_mode & 0o777 == 0o600 and re.fullmatch(
-        r"[0-9a-f]{64}", key.read_text()
-    )
+    assert key.stat().st_mode & 0o777 == 0o600 and re.fullmatch(r"[0-9a-f]{64}", key.read_text())
     before = key.read_text()
     run(["sh", "-c", script, "postinst", "configure"])
     assert key.read_text() == before
     config = tmp_path / "config.toml"
     config.write_text(f'master_key_file = "{key}"\n')
     database = f"sqlite:{tmp_path}/memoir.db"
-    environment = {
-        "HOME": str(tmp_path),
-        "MEMOIR_CONFIG": str(config),
-        "MEMOIR_DATABASE": database,
-    }
+    environment = {"HOME": str(tmp_path), "MEMOIR_CONFIG": str(config), "MEMOIR_DATABASE": database}
     run([unpacked / "usr/bin/memoir", "agent", "create", "wren"], env=environment)
     # What the timer's service does, with its credential.
     unit = (unpacked / "usr/lib/systemd/system/memoir-backup.service").read_text()
@@ -248,25 +219,17 @@ def test_the_debian_packages_script_makes_a_key_that_opens(
         .replace("/usr/bin", f"{unpacked}/usr/bin")
         .replace("/var/lib/memoir", str(tmp_path))
     )
-    given = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "MEMOIR_DATABASE": database,
-    }
+    given = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "MEMOIR_DATABASE": database}
     run(["sh", "-c", backup], env={**given, "CREDENTIALS_DIRECTORY": str(etc)})
     copies = sorted(each.name for each in (tmp_path / "backups").iterdir())
     assert len(copies) == 2 and copies[1] == f"{copies[0]}.keys"
 
 
-@pytest.mark.skipif(
-    shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze"
-)
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze")
 @pytest.mark.parametrize("unit", ["memoir.service", "memoir-backup.service"])
 def test_the_units_are_hardened(unpacked: Path, unit: str, told: Any) -> None:
     path = unpacked / "usr/lib/systemd/system" / unit
-    said = run(
-        ["systemd-analyze", "security", "--offline=true", "--threshold=15", path]
-    )
+    said = run(["systemd-analyze", "security", "--offline=true", "--threshold=15", path])
     exposure = re.search(r"level for (\S+: [\d.]+)", said)
     assert exposure
     told(f"exposure of {exposure[1]}")
@@ -274,9 +237,7 @@ def test_the_units_are_hardened(unpacked: Path, unit: str, told: Any) -> None:
     assert "LoadCredential=master.key:/etc/memoir/master.key" in text
 
 
-@pytest.mark.skipif(
-    shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze"
-)
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze")
 def test_the_timer_says_when(unpacked: Path) -> None:
     text = (unpacked / "usr/lib/systemd/system/memoir-backup.timer").read_text()
     (when,) = re.findall(r"^OnCalendar=(.*)$", text, re.MULTILINE)
@@ -301,9 +262,7 @@ def image(made: Path) -> dict[str, Any]:
     return {"tags": manifest["RepoTags"], "layers": layers, **config}
 
 
-def test_the_image_is_nobodys_and_says_how_it_is(
-    image: dict[str, Any], told: Any
-) -> None:
+def test_the_image_is_nobodys_and_says_how_it_is(image: dict[str, Any], told: Any) -> None:
     config = image["config"]
     assert any(tag.endswith(f"memoir:{VERSION}") for tag in image["tags"])
     assert config["User"] == f"{PERSON}:{PERSON}"
@@ -325,20 +284,12 @@ def inside(image: dict[str, Any], tmp_path: Path) -> Iterator[list[Any]]:
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)
     environment = [f"{each}" for each in image["config"]["Env"]]
-    yield [
-        "chroot",
-        f"--userspec={PERSON}:{PERSON}",
-        root,
-        "/usr/bin/memoir",
-        environment,
-    ]
+    yield ["chroot", f"--userspec={PERSON}:{PERSON}", root, "/usr/bin/memoir", environment]
 
 
 def test_the_image_serves_and_its_check_says_so(inside: list[Any], told: Any) -> None:
     *command, environment = inside
-    given = dict(each.split("=", 1) for each in environment) | {
-        "PATH": os.environ["PATH"]
-    }
+    given = dict(each.split("=", 1) for each in environment) | {"PATH": os.environ["PATH"]}
     assert VERSION in run([*command, "--version"], env=given)
     serving = subprocess.Popen(
         [*command, "serve", "--listen", "127.0.0.1:0", "--json"],
@@ -363,9 +314,7 @@ def test_the_image_serves_and_its_check_says_so(inside: list[Any], told: Any) ->
 
 def secrets_of(container: dict[str, Any]) -> dict[str, str]:
     """The secret and the key that each variable of a container comes from."""
-    keys = {
-        each["name"]: each["valueFrom"]["secretKeyRef"] for each in container["env"]
-    }
+    keys = {each["name"]: each["valueFrom"]["secretKeyRef"] for each in container["env"]}
     return {name: f"{key['name']}/{key['key']}" for name, key in keys.items()}
 
 
