@@ -383,9 +383,15 @@ impl Fleet for SqliteStore {
         account: AccountId,
         agents: &[AgentId],
     ) -> Result<Vec<(AgentId, State)>> {
+        let is_one = agents.len() == 1;
         let agents = agents.to_vec();
-        self.scan(move |connection| listing::last_states(connection, account, &agents))
-            .await
+        let query =
+            move |connection: &Connection| listing::last_states(connection, account, &agents);
+        if is_one {
+            self.look(query).await
+        } else {
+            self.scan(query).await
+        }
     }
 
     async fn waiting_sessions(&self, limit: u32) -> Result<Vec<WaitingSession>> {

@@ -94,8 +94,14 @@ impl Failure {
         self
     }
 
-    /// What failed of `all` memories that one command was about, each with its number.
-    pub(crate) fn of_several(all: usize, failed: Vec<(Number, Self)>) -> Self {
+    /// The outcome of a command about `all` memories: a failure that names each of those that failed, if any.
+    ///
+    /// # Errors
+    /// One of them failed.
+    pub(crate) fn of_several(all: usize, failed: Vec<(Number, Self)>) -> Outcome {
+        if failed.is_empty() {
+            return Ok(Ending::Done);
+        }
         let memories = show::counted(all as u64, "memory", "memories");
         let mut failure = Self::new(format!("{} of {memories} failed", failed.len()));
         let lines = failed.into_iter().map(|(number, one)| match one {
@@ -105,7 +111,7 @@ impl Failure {
         if let Self::ShownFailure(shown) = &mut failure {
             shown.details = Some(lines.collect());
         }
-        failure
+        Err(failure)
     }
 
     /// A closed installation refuses a caller without the agent's token (SPEC 5.5). `done` ends the sentence.

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use memoir_domain::{AgentScope, SessionId, adopt::ArchivedAgent, audit::Actor};
+use memoir_domain::{SessionId, adopt::ArchivedAgent, audit::Actor};
 use memoir_store::Selection;
 use memoir_vault::archive::Passphrase;
 use serde::{Deserialize, Serialize};
@@ -151,12 +151,10 @@ impl Account {
             rehearsals,
             ..CommitExtras::default()
         };
+        let begun_last = decision.sessions.iter();
+        let begun_last = begun_last.max_by_key(|session| (session.started_at, session.id));
+        let last = begun_last.map(|session| session.state);
         self.make(decision, beside).await?;
-        let scope = AgentScope {
-            account: self.id,
-            agent: agent.id,
-        };
-        let last = self.memoir.last_state(scope).await?;
         Ok(ShownAgent::answered(&self.memoir, &agent, last, actor))
     }
 }

@@ -195,6 +195,8 @@ impl AgentSettings<'_> {
         actor: &Actor,
     ) -> Result<ShownAgent> {
         check_providers(&self.memoir, assignments)?;
+        // Before the change: once that is made, no failing read may say otherwise. It ends no session.
+        let last = self.memoir.last_state(self.scope).await?;
         let configured = self
             .decide(&AgentQuery::default().with_prompts(), |loaded, now| {
                 let unchanged = loaded.agent.clone();
@@ -207,7 +209,6 @@ impl AgentSettings<'_> {
             .await;
         match configured {
             Ok(agent) => {
-                let last = self.memoir.last_state(self.scope).await?;
                 let mut changed = ShownAgent::answered(&self.memoir, &agent, last, actor);
                 changed.words.warnings = placeholder_warnings(assignments);
                 Ok(changed)

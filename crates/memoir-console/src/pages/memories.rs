@@ -459,7 +459,7 @@ pub(crate) async fn handle(
     let agent = visitor.account.agent(&agent).await?;
     let handling = handling(&word)?;
     let actor = visitor.actor();
-    agent
+    let handled = agent
         .memories()
         .handle(Number(number), handling, &actor)
         .await?;
@@ -475,7 +475,6 @@ pub(crate) async fn handle(
     let path = format!("{}/memories", agent_path(agent.scope().agent));
     let address = back.address(&path, after, &word);
     // To the row that was handled, or the one in its place, so that a long page keeps its place.
-    let handled = agent.views().memory(Number(number)).await?;
     let beside = form.number("beside").filter(|_| !back.shows(&handled));
     let place = beside.unwrap_or(number);
     Ok(see_other(&format!("{address}#memory-{place}")))

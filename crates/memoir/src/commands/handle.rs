@@ -5,7 +5,7 @@ use memoir_app::{AgentHandle, Handling, ShownMemory};
 use memoir_domain::memory::{Kind, Number};
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse,
@@ -46,10 +46,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments, handling: Handlin
         (false, []) => {}
         (false, _) => report(&done, handling)?,
     }
-    match failed.is_empty() {
-        true => Ok(Ending::Done),
-        false => Err(Failure::of_several(numbers.len(), failed)),
-    }
+    Failure::of_several(numbers.len(), failed)
 }
 
 async fn one(

@@ -67,8 +67,5 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             output::print(&trees.collect::<Vec<_>>().join("\n"))?;
         }
     }
-    match failed.is_empty() {
-        true => Ok(Ending::Done),
-        false => Err(Failure::of_several(numbers.len(), failed)),
-    }
+    Failure::of_several(numbers.len(), failed)
 }

@@ -6,7 +6,7 @@ use memoir_app::{OwnAgent, ShredWish, Shredded, StoredTranscript};
 use memoir_domain::{PrivateText, audit::Actor, memory::Number};
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse,
@@ -71,10 +71,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         (true, _) => output::json(&List::whole(done))?,
         (false, _) => {}
     }
-    match failed.is_empty() {
-        true => Ok(Ending::Done),
-        false => Err(Failure::of_several(numbers.len(), failed)),
-    }
+    Failure::of_several(numbers.len(), failed)
 }
 
 async fn shred(
