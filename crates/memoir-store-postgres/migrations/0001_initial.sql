@@ -317,6 +317,8 @@ CREATE TABLE transcript_messages (
     tokens bigint NOT NULL,
     -- When it was handed over.
     received_at bigint NOT NULL,
+    -- The bytes of its text where the agent itself handed it over; 0 otherwise.
+    counted_bytes bigint NOT NULL,
     -- pending, absorbed or failed.
     state text COLLATE "C" NOT NULL,
     -- Who said what when: text. Empty once its words are gone.
@@ -330,7 +332,11 @@ CREATE TABLE transcript_messages (
 CREATE UNIQUE INDEX transcript_messages_once ON transcript_messages (agent_id, digest);
 
 -- An agent's messages that wait, in their order.
-CREATE INDEX transcript_messages_pending ON transcript_messages (agent_id, seq) WHERE state = 'pending';
+CREATE INDEX transcript_messages_pending ON transcript_messages (agent_id, seq, tokens) WHERE state = 'pending';
+
+-- The bytes that each agent handed over, by time.
+CREATE INDEX transcript_messages_counted ON transcript_messages (agent_id, received_at, counted_bytes)
+    WHERE counted_bytes > 0;
 
 -- Absorbed messages whose words are kept, those first whose words go first.
 CREATE INDEX transcript_messages_kept ON transcript_messages (words_until) WHERE words_until IS NOT NULL;

@@ -13,6 +13,7 @@ use memoir_store::{
 use crate::{
     PostgresStore, commit,
     pool::{Reach, Statement},
+    transcripts,
     value::{Value, all, count, first, sought},
 };
 
@@ -218,6 +219,9 @@ impl Store for PostgresStore {
             values.push(journal_after.into());
             statements.push(Statement::new(MARKS, values));
         }
+        if query.transcript {
+            statements.extend(transcripts::state(&scope));
+        }
         statements.extend(memories(&scope, &query.memories));
         let answers = self.read(Reach::Agent(scope), &statements).await?;
         let mut answers = answers.iter();
@@ -247,6 +251,12 @@ impl Store for PostgresStore {
             Some(_) => all(next(), decode::context_mark)?,
             None => Vec::new(),
         };
+        let transcript = match query.transcript {
+            true => Some(transcripts::read_state(
+                &mut [next(), next(), next()].into_iter(),
+            )?),
+            false => None,
+        };
         let mut memories = all(next(), decode::memory)?;
         memories.sort_by_key(|memory| (memory.created_at, memory.number));
         // Last, so that an impossible row is reported by its number.
@@ -259,6 +269,7 @@ impl Store for PostgresStore {
             session,
             running_session,
             open_requests,
+            transcript,
             row_counts,
         }))
     }

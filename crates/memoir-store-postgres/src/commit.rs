@@ -5,10 +5,10 @@ use std::{
     sync::{OnceLock, atomic::Ordering},
 };
 
-use memoir_domain::{AccountId, SessionId, memory::ArchivedBy};
+use memoir_domain::{AccountId, SessionId, Timestamp, memory::ArchivedBy};
 use memoir_store::{
     AccessRow, AuditRow, BodyRow, Commit, Commits, Error, MemoryRow, MessageOutcome, ReplyMark,
-    Result, SessionRow, StoredText, TokenRow,
+    Result, Reviving, SessionRow, StoredText, TokenRow, Waiting,
 };
 
 use crate::{
@@ -321,6 +321,11 @@ fn statements(commit: &Commit) -> Result<Statements<'_>> {
     }
     for messages in apart(&commit.messages, |row| row.seq) {
         statements.add(StatementSubject::Messages, write_states(agent, messages)?);
+    }
+    if let Some((waiting, due_at)) = &commit.waiting {
+        for written in write_waiting(agent, account.as_bytes(), waiting, *due_at)? {
+            statements.add(StatementSubject::Messages, written);
+        }
     }
     let is_erased = commit.agent.columns.erased_at.is_some();
     if is_erased || !commit.bodies.is_empty() {
@@ -685,6 +690,63 @@ fn write_states<'row>(
          WHERE agent_id = $1 AND transcript_messages.seq = given.seq \
              AND transcript_messages.state = 'pending'";
     Ok(met(sql, rows.len(), values))
+}
+
+/// Lets messages wait. A lease that is held continues with new ones.
+fn write_waiting<'row>(
+    agent: &'row [u8; 16],
+    account: &'row [u8; 16],
+    waiting: &'row Waiting,
+    due_at: Timestamp,
+) -> Result<Vec<Statement<'row>>> {
+    let table = "transcript_messages";
+    let mut statements = Vec::new();
+    match waiting {
+        Waiting::New(messages) => {
+            for rows in messages.chunks(ROWS) {
+                let mut values = values![agent];
+                values.push(counts(rows, table, "tokens", |row| row.tokens)?);
+                values.push(counts(rows, table, "counted_bytes", |row| {
+                    row.counted_bytes
+                })?);
+                values.extend(columns![rows:
+                    |row| &row.digest,
+                    |row| row.received_at,
+                    |row| &row.body.0[..],
+                ]);
+                let sql = "INSERT INTO transcript_messages \
+                         (agent_id, seq, digest, tokens, received_at, counted_bytes, state, body) \
+                     SELECT $1, place + coalesce( \
+                             (SELECT max(seq) FROM transcript_messages WHERE agent_id = $1), 0), \
+                         digest, tokens, received_at, counted_bytes, 'pending', body \
+                     FROM unnest($2, $3, $4, $5, $6) WITH ORDINALITY \
+                         AS given (tokens, counted_bytes, digest, received_at, body, place)";
+                statements.push(met(sql, rows.len(), values));
+            }
+            let sql = "INSERT INTO transcripts (agent_id, account_id, due_at, claims, failures) \
+                 VALUES ($1, $2, $3, 0, 0) \
+                 ON CONFLICT (agent_id) DO UPDATE SET due_at = excluded.due_at, failures = 0 \
+                 WHERE transcripts.claimed_until IS NULL";
+            statements.push(Statement::new(sql, values![agent, account, due_at]));
+        }
+        Waiting::Again { which, count, .. } => {
+            let sql = match which {
+                Reviving::Failed => {
+                    "UPDATE transcript_messages SET state = 'pending' WHERE agent_id = $1 AND state = 'failed'"
+                }
+                Reviving::Absorbed => {
+                    "UPDATE transcript_messages SET state = 'pending', words_until = NULL \
+                     WHERE agent_id = $1 AND state = 'absorbed' AND words_until IS NOT NULL"
+                }
+            };
+            let count = usize::try_from(*count).unwrap_or(usize::MAX);
+            statements.push(met(sql, count, values![agent]));
+            let sql = "UPDATE transcripts SET due_at = least(due_at, $2), failures = 0 \
+                 WHERE agent_id = $1 AND claimed_until IS NULL";
+            statements.push(Statement::new(sql, values![agent, due_at]));
+        }
+    }
+    Ok(statements)
 }
 
 fn write_records<'row>(agent: &'row [u8; 16], rows: &'row [AuditRow]) -> Result<Statement<'row>> {

@@ -8,10 +8,10 @@ use memoir_domain::{
     time::AHEAD_DAYS,
 };
 use memoir_store::{
-    AccountRow, AgentRow, DueQuery, Error, FURTHEST_DAYS, Finding, Fleet, FleetLoad, FleetOrder,
-    FleetPage, FleetRecord, FleetRow, FleetSession, FleetSlice, HeldSessions, LeafRow, LogsOf,
-    OpenAccess, RecordFilter, RecordOrder, RecordPlace, Result, SESSIONS_AT_ONCE, SessionRow,
-    StoredUsage, WaitingSession, account_columns, agent_columns,
+    AccountRow, AgentRow, CountAndTokens, DueQuery, Error, FURTHEST_DAYS, Finding, Fleet,
+    FleetLoad, FleetOrder, FleetPage, FleetRecord, FleetRow, FleetSession, FleetSlice,
+    HeldSessions, LeafRow, LogsOf, OpenAccess, RecordFilter, RecordOrder, RecordPlace, Result,
+    SESSIONS_AT_ONCE, SessionRow, StoredUsage, WaitingSession, account_columns, agent_columns,
     decode::{self, Columns, DatabaseRow},
     leaf_columns, session_columns, wordless_record_columns,
 };
@@ -490,15 +490,44 @@ impl Fleet for PostgresStore {
                 ),
                 values![account.as_bytes(), agent, since],
             ),
+            Statement::new(
+                concat!(
+                    of_agents!(
+                        "coalesce(sum(transcript_messages.counted_bytes), 0)::bigint",
+                        "transcript_messages"
+                    ),
+                    " AND transcript_messages.received_at > $3 AND transcript_messages.counted_bytes > 0"
+                ),
+                values![account.as_bytes(), agent, since],
+            ),
+            Statement::new(
+                concat!(
+                    of_agents!(
+                        "count(*), coalesce(sum(transcript_messages.tokens), 0)::bigint",
+                        "transcript_messages"
+                    ),
+                    " AND transcript_messages.state = 'pending'"
+                ),
+                values![account.as_bytes(), agent],
+            ),
         ];
         let answers = self.read(Reach::Account(account), &statements).await?;
-        let [memories, log_bytes, driven] = answers.as_slice() else {
+        let [memories, log_bytes, driven, handed_bytes, waiting] = answers.as_slice() else {
             return Err(Error::Driver("answers are missing".to_owned()));
         };
         Ok(StoredUsage {
             memories: first(memories, counted)?.unwrap_or_default(),
             log_bytes: first(log_bytes, counted)?.unwrap_or_default(),
             driven_sessions: first(driven, counted)?.unwrap_or_default(),
+            handed_bytes: first(handed_bytes, counted)?.unwrap_or_default(),
+            waiting: first(waiting, |row| {
+                let mut columns = Columns::new(row, "transcript_messages");
+                Ok(CountAndTokens {
+                    count: columns.count()?,
+                    tokens: columns.count()?,
+                })
+            })?
+            .unwrap_or_default(),
         })
     }
 

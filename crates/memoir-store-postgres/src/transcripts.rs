@@ -1,15 +1,17 @@
 //! Conversations that wait to be read.
 //!
-//! A change of the waiting messages or their due time locks the agent first, as a commit does. The numbers of messages
+//! Messages are entered with a commit, which locks the agent, and so does the end of a lease. The numbers of messages
 //! have no gaps, and a lease that ends concurrently overlooks none.
 
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentScope, Timestamp, absorption::MessageState};
 use memoir_store::{
-    Error, FURTHEST_DAYS, MessageRow, Result, Reviving, TranscriptRow, Transcripts,
+    FURTHEST_DAYS, MessageRow, Result, TranscriptRow, Transcripts,
     decode::{self, Columns},
     message_columns,
 };
+
+use tokio_postgres::Row;
 
 use crate::{
     PostgresStore,
@@ -18,90 +20,110 @@ use crate::{
     value::{Value, all, count, first},
 };
 
-/// Fails where the agent is not the account's or is erased.
-const HOLD_LIVING: &str = "SELECT 1 / count(*) FROM (SELECT 1 FROM agents \
-     WHERE id = $1 AND account_id = $2 AND erased_at IS NULL FOR NO KEY UPDATE) AS held";
-
 const HOLD: &str = "SELECT id FROM agents WHERE id = $1 AND account_id = $2 FOR NO KEY UPDATE";
 
 fn scoped(scope: &AgentScope) -> Vec<Value<'_>> {
     values![scope.agent.as_bytes(), scope.account.as_bytes()]
 }
 
-impl PostgresStore {
-    /// Locks the agent, then writes; returns the result of the last statement except those in `after`.
-    async fn hold_and_write(
-        &self,
-        reached: AgentScope,
-        statements: Vec<Statement<'_>>,
-    ) -> Result<Vec<Vec<tokio_postgres::Row>>> {
-        let mut all = vec![Statement::new(HOLD_LIVING, scoped(&reached))];
-        all.extend(statements);
-        match self.write(Reach::Agent(reached), &all).await {
-            Err(fault) if fault.is_unmet(0) => Err(Error::inconsistent(
-                "transcripts",
-                format!("{} is no living agent of the account", reached.agent),
-            )),
-            answers => Ok(answers?.split_off(1)),
+/// The state of the agent's messages: three statements, which [`read_state`] reads.
+pub(crate) fn state(scope: &AgentScope) -> [Statement<'_>; 3] {
+    let agent = scope.agent.as_bytes();
+    [
+        Statement::new(
+            "SELECT due_at, failures FROM transcripts WHERE agent_id = $1 AND account_id = $2",
+            scoped(scope),
+        ),
+        Statement::new(
+            "SELECT state, count(*), coalesce(sum(tokens), 0)::bigint FROM transcript_messages \
+             WHERE agent_id = $1 GROUP BY state",
+            values![agent],
+        ),
+        Statement::new(
+            "SELECT count(*), coalesce(sum(tokens), 0)::bigint, max(words_until) \
+             FROM transcript_messages WHERE agent_id = $1 AND words_until IS NOT NULL",
+            values![agent],
+        ),
+    ]
+}
+
+/// Reads the answers of [`state`].
+pub(crate) fn read_state<'rows>(
+    answers: &mut impl Iterator<Item = &'rows [Row]>,
+) -> Result<TranscriptRow> {
+    let mut next = || answers.next().unwrap_or_default();
+    let (transcript, counts, kept) = (next(), next(), next());
+    let transcript = first(transcript, |row| {
+        let mut columns = Columns::new(row, "transcripts");
+        Ok(TranscriptRow {
+            due_at: columns.optional_time()?,
+            failures: columns.small_count()?,
+            ..TranscriptRow::default()
+        })
+    })?;
+    let Some(mut transcript) = transcript else {
+        return Ok(TranscriptRow::default());
+    };
+    let counts = all(counts, |row| {
+        let mut columns = Columns::new(row, "transcript_messages");
+        Ok((
+            columns.word::<MessageState>()?,
+            columns.count()?,
+            columns.count()?,
+        ))
+    })?;
+    for (state, count, tokens) in counts {
+        match state {
+            MessageState::Pending => {
+                transcript.pending = count;
+                transcript.pending_tokens = tokens;
+            }
+            MessageState::Absorbed => transcript.absorbed = count,
+            MessageState::Failed => {
+                transcript.failed = count;
+                transcript.failed_tokens = tokens;
+            }
         }
     }
+    let kept = first(kept, |row| {
+        let mut columns = Columns::new(row, "transcript_messages");
+        Ok((columns.count()?, columns.count()?, columns.optional_time()?))
+    })?;
+    (
+        transcript.kept,
+        transcript.kept_tokens,
+        transcript.kept_until,
+    ) = kept.unwrap_or_default();
+    Ok(transcript)
 }
 
 #[async_trait]
 impl Transcripts for PostgresStore {
-    async fn add_messages(
+    async fn known_messages(
         &self,
         scope: AgentScope,
-        messages: &[MessageRow],
-        due_at: Timestamp,
-        hurry: bool,
-    ) -> Result<u64> {
-        let agent = scope.agent.as_bytes();
-        let tokens = messages
-            .iter()
-            .map(|message| count(message.tokens, "transcript_messages", "tokens").map(Some));
-        let mut values = values![agent];
-        values.extend([
-            Value::ByteLists(messages.iter().map(|one| Some(&one.digest[..])).collect()),
-            Value::Integers(tokens.collect::<Result<_>>()?),
-            Value::Integers(
-                messages
-                    .iter()
-                    .map(|one| Some(one.received_at.microseconds()))
-                    .collect(),
-            ),
-            Value::ByteLists(messages.iter().map(|one| Some(&one.body.0[..])).collect()),
-            Value::Bytes(Some(scope.account.as_bytes())),
-        ]);
-        values.extend(values![due_at, hurry]);
-        // Of a message that comes twice the first one counts. A lease that is held continues with the new messages; a
-        // wait after failures ends.
-        let sql = "WITH given AS (SELECT DISTINCT ON (digest) digest, tokens, received_at, body, place \
-                 FROM unnest($2, $3, $4, $5) WITH ORDINALITY AS given (digest, tokens, received_at, body, place) \
-                 ORDER BY digest, place), \
-             entered AS (INSERT INTO transcript_messages \
-                     (agent_id, seq, digest, tokens, received_at, state, body) \
-                 SELECT $1, row_number() OVER (ORDER BY place) + coalesce( \
-                         (SELECT max(seq) FROM transcript_messages WHERE agent_id = $1), 0), \
-                     digest, tokens, received_at, 'pending', body FROM given \
-                 WHERE NOT EXISTS (SELECT 1 FROM transcript_messages AS had \
-                     WHERE had.agent_id = $1 AND had.digest = given.digest) \
-                 RETURNING 1), \
-             due AS (INSERT INTO transcripts (agent_id, account_id, due_at, claims, failures) \
-                 SELECT $1, $6, $7, 0, 0 WHERE EXISTS (SELECT 1 FROM entered) \
-                 ON CONFLICT (agent_id) DO UPDATE SET due_at = excluded.due_at, failures = 0 \
-                 WHERE transcripts.claimed_until IS NULL), \
-             hurried AS (UPDATE transcripts SET due_at = least(due_at, $7) \
-                 WHERE agent_id = $1 AND due_at IS NOT NULL AND claimed_until IS NULL \
-                     AND $8 AND NOT EXISTS (SELECT 1 FROM entered)) \
-             SELECT count(*) FROM entered";
-        let answers = self
-            .hold_and_write(scope, vec![Statement::new(sql, values)])
-            .await?;
-        let entered = first(&answers.concat(), |row| {
-            Columns::new(row, "transcript_messages").count()
-        })?;
-        Ok(entered.unwrap_or_default())
+        digests: &[[u8; 32]],
+    ) -> Result<Vec<[u8; 32]>> {
+        let mut values = scoped(&scope);
+        values.push(Value::ByteLists(
+            digests.iter().map(|digest| Some(&digest[..])).collect(),
+        ));
+        let sql = "SELECT digest FROM transcript_messages \
+             WHERE agent_id = $1 AND digest = ANY ($3) AND EXISTS (SELECT 1 FROM agents \
+                 WHERE agents.id = $1 AND account_id = $2)";
+        all(&self.rows(Reach::Agent(scope), sql, values).await?, |row| {
+            Columns::new(row, "transcript_messages").bytes()
+        })
+    }
+
+    async fn hurry_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<()> {
+        let mut values = scoped(&scope);
+        values.push(due_at.into());
+        let sql = "UPDATE transcripts SET due_at = $3 WHERE agent_id = $1 AND account_id = $2 \
+                 AND due_at > $3 AND claimed_until IS NULL RETURNING 1";
+        self.writes(Reach::Agent(scope), sql, values)
+            .await
+            .map(drop)
     }
 
     async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>> {
@@ -125,60 +147,8 @@ impl Transcripts for PostgresStore {
     }
 
     async fn transcript(&self, scope: AgentScope) -> Result<TranscriptRow> {
-        let statements = [
-            Statement::new(
-                "SELECT due_at, failures FROM transcripts WHERE agent_id = $1 AND account_id = $2",
-                scoped(&scope),
-            ),
-            Statement::new(
-                "SELECT state, count(*), coalesce(sum(tokens), 0)::bigint FROM transcript_messages \
-                 WHERE agent_id = $1 GROUP BY state",
-                values![scope.agent.as_bytes()],
-            ),
-            Statement::new(
-                "SELECT count(words_until), max(words_until) FROM transcript_messages WHERE agent_id = $1",
-                values![scope.agent.as_bytes()],
-            ),
-        ];
-        let answers = self.read(Reach::Agent(scope), &statements).await?;
-        let [transcript, counts, kept] = answers.as_slice() else {
-            return Err(Error::Driver("answers are missing".to_owned()));
-        };
-        let transcript = first(transcript, |row| {
-            let mut columns = Columns::new(row, "transcripts");
-            Ok(TranscriptRow {
-                due_at: columns.optional_time()?,
-                failures: columns.small_count()?,
-                ..TranscriptRow::default()
-            })
-        })?;
-        let Some(mut transcript) = transcript else {
-            return Ok(TranscriptRow::default());
-        };
-        let counts = all(counts, |row| {
-            let mut columns = Columns::new(row, "transcript_messages");
-            Ok((
-                columns.word::<MessageState>()?,
-                columns.count()?,
-                columns.count()?,
-            ))
-        })?;
-        for (state, count, tokens) in counts {
-            match state {
-                MessageState::Pending => {
-                    transcript.pending = count;
-                    transcript.pending_tokens = tokens;
-                }
-                MessageState::Absorbed => transcript.absorbed = count,
-                MessageState::Failed => transcript.failed = count,
-            }
-        }
-        let kept = first(kept, |row| {
-            let mut columns = Columns::new(row, "transcript_messages");
-            Ok((columns.count()?, columns.optional_time()?))
-        })?;
-        (transcript.kept, transcript.kept_until) = kept.unwrap_or_default();
-        Ok(transcript)
+        let answers = self.read(Reach::Agent(scope), &state(&scope)).await?;
+        read_state(&mut answers.iter().map(Vec::as_slice))
     }
 
     async fn claim_transcript(
@@ -243,32 +213,6 @@ impl Transcripts for PostgresStore {
         ];
         self.write(Reach::Agent(scope), &statements).await?;
         Ok(())
-    }
-
-    async fn revive_messages(
-        &self,
-        scope: AgentScope,
-        which: Reviving,
-        due_at: Timestamp,
-    ) -> Result<u64> {
-        let agent = scope.agent.as_bytes();
-        let are_wanted = match which {
-            Reviving::Failed => "state = 'failed'",
-            Reviving::Absorbed => "state = 'absorbed' AND words_until IS NOT NULL",
-        };
-        let revive = format!(
-            "WITH revived AS (UPDATE transcript_messages SET state = 'pending', words_until = NULL \
-                 WHERE agent_id = $1 AND {are_wanted} RETURNING 1), \
-             due AS (UPDATE transcripts SET due_at = least(due_at, $2), failures = 0 \
-                 WHERE agent_id = $1 AND claimed_until IS NULL AND EXISTS (SELECT 1 FROM revived)) \
-             SELECT count(*) FROM revived"
-        );
-        let statements = vec![Statement::new(revive, values![agent, due_at])];
-        let answers = self.hold_and_write(scope, statements).await?;
-        let revived = first(&answers.concat(), |row| {
-            Columns::new(row, "transcript_messages").count()
-        })?;
-        Ok(revived.unwrap_or_default())
     }
 
     async fn forget_words(&self, now: Timestamp) -> Result<()> {

@@ -190,6 +190,7 @@ fn importing(agent: &AgentRow, count: u64) -> Commit {
         tokens: Vec::new(),
         access: Vec::new(),
         messages: Vec::new(),
+        waiting: None,
         bodies: Vec::new(),
         records: seqs
             .zip(numbers)
@@ -415,6 +416,7 @@ fn editing(agent: &AgentRow, round: u64) -> Commit {
         tokens: Vec::new(),
         access: Vec::new(),
         messages: Vec::new(),
+        waiting: None,
         bodies: Vec::new(),
         records: vec![record(seq, number)],
         reply: None,
@@ -472,6 +474,7 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
                 tokens: Vec::new(),
                 access: Vec::new(),
                 messages: Vec::new(),
+                waiting: None,
                 bodies: Vec::new(),
                 records: Vec::new(),
                 expected_version: Some(1),

@@ -20,7 +20,7 @@ use crate::{
     encode::{self, count, number},
     error::{Result, inconsistent},
     reader::{ReadTransaction, Readers},
-    requests,
+    requests, transcripts,
 };
 
 /// The agent and the requested parts, all of the same instant. `readers` if a second connection may help with many
@@ -60,6 +60,10 @@ pub(crate) fn snapshot(
         open_requests: match query.open_requests {
             true => requests::open_of(connection, scope)?,
             false => Vec::new(),
+        },
+        transcript: match query.transcript {
+            true => Some(transcripts::transcript(connection, scope)?),
+            false => None,
         },
         row_counts: row_counts(connection, scope.agent)?,
     }))

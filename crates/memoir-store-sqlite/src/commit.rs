@@ -3,7 +3,7 @@
 use memoir_domain::{AgentScope, SessionId, Timestamp, memory::ArchivedBy};
 use memoir_store::{
     AccountRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, Commits, Error, LogsOf,
-    MemoryRow, SessionRow, StoredText,
+    MemoryRow, SessionRow, StoredText, Waiting,
 };
 use rusqlite::{CachedStatement, Connection, params};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::{
     encode::{self, BoundText, count, number, one},
     error::{Result, constraint, inconsistent},
     fault, requests, scrub, summaries, transcripts, vectors, word_index,
-    writer::WriteOutcome,
+    writer::{BULK_ROWS, WriteOutcome},
 };
 
 /// How many rows a decision writes.
@@ -24,6 +24,11 @@ pub(crate) fn rows(commit: &Commit) -> usize {
         + commit.bodies.len()
         + commit.tokens.len()
         + commit.messages.len()
+        + match &commit.waiting {
+            Some((Waiting::New(messages), _)) => messages.len(),
+            Some((Waiting::Again { count, .. }, _)) => usize::try_from(*count).unwrap_or(BULK_ROWS),
+            None => 0,
+        }
         + commit.records.len()
 }
 
@@ -61,6 +66,9 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
     requests::write(connection, agent, &commit.access)?;
     fault::point("commit.access");
     transcripts::write_states(connection, agent, &commit.messages)?;
+    if let Some((waiting, due_at)) = &commit.waiting {
+        transcripts::write_waiting(connection, commit.agent.scope, waiting, *due_at)?;
+    }
     // An erased agent's key is destroyed after this. Its unread transcript messages and the data derived from its texts
     // are deleted now.
     let is_erased = commit.agent.columns.erased_at.is_some();

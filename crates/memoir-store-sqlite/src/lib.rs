@@ -59,7 +59,7 @@ use memoir_store::{
     Access, AccessRow, AccountRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits,
     Deliveries, DeliveryRow, Document, DueQuery, Error, Finding, Fleet, FleetLoad, FleetPage,
     FleetRecord, FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow, OpenAccess,
-    ReceiverDigest, RecordFilter, RecordOrder, RecordPlace, ReplyRow, Result, Reviving, Selection,
+    ReceiverDigest, RecordFilter, RecordOrder, RecordPlace, ReplyRow, Result, Selection,
     SessionRow, Snapshot, Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts,
     UserRow, VectorRow, Vectors, WaitingSession, WordIndexRow, WordIndexes, WorkMeter,
 };
@@ -657,18 +657,19 @@ impl Deliveries for SqliteStore {
 
 #[async_trait]
 impl Transcripts for SqliteStore {
-    async fn add_messages(
+    async fn known_messages(
         &self,
         scope: AgentScope,
-        messages: &[MessageRow],
-        due_at: Timestamp,
-        hurry: bool,
-    ) -> Result<u64> {
-        let (rows, messages) = (messages.len(), messages.to_vec());
-        let add = move |connection: &Connection| {
-            transcripts::add(connection, scope, &messages, due_at, hurry)
-        };
-        self.write(rows, add).await
+        digests: &[[u8; 32]],
+    ) -> Result<Vec<[u8; 32]>> {
+        let digests = digests.to_vec();
+        self.scan(move |connection| transcripts::known(connection, scope, &digests))
+            .await
+    }
+
+    async fn hurry_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<()> {
+        let hurry = move |connection: &Connection| transcripts::hurry(connection, scope, due_at);
+        self.write(1, hurry).await.map(drop)
     }
 
     async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>> {
@@ -716,18 +717,6 @@ impl Transcripts for SqliteStore {
             transcripts::resolve(connection, scope, claim, due_at, failures)
         };
         self.write(1, resolve).await.map(drop)
-    }
-
-    async fn revive_messages(
-        &self,
-        scope: AgentScope,
-        which: Reviving,
-        due_at: Timestamp,
-    ) -> Result<u64> {
-        self.write(BULK_ROWS, move |connection| {
-            transcripts::revive(connection, scope, which, due_at)
-        })
-        .await
     }
 
     async fn forget_words(&self, now: Timestamp) -> Result<()> {

@@ -1,89 +1,116 @@
 //! Conversations that wait to be read.
 
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp, absorption::MessageState};
-use memoir_store::{FURTHEST_DAYS, MessageOutcome, MessageRow, Reviving, TranscriptRow};
+use memoir_store::{FURTHEST_DAYS, MessageOutcome, MessageRow, Reviving, TranscriptRow, Waiting};
 use rusqlite::{Connection, params};
 
 use crate::{
     agent::{all, first},
     decode::{self, Columns, SqliteRow, message_columns},
     encode::{BoundText, count},
-    error::{Result, inconsistent},
+    error::Result,
     fault,
     writer::WriteOutcome,
 };
 
-/// Enters messages that the agent has not had.
-pub(crate) fn add(
+/// Lets messages wait, as a part of a decision on the agent.
+pub(crate) fn write_waiting(
     connection: &Connection,
     scope: AgentScope,
-    messages: &[MessageRow],
+    waiting: &Waiting,
     due_at: Timestamp,
-    hurry: bool,
-) -> Result<WriteOutcome<u64>> {
+) -> Result<()> {
     let agent = scope.agent.as_bytes();
-    // The rows know the agent only. Asked in the same transaction, so that nothing is entered for
-    // an agent that is erased beside it.
-    check_owner(connection, scope)?;
+    match waiting {
+        Waiting::New(messages) => {
+            enter(connection, agent, messages)?;
+            fault::point("transcript.messages");
+            // A lease that is held continues with the new messages; a wait after failures ends.
+            connection
+                .prepare_cached(
+                    "INSERT INTO transcripts (agent_id, account_id, due_at, claims, failures) \
+                     VALUES (?1, ?2, ?3, 0, 0) \
+                     ON CONFLICT (agent_id) DO UPDATE SET due_at = excluded.due_at, failures = 0 \
+                     WHERE claimed_until IS NULL",
+                )?
+                .execute(params![
+                    agent,
+                    scope.account.as_bytes(),
+                    due_at.microseconds()
+                ])?;
+            fault::point("transcript.due");
+        }
+        Waiting::Again { which, count, .. } => {
+            revive(connection, agent, *which, *count, due_at)?;
+            fault::point("transcript.revived");
+        }
+    }
+    Ok(())
+}
+
+fn enter(connection: &Connection, agent: &[u8; 16], messages: &[MessageRow]) -> Result<()> {
     let mut insert = connection.prepare_cached(
         // Each message is entered only once, since rows of absorbed ones remain without their words: only the keyed
         // digest is left (SPEC 2.6).
-        "INSERT INTO transcript_messages (agent_id, seq, digest, tokens, received_at, state, body) \
+        "INSERT INTO transcript_messages (agent_id, seq, digest, tokens, received_at, counted_bytes, state, body) \
          VALUES (?1, 1 + coalesce((SELECT max(seq) FROM transcript_messages WHERE agent_id = ?1), 0), \
-             ?2, ?3, ?4, 'pending', ?5) \
+             ?2, ?3, ?4, ?5, 'pending', ?6) \
          ON CONFLICT (agent_id, digest) DO NOTHING",
     )?;
-    let mut entered = 0;
     for message in messages {
-        entered += insert.execute(params![
+        let column = |value, name| count(value, "transcript_messages", name);
+        let entered = insert.execute(params![
             agent,
             message.digest,
-            count(message.tokens, "transcript_messages", "tokens")?,
+            column(message.tokens, "tokens")?,
             message.received_at.microseconds(),
+            column(message.counted_bytes, "counted_bytes")?,
             BoundText(&message.body),
         ])?;
+        if entered == 0 {
+            return Err(memoir_store::Error::Conflict.into());
+        }
     }
-    fault::point("transcript.messages");
-    let due = due_at.microseconds();
-    let mut hurried = 0;
-    if entered > 0 {
-        // A lease that is held continues with the new messages; a wait after failures ends.
-        connection
-            .prepare_cached(
-                "INSERT INTO transcripts (agent_id, account_id, due_at, claims, failures) \
-                 VALUES (?1, ?2, ?3, 0, 0) \
-                 ON CONFLICT (agent_id) DO UPDATE SET due_at = excluded.due_at, failures = 0 \
-                 WHERE claimed_until IS NULL",
-            )?
-            .execute(params![agent, scope.account.as_bytes(), due])?;
-    } else if hurry {
-        hurried = connection
-            .prepare_cached(
-                "UPDATE transcripts SET due_at = min(due_at, ?2) \
-                 WHERE agent_id = ?1 AND due_at IS NOT NULL AND claimed_until IS NULL",
-            )?
-            .execute(params![agent, due])?;
-    }
-    fault::point("transcript.due");
-    Ok(WriteOutcome {
-        is_written: entered + hurried > 0,
-        value: entered as u64,
-    })
+    Ok(())
 }
 
-fn check_owner(connection: &Connection, scope: AgentScope) -> Result<()> {
-    let is_theirs = connection
-        .prepare_cached(
-            "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2 AND erased_at IS NULL",
-        )?
-        .exists([scope.agent.as_bytes(), scope.account.as_bytes()])?;
-    if is_theirs {
-        return Ok(());
+/// The digests among these that the agent has had.
+pub(crate) fn known(
+    connection: &Connection,
+    scope: AgentScope,
+    digests: &[[u8; 32]],
+) -> Result<Vec<[u8; 32]>> {
+    let mut had = connection.prepare_cached(
+        "SELECT 1 FROM transcript_messages JOIN agents ON agents.id = agent_id \
+         WHERE agent_id = ?1 AND account_id = ?2 AND digest = ?3",
+    )?;
+    let (agent, account) = (scope.agent.as_bytes(), scope.account.as_bytes());
+    let mut known = Vec::new();
+    for digest in digests {
+        if had.exists(params![agent, account, digest])? {
+            known.push(*digest);
+        }
     }
-    Err(inconsistent(
-        "transcripts",
-        format!("{} is no living agent of the account", scope.agent),
-    ))
+    Ok(known)
+}
+
+/// Lets what waits be due no later.
+pub(crate) fn hurry(
+    connection: &Connection,
+    scope: AgentScope,
+    due_at: Timestamp,
+) -> Result<WriteOutcome<bool>> {
+    let hurried = connection
+        .prepare_cached(
+            "UPDATE transcripts SET due_at = ?3 WHERE agent_id = ?1 AND account_id = ?2 \
+                 AND due_at > ?3 AND claimed_until IS NULL",
+        )?
+        .execute(params![
+            scope.agent.as_bytes(),
+            scope.account.as_bytes(),
+            due_at.microseconds()
+        ])?;
+    Ok(WriteOutcome::any(hurried))
 }
 
 /// A walk through the index of those that wait.
@@ -100,7 +127,12 @@ pub(crate) fn pending(
     scope: AgentScope,
     tokens: u64,
 ) -> Result<Vec<MessageRow>> {
-    if check_owner(connection, scope).is_err() {
+    let is_theirs = connection
+        .prepare_cached(
+            "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2 AND erased_at IS NULL",
+        )?
+        .exists([scope.agent.as_bytes(), scope.account.as_bytes()])?;
+    if !is_theirs {
         return Ok(Vec::new());
     }
     let mut statement = connection.prepare_cached(PENDING)?;
@@ -158,19 +190,27 @@ pub(crate) fn transcript(connection: &Connection, scope: AgentScope) -> Result<T
                 transcript.pending_tokens = tokens;
             }
             MessageState::Absorbed => transcript.absorbed = count,
-            MessageState::Failed => transcript.failed = count,
+            MessageState::Failed => {
+                transcript.failed = count;
+                transcript.failed_tokens = tokens;
+            }
         }
     }
     let kept = first(
         connection,
-        "SELECT count(words_until), max(words_until) FROM transcript_messages WHERE agent_id = ?1",
+        "SELECT count(words_until), coalesce(sum(iif(words_until IS NULL, 0, tokens)), 0), max(words_until) \
+         FROM transcript_messages WHERE agent_id = ?1",
         [scope.agent.as_bytes()],
         |row| {
             let mut columns = Columns::new(row, "transcript_messages");
-            Ok((columns.count()?, columns.optional_time()?))
+            Ok((columns.count()?, columns.count()?, columns.optional_time()?))
         },
     )?;
-    (transcript.kept, transcript.kept_until) = kept.unwrap_or_default();
+    (
+        transcript.kept,
+        transcript.kept_tokens,
+        transcript.kept_until,
+    ) = kept.unwrap_or_default();
     Ok(transcript)
 }
 
@@ -256,15 +296,13 @@ pub(crate) fn resolve(
     Ok(WriteOutcome::any(changed))
 }
 
-/// Lets messages wait again.
-pub(crate) fn revive(
+fn revive(
     connection: &Connection,
-    scope: AgentScope,
+    agent: &[u8; 16],
     which: Reviving,
+    count: u64,
     due_at: Timestamp,
-) -> Result<WriteOutcome<u64>> {
-    check_owner(connection, scope)?;
-    let agent = scope.agent.as_bytes();
+) -> Result<()> {
     let sql = match which {
         Reviving::Failed => {
             "UPDATE transcript_messages SET state = 'pending' WHERE agent_id = ?1 AND state = 'failed'"
@@ -275,19 +313,17 @@ pub(crate) fn revive(
         }
     };
     let revived = connection.prepare_cached(sql)?.execute([agent])?;
-    if revived > 0 {
-        connection
-            .prepare_cached(
-                "UPDATE transcripts SET due_at = min(coalesce(due_at, ?2), ?2), failures = 0 \
-                 WHERE agent_id = ?1 AND claimed_until IS NULL",
-            )?
-            .execute(params![agent, due_at.microseconds()])?;
+    if revived as u64 != count {
+        // Words were forgotten since they were counted.
+        return Err(memoir_store::Error::Conflict.into());
     }
-    fault::point("transcript.revived");
-    Ok(WriteOutcome {
-        is_written: revived > 0,
-        value: revived as u64,
-    })
+    connection
+        .prepare_cached(
+            "UPDATE transcripts SET due_at = min(coalesce(due_at, ?2), ?2), failures = 0 \
+             WHERE agent_id = ?1 AND claimed_until IS NULL",
+        )?
+        .execute(params![agent, due_at.microseconds()])?;
+    Ok(())
 }
 
 /// Removes words that are kept until then or an earlier time.

@@ -1,10 +1,15 @@
 //! What an account and its agents use. Reads indexes and the lengths of records' bodies, no text.
 
 use memoir_domain::{AccountId, AgentId, Timestamp};
-use memoir_store::StoredUsage;
+use memoir_store::{CountAndTokens, StoredUsage};
 use rusqlite::{Connection, params};
 
-use crate::{agent::all, decode::Columns, error::Result, reader::ReadTransaction};
+use crate::{
+    agent::{all, first},
+    decode::Columns,
+    error::Result,
+    reader::ReadTransaction,
+};
 
 const AGENTS: &str =
     "SELECT id FROM agents WHERE account_id = ?1 AND (?2 IS NULL OR id = ?2) ORDER BY id";
@@ -19,6 +24,12 @@ const MEMORIES: &str = "SELECT \
 
 const DRIVEN: &str = "SELECT count(*) FROM sessions \
      WHERE agent_id = ?1 AND started_at > ?2 AND driver = 'model'";
+
+const WAITING: &str = "SELECT count(*), coalesce(sum(tokens), 0) FROM transcript_messages \
+     WHERE agent_id = ?1 AND state = 'pending'";
+
+const HANDED: &str = "SELECT coalesce(sum(counted_bytes), 0) FROM transcript_messages \
+     WHERE agent_id = ?1 AND received_at > ?2 AND counted_bytes > 0";
 
 const RECORDS: &str = "SELECT recorded_at, CASE actor_kind WHEN 'agent' THEN length(body) ELSE 0 END \
      FROM audit_records WHERE agent_id = ?1 ORDER BY seq DESC";
@@ -48,6 +59,17 @@ pub(crate) fn usage(
             Ok(found.unsigned_abs())
         };
         usage.memories += count(MEMORIES, &[agent])?;
+        usage.handed_bytes += count(HANDED, &[agent, &since.microseconds()])?;
+        let waiting = first(connection, WAITING, [agent], |row| {
+            let mut columns = Columns::new(row, "transcript_messages");
+            Ok(CountAndTokens {
+                count: columns.count()?,
+                tokens: columns.count()?,
+            })
+        })?;
+        usage.waiting = [usage.waiting, waiting.unwrap_or_default()]
+            .into_iter()
+            .sum();
         usage.driven_sessions += count(DRIVEN, &[agent, &since.microseconds()])?;
         let mut records = connection.prepare_cached(RECORDS)?;
         let mut records = records.query([agent])?;
@@ -73,6 +95,8 @@ mod tests {
         for (sql, index) in [
             (MEMORIES, "COVERING INDEX memories_"),
             (DRIVEN, "INDEX sessions_by_start"),
+            (WAITING, "COVERING INDEX transcript_messages_pending"),
+            (HANDED, "COVERING INDEX transcript_messages_counted"),
             (RECORDS, "SEARCH audit_records USING PRIMARY KEY"),
         ] {
             let steps = crate::agent::plan(&connection, sql);

@@ -140,6 +140,7 @@ stories! {
     transcripts::spec_2_5_reflections_are_due_after_a_slot,
     transcripts::spec_2_6_absorbed_words_are_kept_until_a_time,
     transcripts::spec_5_4_an_erased_agents_messages_are_gone,
+    transcripts::spec_6_1_bytes_that_an_agent_hands_over_count_by_their_time,
     vectors::spec_5_3_a_vector_is_of_one_version_of_a_memory,
     vectors::spec_2_8_the_vectors_of_two_models_stand_beside_each_other,
     vectors::spec_5_4_vectors_go_with_the_words_that_they_are_of,

@@ -165,7 +165,7 @@ macro_rules! word_index_columns {
 #[macro_export]
 macro_rules! message_columns {
     () => {
-        "seq, digest, tokens, received_at, state, body"
+        "seq, digest, tokens, received_at, counted_bytes, state, body"
     };
 }
 
@@ -536,6 +536,7 @@ pub fn message(row: &dyn DatabaseRow) -> Result<MessageRow> {
         digest: columns.bytes()?,
         tokens: columns.count()?,
         received_at: columns.time()?,
+        counted_bytes: columns.count()?,
         state: columns.word()?,
         body: columns.stored_text()?,
     })

@@ -47,7 +47,7 @@ pub use traits::{
     Access, AgentQuery, DueQuery, FURTHEST_DAYS, Faded, Finding, Fleet, LogsOf, MemoryPage,
     RecordFilter, Selection, Snapshot, Store, StoredUsage,
 };
-pub use transcripts::{MessageOutcome, MessageRow, Reviving, TranscriptRow, Transcripts};
+pub use transcripts::{MessageOutcome, MessageRow, Reviving, TranscriptRow, Transcripts, Waiting};
 pub use vectors::{VectorRow, Vectors};
 pub use word_index::{WordIndexRow, WordIndexes};
 pub use work::{WorkMeter, is_low_priority, note_low_priority};

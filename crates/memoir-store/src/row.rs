@@ -15,7 +15,7 @@ use memoir_domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, MessageOutcome, Result};
+use crate::{Error, MessageOutcome, Result, Waiting};
 
 /// An agent's words as stored: a version byte, then the encoding of that version.
 #[derive(Clone, PartialEq, Eq, Default, derive_more::Debug)]
@@ -489,6 +489,8 @@ pub struct Commit {
     /// The outcomes of waiting messages, by their places (see [`Transcripts`](crate::Transcripts)). One that waits no
     /// more is a conflict.
     pub messages: Vec<MessageOutcome>,
+    /// Messages that wait from now on, after these outcomes, and from when on those that wait are to be read.
+    pub waiting: Option<(Waiting, Timestamp)>,
     /// Records, at the end of the log.
     pub records: Vec<AuditRow>,
     /// The request that makes the change, where it has an idempotency key.

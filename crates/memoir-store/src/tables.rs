@@ -135,7 +135,7 @@ tables! {
     log_summaries(2): agent_id Bytes, last_seq Integer, hash Bytes, body Bytes;
     word_indexes(2): agent_id Bytes, part Integer, version Integer, last_seq Integer, hash Bytes, body Bytes;
     transcript_messages(2): agent_id Bytes, seq Integer, digest Bytes, tokens Integer, received_at Integer,
-        state Text, body Bytes, words_until Integer;
+        counted_bytes Integer, state Text, body Bytes, words_until Integer;
     transcripts(1): agent_id Bytes, account_id Bytes, due_at Integer, claimed_until Integer, claims Integer,
         failures Integer;
     access_requests(1): id Bytes, agent_id Bytes, state Text, requested_at Integer, expires_at Integer,

@@ -12,9 +12,9 @@ use memoir_domain::{
 
 use crate::{
     AccessRow, AccountRow, AgentRow, ArchiveLink, AuditRow, Commit, Commits, ContextMarkRow,
-    Document, FleetLoad, FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow, OpenAccess,
-    RecordOrder, RecordPlace, ReplyRow, Result, RowCounts, SessionRow, StoredText, SummaryRow,
-    TokenRow, UserRow, WaitingSession,
+    CountAndTokens, Document, FleetLoad, FleetPage, FleetRecord, FleetSlice, LeafRow, MemoryRow,
+    OpenAccess, RecordOrder, RecordPlace, ReplyRow, Result, RowCounts, SessionRow, StoredText,
+    SummaryRow, TokenRow, TranscriptRow, UserRow, WaitingSession,
 };
 
 /// Which memories of an agent are wanted.
@@ -61,6 +61,8 @@ pub struct AgentQuery {
     pub prompts: bool,
     /// The access requests that are not over, oldest first.
     pub open_requests: bool,
+    /// The state of the messages that were handed to it.
+    pub transcript: bool,
 }
 
 impl AgentQuery {
@@ -69,6 +71,15 @@ impl AgentQuery {
     pub fn with_prompts(self) -> Self {
         Self {
             prompts: true,
+            ..self
+        }
+    }
+
+    /// The same with the state of the agent's messages.
+    #[must_use]
+    pub fn with_transcript(self) -> Self {
+        Self {
+            transcript: true,
             ..self
         }
     }
@@ -91,6 +102,8 @@ pub struct Snapshot {
     pub running_session: Option<SessionId>,
     /// The open requests for access; none where they were not wanted.
     pub open_requests: Vec<AccessRow>,
+    /// The state of its messages; `None` where it was not wanted.
+    pub transcript: Option<TranscriptRow>,
     /// What the rows of all its memories come to, whichever were wanted.
     pub row_counts: RowCounts,
 }
@@ -150,6 +163,10 @@ pub struct StoredUsage {
     /// Bytes of the sealed bodies of records that agents themselves wrote in the time asked for: what administrators,
     /// owners and Memoir write takes nothing from an agent.
     pub log_bytes: u64,
+    /// Bytes of messages that agents themselves handed over in the time asked for.
+    pub handed_bytes: u64,
+    /// Messages that wait to be read, and their tokens.
+    pub waiting: CountAndTokens,
     /// Sessions that Memoir drives, begun in the time asked for.
     pub driven_sessions: u64,
 }
@@ -159,6 +176,8 @@ impl StoredUsage {
     pub fn add(&mut self, other: Self) {
         self.memories += other.memories;
         self.log_bytes += other.log_bytes;
+        self.handed_bytes += other.handed_bytes;
+        self.waiting = [self.waiting, other.waiting].into_iter().sum();
         self.driven_sessions += other.driven_sessions;
     }
 }

@@ -1,7 +1,9 @@
 //! Conversations that wait to be read by the agents that they were handed to (SPEC 2.6).
 
 use async_trait::async_trait;
-use memoir_domain::{AccountId, AgentScope, Timestamp, absorption::MessageState};
+use memoir_domain::{
+    AccountId, AgentScope, Timestamp, absorption::MessageState, agent::MessageCounts,
+};
 
 use crate::{Result, StoredText};
 
@@ -16,6 +18,9 @@ pub struct MessageRow {
     pub tokens: u64,
     /// When it was handed over.
     pub received_at: Timestamp,
+    /// The bytes that it takes of the agent's day: those of its text where the agent itself handed it over, and 0
+    /// otherwise.
+    pub counted_bytes: u64,
     /// Its state.
     pub state: MessageState,
     /// Author, text and time; empty once the words are deleted.
@@ -27,11 +32,30 @@ pub struct MessageRow {
 pub struct MessageOutcome {
     /// Its place among the agent's messages.
     pub seq: u64,
+    /// Its size in tokens; not written.
+    pub tokens: u64,
     /// Its state.
     pub state: MessageState,
     /// For an absorbed one until when its words are kept; `None` if its words are deleted now, and for every other
     /// state.
     pub words_until: Option<Timestamp>,
+}
+
+/// Messages that a decision lets wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Waiting {
+    /// New ones, which go to the end in their order. One whose digest the agent has had before is a conflict. A wait
+    /// after failures ends.
+    New(Vec<MessageRow>),
+    /// Earlier ones, once more.
+    Again {
+        /// Which.
+        which: Reviving,
+        /// How many there are; any other number is a conflict.
+        count: u64,
+        /// Their tokens; not written.
+        tokens: u64,
+    },
 }
 
 /// Which messages are to wait again.
@@ -58,26 +82,42 @@ pub struct TranscriptRow {
     pub absorbed: u64,
     /// Messages that failed permanently.
     pub failed: u64,
+    /// Tokens of these.
+    pub failed_tokens: u64,
     /// Absorbed messages whose words are kept.
     pub kept: u64,
+    /// Tokens of these.
+    pub kept_tokens: u64,
     /// Until when the last words of these are kept; `None` where none are.
     pub kept_until: Option<Timestamp>,
 }
 
-/// Messages that wait to be read. They are read in the order in which they came; what a message became is
-/// written with the decision that follows from it ([`Commit::messages`](crate::Commit::messages)).
+impl TranscriptRow {
+    /// The counts that are held with the agent.
+    pub fn counts(&self) -> MessageCounts {
+        MessageCounts {
+            pending: self.pending,
+            pending_tokens: self.pending_tokens,
+            absorbed: self.absorbed,
+            failed: self.failed,
+        }
+    }
+}
+
+/// Messages that wait to be read. They are read in the order in which they came. They are entered with a decision
+/// ([`Commit::waiting`](crate::Commit::waiting)), and what a message became is written with the decision that follows
+/// from it ([`Commit::messages`](crate::Commit::messages)).
 #[async_trait]
 pub trait Transcripts: Send + Sync {
-    /// Enters messages at the end, to be read at `due_at`; those whose digest the agent has had before are ignored.
-    /// Returns how many were entered. If none was, `due_at` does not change unless `hurry`, with which it is never
-    /// later than the one given while messages wait.
-    async fn add_messages(
+    /// Those of the digests under which the agent has had a message.
+    async fn known_messages(
         &self,
         scope: AgentScope,
-        messages: &[MessageRow],
-        due_at: Timestamp,
-        hurry: bool,
-    ) -> Result<u64>;
+        digests: &[[u8; 32]],
+    ) -> Result<Vec<[u8; 32]>>;
+
+    /// Lets the messages that wait without a lease be due no later than at `due_at`.
+    async fn hurry_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<()>;
 
     /// The first of the messages that wait, as many as fit into `tokens`, and at least one.
     async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>>;
@@ -112,14 +152,6 @@ pub trait Transcripts: Send + Sync {
         due_at: Timestamp,
         failures: u32,
     ) -> Result<()>;
-
-    /// Lets messages wait again, to be read at `due_at`. How many.
-    async fn revive_messages(
-        &self,
-        scope: AgentScope,
-        which: Reviving,
-        due_at: Timestamp,
-    ) -> Result<u64>;
 
     /// Removes the words of absorbed messages that are kept until `now` or an earlier time, of all agents (SPEC 2.6).
     async fn forget_words(&self, now: Timestamp) -> Result<()>;

@@ -11,9 +11,9 @@ use memoir_store::{
     Access, AccessRow, AccountRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits,
     Deliveries, DeliveryRow, Document, DueQuery, Error, Finding, Fleet, FleetLoad, FleetPage,
     FleetRecord, FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow, OpenAccess,
-    ReceiverDigest, RecordFilter, RecordOrder, RecordPlace, ReplyRow, Result, Reviving, SessionRow,
-    Snapshot, Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow,
-    VectorRow, Vectors, WaitingSession, WordIndexRow, WordIndexes,
+    ReceiverDigest, RecordFilter, RecordOrder, RecordPlace, ReplyRow, Result, SessionRow, Snapshot,
+    Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow, VectorRow,
+    Vectors, WaitingSession, WordIndexRow, WordIndexes,
 };
 
 /// What happens around each commit.
@@ -265,16 +265,15 @@ impl Deliveries for WatchedStore {
 
 #[async_trait]
 impl Transcripts for WatchedStore {
-    async fn add_messages(
+    async fn known_messages(
         &self,
         scope: AgentScope,
-        messages: &[MessageRow],
-        due_at: Timestamp,
-        hurry: bool,
-    ) -> Result<u64> {
-        self.inner
-            .add_messages(scope, messages, due_at, hurry)
-            .await
+        digests: &[[u8; 32]],
+    ) -> Result<Vec<[u8; 32]>> {
+        self.inner.known_messages(scope, digests).await
+    }
+    async fn hurry_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<()> {
+        self.inner.hurry_messages(scope, due_at).await
     }
     async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>> {
         self.inner.pending_messages(scope, tokens).await
@@ -311,15 +310,6 @@ impl Transcripts for WatchedStore {
     }
     async fn forget_words(&self, now: Timestamp) -> Result<()> {
         self.inner.forget_words(now).await
-    }
-
-    async fn revive_messages(
-        &self,
-        scope: AgentScope,
-        which: Reviving,
-        due_at: Timestamp,
-    ) -> Result<u64> {
-        self.inner.revive_messages(scope, which, due_at).await
     }
     async fn due_transcripts(
         &self,

@@ -12,7 +12,7 @@ use memoir_domain::{
 };
 use memoir_store::{
     AgentQuery, AgentRow, ArchiveLink, CountAndTokens, MemoryPage, MemoryRow, RowCounts, Selection,
-    Snapshot,
+    Snapshot, TranscriptRow,
 };
 use memoir_vault::AgentKey;
 
@@ -97,6 +97,8 @@ pub(crate) struct Loaded {
     pub(crate) memories: MemoryList,
     pub(crate) session: Option<(Session, Option<Rehearsal>)>,
     pub(crate) running_session: Option<SessionId>,
+    /// The state of the agent's messages; empty where it was not wanted.
+    pub(crate) transcript: TranscriptRow,
 }
 
 /// Checks that the number and size of an agent's memory rows match its sealed document (SPEC 3.12): a row that was
@@ -143,6 +145,27 @@ pub(crate) fn check_counts(agent: &Agent, rows: &RowCounts) -> Result<()> {
     };
     Err(Error::Tampered(format!(
         "table `memories`: modified outside Memoir ({problems}); the verification of the audit log names the memory"
+    )))
+}
+
+/// Checks that the agent's messages are those that its sealed document counts (SPEC 2.6, 3.12), as [`check_counts`] does
+/// for its memories.
+pub(crate) fn check_messages(agent: &Agent, row: &TranscriptRow) -> Result<()> {
+    let (found, counted) = (row.counts(), agent.messages);
+    if found == counted {
+        return Ok(());
+    }
+    Err(Error::Tampered(format!(
+        "table `transcript_messages`: modified outside Memoir (waiting: {} rows of {} tokens where {} of {} are \
+         recorded; read: {} where {} are; failed: {} where {} are); a backup has the rows",
+        found.pending,
+        found.pending_tokens,
+        counted.pending,
+        counted.pending_tokens,
+        found.absorbed,
+        counted.absorbed,
+        found.failed,
+        counted.failed,
     )))
 }
 
@@ -323,6 +346,9 @@ impl AgentHandle {
         let memories = memories?;
         if !self.accepts_any_counts {
             check_counts(&agent, &snapshot.row_counts)?;
+            if let Some(row) = &snapshot.transcript {
+                check_messages(&agent, row)?;
+            }
         }
         if !self.is_met(&agent, &memories).await? {
             return Err(Error::Changed);
@@ -334,6 +360,7 @@ impl AgentHandle {
                 .map(|row| codec::session(Some(&key), row))
                 .transpose()?,
             running_session: snapshot.running_session,
+            transcript: snapshot.transcript.unwrap_or_default(),
             base,
         })
     }

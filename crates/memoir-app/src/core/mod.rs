@@ -31,7 +31,7 @@ pub(crate) mod together;
 pub(crate) mod tuned;
 
 pub use agent::{Account, AgentHandle};
-pub(crate) use agent::{Condition, Loaded, agent_part, check_counts};
+pub(crate) use agent::{Condition, Loaded, agent_part, check_counts, check_messages};
 pub(crate) use commit::{AfterCommit, CommitCounts, CommitListener};
 pub(crate) use error::{Error, Result};
 pub(crate) use installation::Parts;

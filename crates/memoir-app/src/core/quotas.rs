@@ -19,7 +19,9 @@ use memoir_domain::{
     draft::Decision,
     session::{Driver, State, is_builtin},
 };
-use memoir_store::{Commit, RecordFilter, StoredUsage};
+use memoir_store::{
+    Commit, CountAndTokens, MessageRow, RecordFilter, StoredUsage, TranscriptRow, Waiting,
+};
 
 use crate::core::{AgentHandle, Error, Memoir, Result, codec};
 
@@ -83,6 +85,8 @@ quotas! {
     AgentWaiting = "agent_waiting_characters", Some(64_000_000), "storage_quota", "characters of conversations of this agent that wait to be read";
     /// Bytes that are written to an agent's log in a day.
     AgentBytesADay = "agent_bytes_a_day", Some(128 << 20), "daily_quota", "bytes that this agent saves in 24 hours";
+    /// Bytes of conversations that an agent itself hands over in a day.
+    AgentHandedBytesADay = "agent_handed_over_bytes_a_day", Some(128 << 20), "daily_quota", "bytes of conversations that this agent hands over in 24 hours";
     /// Tokens of an agent that are valid, or were made within a day.
     AgentTokens = "agent_tokens", Some(100), "token_quota", "tokens of this agent that are valid or were made in the last 24 hours";
     /// Open streams of events of an agent.
@@ -97,10 +101,18 @@ quotas! {
     AccountMemories = "account_memories", Some(10_000_000), "storage_quota", "memories of this account";
     /// Bytes that are written to the logs of an account's agents in a day.
     AccountBytesADay = "account_bytes_a_day", Some(8 << 30), "daily_quota", "bytes that this account's agents save in 24 hours";
+    /// Characters of an account's conversations that wait to be read.
+    AccountWaiting = "account_waiting_characters", Some(6_400_000_000), "storage_quota", "characters of conversations of this account that wait to be read";
+    /// Tokens of an account's agents that are valid, or were made within a day.
+    AccountTokens = "account_tokens", Some(50_000), "token_quota", "tokens of this account's agents that are valid or were made in the last 24 hours";
     /// Open streams of events of an account.
     AccountStreams = "account_streams", Some(2_000), "rate_limited", "open streams of events of this account";
     /// Sessions of an account's agents that Memoir drives in a day.
     AccountSessionsADay = "account_sessions_a_day", Some(20_000), "daily_quota", "sessions of this account that Memoir drives in 24 hours";
+    /// Calls of the models of an account's agents in a day.
+    AccountCallsADay = "account_model_calls_a_day", Some(400_000), "daily_quota", "calls of the models of this account's agents in 24 hours";
+    /// What the sessions of an account's agents cost in a day, in hundredths of the currency of `prices`.
+    AccountCostADay = "account_cost_cents_a_day", None, "daily_quota", "hundredths of the prices' currency for the models of this account's agents in 24 hours";
 }
 
 impl Quota {
@@ -117,9 +129,17 @@ impl Quota {
 /// The characters that a message counts as besides its text: its row takes as much room.
 const MESSAGE_CHARACTERS: u64 = 400;
 
+/// The characters that messages count as.
+fn characters(messages: CountAndTokens) -> u64 {
+    messages.tokens * 4 + messages.count * MESSAGE_CHARACTERS
+}
+
 /// The characters of conversations that wait to be read, with the rows of those whose words are kept.
-fn waiting(transcript: &memoir_store::TranscriptRow) -> u64 {
-    transcript.pending_tokens * 4 + (transcript.pending + transcript.kept) * MESSAGE_CHARACTERS
+fn waiting(transcript: &TranscriptRow) -> u64 {
+    characters(CountAndTokens {
+        count: transcript.pending + transcript.kept,
+        tokens: transcript.pending_tokens,
+    })
 }
 
 /// The limit of each quota.
@@ -185,23 +205,49 @@ struct RememberedUsage {
     read_at: Timestamp,
 }
 
+/// The use of models by the agents of an account.
+struct RememberedModels {
+    by_agent: HashMap<AgentId, ModelUse>,
+    read_at: Timestamp,
+}
+
 /// This process's cache of the usage of agents and accounts.
 #[derive(Default)]
-pub(crate) struct Usages(Mutex<HashMap<Whose, RememberedUsage>>);
+pub(crate) struct Usages {
+    stored: Mutex<HashMap<Whose, RememberedUsage>>,
+    models: Mutex<HashMap<AccountId, RememberedModels>>,
+}
+
+/// Whether what was read at that time is still valid. A clock that was set back makes it unknown.
+fn is_recent(read_at: Timestamp, now: Timestamp) -> bool {
+    let age = now.microseconds() - read_at.microseconds();
+    (0..REMEMBERED_SECONDS * 1_000_000).contains(&age)
+}
 
 impl Usages {
     fn lock(&self) -> MutexGuard<'_, HashMap<Whose, RememberedUsage>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_models(&self) -> MutexGuard<'_, HashMap<AccountId, RememberedModels>> {
+        self.models.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn get(&self, whose: Whose, now: Timestamp) -> Option<StoredUsage> {
         let all = self.lock();
         let remembered = all.get(&whose)?;
-        let age = now.microseconds() - remembered.read_at.microseconds();
-        // A clock that was set back makes it unknown.
-        (0..REMEMBERED_SECONDS * 1_000_000)
-            .contains(&age)
-            .then_some(remembered.usage)
+        is_recent(remembered.read_at, now).then_some(remembered.usage)
+    }
+
+    /// The use of models by an account whose agent has used so much; `None` where the others' is not known.
+    fn models(&self, scope: AgentScope, own: ModelUse, now: Timestamp) -> Option<ModelUse> {
+        let mut all = self.lock_models();
+        let remembered = all.get_mut(&scope.account)?;
+        if !is_recent(remembered.read_at, now) {
+            return None;
+        }
+        remembered.by_agent.insert(scope.agent, own);
+        Some(ModelUse::of_all(remembered.by_agent.values()))
     }
 
     fn put(&self, whose: Whose, usage: StoredUsage, read_at: Timestamp) {
@@ -235,7 +281,45 @@ pub(crate) struct ModelUse {
     refused_at: Option<Timestamp>,
 }
 
+impl ModelUse {
+    fn of_all<'a>(agents: impl Iterator<Item = &'a Self>) -> Self {
+        agents.fold(Self::default(), |sum, one| Self {
+            sessions: sum.sessions + one.sessions,
+            calls: sum.calls + one.calls,
+            cost: sum.cost + one.cost,
+            refused_at: None,
+        })
+    }
+}
+
 impl Memoir {
+    /// The use of models by an account's agents in the last day. What other agents use counts after the next read.
+    ///
+    /// # Errors
+    /// The store fails.
+    async fn account_model_use(&self, account: AccountId) -> Result<ModelUse> {
+        let now = self.now();
+        if let Some(known) = self.usages.lock_models().get(&account)
+            && is_recent(known.read_at, now)
+        {
+            return Ok(ModelUse::of_all(known.by_agent.values()));
+        }
+        let mut by_agent = HashMap::new();
+        for scope in self.store.scopes().await? {
+            if scope.account == account && !scope.is_of_account() {
+                let used = self.handle(scope).model_use().await?;
+                by_agent.insert(scope.agent, used);
+            }
+        }
+        let sum = ModelUse::of_all(by_agent.values());
+        let remembered = RememberedModels {
+            by_agent,
+            read_at: now,
+        };
+        self.usages.lock_models().insert(account, remembered);
+        Ok(sum)
+    }
+
     /// The usage of an account or an agent.
     ///
     /// # Errors
@@ -257,9 +341,17 @@ impl Memoir {
     /// The store fails.
     pub(crate) async fn account_uses(&self, account: AccountId) -> Result<Vec<(Quota, u64)>> {
         let usage = self.usage_of((account, None)).await?;
+        let models = self.account_model_use(account).await?;
         Ok(vec![
+            (
+                Quota::AccountTokens,
+                self.token_uses(account, self.now()).await?,
+            ),
+            (Quota::AccountCallsADay, models.calls),
+            (Quota::AccountCostADay, cents(models.cost)),
             (Quota::AccountMemories, usage.memories),
             (Quota::AccountBytesADay, usage.log_bytes),
+            (Quota::AccountWaiting, characters(usage.waiting)),
             (Quota::AccountSessionsADay, usage.driven_sessions),
         ])
     }
@@ -276,9 +368,18 @@ pub(crate) fn written(memories: u64, commit: &Commit) -> StoredUsage {
     let records = commit.records.iter();
     let own = records.filter(|record| record.actor_kind == ActorKind::Agent);
     let bodies = own.map(|record| record.body.0.len() as u64);
+    let entered = match &commit.waiting {
+        Some((Waiting::New(rows), _)) => &rows[..],
+        _ => &[],
+    };
     StoredUsage {
         memories,
         log_bytes: bodies.sum(),
+        handed_bytes: entered.iter().map(|row| row.counted_bytes).sum(),
+        waiting: CountAndTokens {
+            count: entered.len() as u64,
+            tokens: entered.iter().map(|row| row.tokens).sum(),
+        },
         driven_sessions: 0,
     }
 }
@@ -368,6 +469,16 @@ impl AgentHandle {
         let used = self.model_use().await?;
         quotas.check(Quota::AgentCallsADay, used.calls, 1)?;
         quotas.check(Quota::AgentCostADay, cents(used.cost), 1)?;
+        let of_account = [Quota::AccountCallsADay, Quota::AccountCostADay];
+        if of_account.map(|quota| quotas.limit(quota)) != [None, None] {
+            let (memoir, scope) = (&self.memoir, self.scope);
+            let all = match memoir.usages.models(scope, used, memoir.now()) {
+                Some(known) => known,
+                None => memoir.account_model_use(scope.account).await?,
+            };
+            quotas.check(Quota::AccountCallsADay, all.calls, 1)?;
+            quotas.check(Quota::AccountCostADay, cents(all.cost), 1)?;
+        }
         Ok(used)
     }
 
@@ -424,15 +535,30 @@ impl AgentHandle {
         }
     }
 
-    /// Makes sure that so many more messages of conversations, with so many characters, may wait.
+    /// Makes sure that so many more messages of conversations may wait beside those that do; and those that the agent
+    /// itself hands over, within its day.
     ///
     /// # Errors
     /// [`Error::Quota`]; the store fails.
-    pub(crate) async fn check_waiting(&self, messages: u64, characters: u64) -> Result<()> {
-        let waiting = waiting(&self.memoir.store.transcript(self.scope).await?);
-        let quotas = &self.memoir.settings.quotas;
-        let more = characters + messages * MESSAGE_CHARACTERS;
-        quotas.check(Quota::AgentWaiting, waiting, more)
+    pub(crate) async fn check_waiting(
+        &self,
+        present: &TranscriptRow,
+        new: &[MessageRow],
+    ) -> Result<()> {
+        let (memoir, scope) = (&self.memoir, self.scope);
+        let quotas = &memoir.settings.quotas;
+        let more = characters(CountAndTokens {
+            count: new.len() as u64,
+            tokens: new.iter().map(|row| row.tokens).sum(),
+        });
+        quotas.check(Quota::AgentWaiting, waiting(present), more)?;
+        let bytes = new.iter().map(|row| row.counted_bytes).sum();
+        if bytes > 0 {
+            let own = memoir.usage_of((scope.account, Some(scope.agent))).await?;
+            quotas.check(Quota::AgentHandedBytesADay, own.handed_bytes, bytes)?;
+        }
+        let account = memoir.usage_of((scope.account, None)).await?;
+        quotas.check(Quota::AccountWaiting, characters(account.waiting), more)
     }
 
     /// The usage of each stored quota by the agent, which has used so many tokens of its day.
@@ -441,15 +567,17 @@ impl AgentHandle {
     /// The store fails.
     pub(crate) async fn quota_uses(&self, tokens: u64) -> Result<Vec<(Quota, u64)>> {
         let (memoir, scope) = (&self.memoir, self.scope);
-        let agent = self.load(&memoir_store::AgentQuery::default()).await?.agent;
+        let query = memoir_store::AgentQuery::default().with_transcript();
+        let loaded = self.load(&query).await?;
+        let agent = loaded.agent;
         let own = memoir.usage_of((scope.account, Some(scope.agent))).await?;
         let model = self.model_use().await?;
-        let transcript = memoir.store.transcript(scope).await?;
         Ok(vec![
             (Quota::AgentMemories, memories_of(&agent)),
             (Quota::AgentCharacters, characters_of(&agent)),
-            (Quota::AgentWaiting, waiting(&transcript)),
+            (Quota::AgentWaiting, waiting(&loaded.transcript)),
             (Quota::AgentBytesADay, own.log_bytes),
+            (Quota::AgentHandedBytesADay, own.handed_bytes),
             (Quota::AgentTokens, tokens),
             (Quota::AgentSessionsADay, model.sessions),
             (Quota::AgentCallsADay, model.calls),

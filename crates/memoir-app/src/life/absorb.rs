@@ -1,7 +1,7 @@
 //! Absorption: conversations wait as sealed messages until the agent's model reads them, chunk by chunk (SPEC 2.6). A
 //! chunk's notes and read marks are one commit, so that no message is read twice or lost after a crash.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use memoir_domain::{
     AgentScope, PrivateText, Timestamp,
@@ -19,7 +19,9 @@ use memoir_domain::{
     replace::Replacing,
 };
 use memoir_model::{AnswerSchema, Model};
-use memoir_store::{AgentQuery, MessageOutcome, MessageRow, Reviving, Selection, TranscriptRow};
+use memoir_store::{
+    AgentQuery, MessageOutcome, MessageRow, Reviving, Selection, TranscriptRow, Waiting,
+};
 use serde::Serialize;
 
 use crate::{
@@ -27,6 +29,7 @@ use crate::{
         Error, Loaded, Result,
         codec::{self, Writing},
         model_question::{ModelFailure, ModelQuestion, NotAnswered, Stop},
+        replies,
         retry::doubled,
         tuned::RULES_ONLY,
     },
@@ -154,9 +157,25 @@ impl HandedMessage {
     }
 }
 
+/// Where a message is, and its size in tokens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MessagePlace {
+    seq: u64,
+    tokens: u64,
+}
+
+impl MessagePlace {
+    pub(super) fn of(row: &MessageRow) -> Self {
+        Self {
+            seq: row.seq,
+            tokens: row.tokens,
+        }
+    }
+}
+
 /// A chunk as read from the store.
 struct Chunk {
-    places: Vec<u64>,
+    places: Vec<MessagePlace>,
     /// The memories that are shown beside them.
     known: Known,
     messages: Vec<ConversationMessage>,
@@ -231,10 +250,8 @@ impl Life<'_> {
         let loaded = self.load(&AgentQuery::default()).await?;
         let texts = messages.iter().map(|message| message.text.expose().len());
         let bytes = texts.sum::<usize>();
-        let count = messages.len() as u64;
-        self.check_waiting(count, bytes as u64).await?;
-        // As given, checked and sealed.
-        let _room = self.memoir.room.take(self.scope, bytes * 3).await?;
+        // As given, checked, sealed and written.
+        let _room = self.memoir.room.take(self.scope, bytes * 4).await?;
         let received_at = self.memoir.now();
         let due_at = match now {
             true => received_at,
@@ -242,7 +259,7 @@ impl Life<'_> {
         };
         let given = messages.len() as u64;
         let random = self.memoir.random.as_ref();
-        let rows: Vec<MessageRow> = messages
+        let mut rows: Vec<MessageRow> = messages
             .into_iter()
             .map(|message| {
                 let id = message.id.clone();
@@ -255,24 +272,77 @@ impl Life<'_> {
                 )
             })
             .collect::<Result<_>>()?;
-        self.memoir.keys.check_there()?;
+        // Of a message that comes twice, the first one counts.
+        let mut digests = HashSet::with_capacity(rows.len());
+        rows.retain(|row| digests.insert(row.digest));
         // Without a running service, handing over is the most frequent call.
         self.memoir.forget_words().await?;
-        let store = &self.memoir.store;
-        // Under no version of the agent: conversations may arrive at any time and must not conflict with a session. The
-        // store checks in the same transaction that the agent is not erased.
-        let received = match store.add_messages(self.scope, &rows, due_at, now).await {
-            Ok(received) => received,
-            Err(error) => {
-                // Returns the error of an agent that was erased meanwhile.
-                self.load(&AgentQuery::default()).await?;
-                return Err(error.into());
-            }
-        };
+        // A repeated request is executed again: its messages are known then.
+        let received = replies::for_no_request(self.enter(&rows, due_at)).await?;
+        if received == 0 && now {
+            self.memoir.store.hurry_messages(self.scope, due_at).await?;
+        }
         Ok(HandedOver {
             received,
             known: given.saturating_sub(received),
         })
+    }
+
+    /// Enters those of the messages that the agent has not had, together with their counts in the agent's row. How many.
+    async fn enter(self, rows: &[MessageRow], due_at: Timestamp) -> Result<u64> {
+        let digests: &Vec<[u8; 32]> = &rows.iter().map(|row| row.digest).collect();
+        let query = AgentQuery::default().with_transcript();
+        self.decide_reading(&query, |loaded, _| async move {
+            // After the agent: a message that is entered from now on makes this a conflict.
+            let known = self.memoir.store.known_messages(self.scope, digests);
+            let known: HashSet<[u8; 32]> = known.await?.into_iter().collect();
+            let is_new = |row: &&MessageRow| !known.contains(&row.digest);
+            let new: Vec<MessageRow> = rows.iter().filter(is_new).cloned().collect();
+            let received = new.len() as u64;
+            if new.is_empty() {
+                return Ok((None, received));
+            }
+            self.check_waiting(&loaded.transcript, &new).await?;
+            let beside = codec::CommitExtras {
+                waiting: Some((Waiting::New(new), due_at)),
+                ..codec::CommitExtras::default()
+            };
+            let decision = Decision::of_sessions(loaded.agent, Vec::new());
+            Ok((Some(Writing { decision, beside }), received))
+        })
+        .await
+    }
+
+    /// Lets earlier messages wait again, now. How many.
+    async fn revive(self, which: Reviving) -> Result<u64> {
+        let query = AgentQuery::default().with_transcript();
+        self.decide(&query, |loaded, now| {
+            let row = loaded.transcript;
+            let (count, tokens) = match which {
+                Reviving::Failed => (row.failed, row.failed_tokens),
+                Reviving::Absorbed => (row.kept, row.kept_tokens),
+            };
+            let again = Waiting::Again {
+                which,
+                count,
+                tokens,
+            };
+            let writing = (count > 0).then(|| Writing {
+                decision: Decision::of_sessions(loaded.agent, Vec::new()),
+                beside: codec::CommitExtras {
+                    waiting: Some((again, now)),
+                    ..codec::CommitExtras::default()
+                },
+            });
+            Ok((writing, count))
+        })
+        .await
+    }
+
+    /// The state of the agent's conversations, as read with the agent.
+    pub(super) async fn transcript_row(self) -> Result<TranscriptRow> {
+        let query = AgentQuery::default().with_transcript();
+        Ok(self.load(&query).await?.transcript)
     }
 
     /// The state of the agent's conversations.
@@ -280,8 +350,7 @@ impl Life<'_> {
     /// # Errors
     /// The agent is gone; the store fails.
     pub async fn transcript(self) -> Result<TranscriptView> {
-        self.load(&AgentQuery::default()).await?;
-        let row = self.memoir.store.transcript(self.scope).await?;
+        let row = self.transcript_row().await?;
         Ok(TranscriptView {
             pending: row.pending,
             absorbed: row.absorbed,
@@ -302,20 +371,17 @@ impl Life<'_> {
         stop: impl Future<Output = ()> + Send,
         observer: &mut (dyn FnMut(AbsorbProgress) + Send),
     ) -> Result<Absorbed> {
-        let agent = self.load(&AgentQuery::default()).await?.agent;
-        if agent.settings.inactive {
+        let loaded = self.load(&AgentQuery::default().with_transcript()).await?;
+        if loaded.agent.settings.inactive {
             return Err(Error::Start(StartRefusal::Inactive));
         }
         let model = self.reader().await?;
         let store = &self.memoir.store;
-        let mut row = store.transcript(self.scope).await?;
+        let mut row = loaded.transcript;
         if row.pending == 0 && row.failed > 0 {
             // Only on request: the schedule would pay for the same failure again and again.
-            let now = self.memoir.now();
-            store
-                .revive_messages(self.scope, Reviving::Failed, now)
-                .await?;
-            row = store.transcript(self.scope).await?;
+            self.revive(Reviving::Failed).await?;
+            row = self.transcript_row().await?;
         }
         // A request waits neither for the due time, nor for another reader, which may have died. One that is alive
         // notices before its next chunk; what both read until then is saved once.
@@ -335,12 +401,7 @@ impl Life<'_> {
     /// The agent is gone; the store fails.
     pub async fn absorb_again(self) -> Result<u64> {
         self.memoir.forget_words().await?;
-        self.load(&AgentQuery::default()).await?;
-        let now = self.memoir.now();
-        let store = &self.memoir.store;
-        Ok(store
-            .revive_messages(self.scope, Reviving::Absorbed, now)
-            .await?)
+        self.revive(Reviving::Absorbed).await
     }
 
     /// As [`Life::absorb`], for the schedule: where messages are due and not leased. `None` where they are not,
@@ -355,7 +416,15 @@ impl Life<'_> {
         let Some(claim) = store.claim_transcript(self.scope, Some(now), until).await? else {
             return Ok(None);
         };
-        let row = store.transcript(self.scope).await?;
+        let row = match self.transcript_row().await {
+            Ok(row) => row,
+            Err(error) => {
+                // Rows that do not match are checked again tomorrow.
+                let later = now.plus(LONGEST_WAIT);
+                store.settle_transcript(self.scope, claim, later, 0).await?;
+                return Err(error);
+            }
+        };
         if row.pending == 0 {
             // The agent has read them itself.
             store
@@ -524,7 +593,7 @@ impl Life<'_> {
     /// The next messages to read; `None` where none waits.
     async fn next_chunk(self, reading: &AbsorptionUnderWay<'_>) -> Result<Option<Chunk>> {
         let query = memory_query(Selection::ActiveCore).with_prompts();
-        let loaded = self.load(&query).await?;
+        let loaded = self.load(&query.with_transcript()).await?;
         let own = [
             &loaded.agent.settings.system_prompt,
             &loaded.agent.settings.reflection_prompt,
@@ -542,7 +611,7 @@ impl Life<'_> {
             .store
             .pending_messages(self.scope, budget)
             .await?;
-        let places = rows.iter().map(|row| row.seq).collect();
+        let places = rows.iter().map(MessagePlace::of).collect();
         let messages = opened(&loaded, &rows)?;
         Ok((!messages.is_empty()).then(|| Chunk {
             places,
@@ -639,7 +708,7 @@ impl Life<'_> {
     }
 
     /// As [`Life::give_up`], of the messages at these places.
-    pub(super) async fn give_up_at(self, places: &[u64], why: &'static str) -> Result<()> {
+    pub(super) async fn give_up_at(self, places: &[MessagePlace], why: &'static str) -> Result<()> {
         let count = places.len();
         let decide = |agent, _: &mut Replacing, now| (absorption::fail(agent, count, why, now), ());
         self.resolve(places, MessageState::Failed, &[], decide)
@@ -660,7 +729,7 @@ impl Life<'_> {
     /// another reader was faster, and nothing was written.
     async fn resolve<T>(
         self,
-        places: &[u64],
+        places: &[MessagePlace],
         state: MessageState,
         notes: &[Saving],
         decide: impl Fn(Agent, &mut Replacing, Timestamp) -> (Decision, T),
@@ -685,23 +754,24 @@ impl Life<'_> {
         .await
     }
 
-    async fn is_still_pending(self, places: &[u64]) -> Result<bool> {
+    async fn is_still_pending(self, places: &[MessagePlace]) -> Result<bool> {
         // The first is enough: readers begin with the oldest that waits.
         let first = self.memoir.store.pending_messages(self.scope, 0).await?;
-        Ok(first.first().map(|row| row.seq) == places.first().copied())
+        Ok(first.first().map(|row| row.seq) == places.first().map(|place| place.seq))
     }
 }
 
 /// The outcomes of the messages at these places. The text of absorbed ones is kept for some days.
 pub(super) fn outcomes(
-    places: impl Iterator<Item = u64>,
+    places: impl Iterator<Item = MessagePlace>,
     state: MessageState,
     now: Timestamp,
 ) -> Vec<MessageOutcome> {
     let is_absorbed = state == MessageState::Absorbed;
     let words_until = is_absorbed.then(|| now.plus_days(KEPT_DAYS));
-    let outcome = |seq| MessageOutcome {
-        seq,
+    let outcome = |place: MessagePlace| MessageOutcome {
+        seq: place.seq,
+        tokens: place.tokens,
         state,
         words_until,
     };

@@ -12,7 +12,7 @@ use memoir_model::ModelName;
 use memoir_store::{AgentQuery, MessageRow, Selection};
 use serde::Serialize;
 
-use super::absorb::{opened, outcomes};
+use super::absorb::{MessagePlace, opened, outcomes};
 use crate::{
     core::{
         Error, Loaded, Result,
@@ -63,14 +63,14 @@ impl Life<'_> {
     /// # Errors
     /// The agent is gone; the store fails.
     pub async fn unread(self) -> Result<u64> {
-        let loaded = self.load(&AgentQuery::default()).await?;
+        let loaded = self.load(&AgentQuery::default().with_transcript()).await?;
         let model = self.memoir.effective_model(&loaded.agent.settings);
         let reads = model
             .and_then(|name| name.parse::<ModelName>().ok())
             .is_some_and(|name| name.provider() != RULES_ONLY);
         match reads {
             true => Ok(0),
-            false => Ok(self.memoir.store.transcript(self.scope).await?.pending),
+            false => Ok(loaded.transcript.pending),
         }
     }
 }
@@ -85,7 +85,7 @@ impl OwnAgent {
         let mut too_large = 0;
         loop {
             let query = memory_query(Selection::ActiveCore).with_prompts();
-            let loaded = self.load(&query).await?;
+            let loaded = self.load(&query.with_transcript()).await?;
             check_in_service(&loaded)?;
             let rows = self.waiting(None).await?;
             // The store returns one message at least, however large; a part of several is within its size.
@@ -93,7 +93,9 @@ impl OwnAgent {
                 && row.tokens > MESSAGE_TOKENS
             {
                 // Otherwise it would stay the first that waits, and block all later ones.
-                self.life().give_up_at(&[row.seq], "too_large").await?;
+                self.life()
+                    .give_up_at(&[MessagePlace::of(row)], "too_large")
+                    .await?;
                 too_large += 1;
                 continue;
             }
@@ -106,11 +108,10 @@ impl OwnAgent {
                 }
                 None => PrivateText::default(),
             };
-            let waiting = self.memoir.store.transcript(self.scope).await?.pending;
             return Ok(UnreadPart {
                 text,
                 part,
-                waiting,
+                waiting: loaded.transcript.pending,
                 too_large,
             });
         }
@@ -132,7 +133,7 @@ impl OwnAgent {
             true => Selection::All,
             false => Selection::None,
         });
-        self.decide_reading(&query, |loaded, now| async move {
+        self.decide_reading(&query.with_transcript(), |loaded, now| async move {
             check_in_service(&loaded)?;
             // Cut at the part's own end: later messages must not change its code.
             let rows = self.waiting(Some(last_place(part)?)).await?;
@@ -148,7 +149,7 @@ impl OwnAgent {
                 .map_err(|Unreadable { problem, .. }| Invalid::new("notes", problem))?;
             let beside = codec::CommitExtras {
                 messages: outcomes(
-                    rows.iter().map(|row| row.seq),
+                    rows.iter().map(MessagePlace::of),
                     MessageState::Absorbed,
                     now,
                 ),

@@ -274,21 +274,22 @@ impl Memoir {
         let mut miscounted = Vec::new();
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
-            match handle.load(&memory_query(Selection::All)).await {
+            let query = memory_query(Selection::All).with_transcript();
+            match handle.load(&query).await {
                 Ok(loaded) if loaded.agent.miscounted(&loaded.memories).is_empty() => {}
                 // An agent that cannot be opened, or whose rows do not match, must not hide the others.
                 Ok(_) | Err(_) => miscounted.push(agent.name),
             }
         }
         let Some(first) = miscounted.first() else {
-            let finding = "every agent's core size and counts are the sums over its memories, and no row is missing";
+            let finding = "every agent's core size and counts are the sums over its memories, and no memory or conversation is missing";
             return Ok(fine("counts", finding));
         };
         Ok(bad(
             "counts",
             Severity::Problem,
             format!(
-                "{} agents have memories that cannot be counted, or that differ from the counts kept with the agent: {}",
+                "{} agents have memories or conversations that cannot be counted, or that differ from the counts kept with the agent: {}",
                 miscounted.len(),
                 miscounted.join(", ")
             ),

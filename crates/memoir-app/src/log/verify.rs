@@ -34,7 +34,8 @@ use utoipa::ToSchema;
 
 use crate::{
     core::{
-        ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, check_counts, codec,
+        ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, check_counts,
+        check_messages, codec,
         parallel::{self, run_blocking},
     },
     log::{AgentLog, Limits},
@@ -295,7 +296,7 @@ impl AgentLog<'_> {
 
     /// The stored agent, with its prompts and without its memories.
     async fn row(self) -> Result<Snapshot> {
-        let nothing = AgentQuery::default().with_prompts();
+        let nothing = AgentQuery::default().with_prompts().with_transcript();
         self.snapshot(&nothing).await
     }
 
@@ -361,6 +362,10 @@ impl AgentLog<'_> {
                     }
                     // The rows by kind: missing ones are named below, if any record knows them.
                     if let Err(problem) = check_counts(&agent, &snapshot.row_counts) {
+                        comparison.note(None, problem);
+                    }
+                    let messages = snapshot.transcript.unwrap_or_default();
+                    if let Err(problem) = check_messages(&agent, &messages) {
                         comparison.note(None, problem);
                     }
                 }

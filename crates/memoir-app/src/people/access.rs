@@ -541,6 +541,40 @@ impl Memoir {
         Ok(token.into())
     }
 
+    /// As [`Memoir::revoke`]; where the token was revoked before, an act of an administrator is on the record all the same
+    /// (SPEC 4.3).
+    async fn revoke_on_record(&self, row: TokenRow, actor: &Actor) -> Result<TokenView> {
+        let token = HeldToken::read(&row)?;
+        if token.open.revoked_at.is_none() || !actor.kind.is_in_charge() {
+            return self.revoke(row, actor).await;
+        }
+        let account = token.account;
+        match token.agent {
+            None => {
+                let note = Note {
+                    facts: Facts::default().token(token.id),
+                    ..Note::new(Action::TokenRevoked, actor)
+                };
+                self.account_at(account).record(&note, &[]).await?;
+            }
+            Some(agent) => {
+                let agent = self.handle(AgentScope { account, agent });
+                let (id, ends_at) = (token.id, token.open.expires_at);
+                let query = AgentQuery::default();
+                let confirmed = agent.decide(&query, |loaded, now| {
+                    let decision = manage::token(loaded.agent, false, id, ends_at, actor, now);
+                    Ok((Some(decision), ()))
+                });
+                match confirmed.await {
+                    // The log of an erased agent is at its end.
+                    Err(Error::Erased { .. }) => {}
+                    done => done?,
+                }
+            }
+        }
+        Ok(token.into())
+    }
+
     /// A sealer with that key.
     pub(crate) fn sealer<'a>(&'a self, key: &'a AgentKey) -> Sealer<'a> {
         let random = self.random.as_ref();
@@ -640,7 +674,7 @@ impl Account {
         let rows = self.memoir.store.tokens(self.id).await?;
         let row = rows.into_iter().find(|row| row.id == id);
         let row = row.ok_or_else(|| Error::NoToken(id.to_string()))?;
-        self.memoir.revoke(row, actor).await
+        self.memoir.revoke_on_record(row, actor).await
     }
 }
 
@@ -695,11 +729,10 @@ impl Grants<'_> {
     /// [`Error::Quota`]; the store fails.
     pub(crate) async fn check_new_token(self) -> Result<()> {
         let now = self.memoir.now();
-        let used = self.token_uses(now).await?;
-        self.memoir
-            .settings
-            .quotas
-            .check(Quota::AgentTokens, used, 1)
+        let quotas = &self.memoir.settings.quotas;
+        quotas.check(Quota::AgentTokens, self.token_uses(now).await?, 1)?;
+        let used = self.memoir.token_uses(self.scope.account, now).await?;
+        quotas.check(Quota::AccountTokens, used, 1)
     }
 
     /// The tokens that count against the quota: those made within a day, and all that are valid.
@@ -707,13 +740,8 @@ impl Grants<'_> {
     /// # Errors
     /// The store fails.
     pub(crate) async fn token_uses(self, now: Timestamp) -> Result<u64> {
-        let day = now.plus_seconds(-DAY_SECONDS);
-        let tokens = self.tokens().await?;
-        let counts = |token: &&TokenView| {
-            let is_over = token.expires_at.is_some_and(|at| at <= now);
-            token.created_at > day || (token.revoked_at.is_none() && !is_over)
-        };
-        Ok(tokens.iter().filter(counts).count() as u64)
+        let rows = self.memoir.store.agent_tokens(self.scope).await?;
+        count_tokens(&rows, now)
     }
 
     /// Revokes one of the agent's tokens: from now on it opens nothing. Repeating it is no error.
@@ -725,7 +753,7 @@ impl Grants<'_> {
         let rows = self.memoir.store.agent_tokens(self.scope).await?;
         let row = rows.into_iter().find(|row| row.id == id);
         let row = row.ok_or_else(|| Error::NoToken(id.to_string()))?;
-        self.memoir.revoke(row, actor).await
+        self.memoir.revoke_on_record(row, actor).await
     }
 
     /// Writes a new token of the agent with its record, under that condition. Returns it as written.
@@ -812,6 +840,27 @@ impl Grants<'_> {
 /// The earlier of two expiries; `None` means never.
 fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
     one.into_iter().chain(other).min()
+}
+
+impl Memoir {
+    /// As [`Grants::token_uses`], of all agents of an account.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub(crate) async fn token_uses(&self, account: AccountId, now: Timestamp) -> Result<u64> {
+        let mut rows = self.store.tokens(account).await?;
+        rows.retain(|row| row.agent.is_some());
+        count_tokens(&rows, now)
+    }
+}
+
+fn count_tokens(rows: &[TokenRow], now: Timestamp) -> Result<u64> {
+    let day = now.plus_seconds(-DAY_SECONDS);
+    let counts = |token: &&TokenView| {
+        let is_over = token.expires_at.is_some_and(|at| at <= now);
+        token.created_at > day || (token.revoked_at.is_none() && !is_over)
+    };
+    Ok(views(rows)?.iter().filter(counts).count() as u64)
 }
 
 fn views(rows: &[TokenRow]) -> Result<Vec<TokenView>> {

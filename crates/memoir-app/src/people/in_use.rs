@@ -14,7 +14,7 @@
 //! `spec_5_5_text_in_any_table_makes_an_agent_in_use` fails for a table without a test case.
 
 use memoir_domain::audit::{Action, ActorKind, Record};
-use memoir_store::RecordFilter;
+use memoir_store::{AgentQuery, RecordFilter};
 
 use crate::{
     core::{Loaded, Result, codec},
@@ -81,7 +81,8 @@ impl Grants<'_> {
     /// count in any case.
     async fn has_message(self, loaded: &Loaded) -> Result<bool> {
         let store = &self.memoir.store;
-        let row = store.transcript(self.scope).await?;
+        let query = AgentQuery::default().with_transcript();
+        let row = self.load(&query).await?.transcript;
         if row.absorbed > 0 || row.failed > 0 {
             return Ok(true);
         }

@@ -261,7 +261,8 @@ async fn spec_5_5_a_revoked_token_opens_nothing_at_once_in_every_process() {
             .iter()
             .filter(|action| *action == "token_revoked")
             .count(),
-        1
+        2,
+        "the repetition is on the record"
     );
 }
 

@@ -126,6 +126,116 @@ async fn spec_2_6_conversations_wait_up_to_a_quota() {
     assert_eq!(reached(hand_over("f", 1).await), Quota::AgentWaiting);
 }
 
+/// SPEC 2.6, 5.1: only new messages count that the agent itself hands over, also after they were read, in every process.
+#[tokio::test]
+async fn spec_2_6_bytes_of_conversations_that_an_agent_hands_over_have_a_daily_quota() {
+    let limits = [(Quota::AgentHandedBytesADay, 9_000)];
+    let wren = TestAgent::with(&[], with(&limits)).await;
+    let other = TestAgent::of(&wren.another_process()).await;
+    let hand_over = async |agent: &TestAgent, id: &str, role: ActorKind| {
+        let message = HandedMessage {
+            id: id.into(),
+            at: None,
+            speaker: "Ann".into(),
+            text: "w".repeat(4_000).into(),
+        };
+        let life = agent.agent.life();
+        let handed = life.hand_over(vec![message], false, role).await;
+        handed.map(|handed| (handed.received, handed.known))
+    };
+    let (agent, administrator) = (ActorKind::Agent, ActorKind::Administrator);
+    // An administrator's use up nothing, and what the agent has handed over counts once.
+    for (id, role, expected) in [
+        ("a", administrator, (1, 0)),
+        ("b", administrator, (1, 0)),
+        ("a", agent, (1, 0)),
+        ("a", agent, (0, 1)),
+        ("b", agent, (1, 0)),
+        ("b", agent, (0, 1)),
+    ] {
+        let handed = hand_over(&wren, id, role).await.unwrap();
+        assert_eq!(handed, expected, "{id}");
+    }
+    for process in [&wren, &other] {
+        let refused = hand_over(process, "c", agent).await;
+        assert_eq!(reached(refused), Quota::AgentHandedBytesADay);
+        assert_eq!(hand_over(process, "a", agent).await.unwrap(), (0, 1));
+    }
+    assert_eq!(hand_over(&wren, "c", administrator).await.unwrap(), (1, 0));
+    wren.clock.advance(DAY + Duration::from_secs(700));
+    hand_over(&wren, "c", agent).await.unwrap();
+}
+
+/// SPEC 6.1: what one agent uses counts for the account, and another agent of it is refused.
+#[tokio::test]
+async fn spec_6_1_waiting_conversations_tokens_and_model_calls_have_quotas_of_the_account() {
+    let limits = [
+        (Quota::AccountWaiting, 6_000),
+        (Quota::AccountTokens, 2),
+        (Quota::AccountCallsADay, 2),
+    ];
+    let wren = TestAgent::with(&["I like rain."], with(&limits)).await;
+    let robin = agent_of(&wren.memoir, "robin").await;
+    let hand_over = async |agent: &memoir_app::AgentHandle, id: &str| {
+        let message = HandedMessage {
+            id: id.into(),
+            at: None,
+            speaker: "Ann".into(),
+            text: "w".repeat(4_000).into(),
+        };
+        let life = agent.life();
+        life.hand_over(vec![message], false, ActorKind::Agent).await
+    };
+    hand_over(&wren.agent, "a").await.unwrap();
+    assert_eq!(reached(hand_over(&robin, "a").await), Quota::AccountWaiting);
+    let make_token = async |agent: &memoir_app::AgentHandle| {
+        let grants = agent.grants();
+        grants.create_token(Provision::First, None, &person()).await
+    };
+    let first = make_token(&robin).await.unwrap();
+    let own = Actor::agent("wren");
+    let grants = wren.agent.grants();
+    grants
+        .create_token(Provision::Any, None, &own)
+        .await
+        .unwrap();
+    let third = grants.create_token(Provision::Any, None, &own).await;
+    assert_eq!(reached(third), Quota::AccountTokens);
+    // A revoked one counts for a day.
+    let (id, actor) = (first.view.id, person());
+    robin.grants().revoke_token(id, &actor).await.unwrap();
+    let third = grants.create_token(Provision::Any, None, &own).await;
+    assert_eq!(reached(third), Quota::AccountTokens);
+    let account = wren.memoir.account("default").await.unwrap();
+    let found = wren.memoir.examine(&account).await.unwrap();
+    let near = found.iter().find(|one| one.area == "quotas").unwrap();
+    assert_eq!(near.severity, Severity::Warning);
+    assert!(near.finding.contains("account_tokens"), "{near:?}");
+    for _ in 0..2 {
+        wren.script([Turn::text(r#"{"journal": [], "core": []}"#)]);
+        wren.agent
+            .life()
+            .absorb(std::future::pending(), &mut |_| {})
+            .await
+            .unwrap();
+        wren.agent.life().absorb_again().await.unwrap();
+    }
+    let refused = wren
+        .agent
+        .life()
+        .absorb(std::future::pending(), &mut |_| {})
+        .await;
+    assert_eq!(reached(refused), Quota::AccountCallsADay);
+    // Of another agent, and in another process.
+    let again = TestAgent::named("robin", &wren.another_process()).await;
+    let refused = again
+        .agent
+        .sessions()
+        .enqueue(&RefineOptions::default())
+        .await;
+    assert_eq!(reached(refused), Quota::AccountCallsADay);
+}
+
 #[tokio::test]
 async fn spec_5_5_an_agent_makes_so_many_tokens_a_day_whatever_becomes_of_them() {
     let wren = TestAgent::with(&[], with(&[(Quota::AgentTokens, 3)])).await;

@@ -408,6 +408,9 @@ pub struct Agent {
     pub created_at: Timestamp,
     /// The counts of its memories.
     pub tally: Tally,
+    /// The counts of the messages that were handed to it.
+    #[serde(default)]
+    pub messages: MessageCounts,
     /// The active core memories with an immutable tag, so that a context knows them without opening any. `None` where
     /// that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -439,6 +442,20 @@ pub struct Agent {
     pub ledger_position: Option<LedgerPosition>,
     /// When it was erased. Since then nothing of it can be read or changed (SPEC 5.4).
     pub erased_at: Option<Timestamp>,
+}
+
+/// Counts of an agent's messages by state, held with the agent: a message that was removed or changed outside Memoir is
+/// noticed at reading (SPEC 3.12).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MessageCounts {
+    /// Messages that wait to be read.
+    pub pending: u64,
+    /// Their tokens.
+    pub pending_tokens: u64,
+    /// Messages that were read.
+    pub absorbed: u64,
+    /// Messages that failed permanently.
+    pub failed: u64,
 }
 
 impl Agent {

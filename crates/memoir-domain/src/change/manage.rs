@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    agent::{self, Agent, Field, Settings},
+    agent::{self, Agent, Field, MessageCounts, Settings},
     change::{
         draft::{Decision, Draft},
         replace::{Replacements, Replacing},
@@ -51,6 +51,7 @@ pub(crate) fn blank(id: AgentId, now: Timestamp) -> Agent {
         settings: Settings::default(),
         created_at: now,
         tally: Tally::default(),
+        messages: MessageCounts::default(),
         immutable: None,
         last_context: None,
         reports: BTreeMap::new(),
@@ -553,8 +554,9 @@ pub fn check_edit(
 }
 
 /// Edits a core memory, by the owner of an open installation: a new original that replaces it, without the
-/// conditions of replacing (SPEC 3.12, 2.4). `sources` are those of the memory where it is a summary. `None` where the
-/// text is the same. The agent is notified. The origin is no stronger than before.
+/// conditions of replacing (SPEC 3.12, 2.4). `sources` are those of the memory where it is a summary. Where the text is
+/// the same, the decision is only the record of the act (SPEC 4.3). The agent is notified of another text. The origin is
+/// no stronger than before.
 ///
 /// # Errors
 /// A session is running; it is no core memory, constitutional, discarded or was shredded; the agent was erased.
@@ -569,7 +571,7 @@ pub fn edit(
 ) -> Result<Option<Decision>, ChangeRefusal> {
     check_edit(&agent, running, memory)?;
     if memory.content == *content {
-        return Ok(None);
+        return Ok(confirm(agent, memory, Action::MemoryEdited, actor, now));
     }
     let mut draft = Draft::for_agent(agent, now);
     let saved_by = SavedBy::of(actor.kind);

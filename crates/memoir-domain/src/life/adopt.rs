@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    agent::{self, Agent, Field, Settings},
+    agent::{self, Agent, Field, MessageCounts, Settings},
     change::{
         draft::{Decision, Draft},
         manage::{self, ChangeRefusal},
@@ -130,7 +130,13 @@ impl ArchivedAgent {
         }
         // At least 1: `check` has compared it with the log, which begins with 1.
         let last = self.agent.next_seq - 1;
-        let agent = Agent { id, ..self.agent };
+        // Its conversations stay where they are.
+        let messages = MessageCounts::default();
+        let agent = Agent {
+            id,
+            messages,
+            ..self.agent
+        };
         let mut draft = Draft::for_agent(agent, now);
         let facts = Facts::default()
             .count("records", last)

@@ -172,6 +172,7 @@ pub(crate) fn decision(version: u64) -> Commit {
         tokens: Vec::new(),
         access: Vec::new(),
         messages: Vec::new(),
+        waiting: None,
         records: vec![AuditRow {
             seq,
             recorded_at: at(1),

@@ -129,7 +129,7 @@ async fn the_check_reads_the_rows_of_every_table() {
         (
             "transcript_messages",
             "`state`",
-            format!("{agent}, 1, {digest}, 1, 0, 'dreamt', ''"),
+            format!("{agent}, 1, {digest}, 1, 0, 0, 'dreamt', ''"),
         ),
         (
             "transcripts",

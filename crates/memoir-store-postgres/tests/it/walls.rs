@@ -17,7 +17,7 @@ const FILLED: &str = "
     INSERT INTO memory_vectors VALUES (sixteen(1), 1, 'a:b', 1, '');
     INSERT INTO word_indexes VALUES (sixteen(1), 0, 1, 1, thirtytwo(1), '');
     INSERT INTO tokens VALUES (sixteen(1), sixteen(1), sixteen(1), thirtytwo(1), 0, NULL, NULL, 1, '', '');
-    INSERT INTO transcript_messages VALUES (sixteen(1), 1, thirtytwo(1), 1, 0, 'pending', '');
+    INSERT INTO transcript_messages VALUES (sixteen(1), 1, thirtytwo(1), 1, 0, 0, 'pending', '');
     INSERT INTO transcripts VALUES (sixteen(1), sixteen(1), NULL, NULL, 0, 0);
     INSERT INTO access_requests VALUES (sixteen(1), sixteen(1), 'asked', 0, 0, 1, '', '');
     INSERT INTO users VALUES (sixteen(1), sixteen(1), 'a', 0, NULL, 1, '', '');

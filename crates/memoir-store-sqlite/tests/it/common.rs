@@ -130,6 +130,7 @@ pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
         tokens: Vec::new(),
         access: Vec::new(),
         messages: Vec::new(),
+        waiting: None,
         bodies: Vec::new(),
         records: Vec::new(),
         reply: None,

@@ -374,7 +374,7 @@ async fn the_check_reads_the_rows_of_every_table() {
         (
             "transcript_messages",
             "`state`",
-            "zeroblob(16), 1, zeroblob(32), 1, 0, 'dreamt', x'', NULL",
+            "zeroblob(16), 1, zeroblob(32), 1, 0, 0, 'dreamt', x'', NULL",
         ),
         (
             "transcripts",

@@ -329,6 +329,11 @@ impl Author {
         author
     }
 
+    /// Goes on from what is stored.
+    pub(super) async fn follow(&mut self) {
+        self.agent = self.look(AgentQuery::default()).await.agent;
+    }
+
     pub(super) fn scope(&self) -> AgentScope {
         self.agent.scope
     }
@@ -356,6 +361,7 @@ impl Author {
             sessions: Vec::new(),
             tokens: Vec::new(),
             messages: Vec::new(),
+            waiting: None,
             access: Vec::new(),
             bodies: Vec::new(),
             records: Vec::new(),

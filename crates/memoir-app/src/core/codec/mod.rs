@@ -21,7 +21,7 @@ use memoir_domain::{
     AgentScope, PrivateText, SessionId, Timestamp,
     absorption::{self, MessageState},
     access::AccessRequest,
-    agent::{self, Agent, Settings},
+    agent::{self, Agent, MessageCounts, Settings},
     audit::{Action, Actor, ActorKind, Change, Facts, REPLACED, Record, RecordBody},
     draft::Decision,
     lifecycle::fresh_gauge,
@@ -35,8 +35,8 @@ use memoir_domain::{
 };
 use memoir_store::{
     AccessColumns, AccessRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, FleetRanks,
-    FleetSession, MemoryRow, MessageOutcome, MessageRow, SessionColumns, SessionRow, StoredText,
-    SummaryRow, TokenRow, VectorRow,
+    FleetSession, MemoryRow, MessageOutcome, MessageRow, Reviving, SessionColumns, SessionRow,
+    StoredText, SummaryRow, TokenRow, VectorRow, Waiting,
 };
 use memoir_vault::{
     AgentKey,
@@ -717,6 +717,8 @@ pub(crate) struct CommitExtras {
     pub(crate) tokens: Vec<TokenRow>,
     /// The outcomes of conversation messages.
     pub(crate) messages: Vec<MessageOutcome>,
+    /// Messages that wait from now on, and from when on they are to be read.
+    pub(crate) waiting: Option<(Waiting, Timestamp)>,
 }
 
 /// A decision with the data beside it.
@@ -773,6 +775,7 @@ pub(crate) fn commit(
             .into_iter()
             .collect::<Result<Vec<AuditRow>>>()?;
     next.head = chain_records(base.scope, base.head, &mut records);
+    count_messages(&mut decision.agent.messages, &beside);
     // After the chain: the agent's row holds the end of the chain, so that truncating the log requires changing that
     // row.
     let agent = agent_row(sealer, base, &next, decision.agent, time_zone)?;
@@ -784,6 +787,7 @@ pub(crate) fn commit(
         sessions: Vec::with_capacity(decision.sessions.len()),
         tokens: beside.tokens,
         messages: beside.messages,
+        waiting: beside.waiting,
         access: Vec::with_capacity(decision.access.len()),
         records,
         bodies,
@@ -804,6 +808,43 @@ pub(crate) fn commit(
         commit.access.push(access_row(sealer, base, request)?);
     }
     Ok((commit, next))
+}
+
+/// Changes the counts of the agent's messages to those after a decision.
+fn count_messages(counts: &mut MessageCounts, beside: &CommitExtras) {
+    // Stored counts may have been modified outside Memoir, as those of memories.
+    for message in &beside.messages {
+        counts.pending = counts.pending.saturating_sub(1);
+        counts.pending_tokens = counts.pending_tokens.saturating_sub(message.tokens);
+        match message.state {
+            MessageState::Pending => {}
+            MessageState::Absorbed => counts.absorbed += 1,
+            MessageState::Failed => counts.failed += 1,
+        }
+    }
+    let (count, tokens) = match &beside.waiting {
+        None => return,
+        Some((Waiting::New(rows), _)) => {
+            (rows.len() as u64, rows.iter().map(|row| row.tokens).sum())
+        }
+        Some((
+            Waiting::Again {
+                which,
+                count,
+                tokens,
+            },
+            _,
+        )) => {
+            let from = match which {
+                Reviving::Failed => &mut counts.failed,
+                Reviving::Absorbed => &mut counts.absorbed,
+            };
+            *from = from.saturating_sub(*count);
+            (*count, *tokens)
+        }
+    };
+    counts.pending += count;
+    counts.pending_tokens += tokens;
 }
 
 /// The replacement bodies. The record of the shredding holds the hash of each, so that the chain still verifies (SPEC
@@ -921,6 +962,10 @@ pub(crate) fn message(
         message.text.expose(),
     ]);
     let tokens = message.tokens();
+    let counted_bytes = match message.handed_over_by {
+        ActorKind::Agent => message.text.expose().len() as u64,
+        _ => 0,
+    };
     let columns = SealedColumns::of(&(tokens, received_at.microseconds()))?;
     let body = MessageBody {
         at: message.at,
@@ -935,6 +980,7 @@ pub(crate) fn message(
         digest,
         tokens,
         received_at,
+        counted_bytes,
         state: MessageState::Pending,
         body: sealer.seal(message_place(&digest), MESSAGE_VERSION, &columns, &body)?,
     })
