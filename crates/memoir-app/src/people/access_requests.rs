@@ -297,7 +297,8 @@ impl Grants<'_> {
         Ok(access::repeats_a_sentence(reason, &loaded.memories))
     }
 
-    /// Revokes a request, decided or not: the agent can, and any administrator. One that has ended stays as it is. With
+    /// Revokes a request, decided or not: the agent can, and any administrator. One that has ended stays as it is, and
+    /// the act of an administrator is on the record. With
     /// the consent to send text to a server of embeddings, its vectors are deleted.
     ///
     /// # Errors
@@ -339,8 +340,14 @@ impl Grants<'_> {
         again(|| async {
             let (loaded, request, now) = self.load_access(id, &AgentQuery::default()).await?;
             let base = loaded.base.clone();
-            if let Some(decision) = decide(loaded, &request, now)? {
-                self.write_access(&base, decision).await?;
+            match decide(loaded, &request, now)? {
+                None => {}
+                // Only the record of an act that changes nothing.
+                Some(decision) if decision.access.is_empty() => {
+                    let beside = codec::CommitExtras::default();
+                    self.commit(&base, decision, beside).await?;
+                }
+                Some(decision) => drop(self.write_access(&base, decision).await?),
             }
             Ok(())
         })

@@ -1,7 +1,13 @@
 //! The way back: undoing sessions that have ended, and single memories (SPEC 4.3).
 
-use memoir_app::{Error, Handling};
-use memoir_domain::{audit::Actor, memory::Number, session::Mode};
+use memoir_app::{Error, Handling, Provision};
+use memoir_domain::{
+    access::{AccessDraft, AccessKind, AccessScope},
+    agent::Field,
+    audit::Actor,
+    memory::Number,
+    session::Mode,
+};
 use memoir_testkit::Turn;
 use serde_json::json;
 
@@ -207,6 +213,84 @@ async fn spec_4_3_a_discard_that_changes_nothing_is_recorded_and_outlasts_the_ag
     }
     assert!(!wren.kept().await.contains(&4));
     wren.check().await;
+}
+
+/// SPEC 4.3: each act is done twice by an administrator, and the second one changes nothing.
+#[tokio::test]
+async fn spec_4_3_every_act_of_an_administrator_is_on_the_record_where_it_changes_nothing() {
+    let wren = TestAgent::new(&MEMORIES).await;
+    let (memories, grants) = (wren.agent.memories(), wren.agent.grants());
+    let made = grants
+        .create_token(Provision::Any, None, &Actor::owner())
+        .await;
+    let token = made.unwrap().view.id;
+    let draft = AccessDraft {
+        kind: AccessKind::Read {
+            scope: AccessScope::Core,
+            minutes: 5,
+        },
+        purpose: "to see why".into(),
+    };
+    let request = grants.request_access(&draft, &person()).await.unwrap().id;
+    let text = MEMORIES[2].into();
+    let handled = [
+        (Handling::Discard, 1),
+        (Handling::Restore, 1),
+        (Handling::Protect, 2),
+        (Handling::Unprotect, 2),
+    ];
+    for (handling, number) in handled {
+        let act = async || {
+            let (number, actor) = (Number(number), person());
+            memories.handle(number, handling, &actor).await.unwrap();
+        };
+        recorded_twice(&wren, &format!("{handling:?}"), act).await;
+    }
+    recorded_twice(&wren, "edit", async || {
+        let owner = Actor::owner();
+        let edited = memories.edit(Number(3), &text, &text, &owner).await;
+        assert_eq!(edited.unwrap(), None);
+    })
+    .await;
+    recorded_twice(&wren, "revoke a token", async || {
+        grants.revoke_token(token, &person()).await.unwrap();
+    })
+    .await;
+    recorded_twice(&wren, "revoke a grant", async || {
+        grants.revoke_access(request, &person()).await.unwrap();
+    })
+    .await;
+    // Name, prompts, model, budget, threshold, guard, schedule, pausing, and every other setting.
+    for field in Field::ALL {
+        let value = (field == Field::Name).then_some("wren");
+        recorded_twice(&wren, field.as_str(), async || {
+            let (set, actor) = ([(field, value)], person());
+            wren.agent.settings().configure(&set, &actor).await.unwrap();
+        })
+        .await;
+    }
+    // What is in the prompt cannot be promoted (SPEC 2.4): an error, and no act.
+    let records = wren.actions().await;
+    let refused = memories
+        .handle(Number(2), Handling::Promote, &person())
+        .await;
+    assert_eq!(refused.unwrap_err().code(), "not_archival");
+    assert_eq!(wren.actions().await, records);
+    let verified = wren.agent.log().verify().await.unwrap();
+    assert!(verified.valid, "{verified:?}");
+    wren.check().await;
+}
+
+/// Does an act twice: the second adds one record, of the same action as the first.
+async fn recorded_twice(wren: &TestAgent, what: &str, act: impl AsyncFn()) {
+    let before = wren.actions().await.len();
+    act().await;
+    let first = wren.actions().await;
+    act().await;
+    let second = wren.actions().await;
+    // A first act may also notify the agent.
+    let expected = [&first[..], &first[before..=before]].concat();
+    assert_eq!(second, expected, "{what}");
 }
 
 #[tokio::test]

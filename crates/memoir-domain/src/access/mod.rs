@@ -665,6 +665,9 @@ impl AccessRequest {
                 };
                 self.ended_at = Some(at);
             }
+            // On the record although it changes nothing.
+            (Action::AccessRevoked, state)
+                if state != AccessState::Done && record.actor.kind.is_in_charge() => {}
             _ => return None,
         }
         Some(self)
@@ -1026,8 +1029,8 @@ pub fn connect(
     draft.finish()
 }
 
-/// Revokes a request, answered or not; `None` where it has ended already. After a read grant the agent is notified of
-/// the amount read.
+/// Revokes a request, answered or not. Where it has ended already, an act of an administrator is a record all the same
+/// (SPEC 4.3), and one of the agent `None`. After a read grant the agent is notified of the amount read.
 ///
 /// # Errors
 /// The granted act was done.
@@ -1041,10 +1044,13 @@ pub fn revoke(
     if request.state == AccessState::Done {
         return Err(AccessRefusal::Done);
     }
-    if !request.state.is_open() {
-        return Ok(None);
-    }
     let facts = Facts::default().request(request.id);
+    if !request.state.is_open() {
+        let mut draft = Draft::for_agent(agent, now);
+        let body = RecordBody::default();
+        draft.record(actor.clone(), Action::AccessRevoked, None, facts, body);
+        return Ok(actor.kind.is_in_charge().then(|| draft.finish()));
+    }
     // Never an empty text, which `notify` takes to mean that the granted act was done.
     let how = match actor.kind {
         ActorKind::Agent => "I revoked it".to_owned(),
