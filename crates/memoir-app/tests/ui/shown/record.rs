@@ -1,6 +1,6 @@
 //! What a handle and an account give by themselves of a record has no field for a word.
 
-use memoir_app::{Account, AgentHandle, RecordFilter};
+use memoir_app::{Account, AgentHandle, RecordFilter, RecordOrder};
 
 pub async fn read(account: &Account, agent: &AgentHandle) -> memoir_app::Result<()> {
     let query = RecordFilter::default();
@@ -9,7 +9,8 @@ pub async fn read(account: &Account, agent: &AgentHandle) -> memoir_app::Result<
         let _ = record.after;
         let _ = record.words;
     }
-    for (_, record) in account.record_page(&query, None, 10).await? {
+    let order = RecordOrder::OldestFirst;
+    for (_, record) in account.record_page(&query, order, None, 10).await? {
         let _ = record.words;
     }
     Ok(())
