@@ -11,6 +11,8 @@ mod life;
 mod lines;
 mod tools;
 
+use std::sync::Arc;
+
 use access::{Answered, AskedRequests, AskingWay};
 pub use lines::{Received, read_body, read_messages};
 use memoir_app::{Error, FaultId, OwnAgent, Result};
@@ -32,7 +34,7 @@ use rmcp::{
 use serde_json::{Map, Value, json};
 use tokio::{
     io::{AsyncRead, AsyncWrite, BufReader},
-    sync::mpsc,
+    sync::{Mutex, mpsc},
 };
 
 /// The instructions of the server for its clients.
@@ -61,8 +63,9 @@ pub struct AgentTools(ToolsOf);
 
 #[derive(Clone)]
 enum ToolsOf {
-    /// Of one, over a connection that lasts.
-    One(Box<OwnAgent>, AskedRequests),
+    /// Of one, over a connection that lasts. Its calls run one after the other, so that those of one answer of a model
+    /// keep their order: a runtime of one thread, as `memoir mcp` has, starts them in the order in which they came.
+    One(Box<OwnAgent>, AskedRequests, Arc<Mutex<()>>),
     /// Of the one that each HTTP request carries, once its token was checked.
     Carried,
 }
@@ -70,12 +73,13 @@ enum ToolsOf {
 impl AgentTools {
     /// For that agent alone.
     pub fn new(agent: OwnAgent) -> Self {
-        Self(ToolsOf::One(Box::new(agent), AskedRequests::default()))
+        let asked = AskedRequests::default();
+        Self(ToolsOf::One(Box::new(agent), asked, Arc::default()))
     }
 
     fn agent(&self, context: &RequestContext<RoleServer>) -> Result<OwnAgent, ErrorData> {
         match &self.0 {
-            ToolsOf::One(agent, _) => Ok(OwnAgent::clone(agent)),
+            ToolsOf::One(agent, ..) => Ok(OwnAgent::clone(agent)),
             ToolsOf::Carried => context
                 .extensions
                 .get::<http::request::Parts>()
@@ -105,13 +109,17 @@ impl AgentTools {
 
     fn asking_way(&self, context: &RequestContext<RoleServer>) -> AskingWay {
         let lasting = match &self.0 {
-            ToolsOf::One(_, asked_requests) => Some(asked_requests),
+            ToolsOf::One(_, asked_requests, _) => Some(asked_requests),
             ToolsOf::Carried => None,
         };
         AskingWay::of(context, lasting)
     }
 
-    async fn call(agent: &OwnAgent, name: &str, arguments: &Value) -> Result<Value> {
+    async fn call(&self, agent: &OwnAgent, name: &str, arguments: &Value) -> Result<Value> {
+        let _turn = match &self.0 {
+            ToolsOf::One(_, _, turn) => Some(turn.lock().await),
+            ToolsOf::Carried => None,
+        };
         let mut result = tools::call(agent, name, arguments).await?;
         access::list(agent, name, &mut result).await;
         Ok(result)
@@ -215,7 +223,7 @@ impl ServerHandler for AgentTools {
                 Err(error) => complete(access::TOOL, Err(error)),
             });
         }
-        let result = Self::call(&agent, &request.name, &arguments).await;
+        let result = self.call(&agent, &request.name, &arguments).await;
         // After the call and concurrently: no result waits for a person.
         self.ask_person(&agent, &context);
         Ok(complete(&request.name, result))

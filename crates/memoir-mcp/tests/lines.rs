@@ -148,6 +148,46 @@ async fn spec_3_18_a_client_that_says_little_of_itself_is_served() {
     }
 }
 
+#[tokio::test]
+async fn spec_3_18_calls_that_are_sent_together_run_in_their_order() {
+    let mut client = Client::new().await;
+    let saves = (1..=8).map(|number| {
+        saving(&format!(
+            r#"{{"content": "Customer {number} ordered blue notebooks."}}"#
+        ))
+    });
+    let session = [
+        r#"{"name": "open_refinement", "arguments": {}}"#,
+        r##"{"name": "delete_memory", "arguments": {"id": "#8"}}"##,
+        r#"{"name": "complete_refinement", "arguments": {"summary": "One order was cancelled."}}"#,
+    ];
+    let calls: Vec<String> = saves
+        .chain(session.into_iter().map(str::to_owned))
+        .collect();
+    let numbered = calls.iter().enumerate();
+    let lines: String = numbered
+        .map(|(id, call)| {
+            format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{call}}}\n"
+            )
+        })
+        .collect();
+    let mut answer = client.send(lines.as_bytes()).await;
+    for id in 0..calls.len() {
+        assert_eq!(answer["id"], id, "{answer}");
+        let result = &answer["result"]["structuredContent"];
+        match id {
+            0..8 => assert_eq!(result["number"], id + 1, "{answer}"),
+            8 => assert_eq!(result["state"], "open", "{answer}"),
+            9 => assert_eq!(result["archived"], json!([8]), "{answer}"),
+            _ => assert_eq!(result["archived"], 1, "{answer}"),
+        }
+        if id + 1 < calls.len() {
+            answer = client.send(b"").await;
+        }
+    }
+}
+
 /// The text of a memory as it was stored.
 async fn stored(client: &mut Client, id: u64, number: &Value) -> String {
     let listed = client
