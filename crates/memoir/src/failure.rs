@@ -16,6 +16,8 @@ use crate::{
     terminal::{BOLD, CYAN, RED, safe},
 };
 
+/// The code of a failure where the database of a program's memory is missing.
+pub(crate) const NO_DATABASE: &str = "no_database";
 /// The code of a refusal by a closed installation.
 const CLOSED: &str = "installation_closed";
 /// Most bad lines of a file that are listed.
@@ -131,9 +133,9 @@ impl Failure {
         ))
     }
 
-    /// Whether a closed installation is the reason.
-    pub(crate) fn is_closing(&self) -> bool {
-        matches!(self, Self::ShownFailure(failure) if failure.code == Some(CLOSED))
+    /// Whether a program has no memory until a person acts: the installation is closed, or its database is missing.
+    pub(crate) fn is_lasting(&self) -> bool {
+        matches!(self, Self::ShownFailure(failure) if [CLOSED, NO_DATABASE].map(Some).contains(&failure.code))
     }
 
     /// Whether there is no such agent.

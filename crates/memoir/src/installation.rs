@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use crate::{
     config::Config,
     database, embeddings,
-    failure::Failure,
+    failure::{Failure, NO_DATABASE},
     keys,
     options::{AGENT, Global, TOKEN, agent_in_environment},
     parse,
@@ -65,8 +65,10 @@ impl Installation {
         let path = database::path(global.database.as_deref())?;
         Err(
             Failure::new(format!("there is no database `{}`", path.display())).hint(
-                "`memoir setup PROGRAM` creates it with an agent; a moved one is named with `--database`",
-            ),
+                "`memoir setup PROGRAM` creates it with an agent; a moved one is named with `--database`; where the \
+                 memory is on another machine, serve it there (`memoir serve`) and name it with `--url`",
+            )
+            .code(NO_DATABASE),
         )
     }
 

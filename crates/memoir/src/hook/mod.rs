@@ -257,8 +257,8 @@ fn notice(
     log: &Log,
 ) -> Result<Option<HookAnswer>, Failure> {
     let notice = match problem {
-        // A closed memory must be reported (SPEC 5.5).
-        Failure::ShownFailure(failure) if problem.is_closing() => {
+        // Otherwise each session would begin without memory, in silence (SPEC 5.5).
+        Failure::ShownFailure(failure) if problem.is_lasting() => {
             text::no_memory(&failure.one_line())
         }
         Failure::ShownFailure(failure) if problem.is_missing() => {

@@ -9,7 +9,7 @@ pub(super) const TAMPERED: &str = "Memoir: your long-term memory cannot be read.
     Memoir, and memories may be missing. This is not an empty memory. Inform the person who runs you: `memoir audit \
     verify --all` names what does not fit, and a backup may have it.";
 
-/// The notice to a session whose memory is closed, or whose agent does not exist under its name.
+/// The notice to a session whose memory is closed or missing, or whose agent does not exist under its name.
 pub(super) fn no_memory(problem: &str) -> String {
     format!("Memoir gives this session no memory: {problem}. Inform the user.\n")
 }

@@ -30,7 +30,7 @@ use crate::{
     show::moment,
 };
 
-/// The time limit of one command, which mostly responds within milliseconds.
+/// The time limit of all commands of a program together, which mostly respond within milliseconds.
 const LONGEST: Duration = Duration::from_secs(10);
 /// Most bytes that are read of its output.
 const ANSWER_BYTES: u64 = 64 << 10;
@@ -405,18 +405,20 @@ impl Unreached {
 
 /// Runs every hook and the server of tools, each once.
 fn run(program: Program, configured: &Configured) -> Result<ProbeReport, Unreached> {
+    let began = Instant::now();
     for hook in &configured.hooks {
         let mut shell = match cfg!(windows) {
             true => Command::new("cmd"),
             false => Command::new("sh"),
         };
         shell.args([if cfg!(windows) { "/C" } else { "-c" }, hook]);
-        report(&mut shell, &[], "its hook")?;
+        report(&mut shell, &[], "its hook", began)?;
     }
     let call = &configured.call;
     let mut server = Command::new(&call.program);
     server.args(call.mcp(program));
-    report(&mut server, &configured.environment, "its server of tools")
+    let what = "its server of tools";
+    report(&mut server, &configured.environment, what, began)
 }
 
 /// The variables that choose a memory or identify a caller: those of this shell are not the program's.
@@ -428,11 +430,12 @@ const CHOOSING: [&str; 5] = [
     "MEMOIR_CONFIG",
 ];
 
-/// Runs one command with these variables, and reads its report.
+/// Runs one command with these variables, and reads its report. `began` is when the program's first one was started.
 fn report(
     command: &mut Command,
     environment: &[(String, String)],
     what: &str,
+    began: Instant,
 ) -> Result<ProbeReport, Unreached> {
     for name in CHOOSING {
         command.env_remove(name);
@@ -448,7 +451,7 @@ fn report(
         child.map_err(|error| Unreached::new(format!("{what} does not start: {error}")))?;
     let printed = piece(child.stdout.take());
     let problems = piece(child.stderr.take());
-    if !ends_in_time(&mut child) {
+    if !ends_in_time(&mut child, began) {
         return Err(Unreached::new(format!(
             "{what} does not end within {} s",
             LONGEST.as_secs()
@@ -484,9 +487,8 @@ fn piece(stream: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Strin
     })
 }
 
-/// Whether it ends by itself; after [`LONGEST`] it is killed.
-fn ends_in_time(child: &mut Child) -> bool {
-    let began = Instant::now();
+/// Whether it ends by itself; [`LONGEST`] after `began` it is killed.
+fn ends_in_time(child: &mut Child, began: Instant) -> bool {
     loop {
         match child.try_wait() {
             Ok(Some(_)) => return true,

@@ -632,7 +632,10 @@ fn spec_6_2_a_host_is_never_stopped_and_the_log_says_why() {
     let installation = Installation::new();
     let begun = start("s-1", "startup");
     let ran = send(&installation, "claude-code", "session-start", &begun);
-    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
+    let notice = injected(&ran, "SessionStart");
+    let way_out = ["there is no database", "`memoir setup PROGRAM`", "`--url`"];
+    assert!(way_out.iter().all(|part| notice.contains(part)), "{notice}");
+    assert_eq!(ran.stderr, "");
     assert!(
         log(&installation).contains("there is no database"),
         "{}",
