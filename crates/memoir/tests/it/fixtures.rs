@@ -135,6 +135,7 @@ fn spec_6_2_installations_of_earlier_versions_are_opened_verified_refined_and_un
             "Лена приносит бумагу по пятницам.",
             "The fair is in June, on the meadow.",
             "The bills of last year are in the loft.",
+            "Saturdays in summer: Marta sells linen notebooks on the market square.",
         ];
         let duplicates = ["The", "the"].map(|article| format!("{article} {press}"));
         let all: Vec<&str> = before
@@ -146,6 +147,7 @@ fn spec_6_2_installations_of_earlier_versions_are_opened_verified_refined_and_un
             "the cat sleeps on the paper in the morning.",
             "The fair is in May, on the meadow.",
             "The wheel of the mill was new in 1911.",
+            "On Saturdays in the summer, Marta sells her small linen notebooks on the market square.",
         ];
         assert_eq!(fixture.archived(), archived);
         let prompt = fixture.json(&["agent", "show", "wren"])["refinement_prompt"].clone();
@@ -159,7 +161,7 @@ fn spec_6_2_installations_of_earlier_versions_are_opened_verified_refined_and_un
         assert_eq!(fixture.core(), all[..all.len() - 1]);
         assert_eq!(fixture.archived().len(), archived.len() + 1);
         let sessions = fixture.json(&["sessions", "wren"]);
-        assert_eq!(sessions["items"].as_array().unwrap().len(), 2);
+        assert_eq!(sessions["items"].as_array().unwrap().len(), 3);
         assert_eq!(sessions["items"][0]["state"], "completed");
         fixture.verify();
 
