@@ -6,6 +6,7 @@ use memoir_domain::{
     Timestamp,
     agent::Agent,
     audit::{Action, Actor, Record},
+    draft::Decision,
     memory::{Memory, Number, by_number},
     rewind::{self, RewindPlan, RewindPreview},
     session::Session,
@@ -90,7 +91,10 @@ impl AgentLog<'_> {
         let changes = rewind::preview(&agent, &memories, &plan, now);
         let decision = rewind::rewind(agent, sessions, &log, &memories, &plan, actor, now)?;
         let decision = decision.filter(|_| doing != AfterDeciding::Nothing);
-        let last = decision.as_ref().and_then(|decision| {
+        // Of one that changes nothing there is nothing to undo, whether or not it is on the record.
+        let differs =
+            |decision: &&Decision| !decision.changes.is_empty() || !decision.sessions.is_empty();
+        let last = decision.as_ref().filter(differs).and_then(|decision| {
             let mut records = decision.records.iter();
             records.find(|record| record.action == Action::AgentRewound)
         });

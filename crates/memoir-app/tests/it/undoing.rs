@@ -1,6 +1,6 @@
 //! The way back: undoing sessions that have ended, and single memories (SPEC 4.3).
 
-use memoir_app::{Error, Handling, Provision};
+use memoir_app::{Error, Handling, Point, Provision};
 use memoir_domain::{
     access::{AccessDraft, AccessKind, AccessScope},
     agent::Field,
@@ -269,6 +269,12 @@ async fn spec_4_3_every_act_of_an_administrator_is_on_the_record_where_it_change
         })
         .await;
     }
+    recorded_twice(&wren, "rewind", async || {
+        let now = wren.actions().await.len() as u64;
+        let (to, actor) = (Point::Record(now), person());
+        wren.agent.log().rewind(to, &actor).await.unwrap();
+    })
+    .await;
     // What is in the prompt cannot be promoted (SPEC 2.4): an error, and no act.
     let records = wren.actions().await;
     let refused = memories

@@ -202,7 +202,8 @@ fn targets(
     targets
 }
 
-/// Returns every memory to exactly its state at the planned point; `None` where nothing would change. Memories that did
+/// Returns every memory to exactly its state at the planned point. Where nothing would change, an act of an administrator
+/// is a record all the same (SPEC 4.3), and one of the agent `None`. Memories that did
 /// not exist then are discarded; shredded ones stay so (SPEC 4.4). No journal entry is added, so that the active
 /// memories are exactly those of that time. The record counts the constitutional memories that were discarded or lost
 /// their protection. Settings and prompts stay: the agent or an administrator sets them, and each can be reverted by
@@ -229,7 +230,7 @@ pub fn rewind(
     let running = sessions.iter().find(|session| session.state.is_running());
     manage::check_idle(&agent, running.map(|session| session.id))?;
     let (draft, _) = draft(agent, sessions, log, memories, plan, actor, now);
-    Ok((!draft.is_idle()).then(|| draft.finish()))
+    Ok((!draft.is_idle() || actor.kind.is_in_charge()).then(|| draft.finish()))
 }
 
 /// The expected result of [`rewind`] to the end of `then`, if no session is running. `now` is the whole log, `then` a

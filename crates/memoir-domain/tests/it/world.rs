@@ -564,11 +564,17 @@ impl World {
             &admin(),
             self.now,
         );
-        let Some(decision) = decision.unwrap() else {
+        let decision = decision.unwrap();
+        let Some(decision) = decision else {
+            panic!("an act of an administrator is on the record");
+        };
+        if decision.changes.is_empty() && decision.sessions.is_empty() {
             assert_eq!(preview.changed, 0);
             assert!(foreseen.is_nothing());
+            assert_eq!(decision.records.len(), 1);
+            self.apply(decision);
             return false;
-        };
+        }
         let sessions = decision.sessions.iter();
         let undone = sessions.filter(|session| session.undone_at.is_some());
         let undone = undone.count() as u64;
