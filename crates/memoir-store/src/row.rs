@@ -186,8 +186,9 @@ pub struct CountAndTokens {
 impl std::iter::Sum for CountAndTokens {
     fn sum<Parts: Iterator<Item = Self>>(parts: Parts) -> Self {
         parts.fold(Self::default(), |sum, part| Self {
-            count: sum.count + part.count,
-            tokens: sum.tokens + part.tokens,
+            // Columns are not sealed, so that a stored size may be any number.
+            count: sum.count.saturating_add(part.count),
+            tokens: sum.tokens.saturating_add(part.tokens),
         })
     }
 }

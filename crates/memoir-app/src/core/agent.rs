@@ -337,18 +337,13 @@ impl AgentHandle {
     pub(crate) async fn read(&self, snapshot: Snapshot, room: Option<HeldRoom>) -> Result<Loaded> {
         // Before anything is opened: of an agent without a key nothing is returned, not even from this process's cache.
         let key = self.key_of(&snapshot.agent).await?;
-        let version = snapshot.agent.document.version;
-        let memories = self.open_rows(&key, version, snapshot.memories, room).await;
         let session = snapshot.session;
+        // Before its memories: where neither opens, the error names the agent's own row.
         let (agent, base) = codec::agent(&key, &snapshot.agent, snapshot.prompts.as_ref())?;
-        // A failure to open the memories is returned only now: where the agent's own row does not open either, the
-        // error must name that row.
-        let memories = memories?;
+        let opened = self.open_rows(&key, agent.next_seq, snapshot.memories, room);
+        let memories = opened.await?;
         if !self.accepts_any_counts {
             check_counts(&agent, &snapshot.row_counts)?;
-            if let Some(row) = &snapshot.transcript {
-                check_messages(&agent, row)?;
-            }
         }
         if !self.is_met(&agent, &memories).await? {
             return Err(Error::Changed);

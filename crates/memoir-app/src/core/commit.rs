@@ -315,13 +315,13 @@ impl AgentHandle {
         memoir.keys.check_there()?;
         let used = quotas::written(new, &commit);
         Box::pin(memoir.write(commit, counts)).await?;
-        memoir.usages.add(self.scope, used);
+        memoir.usages.add(self.scope, &used);
         // Only now: the caches are of the decision's version, and move to the next one only once that is written. They
         // are dropped where text was removed: they may hold it.
         let opened = &memoir.opened;
-        match next.version() {
+        match next.memories_version() {
             Some(version) if !takes_words => {
-                opened.follow(self.scope, base.version(), version, &changed);
+                opened.follow(self.scope, base.memories_version(), version, &changed);
             }
             _ => opened.forget(self.scope),
         }

@@ -30,6 +30,8 @@ mod state;
 pub(crate) mod together;
 pub(crate) mod tuned;
 
+use std::time::Duration;
+
 pub use agent::{Account, AgentHandle};
 pub(crate) use agent::{Condition, Loaded, agent_part, check_counts, check_messages};
 pub(crate) use commit::{AfterCommit, CommitCounts, CommitListener};
@@ -43,6 +45,11 @@ pub(crate) use state::ModuleStates;
 // only where dozens write to one agent simultaneously; the caller then gets `Contended` instead of no response.
 pub(crate) const ATTEMPTS: usize = 32;
 
+/// The attempts that follow each other at once.
+const QUICK_ATTEMPTS: usize = 8;
+/// The longest wait before an attempt, as a power of two of milliseconds.
+const LONGEST_WAIT_BITS: usize = 7;
+
 /// Loads, decides and commits, or reads a consistent state. Repeats everything, from the loading on, if the attempt
 /// returns [`memoir_store::Error::Conflict`] because another process wrote meanwhile.
 ///
@@ -51,10 +58,14 @@ pub(crate) const ATTEMPTS: usize = 32;
 pub(crate) async fn again<T, Attempt: Future<Output = Result<T>>>(
     attempt: impl Fn() -> Attempt,
 ) -> Result<T> {
-    for _ in 0..ATTEMPTS {
+    for lost in 0..ATTEMPTS {
         match attempt().await {
             Err(Error::Store(memoir_store::Error::Conflict)) => {}
             done => return done,
+        }
+        // A long attempt beside a steady stream of short ones would otherwise lose each time.
+        if let Some(waits) = lost.checked_sub(QUICK_ATTEMPTS) {
+            tokio::time::sleep(Duration::from_millis(1 << waits.min(LONGEST_WAIT_BITS))).await;
         }
     }
     Err(Error::Contended)

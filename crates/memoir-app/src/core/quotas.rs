@@ -8,7 +8,7 @@
 //! Quotas count by agent and by account, never by token, and hold for every interface.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -20,10 +20,11 @@ use memoir_domain::{
     session::{Driver, State, is_builtin},
 };
 use memoir_store::{
-    Commit, CountAndTokens, MessageRow, RecordFilter, StoredUsage, TranscriptRow, Waiting,
+    Commit, CountAndTokens, MessageRow, RecordFilter, RecordOrder, RecordPlace, StoredUsage,
+    TranscriptRow, Waiting,
 };
 
-use crate::core::{AgentHandle, Error, Memoir, Result, codec};
+use crate::core::{AgentHandle, Error, Memoir, Result, codec, parallel::ConcurrencyLimit};
 
 /// How long the usage of an account or an agent is cached.
 const REMEMBERED_SECONDS: i64 = 600;
@@ -40,6 +41,26 @@ pub(crate) const NEAR_PERCENT: u64 = 80;
 const PAGE: u32 = 200;
 /// How long an agent is not asked again for a requested session after a refusal (SPEC 3.3).
 const REFUSED_SECONDS: i64 = 24 * 60 * 60;
+
+/// The records that follow calls of a model outside of sessions.
+const LIFE_ACTIONS: [Action; 4] = [
+    Action::ReflectionCompleted,
+    Action::ReflectionFailed,
+    Action::TranscriptAbsorbed,
+    Action::TranscriptFailed,
+];
+/// The records that follow calls of a model.
+const MODEL_ACTIONS: [Action; 9] = [
+    Action::MemoryRefinementComplete,
+    Action::MemoryRefinementRollback,
+    Action::MemoryRefinementDeclined,
+    Action::MemoryRefinementAbandoned,
+    Action::MemoryRefinementFailed,
+    Action::ReflectionCompleted,
+    Action::ReflectionFailed,
+    Action::TranscriptAbsorbed,
+    Action::TranscriptFailed,
+];
 
 macro_rules! quotas {
     ($($(#[$doc:meta])* $quota:ident = $key:literal, $default:expr, $code:literal, $what:literal;)*) => {
@@ -96,7 +117,7 @@ quotas! {
     /// Calls of an agent's model in a day.
     AgentCallsADay = "agent_model_calls_a_day", Some(2_000), "daily_quota", "calls of this agent's model in 24 hours";
     /// What an agent's sessions cost in a day, in hundredths of the currency of `prices`.
-    AgentCostADay = "agent_cost_cents_a_day", None, "daily_quota", "hundredths of the prices' currency for this agent's model in 24 hours";
+    AgentCostADay = "agent_cost_cents_a_day", None, "daily_quota", "hundredths of the prices' currency for this agent's sessions in 24 hours";
     /// Memories of an account's agents, discarded ones included.
     AccountMemories = "account_memories", Some(10_000_000), "storage_quota", "memories of this account";
     /// Bytes that are written to the logs of an account's agents in a day.
@@ -112,7 +133,7 @@ quotas! {
     /// Calls of the models of an account's agents in a day.
     AccountCallsADay = "account_model_calls_a_day", Some(400_000), "daily_quota", "calls of the models of this account's agents in 24 hours";
     /// What the sessions of an account's agents cost in a day, in hundredths of the currency of `prices`.
-    AccountCostADay = "account_cost_cents_a_day", None, "daily_quota", "hundredths of the prices' currency for the models of this account's agents in 24 hours";
+    AccountCostADay = "account_cost_cents_a_day", None, "daily_quota", "hundredths of the prices' currency for the sessions of this account's agents in 24 hours";
 }
 
 impl Quota {
@@ -131,7 +152,9 @@ const MESSAGE_CHARACTERS: u64 = 400;
 
 /// The characters that messages count as.
 fn characters(messages: CountAndTokens) -> u64 {
-    messages.tokens * 4 + messages.count * MESSAGE_CHARACTERS
+    // The columns are not sealed: a size that was modified outside Memoir is as good as the largest.
+    let texts = messages.tokens.saturating_mul(4);
+    texts.saturating_add(messages.count.saturating_mul(MESSAGE_CHARACTERS))
 }
 
 /// The characters of conversations that wait to be read, with the rows of those whose words are kept.
@@ -205,9 +228,9 @@ struct RememberedUsage {
     read_at: Timestamp,
 }
 
-/// The use of models by the agents of an account.
+/// The use of models by the agents of an account; `None` for one whose model was called since.
 struct RememberedModels {
-    by_agent: HashMap<AgentId, ModelUse>,
+    by_agent: HashMap<AgentId, Option<ModelUse>>,
     read_at: Timestamp,
 }
 
@@ -216,6 +239,19 @@ struct RememberedModels {
 pub(crate) struct Usages {
     stored: Mutex<HashMap<Whose, RememberedUsage>>,
     models: Mutex<HashMap<AccountId, RememberedModels>>,
+    /// One reader of an account's use of models at a time.
+    reading: Reading,
+}
+
+/// Accounts whose use of models is read at a time.
+const READERS: usize = 2;
+
+struct Reading(ConcurrencyLimit);
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self(ConcurrencyLimit::new(READERS))
+    }
 }
 
 /// Whether what was read at that time is still valid. A clock that was set back makes it unknown.
@@ -239,15 +275,22 @@ impl Usages {
         is_recent(remembered.read_at, now).then_some(remembered.usage)
     }
 
-    /// The use of models by an account whose agent has used so much; `None` where the others' is not known.
-    fn models(&self, scope: AgentScope, own: ModelUse, now: Timestamp) -> Option<ModelUse> {
-        let mut all = self.lock_models();
-        let remembered = all.get_mut(&scope.account)?;
-        if !is_recent(remembered.read_at, now) {
-            return None;
+    /// The known use of models by the agents of an account; `None` where it was not read lately.
+    fn models(
+        &self,
+        account: AccountId,
+        now: Timestamp,
+    ) -> Option<HashMap<AgentId, Option<ModelUse>>> {
+        let all = self.lock_models();
+        let remembered = all.get(&account)?;
+        is_recent(remembered.read_at, now).then(|| remembered.by_agent.clone())
+    }
+
+    /// Notes what an agent's model was used for, as it was read.
+    fn put_model(&self, scope: AgentScope, used: Option<ModelUse>) {
+        if let Some(remembered) = self.lock_models().get_mut(&scope.account) {
+            remembered.by_agent.insert(scope.agent, used);
         }
-        remembered.by_agent.insert(scope.agent, own);
-        Some(ModelUse::of_all(remembered.by_agent.values()))
     }
 
     fn put(&self, whose: Whose, usage: StoredUsage, read_at: Timestamp) {
@@ -260,12 +303,19 @@ impl Usages {
     }
 
     /// Counts this process's writes for an agent.
-    pub(crate) fn add(&self, scope: AgentScope, written: StoredUsage) {
+    pub(crate) fn add(&self, scope: AgentScope, written: &Written) {
         let mut all = self.lock();
         for whose in [(scope.account, Some(scope.agent)), (scope.account, None)] {
             if let Some(remembered) = all.get_mut(&whose) {
-                remembered.usage.add(written);
+                remembered.usage.add(written.usage);
+                let waiting = &mut remembered.usage.waiting;
+                waiting.count = waiting.count.saturating_sub(written.read.count);
+                waiting.tokens = waiting.tokens.saturating_sub(written.read.tokens);
             }
+        }
+        drop(all);
+        if written.asks_model {
+            self.put_model(scope, None);
         }
     }
 }
@@ -282,7 +332,7 @@ pub(crate) struct ModelUse {
 }
 
 impl ModelUse {
-    fn of_all<'a>(agents: impl Iterator<Item = &'a Self>) -> Self {
+    fn of_all(agents: impl Iterator<Item = Self>) -> Self {
         agents.fold(Self::default(), |sum, one| Self {
             sessions: sum.sessions + one.sessions,
             calls: sum.calls + one.calls,
@@ -293,31 +343,79 @@ impl ModelUse {
 }
 
 impl Memoir {
-    /// The use of models by an account's agents in the last day. What other agents use counts after the next read.
+    /// The use of models by an account's agents in the last day. What other processes use counts after the next read.
     ///
     /// # Errors
     /// The store fails.
     async fn account_model_use(&self, account: AccountId) -> Result<ModelUse> {
+        let reading = &self.usages.reading.0;
+        let _reading = reading.take(AgentScope::of_account(account)).await?;
         let now = self.now();
-        if let Some(known) = self.usages.lock_models().get(&account)
-            && is_recent(known.read_at, now)
-        {
-            return Ok(ModelUse::of_all(known.by_agent.values()));
+        let by_agent = match self.usages.models(account, now) {
+            Some(known) => known,
+            None => {
+                let askers = self.agents_with_model_use(account, now).await?;
+                let by_agent: HashMap<_, _> =
+                    askers.into_iter().map(|agent| (agent, None)).collect();
+                let mut all = self.usages.lock_models();
+                if all.len() >= REMEMBERED {
+                    all.clear();
+                }
+                let remembered = RememberedModels {
+                    by_agent: by_agent.clone(),
+                    read_at: now,
+                };
+                all.insert(account, remembered);
+                by_agent
+            }
+        };
+        let mut uses = Vec::with_capacity(by_agent.len());
+        for (agent, known) in by_agent {
+            let scope = AgentScope { account, agent };
+            let used = match known {
+                Some(used) => used,
+                // Another agent's damaged rows must not stop this one: they are a finding of that one.
+                None => match self.handle(scope).model_use().await {
+                    Ok(used) => used,
+                    Err(Error::Store(error)) => return Err(error.into()),
+                    Err(_) => ModelUse::default(),
+                },
+            };
+            self.usages.put_model(scope, Some(used));
+            uses.push(used);
         }
-        let mut by_agent = HashMap::new();
-        for scope in self.store.scopes().await? {
-            if scope.account == account && !scope.is_of_account() {
-                let used = self.handle(scope).model_use().await?;
-                by_agent.insert(scope.agent, used);
+        Ok(ModelUse::of_all(uses.into_iter()))
+    }
+
+    /// The agents of an account whose models were called in the last day.
+    async fn agents_with_model_use(
+        &self,
+        account: AccountId,
+        now: Timestamp,
+    ) -> Result<HashSet<AgentId>> {
+        let filter = RecordFilter {
+            actions: MODEL_ACTIONS.to_vec(),
+            since: Some(now.plus_seconds(-DAY_SECONDS)),
+            ..RecordFilter::default()
+        };
+        let mut agents = HashSet::new();
+        let mut after = None;
+        loop {
+            let order = RecordOrder::OldestFirst;
+            let found = self
+                .store
+                .fleet_records(account, &filter, order, after, PAGE);
+            let found = found.await?;
+            after = found.last().map(|last| RecordPlace {
+                recorded_at: last.record.recorded_at,
+                agent: last.agent,
+                seq: last.record.seq,
+            });
+            agents.extend(found.iter().map(|record| record.agent));
+            if found.len() < PAGE as usize {
+                return Ok(agents);
             }
         }
-        let sum = ModelUse::of_all(by_agent.values());
-        let remembered = RememberedModels {
-            by_agent,
-            read_at: now,
-        };
-        self.usages.lock_models().insert(account, remembered);
-        Ok(sum)
     }
 
     /// The usage of an account or an agent.
@@ -363,24 +461,60 @@ pub(crate) fn new_memories(decision: &Decision) -> u64 {
     changes.filter(|change| change.before().is_none()).count() as u64
 }
 
-/// The usage that a commit adds, with so many new memories.
-pub(crate) fn written(memories: u64, commit: &Commit) -> StoredUsage {
+/// What a commit changes of the usage.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Written {
+    /// What it adds.
+    pub(crate) usage: StoredUsage,
+    /// The messages that wait no more.
+    pub(crate) read: CountAndTokens,
+    /// Whether it follows calls of the agent's model.
+    pub(crate) asks_model: bool,
+}
+
+impl Written {
+    /// With what another commit changes.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.usage.add(other.usage);
+        self.read = [self.read, other.read].into_iter().sum();
+        self.asks_model |= other.asks_model;
+    }
+}
+
+/// The usage that a commit changes, with so many new memories.
+pub(crate) fn written(memories: u64, commit: &Commit) -> Written {
     let records = commit.records.iter();
     let own = records.filter(|record| record.actor_kind == ActorKind::Agent);
     let bodies = own.map(|record| record.body.0.len() as u64);
-    let entered = match &commit.waiting {
-        Some((Waiting::New(rows), _)) => &rows[..],
-        _ => &[],
+    let (entered, again) = match &commit.waiting {
+        Some((Waiting::New(rows), _)) => (&rows[..], CountAndTokens::default()),
+        Some((Waiting::Again { count, tokens, .. }, _)) => {
+            let (count, tokens) = (*count, *tokens);
+            (&[][..], CountAndTokens { count, tokens })
+        }
+        None => (&[][..], CountAndTokens::default()),
     };
-    StoredUsage {
-        memories,
-        log_bytes: bodies.sum(),
-        handed_bytes: entered.iter().map(|row| row.counted_bytes).sum(),
-        waiting: CountAndTokens {
-            count: entered.len() as u64,
-            tokens: entered.iter().map(|row| row.tokens).sum(),
+    let read = commit.messages.iter();
+    let asks = commit.records.iter();
+    Written {
+        usage: StoredUsage {
+            memories,
+            log_bytes: bodies.sum(),
+            handed_bytes: entered.iter().map(|row| row.counted_bytes).sum(),
+            waiting: CountAndTokens {
+                count: entered.len() as u64 + again.count,
+                tokens: entered.iter().map(|row| row.tokens).sum::<u64>() + again.tokens,
+            },
+            driven_sessions: 0,
         },
-        driven_sessions: 0,
+        read: CountAndTokens {
+            count: read.len() as u64,
+            tokens: read.map(|message| message.tokens).sum(),
+        },
+        asks_model: !commit.sessions.is_empty()
+            || asks
+                .into_iter()
+                .any(|record| MODEL_ACTIONS.contains(&record.action)),
     }
 }
 
@@ -471,11 +605,8 @@ impl AgentHandle {
         quotas.check(Quota::AgentCostADay, cents(used.cost), 1)?;
         let of_account = [Quota::AccountCallsADay, Quota::AccountCostADay];
         if of_account.map(|quota| quotas.limit(quota)) != [None, None] {
-            let (memoir, scope) = (&self.memoir, self.scope);
-            let all = match memoir.usages.models(scope, used, memoir.now()) {
-                Some(known) => known,
-                None => memoir.account_model_use(scope.account).await?,
-            };
+            self.memoir.usages.put_model(self.scope, Some(used));
+            let all = self.memoir.account_model_use(self.scope.account).await?;
             quotas.check(Quota::AccountCallsADay, all.calls, 1)?;
             quotas.check(Quota::AccountCostADay, cents(all.cost), 1)?;
         }
@@ -508,12 +639,7 @@ impl AgentHandle {
             }
         }
         let filter = RecordFilter {
-            actions: vec![
-                Action::ReflectionCompleted,
-                Action::ReflectionFailed,
-                Action::TranscriptAbsorbed,
-                Action::TranscriptFailed,
-            ],
+            actions: LIFE_ACTIONS.to_vec(),
             since: Some(since),
             ..RecordFilter::default()
         };

@@ -2,12 +2,15 @@
 //! still written whole or not at all.
 
 use memoir_domain::{agent::Agent, draft::Decision};
-use memoir_store::{Commit, Commits, Error as StoreError, StoredUsage};
+use memoir_store::{Commit, Commits, Error as StoreError};
 use tokio::sync::mpsc;
 
 use crate::{
     core::CommitCounts,
-    core::{AgentHandle, Error, Loaded, Memoir, Result, codec, quotas},
+    core::{
+        AgentHandle, Error, Loaded, Memoir, Result, codec,
+        quotas::{self, Written},
+    },
 };
 
 /// Decisions that wait for the store.
@@ -20,7 +23,7 @@ pub(crate) struct BulkCommit<'a> {
     sender: mpsc::Sender<Option<Commit>>,
     base: codec::Base,
     counts: CommitCounts,
-    used: StoredUsage,
+    used: Written,
     /// The agent with everything decided so far.
     pub(crate) agent: Agent,
 }
@@ -44,7 +47,7 @@ impl BulkCommit<'_> {
         let (mut commit, next) = codec::commit(&self.base, decision, beside, random, time_zone)?;
         self.base = next;
         alter(&mut commit);
-        self.used.add(quotas::written(new, &commit));
+        self.used.add(&quotas::written(new, &commit));
         let sent = self.sender.send(Some(commit)).await;
         sent.map_err(|_| Error::Store(StoreError::Unfinished))
     }
@@ -67,7 +70,7 @@ impl AgentHandle {
             sender,
             base: loaded.base,
             counts: CommitCounts::default(),
-            used: StoredUsage::default(),
+            used: Written::default(),
             agent: loaded.agent,
         };
         // It owns the sender and drops it at its end: the store, which waits for the next decision,
@@ -94,7 +97,7 @@ impl AgentHandle {
         };
         self.memoir.report(&written, &counts, None);
         written?;
-        self.memoir.usages.add(self.scope, used);
+        self.memoir.usages.add(self.scope, &used);
         // This process's caches are of the version before, and are dropped at the next read, which finds another one.
         for listener in self.memoir.listeners.iter() {
             listener.wrote_together(self);

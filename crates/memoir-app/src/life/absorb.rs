@@ -26,7 +26,7 @@ use serde::Serialize;
 
 use crate::{
     core::{
-        Error, Loaded, Result,
+        Error, Loaded, Result, check_messages,
         codec::{self, Writing},
         model_question::{ModelFailure, ModelQuestion, NotAnswered, Stop},
         replies,
@@ -317,6 +317,7 @@ impl Life<'_> {
     async fn revive(self, which: Reviving) -> Result<u64> {
         let query = AgentQuery::default().with_transcript();
         self.decide(&query, |loaded, now| {
+            check_messages(&loaded.agent, &loaded.transcript)?;
             let row = loaded.transcript;
             let (count, tokens) = match which {
                 Reviving::Failed => (row.failed, row.failed_tokens),
@@ -339,10 +340,15 @@ impl Life<'_> {
         .await
     }
 
-    /// The state of the agent's conversations, as read with the agent.
-    pub(super) async fn transcript_row(self) -> Result<TranscriptRow> {
+    /// The state of the agent's conversations.
+    ///
+    /// # Errors
+    /// It does not fit the agent's own counts; the agent is gone; the store fails.
+    async fn transcript_row(self) -> Result<TranscriptRow> {
         let query = AgentQuery::default().with_transcript();
-        Ok(self.load(&query).await?.transcript)
+        let loaded = self.load(&query).await?;
+        check_messages(&loaded.agent, &loaded.transcript)?;
+        Ok(loaded.transcript)
     }
 
     /// The state of the agent's conversations.
@@ -350,7 +356,11 @@ impl Life<'_> {
     /// # Errors
     /// The agent is gone; the store fails.
     pub async fn transcript(self) -> Result<TranscriptView> {
-        let row = self.transcript_row().await?;
+        // Not compared with the agent's counts, since a session's start asks for it: reading them and `verify` do that.
+        let row = self
+            .load(&AgentQuery::default().with_transcript())
+            .await?
+            .transcript;
         Ok(TranscriptView {
             pending: row.pending,
             absorbed: row.absorbed,
@@ -377,6 +387,7 @@ impl Life<'_> {
         }
         let model = self.reader().await?;
         let store = &self.memoir.store;
+        check_messages(&loaded.agent, &loaded.transcript)?;
         let mut row = loaded.transcript;
         if row.pending == 0 && row.failed > 0 {
             // Only on request: the schedule would pay for the same failure again and again.
@@ -419,9 +430,12 @@ impl Life<'_> {
         let row = match self.transcript_row().await {
             Ok(row) => row,
             Err(error) => {
-                // Rows that do not match are checked again tomorrow.
-                let later = now.plus(LONGEST_WAIT);
-                store.settle_transcript(self.scope, claim, later, 0).await?;
+                // Rows that do not match are checked again tomorrow; after any other error the lease runs out.
+                if matches!(error, Error::Tampered(_) | Error::Inconsistent(_)) {
+                    let later = now.plus(LONGEST_WAIT);
+                    let settled = store.settle_transcript(self.scope, claim, later, 0);
+                    settled.await?;
+                }
                 return Err(error);
             }
         };

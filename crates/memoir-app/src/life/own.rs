@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::absorb::{MessagePlace, opened, outcomes};
 use crate::{
     core::{
-        Error, Loaded, Result,
+        Error, Loaded, Result, check_messages,
         codec::{self, Writing},
         tuned::RULES_ONLY,
     },
@@ -87,6 +87,7 @@ impl OwnAgent {
             let query = memory_query(Selection::ActiveCore).with_prompts();
             let loaded = self.load(&query.with_transcript()).await?;
             check_in_service(&loaded)?;
+            check_messages(&loaded.agent, &loaded.transcript)?;
             let rows = self.waiting(None).await?;
             // The store returns one message at least, however large; a part of several is within its size.
             if let [row] = rows.as_slice()
@@ -135,6 +136,7 @@ impl OwnAgent {
         });
         self.decide_reading(&query.with_transcript(), |loaded, now| async move {
             check_in_service(&loaded)?;
+            check_messages(&loaded.agent, &loaded.transcript)?;
             // Cut at the part's own end: later messages must not change its code.
             let rows = self.waiting(Some(last_place(part)?)).await?;
             if code(&rows).as_deref() != Some(part) {

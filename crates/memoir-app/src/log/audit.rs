@@ -69,7 +69,7 @@ impl AgentLog<'_> {
         // The agent's row and the log are read one after the other. A difference due to a record written in between is
         // a conflict, and no damage.
         let now = self.load(&AgentQuery::default()).await?;
-        if now.base.version() != loaded.base.version() {
+        if now.base.memories_version() != loaded.base.memories_version() {
             return Err(memoir_store::Error::Conflict.into());
         }
         let missing = (first..next).find(|seq| !rows.iter().any(|row| row.seq == *seq));

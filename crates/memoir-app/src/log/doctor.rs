@@ -13,8 +13,8 @@ use tokio::time::Instant;
 
 use crate::{
     core::{
-        Account, AgentHandle, Error, Memoir, Result, quotas::NEAR_PERCENT, replies::account_data,
-        tuned::RULES_ONLY,
+        Account, AgentHandle, Error, Memoir, Result, check_messages, quotas::NEAR_PERCENT,
+        replies::account_data, tuned::RULES_ONLY,
     },
     memory::{context::QuarterInContext, memories::memory_query},
     shown::views::ScheduleView,
@@ -276,7 +276,9 @@ impl Memoir {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
             let query = memory_query(Selection::All).with_transcript();
             match handle.load(&query).await {
-                Ok(loaded) if loaded.agent.miscounted(&loaded.memories).is_empty() => {}
+                Ok(loaded)
+                    if loaded.agent.miscounted(&loaded.memories).is_empty()
+                        && check_messages(&loaded.agent, &loaded.transcript).is_ok() => {}
                 // An agent that cannot be opened, or whose rows do not match, must not hide the others.
                 Ok(_) | Err(_) => miscounted.push(agent.name),
             }

@@ -211,7 +211,7 @@ impl OwnAgent {
             }
             let count = wanted.len();
             let texts = self.load(&memory_query(Selection::Numbers(wanted))).await?;
-            if texts.base.version() != loaded.base.version()
+            if texts.base.memories_version() != loaded.base.memories_version()
                 || texts.memories.iter().count() != count
             {
                 return Err(CONFLICT);

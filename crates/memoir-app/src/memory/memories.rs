@@ -420,7 +420,7 @@ impl Memories<'_> {
     /// For each memory to save, an active one with its text.
     async fn same_as(self, loaded: &Loaded, savings: &[Saving]) -> Result<Vec<Option<SameAs>>> {
         let same_texts = &self.memoir.state::<SameTexts>();
-        let version = loaded.base.version().unwrap_or_default();
+        let version = loaded.base.memories_version().unwrap_or_default();
         let mut earlier: HashMap<u64, usize> = HashMap::new();
         let mut found = Vec::with_capacity(savings.len());
         for (place, saving) in savings.iter().enumerate() {
@@ -471,7 +471,7 @@ impl Memories<'_> {
         let texts = self.fold_active(key, texts, ReadTexts::add).await?;
         // The pages are of one moment only where nothing was written meanwhile.
         let now = self.load(&AgentQuery::default()).await?;
-        if now.base.version() != Some(version) {
+        if now.base.memories_version() != Some(version) {
             return Err(CONFLICT);
         }
         self.memoir.state::<SameTexts>().put(self.scope, texts);

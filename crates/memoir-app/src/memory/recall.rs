@@ -416,8 +416,8 @@ impl CommitListener for Indexes {
         // Changes hold text: they are copied only for an existing index.
         let changes = self.has(agent.scope).then(|| decision.changes.clone())?;
         Some(Box::new(move |committed| {
-            if let Some(version) = committed.next.version() {
-                let from = committed.from.version();
+            if let Some(version) = committed.next.memories_version() {
+                let from = committed.from.memories_version();
                 self.follow(committed.scope, from, version, &changes);
             }
         }))
@@ -476,7 +476,7 @@ impl Memories<'_> {
             match loaded {
                 // The memories are loaded for their text anyway, with the version: this proves that the index was
                 // current, at no further cost.
-                Ok(loaded) if loaded.base.version() == Some(version) => {
+                Ok(loaded) if loaded.base.memories_version() == Some(version) => {
                     let mut found = with_memories(found, &loaded.memories);
                     // A match rests on the index; what is shown is the memory's own state.
                     found.retain(|(_, memory)| memory.is_active());
@@ -605,7 +605,7 @@ impl Memories<'_> {
             None => return Ok(None),
         };
         // An agent that was read has a version.
-        let version = loaded.base.version().unwrap_or_default();
+        let version = loaded.base.memories_version().unwrap_or_default();
         let indexed = building.finish(version, index)?;
         write(&indexed).is_stored = is_stored || !self.is_index_stored(&loaded);
         Ok(Some(indexed))

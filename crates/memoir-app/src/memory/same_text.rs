@@ -212,7 +212,10 @@ impl CommitListener for SameTexts {
     ) -> Option<AfterCommit> {
         let changes = self.changes(agent.scope, &decision.changes)?;
         Some(Box::new(move |committed| {
-            let (from, to) = (committed.from.version(), committed.next.version());
+            let (from, to) = (
+                committed.from.memories_version(),
+                committed.next.memories_version(),
+            );
             self.follow(committed.scope, from, to, changes);
         }))
     }

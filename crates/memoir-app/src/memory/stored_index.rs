@@ -50,7 +50,7 @@ impl Memories<'_> {
             if !self.needs_storing(&loaded).await? {
                 return Ok(false);
             }
-            if loaded.base.version() != Some(version) {
+            if loaded.base.memories_version() != Some(version) {
                 self.memoir
                     .state::<Indexes>()
                     .forget_version(self.scope, version);
@@ -70,8 +70,12 @@ impl Memories<'_> {
                 codec::word_index_rows(&Sealer { key: &key, random }, of, &index)
             });
             let parts = parts.await??;
+            let row_version = loaded.base.version().unwrap_or_default();
             let store = &self.memoir.store;
-            if store.keep_word_index(self.scope, version, parts).await? {
+            if store
+                .keep_word_index(self.scope, row_version, parts)
+                .await?
+            {
                 return Ok(true);
             }
         }
@@ -131,7 +135,7 @@ impl Memories<'_> {
             return Ok(None);
         };
         // Another process has written since the agent was loaded.
-        if Some(of.version) > loaded.base.version() {
+        if Some(of.version) > loaded.base.memories_version() {
             return Ok(None);
         }
         if behind(of, loaded) > most_behind(loaded) {

@@ -7,7 +7,7 @@
 //! open: `audit verify` names it, by the log of the agent or of the account (`account_log.rs`).
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -566,8 +566,9 @@ impl Memoir {
                     Ok((Some(decision), ()))
                 });
                 match confirmed.await {
-                    // The log of an erased agent is at its end.
-                    Err(Error::Erased { .. }) => {}
+                    // The log of an erased agent is at its end, and a damaged one cannot be continued: the token is
+                    // revoked all the same.
+                    Err(Error::Erased { .. } | Error::Tampered(_) | Error::NoKey(_)) => {}
                     done => done?,
                 }
             }
@@ -848,8 +849,12 @@ impl Memoir {
     /// # Errors
     /// The store fails.
     pub(crate) async fn token_uses(&self, account: AccountId, now: Timestamp) -> Result<u64> {
+        let erased: HashSet<AgentScope> = self.store.erased().await?.into_iter().collect();
         let mut rows = self.store.tokens(account).await?;
-        rows.retain(|row| row.agent.is_some());
+        let is_gone = |agent| erased.contains(&AgentScope { account, agent });
+        rows.retain(|row| row.agent.is_some_and(|agent| !is_gone(agent)));
+        // One that cannot be read is invalid, and is a finding of its own agent.
+        rows.retain(|row| HeldToken::read(row).is_ok());
         count_tokens(&rows, now)
     }
 }

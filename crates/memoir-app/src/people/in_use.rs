@@ -82,8 +82,10 @@ impl Grants<'_> {
     async fn has_message(self, loaded: &Loaded) -> Result<bool> {
         let store = &self.memoir.store;
         let query = AgentQuery::default().with_transcript();
-        let row = self.load(&query).await?.transcript;
-        if row.absorbed > 0 || row.failed > 0 {
+        let read = self.load(&query).await?;
+        let row = read.transcript;
+        // Rows that do not fit the agent's own counts were modified outside Memoir.
+        if row.absorbed > 0 || row.failed > 0 || row.counts() != read.agent.messages {
             return Ok(true);
         }
         let waiting = store

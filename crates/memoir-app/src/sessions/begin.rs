@@ -17,12 +17,13 @@ use memoir_domain::{
     session::{Driver, Lease, Mode, Session, Trigger, is_builtin},
 };
 use memoir_model::{Model, ModelName};
-use memoir_store::{AgentQuery, Selection, StoredUsage};
+use memoir_store::{AgentQuery, Selection};
 
 use super::end::with_session;
 use crate::{
     core::{
         Error, Loaded, Result,
+        quotas::Written,
         rehearsal::{Rehearsal, RehearsalCopy},
         tuned::RULES_ONLY,
     },
@@ -174,11 +175,9 @@ impl Sessions<'_> {
             Ok((Some(decision), session.ok_or(Error::SessionLost(id))?))
         });
         let session = self.begun(begun.await).await?;
-        let begun = StoredUsage {
-            driven_sessions: 1,
-            ..StoredUsage::default()
-        };
-        self.memoir.usages.add(self.scope, begun);
+        let mut begun = Written::default();
+        begun.usage.driven_sessions = 1;
+        self.memoir.usages.add(self.scope, &begun);
         Ok(session)
     }
 

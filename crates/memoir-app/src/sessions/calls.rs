@@ -203,7 +203,7 @@ impl Sessions<'_> {
         }
         // Removed: if the call is interrupted, the cache is empty, and the next one reads the store.
         let known = self.memoir.state::<Recent>().take(self.scope, id)?;
-        notes.memories_at(known.base.version())?;
+        notes.memories_at(known.base.memories_version())?;
         Some(Box::new(CallState {
             base: known.base,
             agent: known.agent,
@@ -241,15 +241,15 @@ impl Sessions<'_> {
     /// # Errors
     /// A conflict, where another process wrote since the state was read.
     async fn load_memories(self, state: &CallState, notes: &mut SessionNotes) -> Result<()> {
-        if notes.memories_at(state.base.version()).is_some() {
+        if notes.memories_at(state.base.memories_version()).is_some() {
             return Ok(());
         }
         let loaded = self
             .load(&memory_query(Selection::All).with_prompts())
             .await?;
         // The edit is decided on one version of the agent, and must not be decided on memories of another one.
-        let version = loaded.base.version();
-        let version = version.filter(|_| version == state.base.version());
+        let version = loaded.base.memories_version();
+        let version = version.filter(|_| version == state.base.memories_version());
         let version = version.ok_or(CONFLICT)?;
         let memories = match state.copy() {
             Some(copy) => copy.lay_over_all(&loaded.memories),
@@ -272,7 +272,7 @@ impl Sessions<'_> {
         now: Timestamp,
     ) -> (CallOutcome, Option<Gauge>) {
         let none = AllMemories::default();
-        let known = notes.memories_at(state.base.version());
+        let known = notes.memories_at(state.base.memories_version());
         let view = View {
             agent: &state.agent,
             system_prompt: known.and_then(|known| known.system_prompt.as_ref()),
@@ -320,7 +320,7 @@ impl Sessions<'_> {
         });
         let written = self.commit(&state.base, decision, codec::CommitExtras::default());
         let base = written.await?;
-        follow(notes, &state.base, base.version(), &changes);
+        follow(notes, &state.base, base.memories_version(), &changes);
         Ok(ToolOutcome {
             result,
             gauges: before.zip(after.or(before)),
@@ -359,7 +359,7 @@ impl Sessions<'_> {
         };
         let beside = codec::CommitExtras::rehearsed(id, rehearsal);
         let next = self.commit(base, decision, beside).await?;
-        Ok((next.version(), gauge))
+        Ok((next.memories_version(), gauge))
     }
 
     /// Renews the lease of an agent that drives the session itself.
@@ -556,7 +556,7 @@ fn has_lapsed(state: &CallState, now: Timestamp) -> bool {
 /// Updates the cached memories with a write on `base`.
 fn follow(notes: &mut SessionNotes, base: &codec::Base, written: Option<u64>, changes: &[Change]) {
     let known = notes.memories.take();
-    let known = known.filter(|known| Some(known.version) == base.version());
+    let known = known.filter(|known| Some(known.version) == base.memories_version());
     notes.memories = known.zip(written).map(|(mut known, version)| {
         known.memories.follow(changes);
         known.version = version;

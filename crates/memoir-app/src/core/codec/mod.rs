@@ -315,6 +315,7 @@ pub(crate) fn agent(
         has_prompts: prompts.is_some(),
         scope: row.scope,
         version: Some(row.document.version),
+        next_seq: agent.next_seq,
         key: key.clone(),
         prompts_version: version,
         head: RecordHash(opened.head),
@@ -656,6 +657,8 @@ pub(crate) struct Base {
     scope: AgentScope,
     /// `None` where the agent is being made.
     version: Option<u64>,
+    /// The place of the log's next record.
+    next_seq: u64,
     key: AgentKey,
     /// Whether the agent was read with its prompts. Without them none can be written: the existing ones would be lost.
     has_prompts: bool,
@@ -669,6 +672,7 @@ impl Base {
         Self {
             scope: key.scope(),
             version: None,
+            next_seq: 0,
             has_prompts: true,
             prompts_version: FIRST_VERSION,
             // The first hash of each agent's chain is its own, so that the log of one agent never matches another.
@@ -682,8 +686,15 @@ impl Base {
         self.version.map_or(FIRST_VERSION, |version| version + 1)
     }
 
+    /// The version of the row, which each commit increases. `None` where the agent is being made.
     pub(crate) fn version(&self) -> Option<u64> {
         self.version
+    }
+
+    /// The version of the agent's memories: each commit that changes one adds a record. A commit without records, such
+    /// as that of a conversation that was handed over, leaves it as it is.
+    pub(crate) fn memories_version(&self) -> Option<u64> {
+        self.version.map(|_| self.next_seq)
     }
 
     /// As if the agent had been read without its prompts.
@@ -778,6 +789,7 @@ pub(crate) fn commit(
     count_messages(&mut decision.agent.messages, &beside);
     // After the chain: the agent's row holds the end of the chain, so that truncating the log requires changing that
     // row.
+    next.next_seq = decision.agent.next_seq;
     let agent = agent_row(sealer, base, &next, decision.agent, time_zone)?;
     let mut commit = Commit {
         expected_version: base.version,
