@@ -52,6 +52,7 @@ pub use log::AgentLog;
 pub use log::checkpoint::{CheckpointGrowth, CheckpointView};
 pub use log::doctor::{Examination, Severity};
 pub use log::erase::Erased;
+pub use log::export::LogExport;
 pub use log::finish::{Finished, Unfinished};
 pub use log::fleet::{CORE_SIZE_DAYS, FleetQuery, FleetView, LastSessionView, ListedAgent};
 pub use log::look_back::{

@@ -18,7 +18,7 @@ pub const VERSION: u8 = 1;
 /// Bytes of a nonce.
 pub(crate) const NONCE_BYTES: usize = 24;
 /// Bytes of a tag.
-const TAG_BYTES: usize = 16;
+pub(crate) const TAG_BYTES: usize = 16;
 /// What sealing adds, in bytes.
 pub const OVERHEAD_BYTES: usize = 1 + NONCE_BYTES + TAG_BYTES;
 
@@ -86,20 +86,25 @@ impl Cipher {
         Ok(plain)
     }
 
-    /// The key of the one text that is sealed under that nonce, and the rest of the nonce.
-    fn of_one_text(&self, nonce: &[u8; NONCE_BYTES]) -> (LessSafeKey, Nonce) {
+    /// The key of the one text that is sealed under that nonce. It opens nothing else: nonces are drawn at random, and
+    /// neither this cipher's key nor that of another text follows from it.
+    pub(crate) fn key_of_one_text(&self, nonce: &[u8; NONCE_BYTES]) -> Zeroizing<[u8; 32]> {
         // Twenty-four bytes are sixteen and eight.
         let mut first = [0; 16];
         first.copy_from_slice(&nonce[..16]);
-        let mut rest = [0; NONCE_LEN];
-        rest[4..].copy_from_slice(&nonce[16..]);
-        // `ring` does not wipe its copy of this key, which opens nothing but that one text: nonces are drawn at random.
         // The working memory of the function below stays on the stack until the next call overwrites it: no caller can
         // wipe it, here or behind the crate's own XChaCha20.
-        let key = Zeroizing::new(<[u8; 32]>::from(hchacha::<R20>(
+        Zeroizing::new(<[u8; 32]>::from(hchacha::<R20>(
             self.0.expose().into(),
             &first.into(),
-        )));
+        )))
+    }
+
+    /// [`Cipher::key_of_one_text`] for `ring`, which does not wipe its copy, and the rest of the nonce.
+    fn of_one_text(&self, nonce: &[u8; NONCE_BYTES]) -> (LessSafeKey, Nonce) {
+        let mut rest = [0; NONCE_LEN];
+        rest[4..].copy_from_slice(&nonce[16..]);
+        let key = self.key_of_one_text(nonce);
         #[expect(clippy::expect_used, reason = "fails for another length only")]
         let key = UnboundKey::new(&CHACHA20_POLY1305, key.as_slice()).expect("32 bytes");
         (LessSafeKey::new(key), Nonce::assume_unique_for_key(rest))

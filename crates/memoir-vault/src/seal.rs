@@ -17,7 +17,7 @@ use memoir_domain::{AccessRequestId, AgentScope, SessionId, TokenId, UserId, mem
 use zeroize::Zeroizing;
 
 use crate::{
-    cipher::{Cipher, NONCE_BYTES, Unopenable},
+    cipher::{Cipher, NONCE_BYTES, TAG_BYTES, Unopenable},
     secret::Secret,
 };
 
@@ -101,6 +101,22 @@ pub struct SealContext {
 #[debug("Nonce")]
 pub struct Nonce([u8; NONCE_BYTES]);
 
+/// A sealed text with what shows, without the agent's key, that it is the text of these sealed bytes: ChaCha20 under
+/// `key`, from its block 1 on and with four zero bytes and the last eight of the nonce, gives the sealed bytes again.
+/// The key opens this one text. `Debug` prints the type's name only.
+#[derive(derive_more::Debug)]
+#[debug("Opening")]
+pub struct Opening {
+    /// The text.
+    pub text: Zeroizing<Vec<u8>>,
+    /// The nonce, as the sealed bytes have it.
+    pub nonce: [u8; NONCE_BYTES],
+    /// The key of this text.
+    pub key: Zeroizing<[u8; 32]>,
+    /// The tag, as the sealed bytes have it.
+    pub tag: [u8; TAG_BYTES],
+}
+
 /// Why a sealed text does not open. Names its place, never its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
@@ -178,6 +194,31 @@ impl AgentKey {
                 },
                 Unopenable::NotAuthentic => OpenError::NotAuthentic(*place),
             })
+    }
+
+    /// As [`AgentKey::open`], with what shows a reader without this key that the text is the sealed one.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn opening(
+        &self,
+        place: &SealContext,
+        columns: &[u8],
+        sealed: &[u8],
+    ) -> Result<Opening, OpenError> {
+        let text = self.open(place, columns, sealed)?;
+        let short = OpenError::Short(*place);
+        // It opened, so that both are there.
+        let rest = sealed.get(1..).ok_or(short)?;
+        let nonce = *rest.first_chunk().ok_or(short)?;
+        let tag = *rest.last_chunk().ok_or(short)?;
+        let key = self.0.texts.key_of_one_text(&nonce);
+        Ok(Opening {
+            text,
+            nonce,
+            key,
+            tag,
+        })
     }
 
     /// The form, account, agent, table, row and version, 58 bytes in all and each of a fixed length; then

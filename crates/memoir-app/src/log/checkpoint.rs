@@ -119,7 +119,7 @@ impl Memoir {
     }
 }
 
-fn leaf(row: &LeafRow) -> Leaf {
+pub(super) fn leaf(row: &LeafRow) -> Leaf {
     Leaf {
         agent: row.agent,
         seq: row.seq,

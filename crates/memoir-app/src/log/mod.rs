@@ -7,6 +7,7 @@ pub(crate) mod audit;
 pub(crate) mod checkpoint;
 pub(crate) mod doctor;
 pub(crate) mod erase;
+pub(crate) mod export;
 pub(crate) mod finish;
 pub(crate) mod fleet;
 pub(crate) mod history;

@@ -46,7 +46,7 @@ const NAMED: usize = 20;
 
 /// Records, memories, sessions or requests that are read at a time; two pages are in memory. So few that the longest
 /// texts take tens of megabytes.
-const PAGE: u32 = 128;
+pub(super) const PAGE: u32 = 128;
 
 /// Agents that a process verifies at a time.
 pub(crate) const AT_ONCE: usize = 2;
@@ -295,7 +295,7 @@ impl AgentLog<'_> {
     }
 
     /// The stored agent, with its prompts and without its memories.
-    async fn row(self) -> Result<Snapshot> {
+    pub(super) async fn row(self) -> Result<Snapshot> {
         let nothing = AgentQuery::default().with_prompts().with_transcript();
         self.snapshot(&nothing).await
     }
@@ -337,7 +337,7 @@ impl AgentLog<'_> {
     }
 
     /// The stored memories of numbers over `after`.
-    async fn memory_rows(self, after: u64) -> Result<Vec<MemoryRow>> {
+    pub(super) async fn memory_rows(self, after: u64) -> Result<Vec<MemoryRow>> {
         let page = MemoryPage {
             after,
             limit: PAGE,

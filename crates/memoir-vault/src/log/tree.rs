@@ -2,7 +2,7 @@
 
 use ct_merkle::mem_backed_tree::MemoryBackedTree;
 use memoir_domain::{AgentId, Timestamp};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 use super::Checkpoint;
 use crate::{
@@ -82,6 +82,13 @@ impl Leaf {
         bytes[25..57].copy_from_slice(&self.head.0);
         bytes[57..].copy_from_slice(&self.recorded_at.microseconds().to_be_bytes());
         bytes
+    }
+
+    /// Its hash in the tree (RFC 6962, section 2.1). Who does not know the head of the chain cannot read agent or time
+    /// from it.
+    pub fn hash(&self) -> [u8; 32] {
+        let hash = Sha256::new_with_prefix([0]).chain_update(self.encode());
+        hash.finalize().into()
     }
 }
 

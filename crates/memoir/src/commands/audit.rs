@@ -1,6 +1,6 @@
 //! `memoir audit`: every change, its actor and its memory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use memoir_app::{CheckpointGrowth, RecordFilter, Verification};
 use memoir_domain::{
@@ -11,12 +11,13 @@ use memoir_domain::{
 use memoir_vault::log::LogVerifier;
 
 use crate::{
+    commands::export::write_log,
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse,
     show::{self, counted, thousands},
-    terminal,
+    terminal::{self, safe},
 };
 
 /// A note with a hundred signatures is a tenth of this.
@@ -27,6 +28,7 @@ const MOST_NOTE_BYTES: u64 = 1 << 20;
 pub(crate) enum Command {
     List(ListArguments),
     Verify(VerifyArguments),
+    Export(ExportArguments),
     /// Sign the present state of all agents' logs
     ///
     /// Prints a signed note (C2SP tlog-checkpoint). Stored outside, it proves later, with `memoir audit verify
@@ -53,6 +55,20 @@ pub(crate) struct VerifyArguments {
     /// The public key that was printed with the note [default: this installation's own]
     #[arg(long, value_name = "KEY", requires = "checkpoint")]
     public_key: Option<LogVerifier>,
+}
+
+/// Write an agent's log as a file that a program without Memoir verifies
+///
+/// Lines of JSON: every record with what its hash covers, the texts before and after, every memory, and what connects
+/// them to a checkpoint that was stored elsewhere. `scripts/verify-log` of the source code verifies the file with
+/// Python alone; the format is described in docs/log-format.md. It holds the agent's text in the open.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExportArguments {
+    /// The agent [default: `MEMOIR_AGENT`, or the only one]
+    agent: Option<String>,
+    /// Write to a file, which only you can read, instead of stdout
+    #[arg(long, short, value_name = "FILE", alias = "out")]
+    output: Option<PathBuf>,
 }
 
 /// List the audit records of an agent or of an account, oldest first
@@ -94,8 +110,29 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     match command {
         Command::List(arguments) => list(global, arguments).await,
         Command::Verify(arguments) => verify(global, arguments).await,
+        Command::Export(arguments) => export(global, arguments).await,
         Command::Checkpoint => checkpoint(global).await,
     }
+}
+
+async fn export(global: &Global, arguments: ExportArguments) -> Outcome {
+    let (installation, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
+    let agent = installation.own(&agent).await?;
+    let mut log = agent.export_log().await?;
+    let is_stdout = |path: &&PathBuf| *path != Path::new("-");
+    let Some(path) = arguments.output.as_ref().filter(is_stdout) else {
+        while let Some(piece) = log.next().await? {
+            output::data(&piece)?;
+        }
+        return Ok(Ending::Done);
+    };
+    write_log(path, &mut log).await?;
+    terminal::note(&format!(
+        "wrote the log of `{}` to `{}`",
+        safe(agent.name()),
+        path.display()
+    ));
+    Ok(Ending::Done)
 }
 
 async fn checkpoint(global: &Global) -> Outcome {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use self::pages::PageLayout;
-use memoir_app::MemoryInput;
+use memoir_app::{LogExport, MemoryInput};
 use memoir_vault::archive::Passphrase;
 use zeroize::Zeroizing;
 
@@ -287,6 +287,29 @@ fn write(
     announce()?;
     file.persist(path).map_err(|error| failed(error.into()))?;
     sync_folder(folder_of(path)).map_err(failed)
+}
+
+/// As [`write`], piece by piece.
+pub(super) async fn write_log(path: &Path, log: &mut LogExport) -> Result<(), Failure> {
+    let failed = |error| Failure::file("write", path, &error);
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .open(path)
+            .map_err(failed)?;
+        while let Some(piece) = log.next().await? {
+            file.write_all(&piece).map_err(failed)?;
+        }
+        return Ok(());
+    }
+    let target = &private_file::behind_links(path);
+    let mut file = tempfile::NamedTempFile::new_in(folder_of(target)).map_err(failed)?;
+    while let Some(piece) = log.next().await? {
+        file.write_all(&piece).map_err(failed)?;
+    }
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(target).map_err(|error| failed(error.into()))?;
+    sync_folder(folder_of(target)).map_err(failed)
 }
 
 /// The whole file, synced to the disk, under a temporary name.

@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// An example of each command.
-const EXAMPLES: [&str; 80] = [
+const EXAMPLES: [&str; 81] = [
     "demo --full",
     "setup claude-code",
     "doctor",
@@ -49,6 +49,7 @@ const EXAMPLES: [&str; 80] = [
     "stats wren --plot core-size.svg",
     "audit list wren",
     "audit verify --all",
+    "audit export wren --output wren.log.jsonl",
     "audit checkpoint > monday.note",
     "mcp --agent wren",
     "hook session-start --client claude-code",

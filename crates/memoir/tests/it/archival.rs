@@ -223,7 +223,7 @@ fn spec_3_12_kept_counts_originals_and_verifying_proves_that_none_is_lost() {
 }
 
 /// A session that writes one summary and moves one memory alone.
-fn summarised() -> (Installation, String) {
+pub(crate) fn summarised() -> (Installation, String) {
     let installation = over_the_budget();
     let summary = "Marta sewed and glued.";
     let server = installation.scripted(script(&[

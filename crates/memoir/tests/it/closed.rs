@@ -173,6 +173,7 @@ fn spec_5_5_history_is_for_the_agent() {
 #[test]
 fn spec_5_5_export_is_for_the_agent() {
     shown_to_the_agent_only(&["export", "wren"], true);
+    shown_to_the_agent_only(&["audit", "export", "wren"], true);
 }
 
 #[test]

@@ -43,4 +43,5 @@ mod typed;
 mod typing;
 mod ui;
 mod users;
+mod verifying;
 mod watching;

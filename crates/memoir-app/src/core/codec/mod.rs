@@ -41,7 +41,7 @@ use memoir_store::{
 use memoir_vault::{
     AgentKey,
     chain::{self, BodyCommitment, RecordHash},
-    seal::{SealContext, SealedRow},
+    seal::{Opening, SealContext, SealedRow},
 };
 use serde::{Deserialize, Serialize};
 
@@ -560,6 +560,15 @@ pub(crate) fn record(key: Option<&AgentKey>, row: AuditRow) -> Result<Record> {
     };
     let record = bare_record(row)?;
     Ok(Record { body, ..record })
+}
+
+/// A record's text as it was sealed, byte for byte, with what shows that it is.
+pub(crate) fn opening(key: &AgentKey, row: &AuditRow) -> Result<Opening> {
+    let place = SealContext {
+        row: SealedRow::Record(row.seq),
+        version: row.body_version,
+    };
+    Ok(key.opening(&place, &record_columns(row)?.0, &row.body.0)?)
 }
 
 /// A record without its text.

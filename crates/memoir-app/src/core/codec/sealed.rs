@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use crate::core::{Error, Result, clock::Random};
 
 /// The open columns of a row, in the form that its seal covers.
-pub(super) struct SealedColumns(Vec<u8>);
+pub(super) struct SealedColumns(pub(super) Vec<u8>);
 
 impl SealedColumns {
     /// No columns.
