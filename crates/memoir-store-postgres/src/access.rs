@@ -5,7 +5,7 @@ use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId, UserId};
 use memoir_store::{
     Access, Commit, Document, Error, ReplyRow, Result, TokenRow, UserRow,
     decode::{self},
-    reply_columns, token_columns, user_columns,
+    select,
 };
 
 use crate::{
@@ -128,9 +128,8 @@ impl Access for PostgresStore {
     }
 
     async fn bearer(&self, digest: &[u8; 32]) -> Result<Option<(TokenRow, Option<String>)>> {
-        let sql = concat!(
-            "SELECT ",
-            token_columns!(),
+        let sql = select!(
+            token,
             ", (SELECT name FROM agents WHERE agents.id = tokens.agent_id) FROM tokens WHERE digest = $1"
         );
         // Its account is not known before it is found.
@@ -141,10 +140,9 @@ impl Access for PostgresStore {
     }
 
     async fn tokens(&self, account: AccountId) -> Result<Vec<TokenRow>> {
-        let sql = concat!(
-            "SELECT ",
-            token_columns!(),
-            " FROM tokens WHERE account_id = $1 ORDER BY created_at, id"
+        let sql = select!(
+            token,
+            "FROM tokens WHERE account_id = $1 ORDER BY created_at, id"
         );
         let values = values![account.as_bytes()];
         all(
@@ -154,10 +152,9 @@ impl Access for PostgresStore {
     }
 
     async fn agent_tokens(&self, scope: AgentScope) -> Result<Vec<TokenRow>> {
-        let sql = concat!(
-            "SELECT ",
-            token_columns!(),
-            " FROM tokens WHERE agent_id = $1 AND account_id = $2 ORDER BY created_at, id"
+        let sql = select!(
+            token,
+            "FROM tokens WHERE agent_id = $1 AND account_id = $2 ORDER BY created_at, id"
         );
         let values = values![scope.agent.as_bytes(), scope.account.as_bytes()];
         all(
@@ -223,10 +220,9 @@ impl Access for PostgresStore {
     }
 
     async fn users(&self, account: AccountId) -> Result<Vec<UserRow>> {
-        let sql = concat!(
-            "SELECT ",
-            user_columns!(),
-            " FROM users WHERE account_id = $1 AND removed_at IS NULL ORDER BY created_at, id"
+        let sql = select!(
+            user,
+            "FROM users WHERE account_id = $1 AND removed_at IS NULL ORDER BY created_at, id"
         );
         let values = values![account.as_bytes()];
         all(
@@ -236,10 +232,9 @@ impl Access for PostgresStore {
     }
 
     async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>> {
-        let sql = concat!(
-            "SELECT ",
-            user_columns!(),
-            " FROM users WHERE account_id = $1 AND folded_name = $2 AND removed_at IS NULL"
+        let sql = select!(
+            user,
+            "FROM users WHERE account_id = $1 AND folded_name = $2 AND removed_at IS NULL"
         );
         let values = values![account.as_bytes(), sought(folded_name)];
         first(
@@ -249,11 +244,7 @@ impl Access for PostgresStore {
     }
 
     async fn user(&self, account: AccountId, id: UserId) -> Result<Option<UserRow>> {
-        let sql = concat!(
-            "SELECT ",
-            user_columns!(),
-            " FROM users WHERE id = $1 AND account_id = $2"
-        );
+        let sql = select!(user, "FROM users WHERE id = $1 AND account_id = $2");
         let values = values![id.as_bytes(), account.as_bytes()];
         first(
             &self.rows(Reach::Account(account), sql, values).await?,
@@ -273,10 +264,9 @@ impl Access for PostgresStore {
     async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>> {
         let enter = "INSERT INTO replies (account_id, key_digest, request_digest, recorded_at) \
              VALUES ($1, $2, $3, $4) ON CONFLICT (account_id, key_digest) DO NOTHING RETURNING 1";
-        let look = concat!(
-            "SELECT ",
-            reply_columns!(),
-            " FROM replies WHERE account_id = $1 AND key_digest = $2"
+        let look = select!(
+            reply,
+            "FROM replies WHERE account_id = $1 AND key_digest = $2"
         );
         let key = || values![reply.account.as_bytes(), &reply.key_digest];
         let mut row = key();

@@ -4,10 +4,9 @@ use async_trait::async_trait;
 use memoir_domain::{AccessRequestId, AgentScope, SessionId, Timestamp, memory::Number};
 use memoir_store::{
     AccessRow, AgentQuery, ArchiveLink, AuditRow, Commit, Commits, Error, MemoryPage, MemoryRow,
-    RecordFilter, Result, Selection, SessionRow, Snapshot, Store, SummaryRow, access_columns,
-    agent_columns, archive_link_columns, context_mark_columns,
+    RecordFilter, Result, Selection, SessionRow, Snapshot, Store, SummaryRow, columns,
     decode::{self, Columns},
-    memory_columns, record_columns, row_count_columns, session_columns, summary_columns,
+    select,
 };
 
 use crate::{
@@ -32,11 +31,7 @@ macro_rules! lives {
     };
 }
 
-pub(crate) const AGENT: &str = concat!(
-    "SELECT ",
-    agent_columns!(),
-    " FROM agents WHERE id = $1 AND account_id = $2"
-);
+pub(crate) const AGENT: &str = select!(agent, "FROM agents WHERE id = $1 AND account_id = $2");
 
 /// The numbers that a column can hold; no row has another one.
 fn numbers(all: impl Iterator<Item = u64>) -> Value<'static> {
@@ -56,10 +51,9 @@ macro_rules! in_context {
     };
 }
 
-const MARKS: &str = concat!(
-    "SELECT ",
-    context_mark_columns!(),
-    " FROM memories WHERE agent_id = $1 AND ",
+const MARKS: &str = select!(
+    context_mark,
+    "FROM memories WHERE agent_id = $1 AND ",
     is_theirs!(),
     " AND ",
     in_context!(),
@@ -90,10 +84,9 @@ fn memories<'scope>(scope: &'scope AgentScope, selection: &Selection) -> Option<
             PAGE
         }
     };
-    let sql = concat!(
-        "SELECT ",
-        memory_columns!(),
-        " FROM memories WHERE agent_id = $1 AND ",
+    let sql = select!(
+        memory,
+        "FROM memories WHERE agent_id = $1 AND ",
         is_theirs!(),
         " AND "
     );
@@ -144,7 +137,7 @@ macro_rules! counted {
 
 const ROW_COUNTS: &str = concat!(
     "SELECT $1 AS agent_id, ",
-    row_count_columns!(),
+    columns!(row_counts),
     " FROM ",
     counted!("core"),
     ", ",
@@ -157,23 +150,21 @@ const ROW_COUNTS: &str = concat!(
 );
 
 /// How the archive hangs together around some memories. The first half finds what the second one may find too.
-const ARCHIVE_LINKS: &str = concat!(
-    "SELECT ",
-    archive_link_columns!(),
-    " FROM memories WHERE agent_id = $1 AND number = ANY ($3) AND",
+const ARCHIVE_LINKS: &str = select!(
+    archive_link,
+    "FROM memories WHERE agent_id = $1 AND number = ANY ($3) AND",
     lives!(),
     "UNION SELECT ",
-    archive_link_columns!(),
+    columns!(archive_link),
     " FROM memories WHERE agent_id = $1 AND under = ANY ($3) AND kind = 'archival' AND discarded_at IS NULL AND",
     lives!(),
     "ORDER BY number"
 );
 
 /// The access requests that are not over.
-const OPEN_REQUESTS: &str = concat!(
-    "SELECT ",
-    access_columns!(),
-    " FROM access_requests WHERE agent_id = $1 AND ",
+const OPEN_REQUESTS: &str = select!(
+    access_request,
+    "FROM access_requests WHERE agent_id = $1 AND ",
     is_theirs!(),
     " AND state IN ('asked', 'granted') ORDER BY requested_at, id"
 );
@@ -203,11 +194,7 @@ impl Store for PostgresStore {
         }
         if let Some(session) = &query.session {
             statements.push(Statement::new(
-                concat!(
-                    "SELECT ",
-                    session_columns!(),
-                    " FROM sessions WHERE id = $1 AND agent_id = $2"
-                ),
+                select!(session, "FROM sessions WHERE id = $1 AND agent_id = $2"),
                 values![session.as_bytes(), agent],
             ));
         }
@@ -277,10 +264,9 @@ impl Store for PostgresStore {
     async fn memories(&self, scope: AgentScope, asked_for: &[Number]) -> Result<Vec<MemoryRow>> {
         let mut values = scoped(&scope);
         values.push(numbers(asked_for.iter().map(|number| number.0)));
-        let sql = concat!(
-            "SELECT ",
-            memory_columns!(),
-            " FROM memories WHERE agent_id = $1 AND number = ANY ($3) AND",
+        let sql = select!(
+            memory,
+            "FROM memories WHERE agent_id = $1 AND number = ANY ($3) AND",
             lives!(),
             "ORDER BY number"
         );
@@ -331,10 +317,9 @@ impl Store for PostgresStore {
         };
         let mut values = scoped(&scope);
         values.extend(values![started_at, id, limit]);
-        let sql = concat!(
-            "SELECT ",
-            session_columns!(),
-            " FROM sessions WHERE agent_id = $1 AND ",
+        let sql = select!(
+            session,
+            "FROM sessions WHERE agent_id = $1 AND ",
             is_theirs!(),
             " AND (started_at, id) < ($3, $4) ORDER BY started_at DESC, id DESC LIMIT $5"
         );
@@ -358,10 +343,9 @@ impl Store for PostgresStore {
             before,
             filter.last.or(filter.first).map(i64::from),
         ]);
-        let sql = concat!(
-            "SELECT ",
-            record_columns!(),
-            " FROM audit_records WHERE agent_id = $8 \
+        let sql = select!(
+            record,
+            "FROM audit_records WHERE agent_id = $8 \
                  AND EXISTS (SELECT 1 FROM agents WHERE agents.id = $8 AND agents.account_id = $9) \
                  AND seq >= $10 AND ($11 IS NULL OR seq < $11) AND "
         );
@@ -381,10 +365,9 @@ impl Store for PostgresStore {
     async fn records_at(&self, scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>> {
         let mut values = scoped(&scope);
         values.push(numbers(seqs.iter().copied()));
-        let sql = concat!(
-            "SELECT ",
-            record_columns!(),
-            " FROM audit_records WHERE agent_id = $1 AND ",
+        let sql = select!(
+            record,
+            "FROM audit_records WHERE agent_id = $1 AND ",
             is_theirs!(),
             " AND seq = ANY ($3) ORDER BY seq"
         );
@@ -411,10 +394,9 @@ impl Store for PostgresStore {
         let after = if after == 0 { i64::MIN } else { after };
         let mut values = scoped(&scope);
         values.extend(values![after, limit]);
-        let sql = concat!(
-            "SELECT ",
-            summary_columns!(),
-            " FROM log_summaries WHERE agent_id = $1 AND ",
+        let sql = select!(
+            summary,
+            "FROM log_summaries WHERE agent_id = $1 AND ",
             is_theirs!(),
             " AND last_seq > $3 ORDER BY last_seq LIMIT $4"
         );
@@ -464,10 +446,9 @@ impl Store for PostgresStore {
     ) -> Result<Option<AccessRow>> {
         let mut values = scoped(&scope);
         values.push(id.as_bytes().into());
-        let sql = concat!(
-            "SELECT ",
-            access_columns!(),
-            " FROM access_requests WHERE agent_id = $1 AND ",
+        let sql = select!(
+            access_request,
+            "FROM access_requests WHERE agent_id = $1 AND ",
             is_theirs!(),
             " AND id = $3"
         );
@@ -490,10 +471,9 @@ impl Store for PostgresStore {
         };
         let mut values = scoped(&scope);
         values.extend(values![requested_at, id, limit]);
-        let sql = concat!(
-            "SELECT ",
-            access_columns!(),
-            " FROM access_requests WHERE agent_id = $1 AND ",
+        let sql = select!(
+            access_request,
+            "FROM access_requests WHERE agent_id = $1 AND ",
             is_theirs!(),
             " AND (requested_at, id) < ($3, $4) ORDER BY requested_at DESC, id DESC LIMIT $5"
         );

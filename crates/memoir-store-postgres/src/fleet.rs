@@ -11,9 +11,9 @@ use memoir_store::{
     AccountRow, AgentRow, CountAndTokens, DueQuery, Error, FURTHEST_DAYS, Finding, Fleet,
     FleetLoad, FleetOrder, FleetPage, FleetRecord, FleetRow, FleetSession, FleetSlice,
     HeldSessions, LeafRow, LogsOf, OpenAccess, RecordFilter, RecordOrder, RecordPlace, Result,
-    SESSIONS_AT_ONCE, SessionRow, StoredUsage, WaitingSession, account_columns, agent_columns,
+    SESSIONS_AT_ONCE, SessionRow, StoredUsage, WaitingSession, columns,
     decode::{self, Columns, DatabaseRow},
-    leaf_columns, session_columns, wordless_record_columns,
+    select,
 };
 
 use crate::{
@@ -110,11 +110,7 @@ impl Fleet for PostgresStore {
     }
 
     async fn accounts(&self) -> Result<Vec<AccountRow>> {
-        let sql = concat!(
-            "SELECT ",
-            account_columns!(),
-            " FROM accounts ORDER BY folded_name"
-        );
+        let sql = select!(account, "FROM accounts ORDER BY folded_name");
         all(
             &self.rows(Reach::Fleet, sql, values![]).await?,
             decode::account,
@@ -122,11 +118,7 @@ impl Fleet for PostgresStore {
     }
 
     async fn account_named(&self, folded_name: &str) -> Result<Option<AccountRow>> {
-        let sql = concat!(
-            "SELECT ",
-            account_columns!(),
-            " FROM accounts WHERE folded_name = $1"
-        );
+        let sql = select!(account, "FROM accounts WHERE folded_name = $1");
         let values = values![sought(folded_name)];
         first(
             &self.rows(Reach::Fleet, sql, values).await?,
@@ -135,10 +127,9 @@ impl Fleet for PostgresStore {
     }
 
     async fn agents(&self, account: AccountId) -> Result<Vec<AgentRow>> {
-        let sql = concat!(
-            "SELECT ",
-            agent_columns!(),
-            " FROM agents WHERE account_id = $1 AND id <> $1 ORDER BY folded_name, erased_at NULLS FIRST, id"
+        let sql = select!(
+            agent,
+            "FROM agents WHERE account_id = $1 AND id <> $1 ORDER BY folded_name, erased_at NULLS FIRST, id"
         );
         let values = values![account.as_bytes()];
         all(
@@ -155,10 +146,9 @@ impl Fleet for PostgresStore {
     ) -> Result<Vec<AgentRow>> {
         let after = after.map(sought);
         let values = values![account.as_bytes(), after, limit];
-        let sql = concat!(
-            "SELECT ",
-            agent_columns!(),
-            " FROM agents WHERE account_id = $1 AND ($2 IS NULL OR folded_name > $2) \
+        let sql = select!(
+            agent,
+            "FROM agents WHERE account_id = $1 AND ($2 IS NULL OR folded_name > $2) \
                  AND erased_at IS NULL AND id <> $1 ORDER BY folded_name LIMIT $3"
         );
         all(
@@ -212,12 +202,11 @@ impl Fleet for PostgresStore {
             "FROM agents WHERE {listed} AND ($7 IS NULL OR {HEALTH} = $7) ORDER BY {rank} {rank_turn}, folded_name {name_turn} \
              LIMIT $5 OFFSET $6"
         );
-        let agents = concat!("SELECT ", agent_columns!(), ", ");
-        let columns = concat!("SELECT ", session_columns!(), " FROM sessions");
-        let sessions = concat!(
-            "SELECT ",
-            session_columns!(),
-            " FROM sessions WHERE sessions.id IN (SELECT (SELECT last.id FROM sessions AS last \
+        let agents = select!(agent, ", ");
+        let columns = select!(session, "FROM sessions");
+        let sessions = select!(
+            session,
+            "FROM sessions WHERE sessions.id IN (SELECT (SELECT last.id FROM sessions AS last \
                  WHERE last.agent_id = page.id ORDER BY last.started_at DESC, last.id DESC LIMIT 1)"
         );
         let answers = self
@@ -299,7 +288,7 @@ impl Fleet for PostgresStore {
             after.map(|place| i64::try_from(place.seq).unwrap_or(i64::MAX)),
             limit,
         ]);
-        const COLUMNS: &str = wordless_record_columns!();
+        const COLUMNS: &str = columns!(wordless_record);
         let sql = format!(
             "SELECT audit_records.agent_id, agents.name, {COLUMNS} FROM audit_records JOIN agents ON agents.id = audit_records.agent_id \
              WHERE agents.account_id = $8 AND agents.id <> $8 AND {FILTER} \
@@ -337,10 +326,9 @@ impl Fleet for PostgresStore {
     }
 
     async fn agent_named(&self, account: AccountId, folded_name: &str) -> Result<Option<AgentRow>> {
-        let sql = concat!(
-            "SELECT ",
-            agent_columns!(),
-            " FROM agents WHERE account_id = $1 AND folded_name = $2 AND id <> $1 \
+        let sql = select!(
+            agent,
+            "FROM agents WHERE account_id = $1 AND folded_name = $2 AND id <> $1 \
                  ORDER BY erased_at DESC NULLS FIRST, id DESC LIMIT 1"
         );
         let values = values![account.as_bytes(), sought(folded_name)];
@@ -611,10 +599,9 @@ impl Fleet for PostgresStore {
         let Ok(first) = count(from, "log_leaves", "position") else {
             return Ok(Vec::new());
         };
-        let sql = concat!(
-            "SELECT ",
-            leaf_columns!(),
-            " FROM log_leaves WHERE position >= $1 ORDER BY position"
+        let sql = select!(
+            leaf,
+            "FROM log_leaves WHERE position >= $1 ORDER BY position"
         );
         let placed = all(
             &self.rows(Reach::Fleet, sql, values![first]).await?,

@@ -6,9 +6,9 @@
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentScope, Timestamp, absorption::MessageState};
 use memoir_store::{
-    FURTHEST_DAYS, MessageRow, Result, TranscriptRow, Transcripts,
+    FURTHEST_DAYS, MessageRow, Result, TranscriptRow, Transcripts, columns,
     decode::{self, Columns},
-    message_columns,
+    select,
 };
 
 use tokio_postgres::Row;
@@ -130,11 +130,10 @@ impl Transcripts for PostgresStore {
         let mut values = scoped(&scope);
         values.push(i64::try_from(tokens).unwrap_or(i64::MAX).into());
         // The first message is returned however long it is: it would otherwise block all later ones.
-        let sql = concat!(
-            "SELECT ",
-            message_columns!(),
-            " FROM (SELECT ",
-            message_columns!(),
+        let sql = select!(
+            message,
+            "FROM (SELECT ",
+            columns!(message),
             ", sum(tokens) OVER (ORDER BY seq) AS used, row_number() OVER (ORDER BY seq) AS place \
                  FROM transcript_messages WHERE agent_id = $1 AND state = 'pending') AS waiting \
              WHERE (used <= $3 OR place = 1) AND EXISTS (SELECT 1 FROM agents \

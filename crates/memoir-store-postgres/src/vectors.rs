@@ -6,7 +6,7 @@ use memoir_domain::{AgentScope, memory::Number};
 use memoir_store::{
     MemoryRow, Result, VectorRow, Vectors,
     decode::{self, Columns},
-    memory_columns, vector_columns,
+    select,
 };
 
 use crate::{
@@ -41,10 +41,9 @@ impl Vectors for PostgresStore {
     ) -> Result<Vec<VectorRow>> {
         let mut values = scoped(&scope);
         values.push(Value::Text(Some(model)));
-        let sql = concat!(
-            "SELECT ",
-            vector_columns!(),
-            " FROM memory_vectors JOIN memories USING (agent_id, number, version) \
+        let sql = select!(
+            vector,
+            "FROM memory_vectors JOIN memories USING (agent_id, number, version) \
              WHERE agent_id = $1 AND memory_vectors.model = $3 AND memories.discarded_at IS NULL AND ",
             lives!()
         );
@@ -86,10 +85,9 @@ impl Vectors for PostgresStore {
         let mut values = scoped(&scope);
         values.push(Value::Text(Some(model)));
         values.extend(values![after, limit]);
-        let sql = concat!(
-            "SELECT ",
-            memory_columns!(),
-            " FROM memories WHERE agent_id = $1 AND number > $4 AND discarded_at IS NULL AND ",
+        let sql = select!(
+            memory,
+            "FROM memories WHERE agent_id = $1 AND number > $4 AND discarded_at IS NULL AND ",
             lives!(),
             " AND NOT EXISTS (SELECT 1 FROM memory_vectors AS made WHERE made.agent_id = memories.agent_id \
                  AND made.number = memories.number AND made.model = $3 AND made.version = memories.version) \

@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use memoir_domain::AgentScope;
-use memoir_store::{Result, WordIndexRow, WordIndexes, decode, word_index_columns};
+use memoir_store::{Result, WordIndexRow, WordIndexes, decode, select};
 
 use crate::{
     PostgresStore,
@@ -20,10 +20,9 @@ impl WordIndexes for PostgresStore {
     async fn word_index(&self, scope: AgentScope, limit: Option<u32>) -> Result<Vec<WordIndexRow>> {
         let mut values = scoped(&scope);
         values.extend(values![limit.map_or(i64::MAX, i64::from)]);
-        let sql = concat!(
-            "SELECT ",
-            word_index_columns!(),
-            " FROM word_indexes WHERE agent_id = $1 AND EXISTS (SELECT 1 FROM agents \
+        let sql = select!(
+            word_index,
+            "FROM word_indexes WHERE agent_id = $1 AND EXISTS (SELECT 1 FROM agents \
                  WHERE agents.id = $1 AND agents.account_id = $2 AND erased_at IS NULL) \
              ORDER BY part LIMIT $3"
         );

@@ -1,68 +1,304 @@
 //! Authentication and stored responses: tokens, users and replies. Nothing here reads an agent's memories.
 
+use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId, UserId};
-use memoir_store::{Document, Error, ReplyMark, ReplyRow, TokenRow, UserRow};
+use memoir_store::{
+    Access, Commit, Document, Error, ReplyMark, ReplyRow, Result, TokenRow, UserRow, select,
+};
 use rusqlite::{Connection, params};
+use std::sync::atomic::Ordering;
 
 use crate::{
+    SqliteStore,
     agent::{all, first},
-    decode::{self, reply_columns, token_columns, user_columns},
+    decode,
     encode::{self, BoundText, count, one},
-    error::{Result, constraint, inconsistent},
+    error::{self, constraint, inconsistent},
     fault,
-    writer::WriteOutcome,
+    writer::{BULK_ROWS, WriteOutcome},
 };
 
-/// The token of that digest, and its agent's name.
-pub(crate) fn bearer(
-    connection: &Connection,
-    digest: &[u8; 32],
-) -> Result<Option<(TokenRow, Option<String>)>> {
-    first(
-        connection,
-        concat!(
-            "SELECT ",
-            token_columns!(),
-            ", (SELECT name FROM agents WHERE agents.id = tokens.agent_id) \
-             FROM tokens WHERE digest = ?1"
-        ),
-        [digest],
-        decode::bearer,
-    )
-}
-
-/// The account's tokens, oldest first.
-pub(crate) fn tokens(connection: &Connection, account: AccountId) -> Result<Vec<TokenRow>> {
-    all(
-        connection,
-        concat!(
-            "SELECT ",
-            token_columns!(),
-            " FROM tokens WHERE account_id = ?1 ORDER BY created_at, id"
-        ),
-        [account.as_bytes()],
-        decode::token,
-    )
-}
-
-const AGENT_TOKENS: &str = concat!(
-    "SELECT ",
-    token_columns!(),
-    " FROM tokens WHERE agent_id = ?1 AND account_id = ?2 ORDER BY created_at, id"
+const AGENT_TOKENS: &str = select!(
+    token,
+    "FROM tokens WHERE agent_id = ?1 AND account_id = ?2 ORDER BY created_at, id"
 );
 
-/// The agent's tokens, oldest first.
-pub(crate) fn agent_tokens(connection: &Connection, scope: AgentScope) -> Result<Vec<TokenRow>> {
+#[async_trait]
+impl Access for SqliteStore {
+    async fn put_token(&self, token: &TokenRow) -> Result<()> {
+        let token = token.clone();
+        self.write(1, move |connection| {
+            if let Some(agent) = token.agent {
+                // The foreign key proves that the agent exists, but not whose it is: without this check a token of one
+                // account could open an agent of another one.
+                let is_theirs = connection
+                    .prepare_cached("SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2")?
+                    .exists([agent.as_bytes(), token.account.as_bytes()])?;
+                if !is_theirs {
+                    return Err(inconsistent(
+                        "tokens",
+                        format!("{} is of an agent that its account has not", token.id),
+                    ));
+                }
+            }
+            write_tokens(connection, std::slice::from_ref(&token))?;
+            fault::point("token.written");
+            Ok(WriteOutcome::DONE)
+        })
+        .await
+    }
+
+    async fn bearer(&self, digest: &[u8; 32]) -> Result<Option<(TokenRow, Option<String>)>> {
+        let digest = *digest;
+        self.look(move |connection| {
+            first(
+                connection,
+                select!(
+                    token,
+                    ", (SELECT name FROM agents WHERE agents.id = tokens.agent_id) \
+             FROM tokens WHERE digest = ?1"
+                ),
+                [digest],
+                decode::bearer,
+            )
+        })
+        .await
+    }
+
+    async fn tokens(&self, account: AccountId) -> Result<Vec<TokenRow>> {
+        self.scan(move |connection| {
+            all(
+                connection,
+                select!(
+                    token,
+                    "FROM tokens WHERE account_id = ?1 ORDER BY created_at, id"
+                ),
+                [account.as_bytes()],
+                decode::token,
+            )
+        })
+        .await
+    }
+
+    async fn agent_tokens(&self, scope: AgentScope) -> Result<Vec<TokenRow>> {
+        self.scan(move |connection| {
+            all(
+                connection,
+                AGENT_TOKENS,
+                [scope.agent.as_bytes(), scope.account.as_bytes()],
+                decode::token,
+            )
+        })
+        .await
+    }
+
+    async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()> {
+        if uses.is_empty() {
+            return Ok(());
+        }
+        let (rows, uses) = (uses.len(), uses.to_vec());
+        self.write(rows, move |connection| {
+            let mut statement = connection.prepare_cached(
+                // Without the key and the version: it is written for every used token, in batches, and a sealed row
+                // each time would cost more than the requests themselves.
+                "UPDATE tokens SET last_used_at = ?2 \
+         WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)",
+            )?;
+            let mut noted = 0;
+            for (token, used_at) in &uses {
+                noted += statement.execute(params![token.as_bytes(), used_at.microseconds()])?;
+            }
+            fault::point("token.uses");
+            Ok(WriteOutcome::any(noted))
+        })
+        .await
+        .map(drop)
+    }
+
+    async fn create_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<()> {
+        self.write_user(user, commit, |connection, user| {
+            create_user(connection, user, false)
+        })
+        .await
+        .map(drop)
+    }
+
+    async fn create_first_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<bool> {
+        self.write_user(user, commit, |connection, user| {
+            create_user(connection, user, true)
+        })
+        .await
+    }
+
+    async fn put_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<bool> {
+        self.write_user(user, commit, |connection, user| {
+            let others_stay = connection
+                .prepare_cached(
+                    "SELECT 1 FROM users WHERE removed_at IS NULL AND id <> ?1 LIMIT 1",
+                )?
+                .exists([user.id.as_bytes()])?;
+            // Of any account: without any user who can sign in, the installation would stay closed for good.
+            if user.columns.removed_at.is_some() && !others_stay {
+                return Ok(WriteOutcome::unchanged(false));
+            }
+            let written = connection
+                .prepare_cached(
+                    // A concurrent change of the password must not restore a removed user.
+                    "UPDATE users SET version = ?3, removed_at = ?4, open = ?5, sealed = ?6 \
+             WHERE id = ?1 AND account_id = ?2 AND version = ?3 - 1 AND removed_at IS NULL",
+                )?
+                .execute(params![
+                    user.id.as_bytes(),
+                    user.account.as_bytes(),
+                    count(user.document.version, "users", "version")?,
+                    encode::time(user.columns.removed_at),
+                    user.document.open,
+                    BoundText(&user.document.sealed),
+                ])?;
+            if written == 0 {
+                return Err(Error::Conflict.into());
+            }
+            fault::point("user.written");
+            Ok(WriteOutcome::with(true))
+        })
+        .await
+    }
+
+    async fn users(&self, account: AccountId) -> Result<Vec<UserRow>> {
+        self.scan(move |connection| {
     all(
         connection,
-        AGENT_TOKENS,
-        [scope.agent.as_bytes(), scope.account.as_bytes()],
-        decode::token,
+        select!(user, "FROM users WHERE account_id = ?1 AND removed_at IS NULL ORDER BY created_at, id"),
+        [account.as_bytes()],
+        decode::user,
     )
+})
+            .await
+    }
+
+    async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>> {
+        let folded_name = folded_name.to_owned();
+        self.look(move |connection| {
+            first(
+                connection,
+                select!(
+                    user,
+                    "FROM users WHERE account_id = ?1 AND folded_name = ?2 AND removed_at IS NULL"
+                ),
+                params![account.as_bytes(), folded_name],
+                decode::user,
+            )
+        })
+        .await
+    }
+
+    async fn user(&self, account: AccountId, id: UserId) -> Result<Option<UserRow>> {
+        self.look(move |connection| {
+            first(
+                connection,
+                select!(user, "FROM users WHERE id = ?1 AND account_id = ?2"),
+                [id.as_bytes(), account.as_bytes()],
+                decode::user,
+            )
+        })
+        .await
+    }
+
+    async fn has_users(&self) -> Result<bool> {
+        self.look(has_users).await
+    }
+
+    async fn check_ready(&self) -> Result<()> {
+        if self.0.is_full.load(Ordering::Relaxed) {
+            // In a transaction of its own, which takes no other down where there is no room.
+            self.write(BULK_ROWS, |connection| {
+                // SQLite writes no page on which nothing would change, as in a row that is updated to what it is. An
+                // account is the only row that refers to no other; no account has this identifier, or no name.
+                connection.execute_batch(
+                    "INSERT INTO accounts (id, name, folded_name, created_at) \
+             VALUES (zeroblob(16), hex(zeroblob(16384)), '', 0); \
+         DELETE FROM accounts WHERE id = zeroblob(16)",
+                )?;
+                Ok(WriteOutcome::DONE)
+            })
+            .await?;
+            self.0.is_full.store(false, Ordering::Relaxed);
+        }
+        // What cannot be written is not opened, and the file's permissions are not asked for again once it is.
+        self.has_users().await.map(drop)
+    }
+
+    async fn begin_reply(&self, reply: &ReplyRow) -> Result<Option<ReplyRow>> {
+        let reply = reply.clone();
+        self.write(1, move |connection| {
+            let entered = connection
+                .prepare_cached(
+                    "INSERT INTO replies (account_id, key_digest, request_digest, recorded_at) \
+             VALUES (?1, ?2, ?3, ?4) ON CONFLICT (account_id, key_digest) DO NOTHING",
+                )?
+                .execute(params![
+                    reply.account.as_bytes(),
+                    reply.key_digest,
+                    reply.request_digest,
+                    reply.recorded_at.microseconds(),
+                ])
+                .map_err(|error| constraint(error, "replies", Error::Conflict, Error::Conflict))?;
+            fault::point("reply.begun");
+            if entered > 0 {
+                return Ok(WriteOutcome::with(None));
+            }
+            let found = reply_of(connection, reply.account, &reply.key_digest)?;
+            // One that was neither entered nor found would be carried out with every repetition.
+            let found = found.ok_or_else(|| inconsistent("replies", "a row was not written"))?;
+            Ok(WriteOutcome::unchanged(Some(found)))
+        })
+        .await
+    }
+
+    async fn end_reply(
+        &self,
+        account: AccountId,
+        key_digest: &[u8; 32],
+        came_at: Option<Timestamp>,
+        expected: Option<&str>,
+        answer: Document,
+    ) -> Result<bool> {
+        let (key_digest, expected) = (*key_digest, expected.map(str::to_owned));
+        let end = move |connection: &Connection| {
+            let ended = connection
+        .prepare_cached(
+            "UPDATE replies SET version = ?3, open = ?4, sealed = ?5 \
+             WHERE account_id = ?1 AND key_digest = ?2 AND recorded_at = coalesce(?6, recorded_at) AND open IS ?7",
+        )?
+        .execute(params![
+            account.as_bytes(),
+            key_digest,
+            count(answer.version, "replies", "version")?,
+            answer.open,
+            BoundText(&answer.sealed),
+            came_at.map(Timestamp::microseconds),
+            expected,
+        ])?;
+            fault::point("reply.ended");
+            Ok(WriteOutcome::any(ended))
+        };
+        self.write(1, end).await
+    }
+
+    async fn forget_replies(&self, before: Timestamp) -> Result<()> {
+        let forget = move |connection: &Connection| {
+            let forgotten = connection
+                .prepare_cached("DELETE FROM replies WHERE recorded_at < ?1")?
+                .execute([before.microseconds()])?;
+            fault::point("reply.forgotten");
+            Ok(WriteOutcome::any(forgotten))
+        };
+        self.write(BULK_ROWS, forget).await.map(drop)
+    }
 }
 
 /// Writes tokens whose agents, if any, exist.
-pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Result<()> {
+pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> error::Result<()> {
     if tokens.is_empty() {
         return Ok(());
     }
@@ -110,51 +346,12 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> Resu
     Ok(())
 }
 
-/// Writes one token by itself.
-pub(crate) fn put_token(connection: &Connection, token: &TokenRow) -> Result<WriteOutcome> {
-    if let Some(agent) = token.agent {
-        // The foreign key proves that the agent exists, but not whose it is: without this check a token of one account
-        // could open an agent of another one.
-        let is_theirs = connection
-            .prepare_cached("SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2")?
-            .exists([agent.as_bytes(), token.account.as_bytes()])?;
-        if !is_theirs {
-            return Err(inconsistent(
-                "tokens",
-                format!("{} is of an agent that its account has not", token.id),
-            ));
-        }
-    }
-    write_tokens(connection, std::slice::from_ref(token))?;
-    fault::point("token.written");
-    Ok(WriteOutcome::DONE)
-}
-
-/// Notes when tokens were last used.
-pub(crate) fn note_uses(
-    connection: &Connection,
-    uses: &[(TokenId, Timestamp)],
-) -> Result<WriteOutcome<bool>> {
-    let mut statement = connection.prepare_cached(
-        // Without the key and the version: it is written for every used token, in batches, and a sealed row each time
-        // would cost more than the requests themselves.
-        "UPDATE tokens SET last_used_at = ?2 \
-         WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)",
-    )?;
-    let mut noted = 0;
-    for (token, used_at) in uses {
-        noted += statement.execute(params![token.as_bytes(), used_at.microseconds()])?;
-    }
-    fault::point("token.uses");
-    Ok(WriteOutcome::any(noted))
-}
-
 /// Writes a new user; with `only_first`, where there is none.
 pub(crate) fn create_user(
     connection: &Connection,
     user: &UserRow,
     only_first: bool,
-) -> Result<WriteOutcome<bool>> {
+) -> error::Result<WriteOutcome<bool>> {
     // In the transaction that writes, of which there is one at a time: of two concurrent set-ups of an installation
     // exactly one finds it without users.
     if only_first && has_users(connection)? {
@@ -181,174 +378,27 @@ pub(crate) fn create_user(
     Ok(WriteOutcome::with(true))
 }
 
-/// Writes a user in place of the version before; nothing if that would remove the last one.
-pub(crate) fn put_user(connection: &Connection, user: &UserRow) -> Result<WriteOutcome<bool>> {
-    let others_stay = connection
-        .prepare_cached("SELECT 1 FROM users WHERE removed_at IS NULL AND id <> ?1 LIMIT 1")?
-        .exists([user.id.as_bytes()])?;
-    // Of any account: without any user who can sign in, the installation would stay closed for good.
-    if user.columns.removed_at.is_some() && !others_stay {
-        return Ok(WriteOutcome::unchanged(false));
-    }
-    let written = connection
-        .prepare_cached(
-            // A concurrent change of the password must not restore a removed user.
-            "UPDATE users SET version = ?3, removed_at = ?4, open = ?5, sealed = ?6 \
-             WHERE id = ?1 AND account_id = ?2 AND version = ?3 - 1 AND removed_at IS NULL",
-        )?
-        .execute(params![
-            user.id.as_bytes(),
-            user.account.as_bytes(),
-            count(user.document.version, "users", "version")?,
-            encode::time(user.columns.removed_at),
-            user.document.open,
-            BoundText(&user.document.sealed),
-        ])?;
-    if written == 0 {
-        return Err(Error::Conflict.into());
-    }
-    fault::point("user.written");
-    Ok(WriteOutcome::with(true))
-}
-
-/// The account's users that are not removed, oldest first.
-pub(crate) fn users(connection: &Connection, account: AccountId) -> Result<Vec<UserRow>> {
-    all(
-        connection,
-        concat!(
-            "SELECT ",
-            user_columns!(),
-            " FROM users WHERE account_id = ?1 AND removed_at IS NULL ORDER BY created_at, id"
-        ),
-        [account.as_bytes()],
-        decode::user,
-    )
-}
-
-/// The account's user of that folded name.
-pub(crate) fn user_named(
-    connection: &Connection,
-    account: AccountId,
-    folded_name: &str,
-) -> Result<Option<UserRow>> {
-    first(
-        connection,
-        concat!(
-            "SELECT ",
-            user_columns!(),
-            " FROM users WHERE account_id = ?1 AND folded_name = ?2 AND removed_at IS NULL"
-        ),
-        params![account.as_bytes(), folded_name],
-        decode::user,
-    )
-}
-
-/// The account's user of that identifier.
-pub(crate) fn user(
-    connection: &Connection,
-    account: AccountId,
-    id: UserId,
-) -> Result<Option<UserRow>> {
-    first(
-        connection,
-        concat!(
-            "SELECT ",
-            user_columns!(),
-            " FROM users WHERE id = ?1 AND account_id = ?2"
-        ),
-        [id.as_bytes(), account.as_bytes()],
-        decode::user,
-    )
-}
-
 /// Whether any account has a user, removed or not.
-pub(crate) fn has_users(connection: &Connection) -> Result<bool> {
+pub(crate) fn has_users(connection: &Connection) -> error::Result<bool> {
     Ok(connection
         .prepare_cached("SELECT 1 FROM users LIMIT 1")?
         .exists([])?)
-}
-
-/// Finds room for about as much as an edit writes with its record; nothing is different afterwards.
-pub(crate) fn find_room(connection: &Connection) -> Result<WriteOutcome> {
-    // SQLite writes no page on which nothing would change, as in a row that is updated to what it is. An account is the
-    // only row that refers to no other; no account has this identifier, or no name.
-    connection.execute_batch(
-        "INSERT INTO accounts (id, name, folded_name, created_at) \
-             VALUES (zeroblob(16), hex(zeroblob(16384)), '', 0); \
-         DELETE FROM accounts WHERE id = zeroblob(16)",
-    )?;
-    Ok(WriteOutcome::DONE)
-}
-
-/// Enters a request, unless its key was used before; then the existing row comes with the outcome.
-pub(crate) fn begin_reply(
-    connection: &Connection,
-    reply: &ReplyRow,
-) -> Result<WriteOutcome<Option<ReplyRow>>> {
-    let entered = connection
-        .prepare_cached(
-            "INSERT INTO replies (account_id, key_digest, request_digest, recorded_at) \
-             VALUES (?1, ?2, ?3, ?4) ON CONFLICT (account_id, key_digest) DO NOTHING",
-        )?
-        .execute(params![
-            reply.account.as_bytes(),
-            reply.key_digest,
-            reply.request_digest,
-            reply.recorded_at.microseconds(),
-        ])
-        .map_err(|error| constraint(error, "replies", Error::Conflict, Error::Conflict))?;
-    fault::point("reply.begun");
-    if entered > 0 {
-        return Ok(WriteOutcome::with(None));
-    }
-    let found = reply_of(connection, reply.account, &reply.key_digest)?;
-    // One that was neither entered nor found would be carried out with every repetition.
-    let found = found.ok_or_else(|| inconsistent("replies", "a row was not written"))?;
-    Ok(WriteOutcome::unchanged(Some(found)))
 }
 
 fn reply_of(
     connection: &Connection,
     account: AccountId,
     key_digest: &[u8; 32],
-) -> Result<Option<ReplyRow>> {
+) -> error::Result<Option<ReplyRow>> {
     first(
         connection,
-        concat!(
-            "SELECT ",
-            reply_columns!(),
-            " FROM replies WHERE account_id = ?1 AND key_digest = ?2"
+        select!(
+            reply,
+            "FROM replies WHERE account_id = ?1 AND key_digest = ?2"
         ),
         params![account.as_bytes(), key_digest],
         decode::reply,
     )
-}
-
-/// Enters the response to a request, where its row is as expected.
-pub(crate) fn end_reply(
-    connection: &Connection,
-    account: AccountId,
-    key_digest: &[u8; 32],
-    came_at: Option<Timestamp>,
-    expected: Option<&str>,
-    answer: &Document,
-) -> Result<WriteOutcome<bool>> {
-    let ended = connection
-        .prepare_cached(
-            "UPDATE replies SET version = ?3, open = ?4, sealed = ?5 \
-             WHERE account_id = ?1 AND key_digest = ?2 AND recorded_at = coalesce(?6, recorded_at) AND open IS ?7",
-        )?
-        .execute(params![
-            account.as_bytes(),
-            key_digest,
-            count(answer.version, "replies", "version")?,
-            answer.open,
-            BoundText(&answer.sealed),
-            came_at.map(Timestamp::microseconds),
-            expected,
-        ])?;
-    fault::point("reply.ended");
-    Ok(WriteOutcome::any(ended))
 }
 
 /// Enters that a request made the change that is written with it.
@@ -356,7 +406,7 @@ pub(crate) fn mark_reply(
     connection: &Connection,
     account: AccountId,
     mark: &ReplyMark,
-) -> Result<()> {
+) -> error::Result<()> {
     let document = &mark.document;
     let marked = connection
         .prepare_cached(
@@ -377,20 +427,8 @@ pub(crate) fn mark_reply(
     }
 }
 
-/// Forgets the requests that came before.
-pub(crate) fn forget_replies(
-    connection: &Connection,
-    before: Timestamp,
-) -> Result<WriteOutcome<bool>> {
-    let forgotten = connection
-        .prepare_cached("DELETE FROM replies WHERE recorded_at < ?1")?
-        .execute([before.microseconds()])?;
-    fault::point("reply.forgotten");
-    Ok(WriteOutcome::any(forgotten))
-}
-
 /// Deletes the responses to an account's requests, present and pending.
-pub(crate) fn forget_answers(connection: &Connection, account: AccountId) -> Result<()> {
+pub(crate) fn forget_answers(connection: &Connection, account: AccountId) -> error::Result<()> {
     connection
         .prepare_cached(
             // The row and the open part of its document remain, so that a repetition of the request is recognised. The

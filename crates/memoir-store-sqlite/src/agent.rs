@@ -2,26 +2,335 @@
 
 use std::collections::BTreeMap;
 
+use async_trait::async_trait;
 use memoir_domain::{
-    AgentId, AgentScope, SessionId, Timestamp,
+    AccessRequestId, AgentId, AgentScope, SessionId, Timestamp,
     memory::{Kind, Number},
 };
 use memoir_store::{
-    AgentQuery, AgentRow, ArchiveLink, ContextMarkRow, MemoryPage, MemoryRow, RowCounts, Selection,
-    SessionRow, Snapshot, StoredText,
+    AccessRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits, ContextMarkRow,
+    MemoryPage, MemoryRow, RecordFilter, Result, RowCounts, Selection, SessionRow, Snapshot, Store,
+    StoredText, SummaryRow, columns, select,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
 use crate::{
-    decode::{
-        self, Columns, DatabaseRow, SqliteRow, agent_columns, archive_link_columns,
-        context_mark_columns, memory_columns, row_count_columns, session_columns,
-    },
-    encode::{self, count, number},
-    error::{Result, inconsistent},
+    SqliteStore, commit,
+    decode::{self, Columns, DatabaseRow, SqliteRow},
+    encode::{self, BoundText, count, number},
+    error::{self, inconsistent},
     reader::{ReadTransaction, Readers},
-    requests, transcripts,
+    records, requests, transcripts,
+    writer::{BULK_ROWS, QueuedChange, WriteOutcome},
 };
+
+/// Records up to which they are read on the calling thread: at about 4 µs each, these block it no longer than a small
+/// look-up and waking another thread would.
+const FEW_RECORDS: usize = 32;
+/// Memories up to which they are, each of which takes a look-up.
+const FEW_MEMORIES: usize = 64;
+/// Memories up to which their archive links are, each of which takes two look-ups.
+const FEW_LINKS: usize = 32;
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn snapshot(&self, scope: AgentScope, query: &AgentQuery) -> Result<Option<Snapshot>> {
+        let query = query.clone();
+        let is_short = match &query.memories {
+            Selection::None => query.marks_after.is_none(),
+            Selection::Numbers(numbers) => numbers.len() <= FEW_MEMORIES,
+            _ => false,
+        };
+        let readers = self.0.readers.clone().filter(|_| !is_short);
+        let read =
+            move |connection: &Connection| snapshot(connection, readers.as_deref(), scope, &query);
+        if is_short {
+            self.look(read).await
+        } else {
+            self.scan(read).await
+        }
+    }
+
+    async fn memories(&self, scope: AgentScope, numbers: &[Number]) -> Result<Vec<MemoryRow>> {
+        let numbers = numbers.to_vec();
+        self.look(move |connection| {
+            // One statement is a view by itself.
+            let _view = match numbers.as_slice() {
+                [_] => None,
+                _ => Some(ReadTransaction::new(connection)?),
+            };
+            numbered(&numbers, |number| {
+                first(
+                    connection,
+                    select!(
+                        memory,
+                        "FROM memories WHERE agent_id = ?1 AND number = ?2 AND EXISTS \
+                     (SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?3 AND erased_at IS NULL)"
+                    ),
+                    params![scope.agent.as_bytes(), number, scope.account.as_bytes()],
+                    decode::memory,
+                )
+            })
+        })
+        .await
+    }
+
+    async fn memory_page(&self, scope: AgentScope, page: &MemoryPage) -> Result<Vec<MemoryRow>> {
+        let page = page.clone();
+        self.scan(move |connection| {
+            let _view = ReadTransaction::new(connection)?;
+            match exists(connection, scope)? {
+                true => page_of(connection, scope, &page),
+                false => Ok(Vec::new()),
+            }
+        })
+        .await
+    }
+
+    async fn archive_links(
+        &self,
+        scope: AgentScope,
+        numbers: &[Number],
+    ) -> Result<Vec<ArchiveLink>> {
+        if numbers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let is_short = numbers.len() <= FEW_LINKS;
+        let numbers = numbers.to_vec();
+        let query = move |connection: &Connection| {
+            let _view = ReadTransaction::new(connection)?;
+            let mut links = BTreeMap::new();
+            for one in numbers {
+                // No row has a number that SQLite cannot hold.
+                let Ok(one) = number(one, "memories") else {
+                    continue;
+                };
+                for sql in [LINK, LINKS_UNDER] {
+                    let values = params![scope.agent.as_bytes(), one, scope.account.as_bytes()];
+                    let found = all(connection, sql, values, decode::archive_link)?;
+                    links.extend(found.into_iter().map(|link| (link.number, link)));
+                }
+            }
+            Ok(links.into_values().collect())
+        };
+        if is_short {
+            self.look(query).await
+        } else {
+            self.scan(query).await
+        }
+    }
+
+    async fn session_page(
+        &self,
+        scope: AgentScope,
+        before: Option<(Timestamp, SessionId)>,
+        limit: u32,
+    ) -> Result<Vec<SessionRow>> {
+        self.scan(move |connection| {
+            // No session begins as late as the largest number that SQLite can hold.
+            let (started_at, id) = match &before {
+                Some((started_at, id)) => (started_at.microseconds(), id.as_bytes()),
+                // With the smallest identifier: beside the latest time that can be, no identifier is before
+                // it.
+                None => (i64::MAX, &[0; 16]),
+            };
+            let _view = ReadTransaction::new(connection)?;
+            if !exists(connection, scope)? {
+                return Ok(Vec::new());
+            }
+            all(
+                connection,
+                SESSION_PAGE,
+                params![scope.agent.as_bytes(), started_at, id, limit],
+                decode::session,
+            )
+        })
+        .await
+    }
+
+    async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
+        let filter = filter.clone();
+        self.scan(move |connection| records::of_agent(connection, scope, &filter))
+            .await
+    }
+
+    async fn records_at(&self, scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>> {
+        let is_short = seqs.len() <= FEW_RECORDS;
+        let seqs = seqs.to_vec();
+        let query = move |connection: &Connection| records::at(connection, scope, &seqs);
+        if is_short {
+            self.look(query).await
+        } else {
+            self.scan(query).await
+        }
+    }
+
+    async fn summaries(&self, scope: AgentScope, seq: u64, limit: u32) -> Result<Vec<SummaryRow>> {
+        self.scan(move |connection| {
+            let _view = ReadTransaction::new(connection)?;
+            if !exists(connection, scope)? {
+                return Ok(Vec::new());
+            }
+            // No record has a number that SQLite cannot hold.
+            let Ok(seq) = count(seq, "log_summaries", "last_seq") else {
+                return Ok(Vec::new());
+            };
+            // From the beginning on no row is passed over, and one of a place that no record has is found.
+            let seq = if seq == 0 { i64::MIN } else { seq };
+            let values = params![scope.agent.as_bytes(), seq, limit];
+            all(connection, SUMMARIES, values, decode::summary)
+        })
+        .await
+    }
+
+    async fn keep_summaries(
+        &self,
+        scope: AgentScope,
+        expected_version: u64,
+        summaries: Vec<SummaryRow>,
+    ) -> Result<bool> {
+        let rows = summaries.len();
+        let keep = move |connection: &Connection| {
+            let version = count(expected_version, "agents", "version")?;
+            let is_as_expected = connection
+                .prepare_cached(
+                    "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2 AND version = ?3",
+                )?
+                .exists(params![
+                    scope.agent.as_bytes(),
+                    scope.account.as_bytes(),
+                    version
+                ])?;
+            // A summary of text that is being shredded must not be kept. Every shredding increments the agent's
+            // version, and only one transaction writes at a time.
+            if !is_as_expected {
+                return Ok(WriteOutcome::unchanged(false));
+            }
+            let mut insert = connection.prepare_cached(
+        // Two concurrent processes make the same summary.
+        "INSERT INTO log_summaries (agent_id, last_seq, hash, body) VALUES (?1, ?2, ?3, ?4) \
+         ON CONFLICT (agent_id, last_seq) DO NOTHING",
+    )?;
+            for summary in &summaries {
+                insert.execute(params![
+                    scope.agent.as_bytes(),
+                    count(summary.last_seq, "log_summaries", "last_seq")?,
+                    summary.hash,
+                    BoundText(&summary.body),
+                ])?;
+            }
+            Ok(WriteOutcome::with(true))
+        };
+        self.write(rows, keep).await
+    }
+
+    async fn access_request(
+        &self,
+        scope: AgentScope,
+        id: AccessRequestId,
+    ) -> Result<Option<AccessRow>> {
+        self.look(move |connection| {
+            first(
+                connection,
+                select!(
+                    access_request,
+                    "FROM access_requests WHERE id = ?1 AND agent_id = ?2 \
+                 AND EXISTS (SELECT 1 FROM agents WHERE agents.id = ?2 AND account_id = ?3)"
+                ),
+                params![
+                    id.as_bytes(),
+                    scope.agent.as_bytes(),
+                    scope.account.as_bytes()
+                ],
+                decode::access_request,
+            )
+        })
+        .await
+    }
+
+    async fn access_page(
+        &self,
+        scope: AgentScope,
+        before: Option<(Timestamp, AccessRequestId)>,
+        limit: u32,
+    ) -> Result<Vec<AccessRow>> {
+        self.scan(move |connection| {
+            // No request is made as late as the largest number that SQLite can hold.
+            let (requested_at, id) = match &before {
+                Some((requested_at, id)) => (requested_at.microseconds(), id.as_bytes()),
+                None => (i64::MAX, &[0; 16]),
+            };
+            let (agent, account) = (scope.agent.as_bytes(), scope.account.as_bytes());
+            all(
+                connection,
+                requests::PAGE,
+                params![agent, requested_at, id, account, limit],
+                decode::access_request,
+            )
+        })
+        .await
+    }
+
+    async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>> {
+        self.look(move |connection| requests::open_of(connection, scope))
+            .await
+    }
+
+    async fn renew_lease(
+        &self,
+        scope: AgentScope,
+        session: SessionId,
+        holder: u64,
+        until: Timestamp,
+    ) -> Result<bool> {
+        let renew = move |connection: &Connection| {
+            let renewed = connection
+                .prepare_cached(
+                    // Needs neither the agent's version nor its key: a lease is renewed many times during a model call,
+                    // and must not conflict with concurrent decisions on the agent. The document and its seal remain
+                    // unchanged.
+                    "UPDATE sessions SET lease_until = ?5 \
+             WHERE id = ?1 AND agent_id = ?2 AND lease_holder = ?4 \
+                 AND state IN ('queued', 'asking', 'open') \
+                 AND EXISTS (SELECT 1 FROM agents WHERE id = ?2 AND account_id = ?3)",
+                )?
+                .execute(params![
+                    session.as_bytes(),
+                    scope.agent.as_bytes(),
+                    scope.account.as_bytes(),
+                    holder.cast_signed(),
+                    until.microseconds(),
+                ])?;
+            Ok(WriteOutcome::any(renewed))
+        };
+        self.write(1, renew).await
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<()> {
+        #[cfg(feature = "fault-points")]
+        let commit = self.disturb(commit).await?;
+        let (rows, replaces_bodies) = (commit::rows(&commit), !commit.bodies.is_empty());
+        let mut change = QueuedChange::new(rows, move |connection: &Connection| {
+            commit::write(connection, &commit)
+        });
+        // An erased agent does not count: its key is destroyed after this, and text without a key need not leave the
+        // disk before the response.
+        change.replaces_bodies = replaces_bodies;
+        self.queue(change).await
+    }
+
+    async fn commit_all(&self, commits: Commits) -> Result<()> {
+        self.write(BULK_ROWS, move |connection| {
+            commit::write_all(connection, &commits)
+        })
+        .await
+    }
+}
+
+const SUMMARIES: &str = select!(
+    summary,
+    "FROM log_summaries WHERE agent_id = ?1 AND last_seq > ?2 ORDER BY last_seq LIMIT ?3"
+);
 
 /// The agent and the requested parts, all of the same instant. `readers` if a second connection may help with many
 /// memories.
@@ -30,7 +339,7 @@ pub(crate) fn snapshot(
     readers: Option<&Readers>,
     scope: AgentScope,
     query: &AgentQuery,
-) -> Result<Option<Snapshot>> {
+) -> error::Result<Option<Snapshot>> {
     let _view = ReadTransaction::new(connection)?;
     let Some(agent) = find_agent(connection, scope)? else {
         return Ok(None);
@@ -88,7 +397,7 @@ macro_rules! counted {
 
 const ROW_COUNTS: &str = concat!(
     "SELECT ?1 AS agent_id, ",
-    row_count_columns!(),
+    columns!(row_counts),
     " FROM ",
     counted!("core"),
     ", ",
@@ -99,7 +408,7 @@ const ROW_COUNTS: &str = concat!(
          WHERE agent_id = ?1 AND discarded_at IS NOT NULL)"
 );
 
-fn row_counts(connection: &Connection, agent: AgentId) -> Result<RowCounts> {
+fn row_counts(connection: &Connection, agent: AgentId) -> error::Result<RowCounts> {
     let counts = first(
         connection,
         ROW_COUNTS,
@@ -110,12 +419,15 @@ fn row_counts(connection: &Connection, agent: AgentId) -> Result<RowCounts> {
 }
 
 /// The agent, where it is one of the account's.
-pub(crate) fn find_agent(connection: &Connection, scope: AgentScope) -> Result<Option<AgentRow>> {
+pub(crate) fn find_agent(
+    connection: &Connection,
+    scope: AgentScope,
+) -> error::Result<Option<AgentRow>> {
     first(
         connection,
         concat!(
             "SELECT ",
-            agent_columns!(),
+            columns!(agent),
             // The account is asked for everywhere, although the identifier alone would find the
             // row: an identifier that came from a caller of another account then finds nothing,
             // instead of depending on a check further up.
@@ -126,7 +438,7 @@ pub(crate) fn find_agent(connection: &Connection, scope: AgentScope) -> Result<O
     )
 }
 
-fn prompts(connection: &Connection, scope: AgentScope) -> Result<StoredText> {
+fn prompts(connection: &Connection, scope: AgentScope) -> error::Result<StoredText> {
     // Without the account: only called once the agent was found under it, in the same view.
     let found = first(
         connection,
@@ -138,7 +450,7 @@ fn prompts(connection: &Connection, scope: AgentScope) -> Result<StoredText> {
 }
 
 /// Whether the agent is one of the account's: asked before anything that knows the agent only.
-pub(crate) fn exists(connection: &Connection, scope: AgentScope) -> Result<bool> {
+pub(crate) fn exists(connection: &Connection, scope: AgentScope) -> error::Result<bool> {
     Ok(connection
         .prepare_cached("SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2")?
         .exists([scope.agent.as_bytes(), scope.account.as_bytes()])?)
@@ -153,7 +465,7 @@ struct Memories<'a> {
 }
 
 impl Memories<'_> {
-    fn selected(&self, scope: AgentScope, selection: &Selection) -> Result<Vec<MemoryRow>> {
+    fn selected(&self, scope: AgentScope, selection: &Selection) -> error::Result<Vec<MemoryRow>> {
         let connection = self.connection;
         let mut memories = match selection {
             Selection::None => return Ok(Vec::new()),
@@ -165,11 +477,7 @@ impl Memories<'_> {
             Selection::Numbers(numbers) => numbered(numbers, |number| {
                 first(
                     connection,
-                    concat!(
-                        "SELECT ",
-                        memory_columns!(),
-                        " FROM memories WHERE agent_id = ?1 AND number = ?2"
-                    ),
+                    select!(memory, "FROM memories WHERE agent_id = ?1 AND number = ?2"),
                     params![self.agent.as_bytes(), number],
                     decode::memory,
                 )
@@ -190,7 +498,7 @@ impl Memories<'_> {
     }
 
     /// The active memories of some kinds, in no order.
-    fn active_of(&self, wanted: &ActiveOf) -> Result<Vec<MemoryRow>> {
+    fn active_of(&self, wanted: &ActiveOf) -> error::Result<Vec<MemoryRow>> {
         let newest = self.newest()?;
         if self.are_most(newest, wanted.is_one)? {
             return self.in_halves(newest, wanted.in_order);
@@ -208,7 +516,7 @@ impl Memories<'_> {
         sql: &str,
         journal_after: Timestamp,
         read: fn(&dyn DatabaseRow) -> memoir_store::Result<Row>,
-    ) -> Result<Vec<Row>> {
+    ) -> error::Result<Vec<Row>> {
         let mut rows = self.active_after(sql, Kind::Core, i64::MIN, read)?;
         let journal_after = journal_after.microseconds();
         rows.extend(self.active_after(sql, Kind::Journal, journal_after, read)?);
@@ -216,7 +524,7 @@ impl Memories<'_> {
     }
 
     /// Without texts, the oldest origin date first.
-    fn marks(&self, journal_after: Timestamp) -> Result<Vec<ContextMarkRow>> {
+    fn marks(&self, journal_after: Timestamp) -> error::Result<Vec<ContextMarkRow>> {
         let mut marks = self.context(MARKS_AFTER, journal_after, decode::context_mark)?;
         marks.sort_by_key(|mark| (mark.created_at, mark.number));
         Ok(marks)
@@ -228,14 +536,14 @@ impl Memories<'_> {
         kind: Kind,
         after: i64,
         read: fn(&dyn DatabaseRow) -> memoir_store::Result<Row>,
-    ) -> Result<Vec<Row>> {
+    ) -> error::Result<Vec<Row>> {
         let values = params![self.agent.as_bytes(), kind.as_str(), after];
         all(self.connection, sql, values, read)
     }
 
     /// The rows of one of the statements below. Where there are many, another thread reads the second half of them at
     /// the same time.
-    fn in_halves(&self, newest: i64, sql: &str) -> Result<Vec<MemoryRow>> {
+    fn in_halves(&self, newest: i64, sql: &str) -> error::Result<Vec<MemoryRow>> {
         let (agent, version) = (self.agent, self.version);
         let part = move |connection: &Connection, from: i64, to: i64| {
             let values = params![agent.as_bytes(), from, to];
@@ -275,7 +583,7 @@ impl Memories<'_> {
         Ok(memories)
     }
 
-    fn newest(&self) -> Result<i64> {
+    fn newest(&self) -> error::Result<i64> {
         let mut newest = self
             .connection
             .prepare_cached("SELECT coalesce(max(number), 0) FROM memories WHERE agent_id = ?1")?;
@@ -285,7 +593,7 @@ impl Memories<'_> {
 
     /// Whether a statement finds about half or more of many memories. Which way is taken changes nothing but the time
     /// that it takes.
-    fn are_most(&self, newest: i64, is_one: &str) -> Result<bool> {
+    fn are_most(&self, newest: i64, is_one: &str) -> error::Result<bool> {
         if newest <= FEW_ROWS {
             return Ok(false);
         }
@@ -311,18 +619,17 @@ macro_rules! active_after {
     };
 }
 
-const ACTIVE_AFTER: &str = active_after!(memory_columns!());
+const ACTIVE_AFTER: &str = active_after!(columns!(memory));
 // All of it is in the index.
-const MARKS_AFTER: &str = active_after!(context_mark_columns!());
+const MARKS_AFTER: &str = active_after!(columns!(context_mark));
 
 /// Memories in the order of the table, from one number to another. If most rows are needed, the caller sorts them: by
 /// an index each row would be looked up by itself, which takes as long as the rest of reading it.
 macro_rules! in_order_of_the_table {
     ($condition:literal) => {
-        concat!(
-            "SELECT ",
-            memory_columns!(),
-            " FROM memories WHERE agent_id = ?1 AND number BETWEEN ?2 AND ?3",
+        select!(
+            memory,
+            "FROM memories WHERE agent_id = ?1 AND number BETWEEN ?2 AND ?3",
             $condition,
             " ORDER BY number"
         )
@@ -371,36 +678,10 @@ const FEW_ROWS: i64 = 1_000;
 /// Rows that are sampled, from the first to the last in equal steps.
 const SAMPLED: i64 = 64;
 
-/// Memories by their numbers, of an agent that is the account's and not erased.
-pub(crate) fn numbered_memories(
-    connection: &Connection,
-    scope: AgentScope,
-    numbers: &[Number],
-) -> Result<Vec<MemoryRow>> {
-    // One statement is a view by itself.
-    let _view = match numbers {
-        [_] => None,
-        _ => Some(ReadTransaction::new(connection)?),
-    };
-    numbered(numbers, |number| {
-        first(
-            connection,
-            concat!(
-                "SELECT ",
-                memory_columns!(),
-                " FROM memories WHERE agent_id = ?1 AND number = ?2 AND EXISTS \
-                     (SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?3 AND erased_at IS NULL)"
-            ),
-            params![scope.agent.as_bytes(), number, scope.account.as_bytes()],
-            decode::memory,
-        )
-    })
-}
-
 fn numbered(
     numbers: &[Number],
-    read: impl Fn(i64) -> Result<Option<MemoryRow>>,
-) -> Result<Vec<MemoryRow>> {
+    read: impl Fn(i64) -> error::Result<Option<MemoryRow>>,
+) -> error::Result<Vec<MemoryRow>> {
     let mut distinct = numbers.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
@@ -418,20 +699,16 @@ fn session(
     connection: &Connection,
     scope: AgentScope,
     session: SessionId,
-) -> Result<Option<SessionRow>> {
+) -> error::Result<Option<SessionRow>> {
     first(
         connection,
-        concat!(
-            "SELECT ",
-            session_columns!(),
-            " FROM sessions WHERE id = ?1 AND agent_id = ?2"
-        ),
+        select!(session, "FROM sessions WHERE id = ?1 AND agent_id = ?2"),
         [session.as_bytes(), scope.agent.as_bytes()],
         decode::session,
     )
 }
 
-fn running_session(connection: &Connection, scope: AgentScope) -> Result<Option<SessionId>> {
+fn running_session(connection: &Connection, scope: AgentScope) -> error::Result<Option<SessionId>> {
     first(
         connection,
         "SELECT id FROM sessions WHERE agent_id = ?1 AND state IN ('queued', 'asking', 'open')",
@@ -440,34 +717,11 @@ fn running_session(connection: &Connection, scope: AgentScope) -> Result<Option<
     )
 }
 
-/// How the archive hangs together around these memories, of an agent that is the account's and not erased.
-pub(crate) fn archive_links(
-    connection: &Connection,
-    scope: AgentScope,
-    numbers: &[Number],
-) -> Result<Vec<ArchiveLink>> {
-    let _view = ReadTransaction::new(connection)?;
-    let mut links = BTreeMap::new();
-    for one in numbers {
-        // No row has a number that SQLite cannot hold.
-        let Ok(one) = number(*one, "memories") else {
-            continue;
-        };
-        for sql in [LINK, LINKS_UNDER] {
-            let values = params![scope.agent.as_bytes(), one, scope.account.as_bytes()];
-            let found = all(connection, sql, values, decode::archive_link)?;
-            links.extend(found.into_iter().map(|link| (link.number, link)));
-        }
-    }
-    Ok(links.into_values().collect())
-}
-
 macro_rules! links {
     ($table:literal, $condition:literal) => {
-        concat!(
-            "SELECT ",
-            archive_link_columns!(),
-            " FROM ",
+        select!(
+            archive_link,
+            "FROM ",
             $table,
             " WHERE agent_id = ?1 AND ",
             $condition,
@@ -487,10 +741,9 @@ const LINKS_UNDER: &str = links!(
 /// One page of memories that meet a condition, with any further filters.
 macro_rules! memory_page {
     ($table:literal, $condition:literal) => {
-        concat!(
-            "SELECT ",
-            memory_columns!(),
-            " FROM ",
+        select!(
+            memory,
+            "FROM ",
             $table,
             " WHERE agent_id = ?1 AND number > ?2 AND (?3 IS NULL OR kind = ?3) \
                  AND (?4 IS NULL OR created_at >= ?4) AND (?5 IS NULL OR created_at <= ?5) \
@@ -514,25 +767,12 @@ const MEMORY_PAGE_UNDER: &str = memory_page!(
     "kind = 'archival' AND under = ?11 AND discarded_at IS NULL"
 );
 
-/// One page of the agent's memories, by number.
-pub(crate) fn memory_page(
-    connection: &Connection,
-    scope: AgentScope,
-    page: &MemoryPage,
-) -> Result<Vec<MemoryRow>> {
-    let _view = ReadTransaction::new(connection)?;
-    match exists(connection, scope)? {
-        true => page_of(connection, scope, page),
-        false => Ok(Vec::new()),
-    }
-}
-
 /// As [`memory_page`], of an agent that is known to be the account's.
 fn page_of(
     connection: &Connection,
     scope: AgentScope,
     page: &MemoryPage,
-) -> Result<Vec<MemoryRow>> {
+) -> error::Result<Vec<MemoryRow>> {
     // No row has a number that SQLite cannot hold.
     let Ok(after) = count(page.after, "memories", "number") else {
         return Ok(Vec::new());
@@ -567,38 +807,11 @@ fn page_of(
     )
 }
 
-const SESSION_PAGE: &str = concat!(
-    "SELECT ",
-    session_columns!(),
-    " FROM sessions WHERE agent_id = ?1 AND (started_at, id) < (?2, ?3) \
+const SESSION_PAGE: &str = select!(
+    session,
+    "FROM sessions WHERE agent_id = ?1 AND (started_at, id) < (?2, ?3) \
          ORDER BY started_at DESC, id DESC LIMIT ?4"
 );
-
-/// The agent's sessions begun before that one, newest first.
-pub(crate) fn session_page(
-    connection: &Connection,
-    scope: AgentScope,
-    before: Option<(Timestamp, SessionId)>,
-    limit: u32,
-) -> Result<Vec<SessionRow>> {
-    // No session begins as late as the largest number that SQLite can hold.
-    let (started_at, id) = match &before {
-        Some((started_at, id)) => (started_at.microseconds(), id.as_bytes()),
-        // With the smallest identifier: beside the latest time that can be, no identifier is before
-        // it.
-        None => (i64::MAX, &[0; 16]),
-    };
-    let _view = ReadTransaction::new(connection)?;
-    if !exists(connection, scope)? {
-        return Ok(Vec::new());
-    }
-    all(
-        connection,
-        SESSION_PAGE,
-        params![scope.agent.as_bytes(), started_at, id, limit],
-        decode::session,
-    )
-}
 
 /// The first row of a result.
 pub(crate) fn first<T>(
@@ -606,7 +819,7 @@ pub(crate) fn first<T>(
     sql: &str,
     values: impl Params,
     read: impl FnOnce(&dyn DatabaseRow) -> memoir_store::Result<T>,
-) -> Result<Option<T>> {
+) -> error::Result<Option<T>> {
     let found = connection
         .prepare_cached(sql)?
         .query_row(values, |row| Ok(read(&SqliteRow(row))))
@@ -620,7 +833,7 @@ pub(crate) fn all<T>(
     sql: &str,
     values: impl Params,
     read: impl Fn(&dyn DatabaseRow) -> memoir_store::Result<T>,
-) -> Result<Vec<T>> {
+) -> error::Result<Vec<T>> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(values)?;
     let mut answer = Vec::new();

@@ -1,19 +1,18 @@
 //! The statements of one decision, inside a transaction that the writer has begun.
 
-use memoir_domain::{AgentScope, SessionId, Timestamp, memory::ArchivedBy};
+use memoir_domain::{SessionId, memory::ArchivedBy};
 use memoir_store::{
-    AccountRow, AgentColumns, AgentRow, AuditRow, BodyRow, Commit, Commits, Error, LogsOf,
-    MemoryRow, SessionRow, StoredText, Waiting,
+    AgentColumns, AgentRow, AuditRow, BodyRow, Commit, Commits, Error, MemoryRow, SessionRow,
+    StoredText, Waiting,
 };
 use rusqlite::{CachedStatement, Connection, params};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{
     access,
-    decode::{Columns, SqliteRow},
     encode::{self, BoundText, count, number, one},
     error::{Result, constraint, inconsistent},
-    fault, requests, scrub, summaries, transcripts, vectors, word_index,
+    fault, requests, scrub, transcripts, vectors, word_index,
     writer::{BULK_ROWS, WriteOutcome},
 };
 
@@ -78,7 +77,9 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
     }
     // A summary of the log may hold the words of a text that was replaced.
     if is_erased || !commit.bodies.is_empty() {
-        summaries::forget(connection, agent)?;
+        connection
+            .prepare_cached("DELETE FROM log_summaries WHERE agent_id = ?1")?
+            .execute([agent])?;
         // The stored responses to repeated requests can hold its text.
         access::forget_answers(connection, commit.agent.scope.account)?;
     }
@@ -454,92 +455,4 @@ fn prepared<'connection, Row>(
         return Ok(None);
     }
     Ok(Some(connection.prepare_cached(sql)?))
-}
-
-/// Writes a new account.
-pub(crate) fn create_account(
-    connection: &Connection,
-    account: &AccountRow,
-) -> Result<WriteOutcome> {
-    let written = connection
-        .prepare_cached(
-            "INSERT INTO accounts (id, name, folded_name, created_at) VALUES (?1, ?2, ?3, ?4)",
-        )?
-        .execute(params![
-            account.id.as_bytes(),
-            account.name,
-            account.folded_name,
-            account.created_at.microseconds(),
-        ])
-        .map_err(|error| constraint(error, "accounts", Error::NameTaken, Error::Conflict))?;
-    one(written, "accounts")?;
-    Ok(WriteOutcome::DONE)
-}
-
-/// Renews a lease. Changes nothing if the session has ended or another process holds the lease.
-pub(crate) fn renew_lease(
-    connection: &Connection,
-    scope: AgentScope,
-    session: SessionId,
-    holder: u64,
-    until: Timestamp,
-) -> Result<WriteOutcome<bool>> {
-    let renewed = connection
-        .prepare_cached(
-            // Needs neither the agent's version nor its key: a lease is renewed many times during a model call, and
-            // must not conflict with concurrent decisions on the agent. The document and its seal remain unchanged.
-            "UPDATE sessions SET lease_until = ?5 \
-             WHERE id = ?1 AND agent_id = ?2 AND lease_holder = ?4 \
-                 AND state IN ('queued', 'asking', 'open') \
-                 AND EXISTS (SELECT 1 FROM agents WHERE id = ?2 AND account_id = ?3)",
-        )?
-        .execute(params![
-            session.as_bytes(),
-            scope.agent.as_bytes(),
-            scope.account.as_bytes(),
-            holder.cast_signed(),
-            until.microseconds(),
-        ])?;
-    Ok(WriteOutcome::any(renewed))
-}
-
-/// Ends the log over all heads with an entry for every one of these agents whose log has changed since its last entry,
-/// in the order of their identifiers.
-pub(crate) fn append_leaves(
-    connection: &Connection,
-    recorded_at: Timestamp,
-    of: LogsOf,
-) -> Result<WriteOutcome<u64>> {
-    let (account, agent) = match &of {
-        LogsOf::Everybody => (None, None),
-        LogsOf::Account(account) => (Some(account.as_bytes()), None),
-        LogsOf::Agent(scope) => (Some(scope.account.as_bytes()), Some(scope.agent.as_bytes())),
-    };
-    let appended = connection
-        .prepare_cached(
-            // The position is computed inside of the one transaction that writes, so that no two callers get the same
-            // one and none is left out. An agent whose head is not the hash of its last record is skipped: an entry
-            // would certify an inconsistent log, and verifying must find that first.
-            "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
-             SELECT (SELECT coalesce(max(position), -1) FROM log_leaves) \
-                     + row_number() OVER (ORDER BY id), \
-                 id, next_seq - 1, head, ?1 \
-             FROM agents \
-             WHERE next_seq > 1 AND next_seq - 1 IS NOT (SELECT seq FROM log_leaves \
-                 WHERE agent_id = agents.id ORDER BY position DESC LIMIT 1) \
-                 AND head IS (SELECT hash FROM audit_records \
-                     WHERE agent_id = agents.id AND seq = next_seq - 1) \
-                 AND (?2 IS NULL OR account_id = ?2) AND (?3 IS NULL OR id = ?3)",
-        )?
-        .execute(params![recorded_at.microseconds(), account, agent])?;
-    fault::point("leaves.appended");
-    let length = connection
-        .prepare_cached("SELECT coalesce(max(position), -1) + 1 FROM log_leaves")?
-        .query_row([], |row| {
-            Ok(Columns::new(&SqliteRow(row), "log_leaves").count())
-        })??;
-    Ok(WriteOutcome {
-        is_written: appended > 0,
-        value: length,
-    })
 }

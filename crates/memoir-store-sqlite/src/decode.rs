@@ -4,16 +4,12 @@ use memoir_store::{Error, Result, decode::ColumnValue};
 use rusqlite::types::ValueRef;
 
 pub(crate) use memoir_store::{
-    access_columns, account_columns, agent_columns, archive_link_columns, context_mark_columns,
     decode::DatabaseRow,
     decode::{
         Columns, READERS, access_request, account, agent, archive_link, bearer, context_mark,
         fleet_record, leaf, memory, message, prompts, record, reply, row_counts, session, summary,
         token, user, vector, vector_model, waiting_session, word_index,
     },
-    leaf_columns, memory_columns, message_columns, record_columns, reply_columns,
-    row_count_columns, session_columns, summary_columns, token_columns, user_columns,
-    vector_columns, word_index_columns, wordless_record_columns,
 };
 
 /// A row of a result.

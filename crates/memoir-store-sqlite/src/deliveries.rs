@@ -1,137 +1,124 @@
 //! Pending notifications of ended sessions, by receiver. Triggers enter them in the transaction that ends the session.
 
+use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp};
-use memoir_store::{DeliveryRow, ReceiverDigest};
+use memoir_store::{Deliveries, DeliveryRow, ReceiverDigest, Result};
 use rusqlite::{Connection, params};
 
 use crate::{
+    SqliteStore,
     agent::all,
     decode::{Columns, SqliteRow},
     encode::one,
-    error::{Result, inconsistent},
+    error::{self, inconsistent},
     fault,
-    writer::WriteOutcome,
+    writer::{BULK_ROWS, WriteOutcome},
 };
 
-/// Registers receivers, and deletes those that are no longer wanted.
-pub(crate) fn register(
-    connection: &Connection,
-    receivers: &[ReceiverDigest],
-    now: Timestamp,
-    forget_before: Timestamp,
-    reopen: bool,
-) -> Result<WriteOutcome> {
-    let mut enter = connection.prepare_cached(
-        "INSERT INTO receivers (digest, seen_at) VALUES (?1, ?2) \
+#[async_trait]
+impl Deliveries for SqliteStore {
+    async fn register_receivers(
+        &self,
+        receivers: &[ReceiverDigest],
+        now: Timestamp,
+        forget_before: Timestamp,
+        reopen: bool,
+    ) -> Result<()> {
+        let receivers = receivers.to_vec();
+        let register = move |connection: &Connection| {
+            let mut enter = connection.prepare_cached(
+                "INSERT INTO receivers (digest, seen_at) VALUES (?1, ?2) \
          ON CONFLICT (digest) DO UPDATE SET seen_at = excluded.seen_at, \
              closed_at = CASE WHEN ?3 THEN NULL ELSE closed_at END",
-    )?;
-    for receiver in receivers {
-        let entered = enter.execute(params![receiver, now.microseconds(), reopen])?;
-        one(entered, "receivers")?;
-    }
-    fault::point("receivers.registered");
-    let before = forget_before.microseconds();
-    connection
-        .prepare_cached(
-            "DELETE FROM deliveries \
+            )?;
+            for receiver in &receivers {
+                let entered = enter.execute(params![receiver, now.microseconds(), reopen])?;
+                one(entered, "receivers")?;
+            }
+            fault::point("receivers.registered");
+            let before = forget_before.microseconds();
+            connection
+                .prepare_cached(
+                    "DELETE FROM deliveries \
              WHERE receiver IN (SELECT digest FROM receivers WHERE seen_at < ?1)",
-        )?
-        // Deliveries before receivers, since they refer to them.
-        .execute([before])?;
-    connection
-        .prepare_cached("DELETE FROM receivers WHERE seen_at < ?1")?
-        .execute([before])?;
-    fault::point("receivers.forgotten");
-    Ok(WriteOutcome::DONE)
-}
+                )?
+                // Deliveries before receivers, since they refer to them.
+                .execute([before])?;
+            connection
+                .prepare_cached("DELETE FROM receivers WHERE seen_at < ?1")?
+                .execute([before])?;
+            fault::point("receivers.forgotten");
+            Ok(WriteOutcome::DONE)
+        };
+        self.write(BULK_ROWS, register).await
+    }
 
-/// Two ranges of the index of what is due.
-const DUE: &str = "SELECT session_id, due_at FROM deliveries WHERE receiver = ?1 AND due_at <= ?2 \
-     UNION ALL \
-     SELECT session_id, due_at FROM deliveries WHERE receiver = ?1 AND due_at > ?3 \
-     ORDER BY due_at, session_id LIMIT ?4";
-
-fn due(
-    connection: &Connection,
-    receiver: &ReceiverDigest,
-    now: Timestamp,
-    latest: Timestamp,
-    limit: u32,
-) -> Result<Vec<SessionId>> {
-    all(
-        connection,
-        DUE,
-        params![receiver, now.microseconds(), latest.microseconds(), limit],
-        |row| Ok(SessionId::from_bytes(Columns::new(row, "deliveries").id()?)),
-    )
-}
-
-/// Whether anything is due.
-pub(crate) fn is_any_due(
-    connection: &Connection,
-    receiver: &ReceiverDigest,
-    now: Timestamp,
-    latest: Timestamp,
-) -> Result<bool> {
-    Ok(!due(connection, receiver, now, latest, 1)?.is_empty())
-}
-
-/// Leases what is due.
-pub(crate) fn claim(
-    connection: &Connection,
-    receiver: &ReceiverDigest,
-    now: Timestamp,
-    (until, latest): (Timestamp, Timestamp),
-    limit: u32,
-) -> Result<WriteOutcome<Vec<DeliveryRow>>> {
-    let mut claim = connection.prepare_cached(
-        // As with transcripts: the lease moves the due time, so that a delivery is due again if the process dies. The
-        // count of attempts is the lease's number; resolving under an older one changes nothing.
-        "UPDATE deliveries SET attempt = attempt + 1, due_at = ?3 \
+    async fn claim_deliveries(
+        &self,
+        receiver: &ReceiverDigest,
+        now: Timestamp,
+        (until, latest): (Timestamp, Timestamp),
+        limit: u32,
+    ) -> Result<Vec<DeliveryRow>> {
+        let receiver = *receiver;
+        // Called all the time, and mostly there is nothing to write.
+        let is_any_due = self
+            .look(move |connection| Ok(!due(connection, &receiver, now, latest, 1)?.is_empty()))
+            .await?;
+        if !is_any_due {
+            return Ok(Vec::new());
+        }
+        let claim = move |connection: &Connection| {
+            let mut claim = connection.prepare_cached(
+                // As with transcripts: the lease moves the due time, so that a delivery is due again if the process
+                // dies. The count of attempts is the lease's number; resolving under an older one changes nothing.
+                "UPDATE deliveries SET attempt = attempt + 1, due_at = ?3 \
          WHERE receiver = ?1 AND session_id = ?2",
-    )?;
-    let mut look = connection.prepare_cached(
-        "SELECT agents.id, agents.account_id, deliveries.attempt \
+            )?;
+            let mut look = connection.prepare_cached(
+                "SELECT agents.id, agents.account_id, deliveries.attempt \
          FROM deliveries JOIN sessions ON sessions.id = deliveries.session_id \
              JOIN agents ON agents.id = sessions.agent_id \
          WHERE receiver = ?1 AND session_id = ?2",
-    )?;
-    let mut deliveries = Vec::new();
-    for session in due(connection, receiver, now, latest, limit)? {
-        let key = params![receiver, session.as_bytes()];
-        let claimed = params![receiver, session.as_bytes(), until.microseconds()];
-        one(claim.execute(claimed)?, "deliveries")?;
-        let mut rows = look.query(key)?;
-        let row = rows
-            .next()?
-            .ok_or_else(|| inconsistent("deliveries", format!("{session} is no session")))?;
-        let line = SqliteRow(row);
-        let mut columns = Columns::new(&line, "deliveries");
-        let agent = AgentId::from_bytes(columns.id()?);
-        let account = AccountId::from_bytes(columns.id()?);
-        let attempt = columns.count()?;
-        let attempt = u32::try_from(attempt)
-            .map_err(|_| inconsistent("deliveries", format!("`attempt` is {attempt}")))?;
-        deliveries.push(DeliveryRow {
-            scope: AgentScope { account, agent },
-            session,
-            attempt,
-        });
+            )?;
+            let mut deliveries = Vec::new();
+            for session in due(connection, &receiver, now, latest, limit)? {
+                let key = params![receiver, session.as_bytes()];
+                let claimed = params![receiver, session.as_bytes(), until.microseconds()];
+                one(claim.execute(claimed)?, "deliveries")?;
+                let mut rows = look.query(key)?;
+                let row = rows.next()?.ok_or_else(|| {
+                    inconsistent("deliveries", format!("{session} is no session"))
+                })?;
+                let line = SqliteRow(row);
+                let mut columns = Columns::new(&line, "deliveries");
+                let agent = AgentId::from_bytes(columns.id()?);
+                let account = AccountId::from_bytes(columns.id()?);
+                let attempt = columns.count()?;
+                let attempt = u32::try_from(attempt)
+                    .map_err(|_| inconsistent("deliveries", format!("`attempt` is {attempt}")))?;
+                deliveries.push(DeliveryRow {
+                    scope: AgentScope { account, agent },
+                    session,
+                    attempt,
+                });
+            }
+            fault::point("deliveries.claimed");
+            Ok(WriteOutcome::with(deliveries))
+        };
+        self.write(limit as usize, claim).await
     }
-    fault::point("deliveries.claimed");
-    Ok(WriteOutcome::with(deliveries))
-}
 
-/// Ends a delivery, or postpones it, unless it was leased again.
-pub(crate) fn resolve(
-    connection: &Connection,
-    receiver: &ReceiverDigest,
-    delivery: &DeliveryRow,
-    again_at: Option<Timestamp>,
-) -> Result<WriteOutcome<bool>> {
-    let session = delivery.session.as_bytes();
-    let changed = match again_at {
+    async fn settle_delivery(
+        &self,
+        receiver: &ReceiverDigest,
+        delivery: &DeliveryRow,
+        again_at: Option<Timestamp>,
+    ) -> Result<bool> {
+        let (receiver, delivery) = (*receiver, *delivery);
+        let resolve = move |connection: &Connection| {
+            let session = delivery.session.as_bytes();
+            let changed = match again_at {
         Some(again_at) => connection
             .prepare_cached(
                 "UPDATE deliveries SET due_at = ?4 \
@@ -149,24 +136,47 @@ pub(crate) fn resolve(
             )?
             .execute(params![receiver, session, delivery.attempt])?,
     };
-    fault::point("delivery.settled");
-    Ok(WriteOutcome::any(changed))
+            fault::point("delivery.settled");
+            Ok(WriteOutcome::any(changed))
+        };
+        self.write(1, resolve).await
+    }
+
+    async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()> {
+        let receiver = *receiver;
+        self.write(BULK_ROWS, move |connection| {
+            connection
+                .prepare_cached("UPDATE receivers SET closed_at = ?2 WHERE digest = ?1")?
+                .execute(params![receiver, now.microseconds()])?;
+            connection
+                .prepare_cached("DELETE FROM deliveries WHERE receiver = ?1")?
+                .execute([receiver])?;
+            fault::point("receiver.closed");
+            Ok(WriteOutcome::DONE)
+        })
+        .await
+    }
 }
 
-/// Closes a receiver.
-pub(crate) fn close(
+/// Two ranges of the index of what is due.
+const DUE: &str = "SELECT session_id, due_at FROM deliveries WHERE receiver = ?1 AND due_at <= ?2 \
+     UNION ALL \
+     SELECT session_id, due_at FROM deliveries WHERE receiver = ?1 AND due_at > ?3 \
+     ORDER BY due_at, session_id LIMIT ?4";
+
+fn due(
     connection: &Connection,
     receiver: &ReceiverDigest,
     now: Timestamp,
-) -> Result<WriteOutcome> {
-    connection
-        .prepare_cached("UPDATE receivers SET closed_at = ?2 WHERE digest = ?1")?
-        .execute(params![receiver, now.microseconds()])?;
-    connection
-        .prepare_cached("DELETE FROM deliveries WHERE receiver = ?1")?
-        .execute([receiver])?;
-    fault::point("receiver.closed");
-    Ok(WriteOutcome::DONE)
+    latest: Timestamp,
+    limit: u32,
+) -> error::Result<Vec<SessionId>> {
+    all(
+        connection,
+        DUE,
+        params![receiver, now.microseconds(), latest.microseconds(), limit],
+        |row| Ok(SessionId::from_bytes(Columns::new(row, "deliveries").id()?)),
+    )
 }
 
 #[cfg(test)]

@@ -1,107 +1,240 @@
 //! Look-ups across agents, none of which reads text of a memory.
 
-use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp, time::AHEAD_DAYS};
-use memoir_store::{AccountRow, AgentRow, DueQuery, FURTHEST_DAYS, LeafRow, WaitingSession};
+use async_trait::async_trait;
+use memoir_domain::{
+    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, access::AccessState,
+    session::State, time::AHEAD_DAYS,
+};
+use memoir_store::{
+    AccountRow, AgentRow, DueQuery, Error, FURTHEST_DAYS, Finding, Fleet, FleetLoad, FleetPage,
+    FleetRecord, FleetSlice, LeafRow, LogsOf, OpenAccess, RecordFilter, RecordOrder, RecordPlace,
+    Result, StoredUsage, WaitingSession, columns, select,
+};
 use rusqlite::{CachedStatement, Connection, ToSql, params};
 
 use crate::{
+    SqliteStore,
     agent::{all, first},
-    decode::{self, Columns, DatabaseRow, SqliteRow, account_columns, agent_columns, leaf_columns},
-    encode::count,
-    error::{Result, inconsistent},
+    check,
+    decode::{self, Columns, DatabaseRow, SqliteRow},
+    encode::{count, one},
+    error::{self, constraint, inconsistent},
+    fault, listing, load,
     reader::ReadTransaction,
+    records, requests, schema, usage,
+    writer::{BULK_ROWS, WriteOutcome},
 };
 
-/// All accounts, by name.
-pub(crate) fn accounts(connection: &Connection) -> Result<Vec<AccountRow>> {
-    all(
-        connection,
+/// The agent and account of a row of that table, by the row's identifier.
+macro_rules! owner_in {
+    ($table:literal) => {
         concat!(
-            "SELECT ",
-            account_columns!(),
-            " FROM accounts ORDER BY folded_name"
-        ),
-        [],
-        decode::account,
-    )
+            "SELECT agents.id, agents.account_id FROM ",
+            $table,
+            " AS owned JOIN agents ON agents.id = owned.agent_id \
+             WHERE owned.id = ?1 AND agents.account_id = ?2"
+        )
+    };
 }
 
-/// The account of that folded name.
-pub(crate) fn account_named(
-    connection: &Connection,
-    folded_name: &str,
-) -> Result<Option<AccountRow>> {
-    first(
-        connection,
-        concat!(
-            "SELECT ",
-            account_columns!(),
-            " FROM accounts WHERE folded_name = ?1"
-        ),
-        [folded_name],
-        decode::account,
-    )
-}
+#[async_trait]
+impl Fleet for SqliteStore {
+    async fn create_account(&self, account: &AccountRow) -> Result<()> {
+        let account = account.clone();
+        self.write(1, move |connection| {
+            let written = connection
+        .prepare_cached(
+            "INSERT INTO accounts (id, name, folded_name, created_at) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute(params![
+            account.id.as_bytes(),
+            account.name,
+            account.folded_name,
+            account.created_at.microseconds(),
+        ])
+        .map_err(|error| constraint(error, "accounts", Error::NameTaken, Error::Conflict))?;
+            one(written, "accounts")?;
+            Ok(WriteOutcome::DONE)
+        })
+        .await
+    }
 
-/// The account's agents, by name: of one name the living one, then the erased ones in their order.
-pub(crate) fn agents(connection: &Connection, account: AccountId) -> Result<Vec<AgentRow>> {
+    async fn accounts(&self) -> Result<Vec<AccountRow>> {
+        self.scan(|connection| {
+            all(
+                connection,
+                select!(account, "FROM accounts ORDER BY folded_name"),
+                [],
+                decode::account,
+            )
+        })
+        .await
+    }
+
+    async fn account_named(&self, folded_name: &str) -> Result<Option<AccountRow>> {
+        let folded_name = folded_name.to_owned();
+        self.look(move |connection| {
+            first(
+                connection,
+                select!(account, "FROM accounts WHERE folded_name = ?1"),
+                [folded_name],
+                decode::account,
+            )
+        })
+        .await
+    }
+
+    async fn agents(&self, account: AccountId) -> Result<Vec<AgentRow>> {
+        self.scan(move |connection| {
     // Each half has an index of its own.
     all(
         connection,
         concat!(
             "SELECT ",
-            agent_columns!(),
+            columns!(agent),
             // `id <> account_id` leaves out the account's own log, which is an agent by form
             // (`AgentScope::of_account`).
             " FROM agents WHERE account_id = ?1 AND erased_at IS NULL AND id <> ?1 UNION ALL SELECT ",
-            agent_columns!(),
+            columns!(agent),
             " FROM agents WHERE account_id = ?1 AND erased_at IS NOT NULL \
              ORDER BY folded_name, erased_at, id"
         ),
         [account.as_bytes()],
         decode::agent,
     )
-}
+})
+            .await
+    }
 
-/// A range of the index of names, with and without a name that the page before ended with.
-const AGENT_PAGE: &str = concat!(
-    "SELECT ",
-    agent_columns!(),
-    " FROM agents WHERE account_id = ?1 AND folded_name >= ?2 AND folded_name IS NOT ?3 \
-         AND erased_at IS NULL AND id <> ?1 ORDER BY folded_name LIMIT ?4"
-);
+    async fn agent_page(
+        &self,
+        account: AccountId,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<AgentRow>> {
+        let after = after.map(str::to_owned);
+        self.scan(move |connection| {
+            all(
+                connection,
+                AGENT_PAGE,
+                params![
+                    account.as_bytes(),
+                    after.as_deref().unwrap_or_default(),
+                    after,
+                    limit
+                ],
+                decode::agent,
+            )
+        })
+        .await
+    }
 
-/// One page of the account's agents that are not erased, by name.
-pub(crate) fn agent_page(
-    connection: &Connection,
-    account: AccountId,
-    after: Option<&str>,
-    limit: u32,
-) -> Result<Vec<AgentRow>> {
-    all(
-        connection,
-        AGENT_PAGE,
-        params![account.as_bytes(), after.unwrap_or_default(), after, limit],
-        decode::agent,
-    )
-}
+    async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice> {
+        let page = page.clone();
+        self.scan(move |connection| listing::page(connection, account, &page))
+            .await
+    }
 
-/// The account's agent of that folded name; where there is none left, the one erased last.
-pub(crate) fn agent_named(
-    connection: &Connection,
-    account: AccountId,
-    folded_name: &str,
-) -> Result<Option<AgentRow>> {
+    async fn fleet_records(
+        &self,
+        account: AccountId,
+        filter: &RecordFilter,
+        order: RecordOrder,
+        after: Option<RecordPlace>,
+        limit: u32,
+    ) -> Result<Vec<FleetRecord>> {
+        let filter = filter.clone();
+        self.scan(move |connection| {
+            records::of_account(connection, account, &filter, (order, after, limit))
+        })
+        .await
+    }
+
+    async fn last_states(
+        &self,
+        account: AccountId,
+        agents: &[AgentId],
+    ) -> Result<Vec<(AgentId, State)>> {
+        let is_one = agents.len() == 1;
+        let agents = agents.to_vec();
+        let query =
+            move |connection: &Connection| listing::last_states(connection, account, &agents);
+        if is_one {
+            self.look(query).await
+        } else {
+            self.scan(query).await
+        }
+    }
+
+    async fn waiting_sessions(&self, limit: u32) -> Result<Vec<WaitingSession>> {
+        self.scan(move |connection| {
+            let _view = ReadTransaction::new(connection)?;
+            let mut waiting = Vec::new();
+            // No account is as short as nothing, so that the first account comes first.
+            let mut last = (Vec::new(), String::new());
+            // The index skips from one account and model to the next. A queue of many thousand sessions of one account
+            // costs no more than `limit` of them, and does not hide those of other accounts.
+            while let Some(queue) = next_queue(connection, &last)? {
+                waiting.extend(all(
+                    connection,
+                    QUEUE,
+                    params![queue.0, queue.1, limit],
+                    decode::waiting_session,
+                )?);
+                last = queue;
+            }
+            waiting.sort_by_key(|session| (session.started_at, session.id));
+            Ok(waiting)
+        })
+        .await
+    }
+
+    async fn due_agents(&self, query: &DueQuery) -> Result<Vec<AgentScope>> {
+        let query = query.clone();
+        self.scan(move |connection| {
+            let _view = ReadTransaction::new(connection)?;
+            let mut by_slot = connection.prepare_cached(DUE_BY_SLOT)?;
+            let mut by_time = connection.prepare_cached(DUE_BY_TIME)?;
+            let mut ahead_by_slot = connection.prepare_cached(AHEAD_BY_SLOT)?;
+            let mut ahead_by_time = connection.prepare_cached(AHEAD_BY_TIME)?;
+            let now = query.now.microseconds();
+            let ahead = query.now.plus_days(AHEAD_DAYS).microseconds();
+            let furthest = query.now.plus_days(FURTHEST_DAYS).microseconds();
+            let mut due = Vec::new();
+            for account in accounts(connection, query.account)? {
+                let mut found = match query.latest_slot {
+                    Some(slot) => {
+                        let mut found =
+                            proposed(&mut by_slot, account, slot.microseconds(), &query)?;
+                        found.extend(proposed(&mut ahead_by_slot, account, ahead, &query)?);
+                        found
+                    }
+                    None => Vec::new(),
+                };
+                found.extend(proposed(&mut by_time, account, now, &query)?);
+                found.extend(proposed(&mut ahead_by_time, account, furthest, &query)?);
+                // By `weekly_after` first, those without one before all others: they are due by time,
+                // whatever the slot. An agent may be found by up to four of the statements.
+                found.sort_unstable();
+                found.dedup();
+                let most = usize::try_from(query.per_account).unwrap_or(usize::MAX);
+                let scopes = found.into_iter().take(most);
+                due.extend(scopes.map(|(_, agent)| AgentScope { account, agent }));
+            }
+            Ok(due)
+        })
+        .await
+    }
+
+    async fn agent_named(&self, account: AccountId, folded_name: &str) -> Result<Option<AgentRow>> {
+        let folded_name = folded_name.to_owned();
+        self.look(move |connection| {
     // Two statements of one view: between them the living agent could be erased and would then be
     // found twice, or not at all.
     let _view = ReadTransaction::new(connection)?;
     let living = first(
         connection,
-        concat!(
-            "SELECT ",
-            agent_columns!(),
-            " FROM agents WHERE account_id = ?1 AND folded_name = ?2 AND erased_at IS NULL AND id <> ?1"
-        ),
+        select!(agent, "FROM agents WHERE account_id = ?1 AND folded_name = ?2 AND erased_at IS NULL AND id <> ?1"),
         params![account.as_bytes(), folded_name],
         decode::agent,
     )?;
@@ -110,52 +243,199 @@ pub(crate) fn agent_named(
     }
     first(
         connection,
-        concat!(
-            "SELECT ",
-            agent_columns!(),
-            " FROM agents WHERE account_id = ?1 AND folded_name = ?2 AND erased_at IS NOT NULL \
-             ORDER BY erased_at DESC, id DESC LIMIT 1"
-        ),
+        select!(agent, "FROM agents WHERE account_id = ?1 AND folded_name = ?2 AND erased_at IS NOT NULL \
+             ORDER BY erased_at DESC, id DESC LIMIT 1"),
         params![account.as_bytes(), folded_name],
         decode::agent,
     )
-}
+})
+            .await
+    }
 
-/// Which of the account's agents a session belongs to.
-pub(crate) fn session_owner(
-    connection: &Connection,
-    account: AccountId,
-    session: SessionId,
-) -> Result<Option<AgentScope>> {
-    first(
-        connection,
-        "SELECT agents.id FROM sessions JOIN agents ON agents.id = sessions.agent_id \
-         WHERE sessions.id = ?1 AND agents.account_id = ?2",
-        [session.as_bytes(), account.as_bytes()],
-        |row| {
-            let agent = AgentId::from_bytes(Columns::new(row, "agents").id()?);
-            Ok(AgentScope { account, agent })
-        },
-    )
-}
+    async fn session_owner(
+        &self,
+        account: AccountId,
+        session: SessionId,
+    ) -> Result<Option<AgentScope>> {
+        self.look(move |connection| {
+            first(
+                connection,
+                owner_in!("sessions"),
+                [session.as_bytes(), account.as_bytes()],
+                scope,
+            )
+        })
+        .await
+    }
 
-/// Running sessions whose lease expired before `now`, the longest expired first, or is longer than the maximum.
-pub(crate) fn lapsed_sessions(
-    connection: &Connection,
-    now: Timestamp,
-) -> Result<Vec<(AgentScope, SessionId)>> {
-    all(
-        connection,
-        // A lease longer than the maximum was written before the clock was set back. It counts as expired; otherwise no
-        // process could resume its session.
-        "SELECT sessions.id, agents.id, agents.account_id \
+    async fn usage(
+        &self,
+        account: AccountId,
+        agent: Option<AgentId>,
+        since: Timestamp,
+    ) -> Result<StoredUsage> {
+        self.scan(move |connection| usage::usage(connection, account, agent, since))
+            .await
+    }
+
+    async fn load(&self) -> Result<FleetLoad> {
+        self.scan(load::load).await
+    }
+
+    async fn access_owner(
+        &self,
+        account: AccountId,
+        request: AccessRequestId,
+    ) -> Result<Option<AgentScope>> {
+        self.look(move |connection| {
+            first(
+                connection,
+                owner_in!("access_requests"),
+                [request.as_bytes(), account.as_bytes()],
+                scope,
+            )
+        })
+        .await
+    }
+
+    async fn open_access(&self) -> Result<Vec<OpenAccess>> {
+        self.scan(|connection| {
+            all(connection, requests::OPEN, [], |row| {
+                let mut columns = Columns::new(row, "access_requests");
+                Ok(OpenAccess {
+                    id: AccessRequestId::from_bytes(columns.id()?),
+                    scope: scope_of(&mut columns)?,
+                    state: columns.word::<AccessState>()?,
+                    expires_at: columns.time()?,
+                })
+            })
+        })
+        .await
+    }
+
+    async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>> {
+        self.scan(move |connection| {
+            all(
+                connection,
+                // A lease longer than the maximum was written before the clock was set back. It counts as expired;
+                // otherwise no process could resume its session.
+                "SELECT sessions.id, agents.id, agents.account_id \
          FROM sessions JOIN agents ON agents.id = sessions.agent_id \
          WHERE (lease_until < ?1 OR lease_until > ?2) AND state IN ('queued', 'asking', 'open') \
          ORDER BY lease_until, sessions.id",
-        [now, now.plus_days(AHEAD_DAYS)].map(Timestamp::microseconds),
-        scoped_session,
-    )
+                [now, now.plus_days(AHEAD_DAYS)].map(Timestamp::microseconds),
+                scoped_session,
+            )
+        })
+        .await
+    }
+
+    async fn scopes(&self) -> Result<Vec<AgentScope>> {
+        self.scan(|connection| {
+            all(
+                connection,
+                "SELECT id, account_id FROM agents ORDER BY id",
+                [],
+                scope,
+            )
+        })
+        .await
+    }
+
+    async fn erased(&self) -> Result<Vec<AgentScope>> {
+        self.scan(|connection| all(connection, ERASED, [], scope))
+            .await
+    }
+
+    async fn finish(&self) -> Result<bool> {
+        self.0.writer.finish().await
+    }
+
+    async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>> {
+        self.scan(move |connection| {
+            // No entry is at a place that SQLite cannot hold.
+            let Ok(first) = count(from, "log_leaves", "position") else {
+                return Ok(Vec::new());
+            };
+            let placed = all(
+                connection,
+                select!(
+                    leaf,
+                    "FROM log_leaves WHERE position >= ?1 ORDER BY position"
+                ),
+                [first],
+                decode::leaf,
+            )?;
+            // Entries are known by their position in the result: a missing one must not move the others.
+            (from..)
+                .zip(placed)
+                .map(|(expected, (position, leaf))| {
+                    if position == expected {
+                        Ok(leaf)
+                    } else {
+                        Err(inconsistent(
+                            "log_leaves",
+                            format!("row {expected} is missing"),
+                        ))
+                    }
+                })
+                .collect()
+        })
+        .await
+    }
+
+    async fn append_leaves(&self, recorded_at: Timestamp, of: LogsOf) -> Result<u64> {
+        self.write(BULK_ROWS, move |connection| {
+            let (account, agent) = match &of {
+                LogsOf::Everybody => (None, None),
+                LogsOf::Account(account) => (Some(account.as_bytes()), None),
+                LogsOf::Agent(scope) => {
+                    (Some(scope.account.as_bytes()), Some(scope.agent.as_bytes()))
+                }
+            };
+            let appended = connection
+                .prepare_cached(
+                    // The position is computed inside of the one transaction that writes, so that no two callers get
+                    // the same one and none is left out. An agent whose head is not the hash of its last record is
+                    // skipped: an entry would certify an inconsistent log, and verifying must find that first.
+                    "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
+             SELECT (SELECT coalesce(max(position), -1) FROM log_leaves) \
+                     + row_number() OVER (ORDER BY id), \
+                 id, next_seq - 1, head, ?1 \
+             FROM agents \
+             WHERE next_seq > 1 AND next_seq - 1 IS NOT (SELECT seq FROM log_leaves \
+                 WHERE agent_id = agents.id ORDER BY position DESC LIMIT 1) \
+                 AND head IS (SELECT hash FROM audit_records \
+                     WHERE agent_id = agents.id AND seq = next_seq - 1) \
+                 AND (?2 IS NULL OR account_id = ?2) AND (?3 IS NULL OR id = ?3)",
+                )?
+                .execute(params![recorded_at.microseconds(), account, agent])?;
+            fault::point("leaves.appended");
+            let length = connection
+                .prepare_cached("SELECT coalesce(max(position), -1) + 1 FROM log_leaves")?
+                .query_row([], |row| {
+                    Ok(Columns::new(&SqliteRow(row), "log_leaves").count())
+                })??;
+            Ok(WriteOutcome::when(appended > 0, length))
+        })
+        .await
+    }
+
+    async fn check(&self) -> Result<Vec<Finding>> {
+        self.scan(check::check).await
+    }
+
+    async fn check_form(&self) -> Result<Vec<Finding>> {
+        self.scan(schema::findings).await
+    }
 }
+
+/// A range of the index of names, with and without a name that the page before ended with.
+const AGENT_PAGE: &str = select!(
+    agent,
+    "FROM agents WHERE account_id = ?1 AND folded_name >= ?2 AND folded_name IS NOT ?3 \
+         AND erased_at IS NULL AND id <> ?1 ORDER BY folded_name LIMIT ?4"
+);
 
 /// The first model, after the one given, for which a session of the account waits.
 const NEXT_MODEL: &str = "SELECT account_id, COALESCE(model, '') FROM sessions \
@@ -176,32 +456,11 @@ const QUEUE: &str = "SELECT sessions.id, agents.id, agents.account_id, model, st
          AND sessions.account_id = ?1 AND COALESCE(model, '') = ?2 \
      ORDER BY started_at, sessions.id LIMIT ?3";
 
-/// Sessions that Memoir drives and no process leases, oldest first, at most `limit` of each account and model.
-pub(crate) fn waiting_sessions(connection: &Connection, limit: u32) -> Result<Vec<WaitingSession>> {
-    let _view = ReadTransaction::new(connection)?;
-    let mut waiting = Vec::new();
-    // No account is as short as nothing, so that the first account comes first.
-    let mut last = (Vec::new(), String::new());
-    // The index skips from one account and model to the next. A queue of many thousand sessions of one account costs no
-    // more than `limit` of them, and does not hide those of other accounts.
-    while let Some(queue) = next_queue(connection, &last)? {
-        waiting.extend(all(
-            connection,
-            QUEUE,
-            params![queue.0, queue.1, limit],
-            decode::waiting_session,
-        )?);
-        last = queue;
-    }
-    waiting.sort_by_key(|session| (session.started_at, session.id));
-    Ok(waiting)
-}
-
 /// An account, by its bytes, and a model.
 type Queue = (Vec<u8>, String);
 
 /// The queue after that one.
-fn next_queue(connection: &Connection, last: &Queue) -> Result<Option<Queue>> {
+fn next_queue(connection: &Connection, last: &Queue) -> error::Result<Option<Queue>> {
     let read = |row: &dyn DatabaseRow| {
         let mut columns = Columns::new(row, "sessions");
         Ok((columns.stored_text()?.0, columns.text()?))
@@ -237,55 +496,13 @@ const AHEAD_BY_TIME: &str = "SELECT id, weekly_after FROM agents \
          SELECT 1 FROM sessions WHERE agent_id = agents.id AND state IN ('queued', 'asking', 'open')) \
      ORDER BY due_at, id";
 
-/// Agents that are due by what their rows say, account by account.
-pub(crate) fn due_agents(connection: &Connection, query: &DueQuery) -> Result<Vec<AgentScope>> {
-    let _view = ReadTransaction::new(connection)?;
-    let accounts = match query.account {
-        Some(account) => vec![account],
-        None => all(
-            connection,
-            "SELECT id FROM accounts ORDER BY id",
-            [],
-            |row| Ok(AccountId::from_bytes(Columns::new(row, "accounts").id()?)),
-        )?,
-    };
-    let mut by_slot = connection.prepare_cached(DUE_BY_SLOT)?;
-    let mut by_time = connection.prepare_cached(DUE_BY_TIME)?;
-    let mut ahead_by_slot = connection.prepare_cached(AHEAD_BY_SLOT)?;
-    let mut ahead_by_time = connection.prepare_cached(AHEAD_BY_TIME)?;
-    let now = query.now.microseconds();
-    let ahead = query.now.plus_days(AHEAD_DAYS).microseconds();
-    let furthest = query.now.plus_days(FURTHEST_DAYS).microseconds();
-    let mut due = Vec::new();
-    for account in accounts {
-        let mut found = match query.latest_slot {
-            Some(slot) => {
-                let mut found = proposed(&mut by_slot, account, slot.microseconds(), query)?;
-                found.extend(proposed(&mut ahead_by_slot, account, ahead, query)?);
-                found
-            }
-            None => Vec::new(),
-        };
-        found.extend(proposed(&mut by_time, account, now, query)?);
-        found.extend(proposed(&mut ahead_by_time, account, furthest, query)?);
-        // By `weekly_after` first, those without one before all others: they are due by time,
-        // whatever the slot. An agent may be found by up to four of the statements.
-        found.sort_unstable();
-        found.dedup();
-        let most = usize::try_from(query.per_account).unwrap_or(usize::MAX);
-        let scopes = found.into_iter().take(most);
-        due.extend(scopes.map(|(_, agent)| AgentScope { account, agent }));
-    }
-    Ok(due)
-}
-
 /// Reads no further than it has to: agents to be passed over cost a step each.
 fn proposed(
     statement: &mut CachedStatement<'_>,
     account: AccountId,
     bound: i64,
     query: &DueQuery,
-) -> Result<Vec<(Option<i64>, AgentId)>> {
+) -> error::Result<Vec<(Option<i64>, AgentId)>> {
     let bounds: [&dyn ToSql; 2] = [account.as_bytes(), &bound];
     let mut rows = statement.query(bounds)?;
     let mut found = Vec::new();
@@ -304,70 +521,41 @@ fn proposed(
 }
 
 /// Reads a session's identifier, its agent's and its account's.
-fn scoped_session(row: &dyn DatabaseRow) -> memoir_store::Result<(AgentScope, SessionId)> {
+fn scoped_session(row: &dyn DatabaseRow) -> Result<(AgentScope, SessionId)> {
     let mut columns = Columns::new(row, "sessions");
     let session = SessionId::from_bytes(columns.id()?);
-    let agent = AgentId::from_bytes(columns.id()?);
-    let account = AccountId::from_bytes(columns.id()?);
-    Ok((AgentScope { account, agent }, session))
-}
-
-/// The scope of every agent, by identifier.
-pub(crate) fn scopes(connection: &Connection) -> Result<Vec<AgentScope>> {
-    all(
-        connection,
-        "SELECT id, account_id FROM agents ORDER BY id",
-        [],
-        scope,
-    )
+    Ok((scope_of(&mut columns)?, session))
 }
 
 /// Those that are erased by what their rows say.
 const ERASED: &str = "SELECT id, account_id FROM agents INDEXED BY agents_living \
      WHERE erased_at IS NOT NULL ORDER BY id";
 
-/// The scope of every agent that is erased by what its row says, by identifier.
-pub(crate) fn erased(connection: &Connection) -> Result<Vec<AgentScope>> {
-    all(connection, ERASED, [], scope)
+fn scope(row: &dyn DatabaseRow) -> Result<AgentScope> {
+    scope_of(&mut Columns::new(row, "agents"))
 }
 
-fn scope(row: &dyn DatabaseRow) -> memoir_store::Result<AgentScope> {
-    let mut columns = Columns::new(row, "agents");
+/// An agent's identifier and its account's, which come next.
+fn scope_of(columns: &mut Columns<'_>) -> Result<AgentScope> {
     let agent = AgentId::from_bytes(columns.id()?);
     let account = AccountId::from_bytes(columns.id()?);
     Ok(AgentScope { account, agent })
 }
 
-/// The log over all heads from the entry at `from` on.
-pub(crate) fn leaves(connection: &Connection, from: u64) -> Result<Vec<LeafRow>> {
-    // No entry is at a place that SQLite cannot hold.
-    let Ok(first) = count(from, "log_leaves", "position") else {
-        return Ok(Vec::new());
-    };
-    let placed = all(
+/// That account, or all of them by identifier.
+pub(crate) fn accounts(
+    connection: &Connection,
+    of: Option<AccountId>,
+) -> error::Result<Vec<AccountId>> {
+    if let Some(account) = of {
+        return Ok(vec![account]);
+    }
+    all(
         connection,
-        concat!(
-            "SELECT ",
-            leaf_columns!(),
-            " FROM log_leaves WHERE position >= ?1 ORDER BY position"
-        ),
-        [first],
-        decode::leaf,
-    )?;
-    // Entries are known by their position in the result: a missing one must not move the others.
-    (from..)
-        .zip(placed)
-        .map(|(expected, (position, leaf))| {
-            if position == expected {
-                Ok(leaf)
-            } else {
-                Err(inconsistent(
-                    "log_leaves",
-                    format!("row {expected} is missing"),
-                ))
-            }
-        })
-        .collect()
+        "SELECT id FROM accounts ORDER BY id",
+        [],
+        |row| Ok(AccountId::from_bytes(Columns::new(row, "accounts").id()?)),
+    )
 }
 
 #[cfg(test)]

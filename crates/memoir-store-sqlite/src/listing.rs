@@ -2,13 +2,13 @@
 
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp, session::State};
 use memoir_store::{
-    FleetOrder, FleetPage, FleetRow, FleetSession, FleetSlice, SESSIONS_AT_ONCE, SessionRow,
+    FleetOrder, FleetPage, FleetRow, FleetSession, FleetSlice, SESSIONS_AT_ONCE, SessionRow, select,
 };
 use rusqlite::{Connection, ToSql};
 
 use crate::{
     agent::{all, find_agent, first},
-    decode::{self, Columns, SqliteRow, session_columns},
+    decode::{self, Columns, SqliteRow},
     encode::count,
     error::{Result, inconsistent},
     reader::ReadTransaction,
@@ -124,10 +124,9 @@ fn row(connection: &Connection, scope: AgentScope, since: Timestamp) -> Result<F
 fn last_session(connection: &Connection, scope: AgentScope) -> Result<Option<SessionRow>> {
     first(
         connection,
-        concat!(
-            "SELECT ",
-            session_columns!(),
-            " FROM sessions WHERE agent_id = ?1 ORDER BY started_at DESC, id DESC LIMIT 1"
+        select!(
+            session,
+            "FROM sessions WHERE agent_id = ?1 ORDER BY started_at DESC, id DESC LIMIT 1"
         ),
         [scope.agent.as_bytes()],
         decode::session,
@@ -142,10 +141,9 @@ fn sessions(
 ) -> Result<Vec<FleetSession>> {
     let rows = all(
         connection,
-        concat!(
-            "SELECT ",
-            session_columns!(),
-            " FROM sessions WHERE agent_id = ?1 AND started_at >= ?2 ORDER BY started_at DESC, id DESC LIMIT ?3"
+        select!(
+            session,
+            "FROM sessions WHERE agent_id = ?1 AND started_at >= ?2 ORDER BY started_at DESC, id DESC LIMIT ?3"
         ),
         rusqlite::params![
             scope.agent.as_bytes(),

@@ -218,8 +218,8 @@ mod tests {
             .unwrap()
             .collect::<Result<_, _>>()
             .unwrap();
-        // A document that is written with every edit has room in one page where the table has rowids; a part of an index
-        // is longer than any page.
+        // A document that is written with every edit has room in one page where the table has rowids; a part of an
+        // index is longer than any page.
         let long = ["agents", "sessions", "word_indexes"].map(|name| (name.to_owned(), true));
         assert_eq!(found, long);
         assert_eq!(

@@ -1,12 +1,14 @@
 //! Records of logs, narrowed: those of one agent, and those of all agents of an account without their words.
 
 use memoir_domain::{AccountId, AgentScope, SessionId, Timestamp, memory::Number};
-use memoir_store::{AuditRow, FleetRecord, RecordFilter, RecordOrder, RecordPlace};
+use memoir_store::{
+    AuditRow, FleetRecord, RecordFilter, RecordOrder, RecordPlace, columns, select,
+};
 use rusqlite::{Connection, ToSql, params, types::Value};
 
 use crate::{
     agent::{all, exists, first},
-    decode::{self, DatabaseRow, record_columns, wordless_record_columns},
+    decode::{self, DatabaseRow},
     encode::count,
     error::Result,
     reader::ReadTransaction,
@@ -95,10 +97,9 @@ pub(crate) fn of_agent(
         return Ok(Vec::new());
     };
     let mut conditions = Conditions {
-        sql: concat!(
-            "SELECT ",
-            record_columns!(),
-            " FROM audit_records WHERE agent_id = ?1 AND seq >= ?2"
+        sql: select!(
+            record,
+            "FROM audit_records WHERE agent_id = ?1 AND seq >= ?2"
         )
         .to_owned(),
         values: vec![
@@ -146,7 +147,7 @@ pub(crate) fn of_account(
         // The index by time leads, and each record's agent is looked up: a sort of all records would not end.
         sql: concat!(
             "SELECT audit_records.agent_id, agents.name, ",
-            wordless_record_columns!(),
+            columns!(wordless_record),
             " FROM audit_records CROSS JOIN agents ON agents.id = audit_records.agent_id \
               WHERE agents.account_id = ?1 AND agents.id <> ?1"
         )
@@ -180,10 +181,9 @@ pub(crate) fn of_account(
     conditions.all(connection, &sql, decode::fleet_record)
 }
 
-pub(crate) const RECORD_AT: &str = concat!(
-    "SELECT ",
-    record_columns!(),
-    " FROM audit_records WHERE agent_id = ?1 AND seq = ?2 \
+pub(crate) const RECORD_AT: &str = select!(
+    record,
+    "FROM audit_records WHERE agent_id = ?1 AND seq = ?2 \
          AND EXISTS (SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?3)"
 );
 

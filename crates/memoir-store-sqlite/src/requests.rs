@@ -1,74 +1,26 @@
 //! Access requests (SPEC 5.2).
 
-use memoir_domain::{
-    AccessRequestId, AccountId, AgentId, AgentScope, Timestamp, access::AccessState,
-};
-use memoir_store::{AccessRow, OpenAccess};
+use memoir_domain::AgentScope;
+use memoir_store::{AccessRow, select};
 use rusqlite::{Connection, params};
 
 use crate::{
-    agent::{all, first},
-    decode::{self, Columns, access_columns},
+    agent::all,
+    decode,
     encode::{BoundText, count},
     error::{Result, inconsistent},
 };
 
-/// The request of that identifier, where it is one of that agent.
-pub(crate) fn request(
-    connection: &Connection,
-    scope: AgentScope,
-    id: AccessRequestId,
-) -> Result<Option<AccessRow>> {
-    first(
-        connection,
-        concat!(
-            "SELECT ",
-            access_columns!(),
-            " FROM access_requests WHERE id = ?1 AND agent_id = ?2 \
-                 AND EXISTS (SELECT 1 FROM agents WHERE agents.id = ?2 AND account_id = ?3)"
-        ),
-        params![
-            id.as_bytes(),
-            scope.agent.as_bytes(),
-            scope.account.as_bytes()
-        ],
-        decode::access_request,
-    )
-}
-
-const PAGE: &str = concat!(
-    "SELECT ",
-    access_columns!(),
-    " FROM access_requests WHERE agent_id = ?1 AND (requested_at, id) < (?2, ?3) \
+pub(crate) const PAGE: &str = select!(
+    access_request,
+    "FROM access_requests WHERE agent_id = ?1 AND (requested_at, id) < (?2, ?3) \
          AND EXISTS (SELECT 1 FROM agents WHERE agents.id = ?1 AND account_id = ?4) \
          ORDER BY requested_at DESC, id DESC LIMIT ?5"
 );
 
-/// The agent's requests made before that one, newest first.
-pub(crate) fn page(
-    connection: &Connection,
-    scope: AgentScope,
-    before: Option<(Timestamp, AccessRequestId)>,
-    limit: u32,
-) -> Result<Vec<AccessRow>> {
-    // No request is made as late as the largest number that SQLite can hold.
-    let (requested_at, id) = match &before {
-        Some((requested_at, id)) => (requested_at.microseconds(), id.as_bytes()),
-        None => (i64::MAX, &[0; 16]),
-    };
-    let (agent, account) = (scope.agent.as_bytes(), scope.account.as_bytes());
-    all(
-        connection,
-        PAGE,
-        params![agent, requested_at, id, account, limit],
-        decode::access_request,
-    )
-}
-
-const OPEN_OF: &str = concat!(
-    "SELECT ",
-    access_columns!(),
-    " FROM access_requests WHERE agent_id = ?1 AND state IN ('asked', 'granted') \
+const OPEN_OF: &str = select!(
+    access_request,
+    "FROM access_requests WHERE agent_id = ?1 AND state IN ('asked', 'granted') \
          AND EXISTS (SELECT 1 FROM agents WHERE agents.id = ?1 AND account_id = ?2)"
 );
 
@@ -86,45 +38,11 @@ pub(crate) fn open_of(connection: &Connection, scope: AgentScope) -> Result<Vec<
     Ok(rows)
 }
 
-/// Which of the account's agents a request is made to.
-pub(crate) fn owner(
-    connection: &Connection,
-    account: AccountId,
-    request: AccessRequestId,
-) -> Result<Option<AgentScope>> {
-    first(
-        connection,
-        "SELECT agents.id FROM access_requests JOIN agents ON agents.id = access_requests.agent_id \
-         WHERE access_requests.id = ?1 AND agents.account_id = ?2",
-        [request.as_bytes(), account.as_bytes()],
-        |row| {
-            let agent = AgentId::from_bytes(Columns::new(row, "agents").id()?);
-            Ok(AgentScope { account, agent })
-        },
-    )
-}
-
 /// The requests come first, in the order of their index.
-const OPEN: &str = "SELECT access_requests.id, agents.id, agents.account_id, state, expires_at \
+pub(crate) const OPEN: &str = "SELECT access_requests.id, agents.id, agents.account_id, state, expires_at \
      FROM access_requests CROSS JOIN agents ON agents.id = access_requests.agent_id \
      WHERE state IN ('asked', 'granted') AND erased_at IS NULL \
      ORDER BY expires_at, access_requests.id";
-
-/// All requests that are open, those that end first first.
-pub(crate) fn open(connection: &Connection) -> Result<Vec<OpenAccess>> {
-    all(connection, OPEN, [], |row| {
-        let mut columns = Columns::new(row, "access_requests");
-        let id = AccessRequestId::from_bytes(columns.id()?);
-        let agent = AgentId::from_bytes(columns.id()?);
-        let account = AccountId::from_bytes(columns.id()?);
-        Ok(OpenAccess {
-            scope: AgentScope { account, agent },
-            id,
-            state: columns.word::<AccessState>()?,
-            expires_at: columns.time()?,
-        })
-    })
-}
 
 fn about(request: &AccessRow, problem: &str) -> crate::error::QueryFault {
     inconsistent("access_requests", format!("{} {problem}", request.id))

@@ -1,17 +1,215 @@
 //! Conversations that wait to be read.
 
+use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp, absorption::MessageState};
-use memoir_store::{FURTHEST_DAYS, MessageOutcome, MessageRow, Reviving, TranscriptRow, Waiting};
+use memoir_store::{
+    FURTHEST_DAYS, MessageOutcome, MessageRow, Result, Reviving, TranscriptRow, Transcripts,
+    Waiting, select,
+};
 use rusqlite::{Connection, params};
 
 use crate::{
+    SqliteStore,
     agent::{all, first},
-    decode::{self, Columns, SqliteRow, message_columns},
+    decode::{self, Columns, SqliteRow},
     encode::{BoundText, count},
-    error::Result,
-    fault,
-    writer::WriteOutcome,
+    error, fault,
+    fleet::accounts,
+    writer::{BULK_ROWS, WriteOutcome},
 };
+
+#[async_trait]
+impl Transcripts for SqliteStore {
+    async fn known_messages(
+        &self,
+        scope: AgentScope,
+        digests: &[[u8; 32]],
+    ) -> Result<Vec<[u8; 32]>> {
+        let digests = digests.to_vec();
+        self.scan(move |connection| {
+            let mut had = connection.prepare_cached(
+                "SELECT 1 FROM transcript_messages JOIN agents ON agents.id = agent_id \
+         WHERE agent_id = ?1 AND account_id = ?2 AND digest = ?3",
+            )?;
+            let (agent, account) = (scope.agent.as_bytes(), scope.account.as_bytes());
+            let mut known = Vec::new();
+            for digest in digests {
+                if had.exists(params![agent, account, digest])? {
+                    known.push(digest);
+                }
+            }
+            Ok(known)
+        })
+        .await
+    }
+
+    async fn hurry_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<()> {
+        let hurry = move |connection: &Connection| {
+            let hurried = connection
+                .prepare_cached(
+                    "UPDATE transcripts SET due_at = ?3 WHERE agent_id = ?1 AND account_id = ?2 \
+                 AND due_at > ?3 AND claimed_until IS NULL",
+                )?
+                .execute(params![
+                    scope.agent.as_bytes(),
+                    scope.account.as_bytes(),
+                    due_at.microseconds()
+                ])?;
+            Ok(WriteOutcome::any(hurried))
+        };
+        self.write(1, hurry).await.map(drop)
+    }
+
+    async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>> {
+        self.scan(move |connection| {
+            let is_theirs = connection
+                .prepare_cached(
+                    "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2 AND erased_at IS NULL",
+                )?
+                .exists([scope.agent.as_bytes(), scope.account.as_bytes()])?;
+            if !is_theirs {
+                return Ok(Vec::new());
+            }
+            let mut statement = connection.prepare_cached(PENDING)?;
+            let mut rows = statement.query([scope.agent.as_bytes()])?;
+            let mut messages: Vec<MessageRow> = Vec::new();
+            let mut used = 0_u64;
+            while let Some(row) = rows.next()? {
+                let message = decode::message(&SqliteRow(row))?;
+                // Returns at least one message, however long: a message above the limit would otherwise block all later
+                // ones.
+                used = used.saturating_add(message.tokens);
+                if used > tokens && !messages.is_empty() {
+                    break;
+                }
+                messages.push(message);
+            }
+            Ok(messages)
+        })
+        .await
+    }
+
+    async fn transcript(&self, scope: AgentScope) -> Result<TranscriptRow> {
+        self.scan(move |connection| transcript(connection, scope))
+            .await
+    }
+
+    async fn claim_transcript(
+        &self,
+        scope: AgentScope,
+        now: Option<Timestamp>,
+        until: Timestamp,
+    ) -> Result<Option<u64>> {
+        self.write(1, move |connection| {
+            let claim = first(
+                connection,
+                // A lease is taken in one statement, so that of two processes one finds the messages due. `due_at`
+                // moves to the end of the lease: if the process dies, the messages become due again without a cleanup.
+                // The count is the lease's number, which distinguishes a late end of an earlier lease.
+                "UPDATE transcripts SET claimed_until = ?4, due_at = ?4, claims = claims + 1 \
+         WHERE agent_id = ?1 AND account_id = ?2 \
+             AND (due_at <= coalesce(?3, due_at) OR due_at > ?5) \
+         RETURNING claims",
+                params![
+                    scope.agent.as_bytes(),
+                    scope.account.as_bytes(),
+                    now.map(Timestamp::microseconds),
+                    until.microseconds(),
+                    now.map(|now| now.plus_days(FURTHEST_DAYS).microseconds()),
+                ],
+                |row| Columns::new(row, "transcripts").count(),
+            )?;
+            fault::point("transcript.claimed");
+            Ok(WriteOutcome::when(claim.is_some(), claim))
+        })
+        .await
+    }
+
+    async fn extend_transcript(
+        &self,
+        scope: AgentScope,
+        claim: u64,
+        until: Timestamp,
+    ) -> Result<bool> {
+        self.write(1, move |connection| {
+            let extended = connection
+                .prepare_cached(
+                    "UPDATE transcripts SET claimed_until = ?3, due_at = ?3 \
+             WHERE agent_id = ?1 AND account_id = ?2 AND claimed_until IS NOT NULL AND claims = ?4",
+                )?
+                .execute(params![
+                    scope.agent.as_bytes(),
+                    scope.account.as_bytes(),
+                    until.microseconds(),
+                    count(claim, "transcripts", "claims")?
+                ])?;
+            fault::point("transcript.extended");
+            Ok(WriteOutcome::any(extended))
+        })
+        .await
+    }
+
+    async fn settle_transcript(
+        &self,
+        scope: AgentScope,
+        claim: u64,
+        due_at: Timestamp,
+        failures: u32,
+    ) -> Result<()> {
+        let resolve = move |connection: &Connection| {
+            let changed = connection
+                .prepare_cached(
+                    // Checked as the lease ends, in its transaction: later messages left `due_at` to the lease holder,
+                    // and must not be forgotten.
+                    "UPDATE transcripts SET claimed_until = NULL, failures = ?4, \
+                 due_at = CASE WHEN EXISTS (SELECT 1 FROM transcript_messages \
+                     WHERE agent_id = ?1 AND state = 'pending') THEN ?3 END \
+             WHERE agent_id = ?1 AND account_id = ?2 AND claimed_until IS NOT NULL AND claims = ?5",
+                )?
+                .execute(params![
+                    scope.agent.as_bytes(),
+                    scope.account.as_bytes(),
+                    due_at.microseconds(),
+                    failures,
+                    count(claim, "transcripts", "claims")?
+                ])?;
+            fault::point("transcript.settled");
+            Ok(WriteOutcome::any(changed))
+        };
+        self.write(1, resolve).await.map(drop)
+    }
+
+    async fn forget_words(&self, now: Timestamp) -> Result<()> {
+        let forget = move |connection: &Connection| {
+            let forgotten = connection
+                .prepare_cached(FORGET_WORDS)?
+                .execute([now.microseconds()])?;
+            fault::point("transcript.forgotten");
+            Ok(WriteOutcome::when(forgotten > 0, ()))
+        };
+        self.write(BULK_ROWS, forget).await
+    }
+
+    async fn due_transcripts(
+        &self,
+        account: Option<AccountId>,
+        now: Timestamp,
+        per_account: u32,
+    ) -> Result<Vec<AgentScope>> {
+        self.scan(move |connection| due(connection, DUE_TRANSCRIPTS, account, now, per_account))
+            .await
+    }
+
+    async fn due_reflections(
+        &self,
+        account: Option<AccountId>,
+        slot: Timestamp,
+        per_account: u32,
+    ) -> Result<Vec<AgentScope>> {
+        self.scan(move |connection| due(connection, DUE_REFLECTIONS, account, slot, per_account))
+            .await
+    }
+}
 
 /// Lets messages wait, as a part of a decision on the agent.
 pub(crate) fn write_waiting(
@@ -19,7 +217,7 @@ pub(crate) fn write_waiting(
     scope: AgentScope,
     waiting: &Waiting,
     due_at: Timestamp,
-) -> Result<()> {
+) -> error::Result<()> {
     let agent = scope.agent.as_bytes();
     match waiting {
         Waiting::New(messages) => {
@@ -48,7 +246,7 @@ pub(crate) fn write_waiting(
     Ok(())
 }
 
-fn enter(connection: &Connection, agent: &[u8; 16], messages: &[MessageRow]) -> Result<()> {
+fn enter(connection: &Connection, agent: &[u8; 16], messages: &[MessageRow]) -> error::Result<()> {
     let mut insert = connection.prepare_cached(
         // Each message is entered only once, since rows of absorbed ones remain without their words: only the keyed
         // digest is left (SPEC 2.6).
@@ -74,85 +272,18 @@ fn enter(connection: &Connection, agent: &[u8; 16], messages: &[MessageRow]) -> 
     Ok(())
 }
 
-/// The digests among these that the agent has had.
-pub(crate) fn known(
-    connection: &Connection,
-    scope: AgentScope,
-    digests: &[[u8; 32]],
-) -> Result<Vec<[u8; 32]>> {
-    let mut had = connection.prepare_cached(
-        "SELECT 1 FROM transcript_messages JOIN agents ON agents.id = agent_id \
-         WHERE agent_id = ?1 AND account_id = ?2 AND digest = ?3",
-    )?;
-    let (agent, account) = (scope.agent.as_bytes(), scope.account.as_bytes());
-    let mut known = Vec::new();
-    for digest in digests {
-        if had.exists(params![agent, account, digest])? {
-            known.push(*digest);
-        }
-    }
-    Ok(known)
-}
-
-/// Lets what waits be due no later.
-pub(crate) fn hurry(
-    connection: &Connection,
-    scope: AgentScope,
-    due_at: Timestamp,
-) -> Result<WriteOutcome<bool>> {
-    let hurried = connection
-        .prepare_cached(
-            "UPDATE transcripts SET due_at = ?3 WHERE agent_id = ?1 AND account_id = ?2 \
-                 AND due_at > ?3 AND claimed_until IS NULL",
-        )?
-        .execute(params![
-            scope.agent.as_bytes(),
-            scope.account.as_bytes(),
-            due_at.microseconds()
-        ])?;
-    Ok(WriteOutcome::any(hurried))
-}
-
 /// A walk through the index of those that wait.
-const PENDING: &str = concat!(
-    "SELECT ",
-    message_columns!(),
-    " FROM transcript_messages INDEXED BY transcript_messages_pending \
+const PENDING: &str = select!(
+    message,
+    "FROM transcript_messages INDEXED BY transcript_messages_pending \
      WHERE agent_id = ?1 AND state = 'pending' ORDER BY seq"
 );
 
-/// The first messages that wait, as many as fit.
-pub(crate) fn pending(
+/// The state of the agent's messages.
+pub(crate) fn transcript(
     connection: &Connection,
     scope: AgentScope,
-    tokens: u64,
-) -> Result<Vec<MessageRow>> {
-    let is_theirs = connection
-        .prepare_cached(
-            "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2 AND erased_at IS NULL",
-        )?
-        .exists([scope.agent.as_bytes(), scope.account.as_bytes()])?;
-    if !is_theirs {
-        return Ok(Vec::new());
-    }
-    let mut statement = connection.prepare_cached(PENDING)?;
-    let mut rows = statement.query([scope.agent.as_bytes()])?;
-    let mut messages: Vec<MessageRow> = Vec::new();
-    let mut used = 0_u64;
-    while let Some(row) = rows.next()? {
-        let message = decode::message(&SqliteRow(row))?;
-        // Returns at least one message, however long: a message above the limit would otherwise block all later ones.
-        used = used.saturating_add(message.tokens);
-        if used > tokens && !messages.is_empty() {
-            break;
-        }
-        messages.push(message);
-    }
-    Ok(messages)
-}
-
-/// The state of the agent's messages.
-pub(crate) fn transcript(connection: &Connection, scope: AgentScope) -> Result<TranscriptRow> {
+) -> error::Result<TranscriptRow> {
     let row = first(
         connection,
         "SELECT due_at, failures FROM transcripts WHERE agent_id = ?1 AND account_id = ?2",
@@ -214,95 +345,13 @@ pub(crate) fn transcript(connection: &Connection, scope: AgentScope) -> Result<T
     Ok(transcript)
 }
 
-/// Leases what is due.
-pub(crate) fn claim(
-    connection: &Connection,
-    scope: AgentScope,
-    now: Option<Timestamp>,
-    until: Timestamp,
-) -> Result<WriteOutcome<Option<u64>>> {
-    let claim = first(
-        connection,
-        // A lease is taken in one statement, so that of two processes one finds the messages due. `due_at` moves to the
-        // end of the lease: if the process dies, the messages become due again without a cleanup. The count is the
-        // lease's number, which distinguishes a late end of an earlier lease.
-        "UPDATE transcripts SET claimed_until = ?4, due_at = ?4, claims = claims + 1 \
-         WHERE agent_id = ?1 AND account_id = ?2 \
-             AND (due_at <= coalesce(?3, due_at) OR due_at > ?5) \
-         RETURNING claims",
-        params![
-            scope.agent.as_bytes(),
-            scope.account.as_bytes(),
-            now.map(Timestamp::microseconds),
-            until.microseconds(),
-            now.map(|now| now.plus_days(FURTHEST_DAYS).microseconds()),
-        ],
-        |row| Columns::new(row, "transcripts").count(),
-    )?;
-    fault::point("transcript.claimed");
-    Ok(WriteOutcome {
-        is_written: claim.is_some(),
-        value: claim,
-    })
-}
-
-/// Renews a lease.
-pub(crate) fn extend(
-    connection: &Connection,
-    scope: AgentScope,
-    claim: u64,
-    until: Timestamp,
-) -> Result<WriteOutcome<bool>> {
-    let extended = connection
-        .prepare_cached(
-            "UPDATE transcripts SET claimed_until = ?3, due_at = ?3 \
-             WHERE agent_id = ?1 AND account_id = ?2 AND claimed_until IS NOT NULL AND claims = ?4",
-        )?
-        .execute(params![
-            scope.agent.as_bytes(),
-            scope.account.as_bytes(),
-            until.microseconds(),
-            count(claim, "transcripts", "claims")?
-        ])?;
-    fault::point("transcript.extended");
-    Ok(WriteOutcome::any(extended))
-}
-
-/// Ends a lease.
-pub(crate) fn resolve(
-    connection: &Connection,
-    scope: AgentScope,
-    claim: u64,
-    due_at: Timestamp,
-    failures: u32,
-) -> Result<WriteOutcome<bool>> {
-    let changed = connection
-        .prepare_cached(
-            // Checked as the lease ends, in its transaction: later messages left `due_at` to the lease holder, and must
-            // not be forgotten.
-            "UPDATE transcripts SET claimed_until = NULL, failures = ?4, \
-                 due_at = CASE WHEN EXISTS (SELECT 1 FROM transcript_messages \
-                     WHERE agent_id = ?1 AND state = 'pending') THEN ?3 END \
-             WHERE agent_id = ?1 AND account_id = ?2 AND claimed_until IS NOT NULL AND claims = ?5",
-        )?
-        .execute(params![
-            scope.agent.as_bytes(),
-            scope.account.as_bytes(),
-            due_at.microseconds(),
-            failures,
-            count(claim, "transcripts", "claims")?
-        ])?;
-    fault::point("transcript.settled");
-    Ok(WriteOutcome::any(changed))
-}
-
 fn revive(
     connection: &Connection,
     agent: &[u8; 16],
     which: Reviving,
     count: u64,
     due_at: Timestamp,
-) -> Result<()> {
+) -> error::Result<()> {
     let sql = match which {
         Reviving::Failed => {
             "UPDATE transcript_messages SET state = 'pending' WHERE agent_id = ?1 AND state = 'failed'"
@@ -326,18 +375,6 @@ fn revive(
     Ok(())
 }
 
-/// Removes words that are kept until then or an earlier time.
-pub(crate) fn forget_words(connection: &Connection, now: Timestamp) -> Result<WriteOutcome<()>> {
-    let forgotten = connection
-        .prepare_cached(FORGET_WORDS)?
-        .execute([now.microseconds()])?;
-    fault::point("transcript.forgotten");
-    Ok(WriteOutcome {
-        is_written: forgotten > 0,
-        value: (),
-    })
-}
-
 /// A range of an index.
 const FORGET_WORDS: &str =
     "UPDATE transcript_messages SET body = x'', words_until = NULL WHERE words_until <= ?1";
@@ -347,7 +384,7 @@ pub(crate) fn write_states(
     connection: &Connection,
     agent: &[u8; 16],
     messages: &[MessageOutcome],
-) -> Result<()> {
+) -> error::Result<()> {
     let mut statement = connection.prepare_cached(
         // `state = 'pending'` in the condition is what makes absorbing exactly once: the memories
         // of the same decision are saved only where every message was still waiting.
@@ -368,7 +405,7 @@ pub(crate) fn write_states(
 }
 
 /// Deletes all of an agent's messages, which nothing can decrypt after its key is destroyed.
-pub(crate) fn forget(connection: &Connection, agent: &[u8; 16]) -> Result<()> {
+pub(crate) fn forget(connection: &Connection, agent: &[u8; 16]) -> error::Result<()> {
     connection
         .prepare_cached("DELETE FROM transcript_messages WHERE agent_id = ?1")?
         .execute([agent])?;
@@ -392,42 +429,15 @@ const DUE_REFLECTIONS: &str = "SELECT id, reflect_after FROM agents \
      SELECT id, reflect_after FROM agents WHERE account_id = ?1 AND reflect_after > ?3 \
      ORDER BY reflect_after, id LIMIT ?4";
 
-pub(crate) fn due_transcripts(
-    connection: &Connection,
-    account: Option<AccountId>,
-    now: Timestamp,
-    per_account: u32,
-) -> Result<Vec<AgentScope>> {
-    due(connection, DUE_TRANSCRIPTS, account, now, per_account)
-}
-
-pub(crate) fn due_reflections(
-    connection: &Connection,
-    account: Option<AccountId>,
-    slot: Timestamp,
-    per_account: u32,
-) -> Result<Vec<AgentScope>> {
-    due(connection, DUE_REFLECTIONS, account, slot, per_account)
-}
-
 fn due(
     connection: &Connection,
     sql: &str,
     account: Option<AccountId>,
     until: Timestamp,
     per_account: u32,
-) -> Result<Vec<AgentScope>> {
-    let accounts = match account {
-        Some(account) => vec![account],
-        None => all(
-            connection,
-            "SELECT id FROM accounts ORDER BY id",
-            [],
-            |row| Ok(AccountId::from_bytes(Columns::new(row, "accounts").id()?)),
-        )?,
-    };
+) -> error::Result<Vec<AgentScope>> {
     let mut scopes = Vec::new();
-    for account in accounts {
+    for account in accounts(connection, account)? {
         let furthest = until.plus_days(FURTHEST_DAYS).microseconds();
         let bounds = params![
             account.as_bytes(),

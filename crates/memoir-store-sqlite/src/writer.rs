@@ -86,30 +86,26 @@ impl WriteOutcome {
 }
 
 impl<T> WriteOutcome<T> {
+    /// Whether something was written.
+    pub(crate) fn when(is_written: bool, value: T) -> Self {
+        Self { is_written, value }
+    }
+
     /// Something was written.
     pub(crate) fn with(value: T) -> Self {
-        Self {
-            is_written: true,
-            value,
-        }
+        Self::when(true, value)
     }
 
     /// Nothing was.
     pub(crate) fn unchanged(value: T) -> Self {
-        Self {
-            is_written: false,
-            value,
-        }
+        Self::when(false, value)
     }
 }
 
 impl WriteOutcome<bool> {
     /// Whether any of these rows were written.
     pub(crate) fn any(rows: usize) -> Self {
-        Self {
-            is_written: rows > 0,
-            value: rows > 0,
-        }
+        Self::when(rows > 0, rows > 0)
     }
 }
 

@@ -44,89 +44,48 @@ pub trait DatabaseRow {
     fn name(&self, at: usize) -> Option<&str>;
 }
 
-/// The columns that [`account`](crate::decode::account) reads.
+/// The columns that the function of that name in [`crate::decode`] reads: `columns!(agent)`.
 #[macro_export]
-macro_rules! account_columns {
-    () => {
+macro_rules! columns {
+    (account) => {
         "id, name, folded_name, created_at"
     };
-}
-
-/// The columns that [`agent`](crate::decode::agent) reads.
-#[macro_export]
-macro_rules! agent_columns {
-    () => {
+    (agent) => {
         "id, account_id, name, folded_name, erased_at, next_seq, head, weekly_after, due_at, \
          reflect_after, budget_share, removable_tokens, archived_share, version, open, sealed"
     };
-}
-
-/// The columns that [`memory`](crate::decode::memory) reads.
-#[macro_export]
-macro_rules! memory_columns {
-    () => {
+    (memory) => {
         "number, version, kind, tokens, constitutional, created_at, updated_at, discarded_at, \
          shredded_at, under, archived_at, archived_by, is_summary, core_seq, recorded_at, body"
     };
-}
-
-/// The columns that [`context_mark`](crate::decode::context_mark) reads.
-#[macro_export]
-macro_rules! context_mark_columns {
-    () => {
+    (context_mark) => {
         "number, kind, tokens, constitutional, is_summary, created_at, recorded_at"
     };
-}
-
-/// The columns that [`archive_link`](crate::decode::archive_link) reads.
-#[macro_export]
-macro_rules! archive_link_columns {
-    () => {
+    (archive_link) => {
         "number, under, kind, discarded_at IS NOT NULL AS is_discarded"
     };
-}
-
-/// The columns that [`row_counts`](crate::decode::row_counts) reads; the agent comes before them.
-#[macro_export]
-macro_rules! row_count_columns {
-    () => {
+    // The agent comes before them.
+    (row_counts) => {
         "core_count, core_tokens, journal_count, journal_tokens, archival_count, archival_tokens, \
          discarded_count - shredded_count AS discarded_count, shredded_count"
     };
-}
-
-/// The columns that [`vector`](crate::decode::vector) reads, of `memory_vectors` joined with the memories.
-#[macro_export]
-macro_rules! vector_columns {
-    () => {
+    // Of `memory_vectors` joined with the memories.
+    (vector) => {
         "memory_vectors.number, memory_vectors.version, memory_vectors.model, memory_vectors.body"
     };
-}
-
-/// The columns that [`session`](crate::decode::session) reads, of `sessions` under its own name; the last one is whether the account
-/// is that of the agent.
-#[macro_export]
-macro_rules! session_columns {
-    () => {
+    // Of `sessions` under its own name; the last one is whether the account is that of the agent.
+    (session) => {
         "id, agent_id, state, driver, model, started_at, ended_at, lease_until, lease_holder, \
          version, open, sealed, sessions.account_id IS NOT DISTINCT FROM \
              (SELECT agents.account_id FROM agents WHERE agents.id = sessions.agent_id)"
     };
-}
-
-/// The columns that [`record`](crate::decode::record) reads, of `audit_records` under its own name.
-#[macro_export]
-macro_rules! record_columns {
-    () => {
-        concat!($crate::wordless_record_columns!(), ", audit_records.body")
+    // Of `audit_records` under its own name.
+    (record) => {
+        concat!($crate::columns!(wordless_record), ", audit_records.body")
     };
-}
-
-/// The columns of a record without its words, of `audit_records` under its own name. The hash before a record's own is
-/// that of the record before it, wherever that is in the result.
-#[macro_export]
-macro_rules! wordless_record_columns {
-    () => {
+    // Those of a record without its words. The hash before a record's own is that of the record before it, wherever
+    // that is in the result.
+    (wordless_record) => {
         // With the table's name: another table of a join may get a column of the same name in a later version.
         "audit_records.seq, audit_records.recorded_at, audit_records.actor_kind, audit_records.actor_name, \
          audit_records.action, audit_records.session_id, audit_records.memory, audit_records.body_version, \
@@ -135,69 +94,37 @@ macro_rules! wordless_record_columns {
                  AND before.seq = audit_records.seq - 1) AS previous_hash, \
          audit_records.facts"
     };
-}
-
-/// The columns that [`leaf`](crate::decode::leaf) reads.
-#[macro_export]
-macro_rules! leaf_columns {
-    () => {
+    (leaf) => {
         "position, agent_id, seq, head, recorded_at"
     };
-}
-
-/// The columns that [`summary`](crate::decode::summary) reads.
-#[macro_export]
-macro_rules! summary_columns {
-    () => {
+    (summary) => {
         "last_seq, hash, body"
     };
-}
-
-/// The columns that [`word_index`](crate::decode::word_index) reads.
-#[macro_export]
-macro_rules! word_index_columns {
-    () => {
+    (word_index) => {
         "part, version, last_seq, hash, body"
     };
-}
-
-/// The columns that [`message`](crate::decode::message) reads.
-#[macro_export]
-macro_rules! message_columns {
-    () => {
+    (message) => {
         "seq, digest, tokens, received_at, counted_bytes, state, body"
     };
-}
-
-/// The columns that [`token`](crate::decode::token) reads.
-#[macro_export]
-macro_rules! token_columns {
-    () => {
+    (token) => {
         "id, account_id, agent_id, last_used_at, digest, created_at, revoked_at, version, open, sealed"
     };
-}
-
-/// The columns that [`user`](crate::decode::user) reads.
-#[macro_export]
-macro_rules! user_columns {
-    () => {
+    (user) => {
         "id, account_id, folded_name, created_at, removed_at, version, open, sealed"
     };
-}
-
-/// The columns that [`access_request`](crate::decode::access_request) reads.
-#[macro_export]
-macro_rules! access_columns {
-    () => {
+    (access_request) => {
         "id, agent_id, state, requested_at, expires_at, version, open, sealed"
+    };
+    (reply) => {
+        "key_digest, account_id, request_digest, recorded_at, version, open, sealed"
     };
 }
 
-/// The columns that [`reply`](crate::decode::reply) reads.
+/// A statement that reads these columns: `select!(agent, "FROM agents WHERE id = $1")`.
 #[macro_export]
-macro_rules! reply_columns {
-    () => {
-        "key_digest, account_id, request_digest, recorded_at, version, open, sealed"
+macro_rules! select {
+    ($row:ident, $($rest:expr),+ $(,)?) => {
+        concat!("SELECT ", $crate::columns!($row), " ", $($rest),+)
     };
 }
 
@@ -206,28 +133,28 @@ pub type RowReader = fn(&dyn DatabaseRow) -> Result<()>;
 
 /// Every table, which of its columns are read, and what reads them: for a store's check of itself.
 pub const READERS: &[(&str, &str, RowReader)] = &[
-    ("accounts", account_columns!(), |row| account(row).map(drop)),
-    ("agents", agent_columns!(), |row| agent(row).map(drop)),
+    ("accounts", columns!(account), |row| account(row).map(drop)),
+    ("agents", columns!(agent), |row| agent(row).map(drop)),
     ("agent_prompts", "agent_id, body", |row| {
         prompts(row).map(drop)
     }),
-    ("memories", memory_columns!(), |row| memory(row).map(drop)),
-    ("memory_vectors", vector_columns!(), |row| {
+    ("memories", columns!(memory), |row| memory(row).map(drop)),
+    ("memory_vectors", columns!(vector), |row| {
         vector(row).map(drop)
     }),
-    ("sessions", session_columns!(), |row| session(row).map(drop)),
-    ("audit_records", record_columns!(), |row| {
+    ("sessions", columns!(session), |row| session(row).map(drop)),
+    ("audit_records", columns!(record), |row| {
         record(row).map(drop)
     }),
-    ("log_leaves", leaf_columns!(), |row| leaf(row).map(drop)),
-    ("tokens", token_columns!(), |row| token(row).map(drop)),
-    ("log_summaries", summary_columns!(), |row| {
+    ("log_leaves", columns!(leaf), |row| leaf(row).map(drop)),
+    ("tokens", columns!(token), |row| token(row).map(drop)),
+    ("log_summaries", columns!(summary), |row| {
         summary(row).map(drop)
     }),
-    ("word_indexes", word_index_columns!(), |row| {
+    ("word_indexes", columns!(word_index), |row| {
         word_index(row).map(drop)
     }),
-    ("transcript_messages", message_columns!(), |row| {
+    ("transcript_messages", columns!(message), |row| {
         message(row).map(drop)
     }),
     (
@@ -243,11 +170,11 @@ pub const READERS: &[(&str, &str, RowReader)] = &[
             columns.small_count().map(drop)
         },
     ),
-    ("access_requests", access_columns!(), |row| {
+    ("access_requests", columns!(access_request), |row| {
         access_request(row).map(drop)
     }),
-    ("users", user_columns!(), |row| user(row).map(drop)),
-    ("replies", reply_columns!(), |row| reply(row).map(drop)),
+    ("users", columns!(user), |row| user(row).map(drop)),
+    ("replies", columns!(reply), |row| reply(row).map(drop)),
     ("receivers", "digest, seen_at, closed_at", |row| {
         let mut columns = Columns::new(row, "receivers");
         columns.bytes::<32>()?;
@@ -267,7 +194,7 @@ pub const READERS: &[(&str, &str, RowReader)] = &[
     ),
 ];
 
-/// Reads `account_columns!()`.
+/// Reads `columns!(account)`.
 pub fn account(row: &dyn DatabaseRow) -> Result<AccountRow> {
     let mut columns = Columns::new(row, "accounts");
     Ok(AccountRow {
@@ -278,7 +205,7 @@ pub fn account(row: &dyn DatabaseRow) -> Result<AccountRow> {
     })
 }
 
-/// Reads `agent_columns!()`.
+/// Reads `columns!(agent)`.
 pub fn agent(row: &dyn DatabaseRow) -> Result<AgentRow> {
     let mut columns = Columns::new(row, "agents");
     let agent = AgentId::from_bytes(columns.id()?);
@@ -313,7 +240,7 @@ pub fn prompts(row: &dyn DatabaseRow) -> Result<StoredText> {
     columns.stored_text()
 }
 
-/// Reads `memory_columns!()`.
+/// Reads `columns!(memory)`.
 pub fn memory(row: &dyn DatabaseRow) -> Result<MemoryRow> {
     let mut columns = Columns::new(row, "memories");
     let memory = MemoryRow {
@@ -341,7 +268,7 @@ pub fn memory(row: &dyn DatabaseRow) -> Result<MemoryRow> {
     }
 }
 
-/// Reads `context_mark_columns!()`.
+/// Reads `columns!(context_mark)`.
 pub fn context_mark(row: &dyn DatabaseRow) -> Result<ContextMarkRow> {
     let mut columns = Columns::new(row, "memories");
     Ok(ContextMarkRow {
@@ -355,7 +282,7 @@ pub fn context_mark(row: &dyn DatabaseRow) -> Result<ContextMarkRow> {
     })
 }
 
-/// Reads `archive_link_columns!()`.
+/// Reads `columns!(archive_link)`.
 pub fn archive_link(row: &dyn DatabaseRow) -> Result<ArchiveLink> {
     let mut columns = Columns::new(row, "memories");
     Ok(ArchiveLink {
@@ -366,7 +293,7 @@ pub fn archive_link(row: &dyn DatabaseRow) -> Result<ArchiveLink> {
     })
 }
 
-/// Reads the agent, then `row_count_columns!()`.
+/// Reads the agent, then `columns!(row_counts)`.
 pub fn row_counts(row: &dyn DatabaseRow) -> Result<RowCounts> {
     let mut columns = Columns::new(row, "memories");
     columns.id()?;
@@ -386,7 +313,7 @@ pub fn row_counts(row: &dyn DatabaseRow) -> Result<RowCounts> {
     })
 }
 
-/// Reads `vector_columns!()`.
+/// Reads `columns!(vector)`.
 pub fn vector(row: &dyn DatabaseRow) -> Result<VectorRow> {
     let mut columns = Columns::new(row, "memory_vectors");
     Ok(VectorRow {
@@ -403,7 +330,7 @@ pub fn vector_model(row: &dyn DatabaseRow) -> Result<(String, u64)> {
     Ok((columns.text()?, columns.count()?))
 }
 
-/// Reads `session_columns!()`.
+/// Reads `columns!(session)`.
 pub fn session(row: &dyn DatabaseRow) -> Result<SessionRow> {
     let mut columns = Columns::new(row, "sessions");
     let id = SessionId::from_bytes(columns.id()?);
@@ -455,7 +382,7 @@ pub fn waiting_session(row: &dyn DatabaseRow) -> Result<WaitingSession> {
     })
 }
 
-/// Reads `record_columns!()`.
+/// Reads `columns!(record)`.
 pub fn record(row: &dyn DatabaseRow) -> Result<AuditRow> {
     let mut columns = Columns::new(row, "audit_records");
     record_with(&mut columns, |columns| columns.stored_text())
@@ -482,7 +409,7 @@ fn record_with<Body>(
     })
 }
 
-/// Reads a record of an account's list: the agent and its name, then `wordless_record_columns!()`.
+/// Reads a record of an account's list: the agent and its name, then `columns!(wordless_record)`.
 pub fn fleet_record(row: &dyn DatabaseRow) -> Result<FleetRecord> {
     let mut columns = Columns::new(row, "audit_records");
     let agent = AgentId::from_bytes(columns.id()?);
@@ -493,7 +420,7 @@ pub fn fleet_record(row: &dyn DatabaseRow) -> Result<FleetRecord> {
     })
 }
 
-/// Reads `leaf_columns!()`; the entry's place comes before it.
+/// Reads `columns!(leaf)`; the entry's place comes before it.
 pub fn leaf(row: &dyn DatabaseRow) -> Result<(u64, LeafRow)> {
     let mut columns = Columns::new(row, "log_leaves");
     let position = columns.count()?;
@@ -506,7 +433,7 @@ pub fn leaf(row: &dyn DatabaseRow) -> Result<(u64, LeafRow)> {
     Ok((position, leaf))
 }
 
-/// Reads `summary_columns!()`.
+/// Reads `columns!(summary)`.
 pub fn summary(row: &dyn DatabaseRow) -> Result<SummaryRow> {
     let mut columns = Columns::new(row, "log_summaries");
     Ok(SummaryRow {
@@ -516,7 +443,7 @@ pub fn summary(row: &dyn DatabaseRow) -> Result<SummaryRow> {
     })
 }
 
-/// Reads `word_index_columns!()`.
+/// Reads `columns!(word_index)`.
 pub fn word_index(row: &dyn DatabaseRow) -> Result<WordIndexRow> {
     let mut columns = Columns::new(row, "word_indexes");
     Ok(WordIndexRow {
@@ -528,7 +455,7 @@ pub fn word_index(row: &dyn DatabaseRow) -> Result<WordIndexRow> {
     })
 }
 
-/// Reads `message_columns!()`.
+/// Reads `columns!(message)`.
 pub fn message(row: &dyn DatabaseRow) -> Result<MessageRow> {
     let mut columns = Columns::new(row, "transcript_messages");
     Ok(MessageRow {
@@ -542,12 +469,12 @@ pub fn message(row: &dyn DatabaseRow) -> Result<MessageRow> {
     })
 }
 
-/// Reads `token_columns!()`.
+/// Reads `columns!(token)`.
 pub fn token(row: &dyn DatabaseRow) -> Result<TokenRow> {
     token_row(&mut Columns::new(row, "tokens"))
 }
 
-/// Reads `token_columns!()` and the name of an agent.
+/// Reads `columns!(token)` and the name of an agent.
 pub fn bearer(row: &dyn DatabaseRow) -> Result<(TokenRow, Option<String>)> {
     let mut columns = Columns::new(row, "tokens");
     Ok((token_row(&mut columns)?, columns.optional_text()?))
@@ -568,7 +495,7 @@ fn token_row(columns: &mut Columns<'_>) -> Result<TokenRow> {
     })
 }
 
-/// Reads `user_columns!()`.
+/// Reads `columns!(user)`.
 pub fn user(row: &dyn DatabaseRow) -> Result<UserRow> {
     let mut columns = Columns::new(row, "users");
     Ok(UserRow {
@@ -583,7 +510,7 @@ pub fn user(row: &dyn DatabaseRow) -> Result<UserRow> {
     })
 }
 
-/// Reads `access_columns!()`.
+/// Reads `columns!(access_request)`.
 pub fn access_request(row: &dyn DatabaseRow) -> Result<AccessRow> {
     let mut columns = Columns::new(row, "access_requests");
     Ok(AccessRow {
@@ -598,7 +525,7 @@ pub fn access_request(row: &dyn DatabaseRow) -> Result<AccessRow> {
     })
 }
 
-/// Reads `reply_columns!()`.
+/// Reads `columns!(reply)`.
 pub fn reply(row: &dyn DatabaseRow) -> Result<ReplyRow> {
     let mut columns = Columns::new(row, "replies");
     let key_digest = columns.bytes()?;
