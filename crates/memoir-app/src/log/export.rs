@@ -96,7 +96,9 @@ pub struct LogExport {
     /// Where the log ended when the export began.
     began_seq: u64,
     head: ChainHead,
+    /// The entries of the log over all heads, until they are written.
     leaves: Vec<LeafRow>,
+    leaf_count: u64,
     memories: u64,
     /// How often the memories were begun.
     rounds: usize,
@@ -134,6 +136,7 @@ impl OwnAgent {
             agent: self.clone(),
             key,
             head: ChainHead::empty(self.scope),
+            leaf_count: leaves.len() as u64,
             leaves,
             memories: 0,
             rounds: 0,
@@ -194,10 +197,11 @@ impl LogExport {
             })?;
         }
         let next = index + page.len();
-        self.stage = match next < self.leaves.len() {
-            true => Stage::Leaves(next),
-            false => Stage::Records,
-        };
+        self.stage = Stage::Leaves(next);
+        if next == self.leaves.len() {
+            self.leaves = Vec::new();
+            self.stage = Stage::Records;
+        }
         Ok(())
     }
 
@@ -287,7 +291,7 @@ impl LogExport {
             records: self.head.seq,
             head: self.head.hash.to_string(),
             memories: self.memories,
-            leaves: self.leaves.len() as u64,
+            leaves: self.leaf_count,
         })
     }
 }

@@ -127,11 +127,12 @@ async fn export(global: &Global, arguments: ExportArguments) -> Outcome {
         return Ok(Ending::Done);
     };
     write_log(path, &mut log).await?;
-    terminal::note(&format!(
-        "wrote the log of `{}` to `{}`",
-        safe(agent.name()),
-        path.display()
-    ));
+    if global.json {
+        output::json(&serde_json::json!({"file": path}))?;
+    } else {
+        let (name, path) = (safe(agent.name()), path.display());
+        terminal::note(&format!("wrote the log of `{name}` to `{path}`"));
+    }
     Ok(Ending::Done)
 }
 
