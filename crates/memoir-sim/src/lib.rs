@@ -16,7 +16,7 @@ mod transcript;
 mod view;
 mod world;
 
-use std::{collections::BTreeMap, collections::BTreeSet, fmt};
+use std::{collections::BTreeMap, collections::BTreeSet, fmt, path::PathBuf};
 
 pub use lexicon::Lexicon;
 pub use process::Falsification;
@@ -48,6 +48,8 @@ pub struct Options {
     pub lexicon: Lexicon,
     /// Whether it notes what administrators get.
     pub notes_administrators: bool,
+    /// Where the logs of its agents are written at its end, a file each; `None` for nowhere.
+    pub export: Option<PathBuf>,
     /// What its store does wrong; `None` for a store that is right.
     pub falsification: Option<Falsification>,
 }
@@ -62,6 +64,7 @@ impl Options {
             store: StoreKind::default(),
             lexicon: Lexicon::First,
             notes_administrators: false,
+            export: None,
             falsification: None,
         }
     }

@@ -24,6 +24,7 @@ Usage: memoir-sim [OPTIONS]
   --steps N        steps of each seed [default: 120]
   --only N,N,...   of one seed these steps alone, as a failing run prints them
   --store STORE    memory, sqlite or postgres [default: memory]
+  --export FOLDER  writes the agents' logs at the end of each seed, as `memoir audit export` does
   --twins          each seed twice in other words, compared for administrators
   --threads N      seeds at a time [default: the processors]
 ";
@@ -81,6 +82,7 @@ fn read(arguments: impl Iterator<Item = String>) -> Result<Command, String> {
                 let steps = steps.map_err(|_| format!("--only takes steps, not `{value}`"))?;
                 command.options.only = Some(steps);
             }
+            "--export" => command.options.export = Some(value.into()),
             "--store" => {
                 command.options.store = match value.as_str() {
                     "memory" => StoreKind::Memory,

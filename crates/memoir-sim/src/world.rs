@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    path::Path,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -423,9 +424,31 @@ impl World {
         let verified = self.memoir.verify_all().await.map_err(broken)?;
         let bad = verified.iter().filter(|one| !one.valid).count();
         ensure!(bad == 0, "4.2", "{bad} logs do not fit");
+        if let Some(folder) = &self.options.export {
+            self.export(folder).await?;
+        }
         let findings = self.rows.check().await;
         let findings = findings.map_err(|error| broken(error.into()))?;
         ensure!(findings.is_empty(), "6.1", "{findings:?}");
+        Ok(())
+    }
+
+    async fn export(&self, folder: &Path) -> Result<(), Violation> {
+        for resident in &self.residents {
+            let mut file = Vec::new();
+            let mut log = resident.agent.export_log().await.map_err(broken)?;
+            while let Some(piece) = log.next().await.map_err(broken)? {
+                file.extend_from_slice(&piece);
+            }
+            let path = folder.join(format!("{}-{}.jsonl", self.options.seed, resident.name));
+            let written = std::fs::write(&path, file);
+            ensure!(
+                written.is_ok(),
+                "4.2",
+                "{} cannot be written",
+                path.display()
+            );
+        }
         Ok(())
     }
 
