@@ -10,6 +10,7 @@
 mod ages;
 mod characters;
 mod clock;
+mod corpus;
 mod dice;
 mod honest;
 mod installation;
@@ -27,6 +28,7 @@ mod watched;
 pub use ages::{Age, Ages, Floor, numbers};
 pub use characters::{Character, Mind, Row, Score};
 pub use clock::TestClock;
+pub use corpus::Corpus;
 pub use dice::{Dice, SeededRandom};
 pub use honest::Honest;
 pub use installation::{InstallationFolder, TestInstallation, keys_in_memory};

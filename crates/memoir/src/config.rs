@@ -588,7 +588,28 @@ fn absolute(key: &str, path: PathBuf) -> Result<PathBuf, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
+    use memoir_testkit::Corpus;
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// Parts of the messages that repeat a name or a value.
+    const REPEATED: [&str; 9] = [
+        "unknown field `",
+        "duplicate key",
+        "is no quota",
+        "schedule.",
+        "time_zone",
+        "oauth.clients",
+        "give an absolute path",
+        "names no provider",
+        "cannot name a provider",
+    ];
+
+    static CORPUS: LazyLock<Corpus> =
+        LazyLock::new(|| Corpus::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/config")));
 
     #[test]
     fn a_full_configuration_is_read() {
@@ -732,6 +753,27 @@ mod tests {
                 problem.starts_with(expected) && !problem.contains("canary"),
                 "{text}: {problem}"
             );
+        }
+    }
+
+    #[test]
+    fn the_corpus_has_what_is_read_and_what_is_refused() {
+        let read = |input: &Vec<u8>| Config::parse(str::from_utf8(input).unwrap());
+        let read: Vec<_> = CORPUS.inputs().iter().map(read).collect();
+        let refused: Vec<_> = read.iter().filter_map(|read| read.as_ref().err()).collect();
+        assert!(read.len() > 2 && refused.len() == 1, "{refused:?}");
+    }
+
+    proptest! {
+        /// No value is repeated but those of keys that hold no secret.
+        #[test]
+        fn any_configuration_is_read_or_refused_without_its_values(seed: u64) {
+            let text = CORPUS.changed(seed);
+            let text = String::from_utf8_lossy(&text);
+            if let Err(problem) = Config::parse(&text) {
+                let is_named = REPEATED.iter().any(|part| problem.contains(part));
+                prop_assert!(is_named || !problem.contains("sk-canary"), "{}\n{}", problem, text);
+            }
         }
     }
 

@@ -7,6 +7,7 @@
 
 mod access;
 mod agents;
+mod cursors;
 mod documented;
 mod finishing;
 mod installation;

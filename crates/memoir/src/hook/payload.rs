@@ -68,3 +68,28 @@ impl Payload {
         .to_string()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use memoir_testkit::Corpus;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    static CORPUS: LazyLock<Corpus> =
+        LazyLock::new(|| Corpus::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/hooks")));
+
+    proptest! {
+        /// What is passed to the process that hands messages over says the same.
+        #[test]
+        fn any_input_of_a_hook_is_read(seed: u64) {
+            let read = Payload::read(&CORPUS.changed(seed));
+            let passed = Payload::read(read.to_hand_over().as_bytes());
+            prop_assert_eq!(read.session, passed.session);
+            prop_assert_eq!(read.transcript, passed.transcript);
+            prop_assert_eq!(read.folder, passed.folder);
+        }
+    }
+}

@@ -3,7 +3,12 @@
 
 use std::{fs, process::Command};
 
-use memoir_testkit::{ScriptedServer, ServerStep};
+use memoir_testkit::{Corpus, ScriptedServer, ServerStep};
+use proptest::{
+    prelude::*,
+    sample::select,
+    test_runner::{Config, TestRunner},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -1422,4 +1427,44 @@ fn spec_2_6_what_is_written_after_the_last_word_is_taken_up_when_the_next_sessio
     send(&installation, "claude-code", "session-end", &told);
     wait_until(|| marks() == 0);
     assert_eq!(pending(&installation), 4);
+}
+
+#[test]
+fn spec_6_2_no_input_of_a_program_stops_it_or_is_a_fault() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Ines prefers small functions.", "The greenhouse has bees."]);
+    let corpus = Corpus::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/hooks"));
+    let clients = [
+        "claude-code",
+        "codex",
+        "copilot",
+        "cursor",
+        "gemini",
+        "goose",
+        "qwen",
+        "vscode",
+    ];
+    // A process each, so that the default of 256 is an eighth.
+    let config = Config::default();
+    let cases = config.cases / 8;
+    let mut runner = TestRunner::new(Config { cases, ..config });
+    let events = ["session-start", "user-prompt"];
+    let inputs = (
+        any::<u64>(),
+        select(clients.to_vec()),
+        select(events.to_vec()),
+    );
+    let outcome = runner.run(&inputs, |(seed, client, event)| {
+        let arguments = [
+            "hook", event, "--client", client, "--agent", "wren", "--within", "20000",
+        ];
+        let mut command = installation.command(&arguments);
+        let ran = Ran::with_bytes(&mut command, &corpus.changed(seed));
+        prop_assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+        prop_assert!(!log(&installation).contains("internal error"));
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failed| panic!("{failed}"));
+    let verified = installation.json(&["audit", "verify", "wren"]);
+    assert_eq!(verified["valid"], true);
 }

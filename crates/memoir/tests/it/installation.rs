@@ -172,13 +172,18 @@ impl Ran {
 
     /// For a process that may end without reading its input.
     pub(crate) fn with_input(command: &mut Command, input: &str) -> Self {
+        Self::with_bytes(command, input.as_bytes())
+    }
+
+    /// As [`Ran::with_input`], for what may be no text.
+    pub(crate) fn with_bytes(command: &mut Command, input: &[u8]) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let written = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let written = child.stdin.take().unwrap().write_all(input);
         let ran = Self::from_output(child.wait_with_output().unwrap());
         assert!(written.is_ok() || ran.code != Some(0), "{ran:?}");
         ran
