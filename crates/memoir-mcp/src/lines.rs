@@ -143,11 +143,16 @@ fn mended(json: &str) -> Option<String> {
     Some(message.to_string())
 }
 
-/// Sets a field that is missing or null.
+/// Sets a field that is missing or blank.
 fn fill(object: &mut Map<String, Value>, name: &str, value: Value) {
-    if object.get(name).is_none_or(Value::is_null) {
+    if object.get(name).is_none_or(is_blank) {
         object.insert(name.to_owned(), value);
     }
+}
+
+/// Null, an empty text, and an empty list, as which some languages write an empty object.
+fn is_blank(value: &Value) -> bool {
+    value.is_null() || *value == json!("") || *value == json!([])
 }
 
 fn refusal(id: Option<Value>, error: &ErrorData) -> Value {

@@ -139,6 +139,15 @@ async fn spec_3_18_a_client_that_says_little_of_itself_is_served() {
         json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x"}}),
         json!({"protocolVersion": "2025-06-18", "capabilities": null, "clientInfo": null}),
         json!({"protocolVersion": null, "capabilities": {}, "clientInfo": {}}),
+        json!({"protocolVersion": "2025-06-18"}),
+        json!({"protocolVersion": "2025-06-18", "clientInfo": {"name": "x", "version": "1"}}),
+        json!({"capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}),
+        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"version": "1"}}),
+        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": null, "version": null}}),
+        json!({"protocolVersion": "2025-06-18", "capabilities": [], "clientInfo": []}),
+        json!({"protocolVersion": "1999-01-01", "capabilities": {}}),
+        json!({"protocolVersion": "", "capabilities": ""}),
+        json!({"capabilities": {"roots": null, "sampling": null}, "clientInfo": null}),
         json!({}),
         json!(null),
     ] {
@@ -256,6 +265,94 @@ async fn spec_2_1_what_cannot_be_read_is_answered_with_its_identifier() {
         (&answer["id"], &answer["error"]["code"]),
         (&json!(8), &json!(-32600))
     );
+}
+
+/// Each gets one answer, and the connection goes on.
+#[tokio::test]
+async fn spec_2_1_a_broken_line_is_answered_and_the_next_one_is_read() {
+    let mut client = Client::new().await;
+    let (invalid, no_message) = (-32700, -32600);
+    let call = |id: &str, arguments: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"get_context","arguments":{arguments}}}}}"#
+        )
+    };
+    for (line, id, code) in [
+        (call("21", "NaN"), json!(21), invalid),
+        (call("22", r#"{"max_tokens":Infinity}"#), json!(22), invalid),
+        (call("23", r#"{"max_tokens":5,}"#), json!(23), invalid),
+        (call(r#""a""#, "{'max_tokens':5}"), json!("a"), invalid),
+        (call("24", r#"{"max_tokens":05}"#), json!(24), invalid),
+        (call("25", "{").replace('}', ""), json!(25), invalid),
+        (
+            call("26", r#"{"a":"half"#).replace('}', ""),
+            json!(26),
+            invalid,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","method":"tools/list","id":27,}"#.to_owned(),
+            json!(27),
+            invalid,
+        ),
+        ("{'jsonrpc':'2.0','id':28}".to_owned(), Value::Null, invalid),
+        ("no JSON".to_owned(), Value::Null, invalid),
+        (
+            "Content-Type: application/json".to_owned(),
+            Value::Null,
+            invalid,
+        ),
+        ("undefined".to_owned(), Value::Null, invalid),
+        (
+            r#"{"jsonrpc":"2.0","id":31}"#.to_owned(),
+            json!(31),
+            no_message,
+        ),
+        (
+            r#"{"id":32,"method":"tools/list"}"#.to_owned(),
+            json!(32),
+            no_message,
+        ),
+        (
+            r#"{"jsonrpc":"1.0","id":33,"method":"tools/list"}"#.to_owned(),
+            json!(33),
+            no_message,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":"b","method":5}"#.to_owned(),
+            json!("b"),
+            no_message,
+        ),
+        (
+            r#"[{"jsonrpc":"2.0","id":34,"method":"tools/list"}]"#.to_owned(),
+            Value::Null,
+            no_message,
+        ),
+        ("[]".to_owned(), Value::Null, no_message),
+        ("{}".to_owned(), Value::Null, no_message),
+        ("null".to_owned(), Value::Null, no_message),
+        ("\"tools/list\"".to_owned(), Value::Null, no_message),
+        ("17".to_owned(), Value::Null, no_message),
+    ] {
+        let next = br#"{"jsonrpc":"2.0","id":99,"method":"tools/list"}"#;
+        let mut answers = vec![
+            client
+                .send(&[line.as_bytes(), b"\n", next, b"\n"].concat())
+                .await,
+        ];
+        while answers.iter().all(|answer| answer["id"] != 99) {
+            answers.push(client.send(b"").await);
+        }
+        if answers.len() == 1 {
+            // The answer to what the protocol's library reads may come before the one to what it does not.
+            answers.push(client.send(b"").await);
+        }
+        answers.retain(|answer| answer["id"] != 99);
+        let told: Vec<_> = answers
+            .iter()
+            .map(|one| (&one["id"], &one["error"]["code"]))
+            .collect();
+        assert_eq!(told, [(&id, &json!(code))], "{line}");
+    }
 }
 
 #[tokio::test]

@@ -74,19 +74,29 @@ async fn readable(request: Request) -> Result<Request, Value> {
 
 /// Whether a client takes JSON, by what it says that it accepts; one that says nothing takes anything (RFC 9110, 12.5.1).
 fn takes_json(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(header::ACCEPT);
-    let mut ranges = accepted
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|range| range.split(';').next())
-        .map(str::trim);
+    let values = headers.get_all(header::ACCEPT).iter();
+    let values = values.filter_map(|value| value.to_str().ok());
+    let ranges = values.flat_map(|value| value.split(','));
+    let mut ranges = ranges.filter(|range| !range.trim().is_empty()).peekable();
     let is_json = |range: &str| {
-        ["application/json", "application/*", "*/*"]
+        let (kind, parameters) = range.split_once(';').unwrap_or((range, ""));
+        // The last one is what Java's own client sends.
+        ["application/json", "application/*", "*/*", "*"]
             .iter()
-            .any(|known| range.eq_ignore_ascii_case(known))
+            .any(|known| kind.trim().eq_ignore_ascii_case(known))
+            && !parameters.split(';').any(is_never)
     };
-    accepted.iter().next().is_none() || ranges.any(is_json)
+    ranges.peek().is_none() || ranges.any(is_json)
+}
+
+/// Whether a parameter of a range is the weight 0: what it names is not accepted.
+fn is_never(parameter: &str) -> bool {
+    let (name, weight) = parameter.split_once('=').unwrap_or_default();
+    name.trim().eq_ignore_ascii_case("q")
+        && weight
+            .trim()
+            .parse::<f32>()
+            .is_ok_and(|weight| weight <= 0.0)
 }
 
 /// The response; to a request without a valid token, with the address for obtaining one (RFC 9728, 5.1).
