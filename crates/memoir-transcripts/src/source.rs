@@ -13,6 +13,9 @@ pub const HEAD_BYTES: u64 = 256 << 10;
 // Otherwise one large conversation would hold its memory until the end of the file.
 const KEPT_BYTES: usize = 1 << 20;
 
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// A file being read.
 #[derive(Debug)]
 pub struct FileSource<R> {
@@ -58,9 +61,9 @@ impl<R: Read> FileSource<R> {
         if head.starts_with(b"PK\x03\x04") {
             return Err(Error::Packed);
         }
-        if head.starts_with(&[0xEF, 0xBB, 0xBF]) {
-            source.byte = 3;
-            head.drain(..3);
+        if head.starts_with(MARK) {
+            source.byte = MARK.len() as u64;
+            head.drain(..MARK.len());
         }
         // Only now: an error above has the source's position, and `head` is returned to the caller too.
         *source.reader.get_mut().get_mut().0 = Cursor::new(head.clone());
@@ -104,7 +107,8 @@ impl<R: Read> FileSource<R> {
         self.reader.consume(count);
     }
 
-    /// The next byte that is no white space, which is not consumed; `None` at the end.
+    /// The next byte that is no white space, which is not consumed; `None` at the end. A byte order mark counts as white
+    /// space: files that were joined have one in their middle.
     ///
     /// # Errors
     /// Reading fails.
@@ -117,6 +121,13 @@ impl<R: Read> FileSource<R> {
             let length = bytes.len();
             let spaces = bytes.iter().take_while(|byte| is_space(**byte)).count();
             let found = bytes.get(spaces).copied();
+            if bytes
+                .get(spaces..)
+                .is_some_and(|rest| rest.starts_with(MARK))
+            {
+                self.consume(spaces + MARK.len());
+                continue;
+            }
             // White space of any length is skipped piece by piece and never kept.
             self.consume(spaces);
             if spaces < length {
@@ -189,11 +200,19 @@ impl<R: Read> FileSource<R> {
         }
     }
 
-    /// Reads one line, without its line break.
+    /// Reads one line, without its line break, and without a byte order mark, which the later ones of joined files have.
     ///
     /// # Errors
     /// Reading fails.
     pub fn take_line(&mut self, limit: usize) -> Result<PieceRead, Error> {
+        let taken = self.take_whole_line(limit)?;
+        if self.piece.starts_with(MARK) {
+            self.piece.drain(..MARK.len());
+        }
+        Ok(taken)
+    }
+
+    fn take_whole_line(&mut self, limit: usize) -> Result<PieceRead, Error> {
         self.start_piece();
         let mut limit = limit;
         let mut taken = PieceRead::Nothing;

@@ -128,13 +128,13 @@ pub fn read(bytes: &[u8], now: Timestamp) -> Read {
 /// As [`read`], with that kind for all that are not constitutional: with `archival`, journal entries keep their kind. A
 /// line that becomes neither core nor archival keeps no place in the archive.
 pub fn read_to(bytes: &[u8], to: Option<Kind>, now: Timestamp) -> Read {
-    // Editors on Windows write a mark of the byte order.
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    // Editors on Windows write a mark of the byte order, which joined files have in their middle too.
+    const MARK: &[u8] = b"\xEF\xBB\xBF";
     let lines: Vec<(usize, &[u8])> = bytes
         .split(|byte| *byte == b'\n')
         // Numbered before blank lines are removed, so that a number is that of the line in the file.
         .enumerate()
-        .map(|(at, line)| (at + 1, line.trim_ascii()))
+        .map(|(at, line)| (at + 1, line.strip_prefix(MARK).unwrap_or(line).trim_ascii()))
         .filter(|(_, line)| !line.is_empty())
         .collect();
     let mut read = Read {
@@ -197,11 +197,16 @@ fn parsed(line: &[u8]) -> Result<MemoryInput, String> {
         let optional = FIELDS[1..].iter().map(|field| format!(", \"{field}\"?"));
         format!("a line is {{\"content\"{}}}", optional.collect::<String>())
     };
-    let kind = match (error.classify(), field) {
-        (serde_json::error::Category::Data, Some(field)) => {
+    // The parser's message of such a field begins with its name.
+    let message = error.to_string();
+    let is_double = |field: &&str| message.starts_with(&format!("duplicate field `{field}`"));
+    let double = FIELDS.into_iter().find(is_double);
+    let kind = match (double, error.classify(), field) {
+        (Some(double), ..) => format!("has `{double}` twice"),
+        (None, serde_json::error::Category::Data, Some(field)) => {
             format!("has a `{field}` of the wrong type or form")
         }
-        (serde_json::error::Category::Data, None) => {
+        (None, serde_json::error::Category::Data, None) => {
             format!("has a field that is missing or unknown; {}", form())
         }
         _ => "is not valid JSON".to_owned(),
@@ -770,7 +775,13 @@ mod tests {
                 "missing or unknown",
             ),
             (r#"{"tags": []}"#, "missing or unknown"),
+            (r#"{"content": "a", "content": "b"}"#, "has `content` twice"),
+            (
+                r#"{"tags": [], "content": "a", "tags": ["secret"]}"#,
+                "has `tags` twice",
+            ),
             (r#"{"content": "a",}"#, "not valid JSON"),
+            (r#"{"content": "a"},,"#, "not valid JSON"),
             (r#"{"content": "a"} {}"#, "not valid JSON"),
         ];
         for (line, wanted) in lines {
@@ -790,6 +801,15 @@ mod tests {
         let odd = of(&odd, None);
         assert_eq!(odd.bad, []);
         assert_eq!(planned(&odd)[1], (Kind::Archival, false, Some(11)));
+        // Cut out of a list: of the files of every system.
+        for end in [",", ", ", ",\t", ",\r"] {
+            let line = format!(r#"{{"content": "Tea days"}}{end}"#);
+            let cut = of(&[&line, r#"{"content": "Tea on Monday"}"#], None);
+            assert_eq!((cut.bad.len(), cut.lines.len()), (0, 2), "{end:?}");
+        }
+        let joined = "\u{feff}{\"content\": \"a\"}\r\n\u{feff}{\"content\": \"b\"}";
+        let joined = of(&[joined], None);
+        assert_eq!((joined.bad.len(), joined.lines.len()), (0, 2));
         let half = of(&[r#"{"content": "figs \ud83d"}"#], None);
         assert_eq!(half.bad, []);
         assert_eq!(half.lines[0].memory.content.expose(), "figs \u{FFFD}");

@@ -234,6 +234,33 @@ fn a_memory_server_s_file_is_read_whatever_was_done_to_its_lines() {
     assert!(!found.report.is_broken);
 }
 
+/// As files of Windows are joined: each begins with one.
+#[test]
+fn a_byte_order_mark_before_a_later_line_is_no_loss() {
+    let line = |name: &str| {
+        format!("{{\"type\":\"entity\",\"name\":\"{name}\",\"observations\":[\"has tea\"]}}")
+    };
+    let (ann, bo, mark) = (line("Ann"), line("Bo"), "\u{feff}");
+    for file in [
+        format!("{ann}\n{mark}{bo}\n"),
+        format!("{mark}{ann}\n{mark}{bo}\n"),
+        format!("{mark}{ann}\r\n{mark}{bo}"),
+        format!("{ann}\n{mark}\n{bo}\n"),
+        format!("{ann}\n{mark} {bo}\n{mark}\n"),
+    ] {
+        let found = read(file.as_bytes());
+        assert_eq!(found.texts(), ["Ann: has tea", "Bo: has tea"], "{file:?}");
+        assert_eq!(found.passed(), [], "{file:?}");
+    }
+    let rows =
+        "{\"id\": \"1\", \"memory\": \"Tea.\"}\n\u{feff}{\"id\": \"2\", \"memory\": \"Figs.\"}\n";
+    let found = read_as(ImportFormat::Mem0, rows.as_bytes());
+    assert_eq!(
+        (found.texts(), found.passed()),
+        (vec!["Tea.", "Figs."], vec![])
+    );
+}
+
 #[test]
 fn a_file_of_the_same_name_that_is_no_lines_is_read_as_the_graph_that_it_is() {
     let graph = json!({"entities": [{"name": "Ann", "entityType": "person", "observations": ["likes tea"]}],
