@@ -214,7 +214,9 @@ fn parts_of_hermes(body: &str) -> Option<Vec<String>> {
     let is_line = |line: &&str| line.trim() == SECTION;
     let lines: Vec<&str> = body.lines().collect();
     let has_line = lines.iter().any(is_line);
-    has_line.then(|| lines.split(is_line).map(|part| part.join("\n")).collect())
+    let parts = lines.split(is_line).map(|part| part.join("\n"));
+    // Between two such lines there is no entry.
+    has_line.then(|| parts.filter(|part| !part.trim().is_empty()).collect())
 }
 
 /// The tags of a page: those of its front matter and in its text, and its type.

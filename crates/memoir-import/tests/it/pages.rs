@@ -318,6 +318,94 @@ fn spec_2_4_entries_of_hermes_are_parted_by_a_line_and_by_no_sign_within_a_text(
 }
 
 #[test]
+fn spec_2_4_no_sign_of_a_hermes_page_is_lost_or_parts_what_it_does_not_part() {
+    let (rent, tax) = ("Rent rule: see § 14 of the lease.", "Tax: §§ 12–13 apply.");
+    // `R` and `T` are the two texts, and `|` parts the expected ones.
+    for (page, expected) in [
+        ("R\n§\nT\n", "R|T"),
+        ("R\n§\nT", "R|T"),
+        ("§\nR\n§\nT\n§\n", "R|T"),
+        ("\u{feff}R\n§\nT\n", "R|T"),
+        ("\u{feff}§\nR\n§\nT\n", "R|T"),
+        ("R\n§\n\n§\n§\nT\n", "R|T"),
+        ("R\n\n  §\t\n\nT\n", "R|T"),
+        ("R\r\n§\r\nT\r\n", "R|T"),
+        ("R\u{a0}\n\u{a0}§\u{a0}\nT\n", "R|T"),
+        ("R\n§ T\n", "R\n§ T"),
+        ("R §\nT\n", "R §\nT"),
+        ("R\n§§\nT\n", "R\n§§\nT"),
+        ("R\n", "R"),
+        (
+            "R\n§\nSee:\n§ 4 and\n§ 5 of it.\n",
+            "R|See:\n§ 4 and\n§ 5 of it.",
+        ),
+    ] {
+        let filled = |text: &str| text.replace('T', tax).replace('R', rent);
+        let expected: Vec<String> = expected.split('|').map(filled).collect();
+        for name in ["MEMORY.md", "USER.md", "memories/MEMORY.md"] {
+            let (_home, root) = folder(&[(name, &filled(page))]);
+            let found = read_path(&root);
+            assert_eq!(found.texts(), expected, "{page:?}");
+            assert_eq!(found.passed(), [], "{page:?}");
+        }
+    }
+    // A page of another program keeps such a line.
+    let (_home, root) = folder(&[("lease.md", "First.\n§\nSecond.\n")]);
+    assert!(read_path(&root).texts()[0].ends_with("First.\n§\nSecond."));
+}
+
+#[test]
+fn spec_2_4_a_date_of_a_page_is_read_in_the_forms_that_people_write() {
+    let ten = time("2026-03-01T10:15:00Z");
+    let day = time("2026-03-01T00:00:00Z");
+    for (date, at) in [
+        ("created: 2026-03-01", Some(day)),
+        ("created: '2026-03-01'", Some(day)),
+        ("created: \"2026-03-01\"", Some(day)),
+        ("created: 2026-03-01 # a Sunday", Some(day)),
+        ("created: [[2026-03-01]]", Some(day)),
+        ("created: 20260301", Some(day)),
+        ("created: 2026/03/01", Some(day)),
+        ("created: March 1, 2026", Some(day)),
+        ("created: 1 March 2026", Some(day)),
+        ("created: 202603011015", Some(ten)),
+        ("created: 20260301101500", Some(ten)),
+        ("created: 2026-03-01T10:15", Some(ten)),
+        ("created: 2026-03-01 10:15", Some(ten)),
+        ("created: 2026-03-01T10:15:00.000Z", Some(ten)),
+        ("created: 2026-03-01 12:15:00 +0200", Some(ten)),
+        (
+            "created: 2026-03-01T11:15:00+01:00[Europe/Berlin]",
+            Some(ten),
+        ),
+        ("created: 1772360100", Some(ten)),
+        ("created: 1772360100000", Some(ten)),
+        ("created: 2026-02-30", None),
+        ("created: 2026-3", None),
+        ("created: 2026-W09", None),
+        ("created: 01.02.2026", None),
+        ("created: spring of 2026", None),
+        ("created: Sunday, March 1st, 2026", None),
+        ("created: 2026-03-01T25:00", None),
+    ] {
+        let (_home, root) = folder(&[(
+            "trip.md",
+            &format!("---\n{date}\n---\nThe trip begins at nine.\n"),
+        )]);
+        let found = read_path(&root);
+        let unreadable = found.report.dates.get(&DateProblem::Unreadable).copied();
+        assert_eq!(
+            unreadable.unwrap_or_default(),
+            u64::from(at.is_none()),
+            "{date}"
+        );
+        if at.is_some() {
+            assert_eq!(found.memories[0].created_at, at, "{date}");
+        }
+    }
+}
+
+#[test]
 fn spec_2_4_the_name_behind_the_day_of_a_page_stays_with_its_text() {
     let day = Some(time("2026-03-01T00:00:00Z"));
     for (name, title, at) in [
