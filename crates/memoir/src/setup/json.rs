@@ -3,7 +3,7 @@
 //! The text is parsed into a tree of positions. A member or element is added after the last one in the file's own
 //! indentation, and removing it restores the previous bytes.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use jsonc_parser::{CollectOptions, ParseOptions, ast, common::Ranged, parse_to_ast};
 use serde::Serialize;
@@ -95,7 +95,7 @@ impl JsonNode {
 /// # Errors
 /// The text is no JSON.
 pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, JsonProblem> {
-    if text.trim().is_empty() {
+    if is_blank(text) {
         return Ok(None);
     }
     let root = parsed(text)?;
@@ -125,8 +125,7 @@ fn value_of(text: &str, node: &JsonNode) -> Option<Value> {
 /// # Errors
 /// The text is no JSON, or a value on the way is no object.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, JsonProblem> {
-    let empty = "{}\n";
-    let text = if text.trim().is_empty() { empty } else { text };
+    let text = &with_root(text);
     let root = parsed(text)?;
     let mut node = &root;
     for (depth, name) in path.iter().enumerate() {
@@ -150,7 +149,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Js
     }
     // A file with this value already is not changed by a byte.
     if value_of(text, node).as_ref() == Some(value) {
-        return Ok(text.to_owned());
+        return Ok(text.to_string());
     }
     let indent = Indent::of_line(text, &root, node.place.start);
     Ok(spliced(text, node.place.clone(), &pretty(value, &indent)))
@@ -167,7 +166,7 @@ pub(super) fn put_hook(
     value: &Value,
     is_own: impl Fn(&Value) -> bool,
 ) -> Result<String, JsonProblem> {
-    let root = parsed(if text.trim().is_empty() { "{}" } else { text })?;
+    let root = parsed(&with_root(text))?;
     let Some(node) = root.at(path) else {
         return set(text, path, &Value::from(vec![value.clone()]));
     };
@@ -246,13 +245,28 @@ pub(super) fn remove(text: &str, path: &[&str], kept: usize) -> Result<String, J
     let NodeKind::Object(members) = &above.kind else {
         return Ok(text.to_owned());
     };
-    let Some(at) = members.iter().position(|member| member.name == *name) else {
+    // The one that counts.
+    let Some(at) = members.iter().rposition(|member| member.name == *name) else {
         return Ok(text.to_owned());
     };
-    if members.len() == 1 && way.len() > kept {
+    if members[..at].iter().any(|member| member.name == *name) {
+        // An earlier one would count then.
+        return remove(&without_part(text, above, at), path, kept);
+    }
+    if members.len() == 1 && way.len() > kept && !is_double(&root, way) {
         return remove(text, way, kept);
     }
     Ok(without_part(text, above, at))
+}
+
+/// Whether several members have the last name of a path. The one that counts then stays when it is emptied: without it,
+/// an earlier one would count.
+fn is_double(root: &JsonNode, path: &[&str]) -> bool {
+    let Some((name, way)) = path.split_last() else {
+        return false;
+    };
+    let above = root.at(way).map(|node| &node.kind);
+    matches!(above, Some(NodeKind::Object(members)) if members.iter().filter(|member| member.name == *name).count() > 1)
 }
 
 /// Removes the hooks that are `own` from a list (see [`put_hook`]). A group that holds nothing else, as [`put_hook`]
@@ -289,10 +303,31 @@ pub(super) fn take_hooks(
                 _ => group,
             },
         };
-        if elements.len() == 1 && path.len() > kept {
+        if elements.len() == 1 && path.len() > kept && !is_double(&root, path) {
             return remove(&text, path, kept);
         }
         text = without_part(&text, node, at);
+    }
+}
+
+/// Whether a file has nothing in it but white space, or a mark of the byte order.
+fn is_blank(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim().is_empty()
+}
+
+/// A file's text; of a blank file, an empty object behind its mark of the byte order.
+fn with_root(text: &str) -> Cow<'_, str> {
+    match is_blank(text) {
+        true => format!(
+            "{}{{}}\n",
+            if text.starts_with('\u{feff}') {
+                "\u{feff}"
+            } else {
+                ""
+            }
+        )
+        .into(),
+        false => text.into(),
     }
 }
 
@@ -514,6 +549,46 @@ mod tests {
         assert_eq!(read["hooks"], json!({"b": 2, "c": 3}));
         assert!(changed.contains(r#""hooks": {"a": 1}"#));
         assert_eq!(get(file, &["hooks", "b"]).unwrap(), Some(json!(2)));
+        assert_eq!(
+            remove(file, &["hooks", "b"], 0).unwrap(),
+            r#"{"hooks": {"a": 1}, "hooks": {}}"#
+        );
+        for (file, after) in [
+            (r#"{"s": {"m": 1, "m": 2}}"#, "{}"),
+            (r#"{"s": {"m": 1, "o": 3, "m": 2}}"#, r#"{"s": {"o": 3}}"#),
+            (
+                r#"{"s": {"m": 1}, "s": {"m": 2, "o": 3}}"#,
+                r#"{"s": {"m": 1}, "s": {"o": 3}}"#,
+            ),
+            (r#"{"s": {"m": 1}, "s": {}}"#, r#"{"s": {"m": 1}, "s": {}}"#),
+        ] {
+            assert_eq!(remove(file, &["s", "m"], 0).unwrap(), after);
+        }
+        let file = r#"{"h": {"S": [{"of": "others"}], "S": [{"of": "memoir"}]}}"#;
+        assert_eq!(
+            take_hooks(file, &["h", "S"], 0, is_own).unwrap(),
+            r#"{"h": {"S": [{"of": "others"}], "S": []}}"#
+        );
+    }
+
+    #[test]
+    fn a_file_of_a_byte_order_mark_alone_is_a_blank_one() {
+        for file in ["", " \n", "\u{feff}", "\u{feff}\r\n"] {
+            let mark = if file.starts_with('\u{feff}') {
+                "\u{feff}"
+            } else {
+                ""
+            };
+            assert_eq!(get(file, &["a"]), Ok(None), "{file:?}");
+            let changed = set(file, &["a"], &json!(1)).unwrap();
+            assert_eq!(changed, format!("{mark}{{\n  \"a\": 1\n}}\n"));
+            let hooked = put_hook(file, &["a"], &json!(1), is_own).unwrap();
+            assert_eq!(get(&hooked, &["a"]), Ok(Some(json!([1]))), "{file:?}");
+            assert_eq!(
+                remove(&changed, &["a"], 0).unwrap(),
+                format!("{mark}{{}}\n")
+            );
+        }
     }
 
     #[test]
@@ -523,6 +598,18 @@ mod tests {
             ("{\"a\": 1} more", "it is no JSON from line 1 on"),
             ("[1]", "it is not an object"),
             ("{\"a\": 1}", "`a` is not an object"),
+            ("{\"a\": null}", "`a` is not an object"),
+            ("{\"a\": [{}]}", "`a` is not an object"),
+            ("{\"a\": {}, \"a\": \"b\"}", "`a` is not an object"),
+            ("null", "it is not an object"),
+            ("\"text\"", "it is not an object"),
+            ("\u{feff}[]", "it is not an object"),
+            ("// nothing\n", "it is no JSON from line 1 on"),
+            ("{}{}", "it is no JSON from line 1 on"),
+            ("{\"a\": {}", "it is no JSON from line 1 on"),
+            ("{'a': {}}", "it is no JSON from line 1 on"),
+            ("{a: {}}", "it is no JSON from line 1 on"),
+            ("{\"a\": {} \"b\": 1}", "it is no JSON from line 1 on"),
         ] {
             let refused = set(file, &["a", "b"], &json!(1)).unwrap_err();
             assert_eq!(refused, problem, "{file}");
