@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::arguments;
 use crate::call_ids::CallIds;
+use crate::error::REFUSAL;
 use crate::http::{Endpoint, retryable};
 use crate::message::{
     AssistantMessage, Finish, ModelMessage, ModelRequest, Reply, TokenUsage, ToolCall,
@@ -151,10 +152,14 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
         .filter(|block| kind(block) == Some("tool_use"))
         .map(|block| take_call(block, &mut ids))
         .collect();
+    let stop_reason = answer.get("stop_reason").and_then(Value::as_str);
+    if stop_reason == Some(REFUSAL) && text.trim().is_empty() && tool_calls.is_empty() {
+        return Err(ModelError::withheld(REFUSAL));
+    }
     let message = json!({"role": "assistant", "content": blocks});
     Ok(Reply {
         usage: usage(&answer).unwrap_or_else(|| estimated(body, &message)),
-        finish: match answer.get("stop_reason").and_then(Value::as_str) {
+        finish: match stop_reason {
             Some("end_turn" | "stop_sequence") | None if tool_calls.is_empty() => Finish::Stop,
             Some("tool_use" | "end_turn" | "stop_sequence") | None => Finish::ToolCalls,
             Some("max_tokens" | "model_context_window_exceeded") => Finish::Length,

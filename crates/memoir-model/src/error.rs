@@ -98,9 +98,13 @@ const KNOWN_CODES: &str = "\
     invalid_prompt invalid_request invalid_request_error invalid_type invalid_value missing_required_parameter \
     model_not_available model_not_found model_overloaded not_found_error not_supported_error \
     organization_restricted overloaded_error payment_required permission_denied permission_error quota_exceeded \
-    rate_limit_error rate_limit_exceeded request_too_large requests server_error service_unavailable \
+    refusal rate_limit_error rate_limit_exceeded request_too_large requests server_error service_unavailable \
     string_above_max_length timeout timeout_error tokens too_large unavailable_error unknown_parameter \
     unsupported_country_region_territory unsupported_model unsupported_parameter unsupported_value";
+
+/// The names that end an answer which a filter withheld, or which the model refused to give.
+pub(crate) const CONTENT_FILTER: &str = "content_filter";
+pub(crate) const REFUSAL: &str = "refusal";
 
 impl ErrorCode {
     /// `None` where `text` is no name that is known.
@@ -121,11 +125,27 @@ impl ModelError {
     /// would be over anyway.
     pub const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
+    /// In place of an answer that says nothing, since a filter withheld it or the model refused to give it.
+    pub(crate) fn withheld(why: &'static str) -> Self {
+        Self::Rejected {
+            status: 200,
+            code: Some(ErrorCode(why)),
+            class: FailureClass::ServerError,
+            hint: Some(
+                "the model, or its provider's filter, does not answer this; try another model"
+                    .to_owned(),
+            ),
+        }
+    }
+
     /// Whether the provider does not accept the request's content: too much of it, for instance.
     pub fn is_about_request(&self) -> bool {
         matches!(
             self,
             Self::Rejected {
+                code: Some(ErrorCode(CONTENT_FILTER | REFUSAL)),
+                ..
+            } | Self::Rejected {
                 // Providers do not agree on the status for a request that is too large: any of the three may be
                 // meant.
                 status: 400 | 413 | 422,

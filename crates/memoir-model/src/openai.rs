@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::arguments;
 use crate::call_ids::CallIds;
+use crate::error::{CONTENT_FILTER, REFUSAL};
 use crate::http::{Endpoint, retryable};
 use crate::message::{
     AssistantMessage, Finish, ModelMessage, ModelRequest, Reply, TokenUsage, ToolCall,
@@ -215,6 +216,14 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
     };
     let text = text(message.get("content"));
     let tool_calls = take_calls(&mut message, turn);
+    if text.trim().is_empty() && tool_calls.is_empty() {
+        if finish.as_deref() == Some(CONTENT_FILTER) {
+            return Err(ModelError::withheld(CONTENT_FILTER));
+        }
+        if refuses(&message) {
+            return Err(ModelError::withheld(REFUSAL));
+        }
+    }
     // Both are refused when they come back: a message without role, and one that neither says nor
     // calls anything.
     message.entry("role").or_insert_with(|| "assistant".into());
@@ -231,6 +240,15 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
         text: PrivateText::new(text),
         tool_calls,
     })
+}
+
+/// Whether a message without a text holds a refusal: in a field of its own, or as a part of the content.
+fn refuses(message: &Map<String, Value>) -> bool {
+    let is_refusal = |part: &Value| part.get("type").is_some_and(|kind| kind == REFUSAL);
+    let parts = message.get("content").and_then(Value::as_array);
+    let said = message.get(REFUSAL).and_then(Value::as_str);
+    said.is_some_and(|said| !said.trim().is_empty())
+        || parts.is_some_and(|parts| parts.iter().any(is_refusal))
 }
 
 /// A text, nothing, or a list of parts of which the texts count. Parts of another kind, such as reasoning, are no answer,

@@ -205,6 +205,35 @@ async fn spec_6_3_stop_reasons_and_absent_usage() {
 }
 
 #[tokio::test]
+async fn spec_6_3_an_answer_that_is_withheld_is_named_and_is_no_empty_one() {
+    for content in [
+        json!([]),
+        json!([{"type": "text", "text": ""}]),
+        json!([{"type": "text", "text": " \n"}]),
+        json!([{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}]),
+    ] {
+        let sent = json!({"content": content, "stop_reason": "refusal"});
+        let server = ScriptedServer::start([ServerStep::Reply(sent)]);
+        let asked = model(ProviderKind::Anthropic, &server);
+        let error = asked
+            .complete(&request(vec![user("Begin.")], vec![]))
+            .await
+            .unwrap_err();
+        assert!(
+            !error.is_retryable() && error.is_about_request(),
+            "{error:?}"
+        );
+        let told = error.advised();
+        assert!(
+            told.contains("(`refusal`)") && told.contains("try another model"),
+            "{told}"
+        );
+    }
+    let none = read(json!({"content": [], "stop_reason": "end_turn"})).await;
+    assert_eq!(none.text.expose(), "");
+}
+
+#[tokio::test]
 async fn spec_2_5_the_form_of_an_answer_is_asked_of_the_provider() {
     let server = ScriptedServer::start([ServerStep::text("{}")]);
     let model = model(ProviderKind::Anthropic, &server);

@@ -260,7 +260,6 @@ async fn spec_3_3_reasoning_in_a_part_of_the_content_is_no_answer() {
         (json!([{"type": "output_text", "text": "NO"}]), "NO"),
         (json!([{"text": "N"}, "O"]), "NO"),
         (json!([{"type": null, "text": "NO"}]), "NO"),
-        (json!([{"type": "refusal", "refusal": "No."}]), ""),
     ] {
         let message = json!({"role": "assistant", "content": content});
         let reply = read(message, json!("stop")).await;
@@ -435,6 +434,72 @@ async fn spec_6_3_a_missing_or_wrong_name_of_a_tool_is_passed_on() {
         .map(|call| call.name)
         .collect();
     assert_eq!(names, ["", "", "rm -rf"]);
+}
+
+#[tokio::test]
+async fn spec_6_3_an_answer_that_is_withheld_is_named_and_is_no_empty_one() {
+    for (message, reason, code) in [
+        (
+            json!({"content": null, "refusal": "I cannot."}),
+            "stop",
+            "refusal",
+        ),
+        (
+            json!({"refusal": "I cannot."}),
+            "content_filter",
+            "content_filter",
+        ),
+        (json!({"content": ""}), "content_filter", "content_filter"),
+        (
+            json!({"content": " \n"}),
+            "content_filter",
+            "content_filter",
+        ),
+        (
+            json!({"content": [{"type": "refusal", "refusal": "No."}]}),
+            "stop",
+            "refusal",
+        ),
+        (
+            json!({"content": [{"type": "reasoning", "text": "Hm."}]}),
+            "content_filter",
+            "content_filter",
+        ),
+    ] {
+        let sent = json!({"choices": [{"message": message, "finish_reason": reason}]});
+        let server = ScriptedServer::start([ServerStep::Reply(sent.clone())]);
+        let asked = model(ProviderKind::OpenAi, &server);
+        let error = asked
+            .complete(&request(vec![user("Begin.")], vec![]))
+            .await
+            .unwrap_err();
+        assert!(
+            !error.is_retryable() && error.is_about_request(),
+            "{error:?}"
+        );
+        let told = error.advised();
+        assert!(
+            told.contains(&format!("(`{code}`)")) && told.contains("try another model"),
+            "{told}"
+        );
+        assert!(!told.contains("cannot"), "{told}");
+    }
+    for (message, reason) in [
+        (json!({"content": "YES", "refusal": ""}), "stop"),
+        (json!({"content": "YES", "refusal": null}), "content_filter"),
+        (json!({"content": "NO", "refusal": "I cannot."}), "stop"),
+    ] {
+        let said = message["content"].clone();
+        assert_eq!(read(message, json!(reason)).await.text.expose(), said);
+    }
+    // Nothing is withheld of an empty answer.
+    assert_eq!(
+        read(json!({"content": null}), json!("stop"))
+            .await
+            .text
+            .expose(),
+        ""
+    );
 }
 
 #[tokio::test]
