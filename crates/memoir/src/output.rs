@@ -8,7 +8,10 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{failure::Failure, terminal::stdout_is_watched};
+use crate::{
+    failure::Failure,
+    terminal::{self, stdout_is_watched},
+};
 
 /// Prints text for people to stdout. Escape sequences of this program are dropped where stdout is no terminal.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -94,10 +97,19 @@ pub(crate) fn data(bytes: &[u8]) -> Result<(), Failure> {
 
 /// Prints one JSON document on a line of its own.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
-    let mut line = serde_json::to_vec(value)
+    data(json_line(value, stdout_is_watched())?.as_bytes())
+}
+
+/// A JSON document on a line of its own. On a terminal, which is `watched`, its texts are escaped; elsewhere they keep
+/// every character.
+fn json_line(value: &impl Serialize, watched: bool) -> Result<String, Failure> {
+    let mut line = serde_json::to_string(value)
         .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
-    line.push(b'\n');
-    data(&line)
+    if watched {
+        line = terminal::safe_json(&line);
+    }
+    line.push('\n');
+    Ok(line)
 }
 
 /// Prints the result of a command: as one JSON document with `--json`, else as text for people.
@@ -114,10 +126,10 @@ pub(crate) fn show(
 
 /// Prints many JSON documents, one a line.
 pub(crate) fn json_lines<T: Serialize>(values: impl IntoIterator<Item = T>) -> Result<(), Failure> {
+    let watched = stdout_is_watched();
     let mut stdout = io::BufWriter::new(io::stdout().lock());
     for value in values {
-        written(serde_json::to_writer(&mut stdout, &value).map_err(io::Error::from))?;
-        written(stdout.write_all(b"\n"))?;
+        written(stdout.write_all(json_line(&value, watched)?.as_bytes()))?;
     }
     written(stdout.flush())
 }
@@ -133,6 +145,13 @@ fn written(result: io::Result<()>) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_in_json_are_escaped_on_a_terminal_only() {
+        let line = |watched| json_line(&["a\u{202e}b"], watched).ok().unwrap();
+        assert_eq!(line(true), "[\"a\\u202eb\"]\n");
+        assert_eq!(line(false), "[\"a\u{202e}b\"]\n");
+    }
 
     #[test]
     fn what_is_longer_than_the_terminal_is_paged() {

@@ -70,6 +70,24 @@ pub(crate) fn safe(text: &str) -> Cow<'_, str> {
     escape(text, false)
 }
 
+/// Escapes JSON on one line so that it cannot control a terminal. It stays JSON of the same values.
+pub(crate) fn safe_json(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        match is_driving(character) {
+            // Only texts of JSON have such characters.
+            true => escaped.extend(
+                character
+                    .encode_utf16(&mut [0; 2])
+                    .iter()
+                    .map(|unit| format!("\\u{unit:04x}")),
+            ),
+            false => escaped.push(character),
+        }
+    }
+    escaped
+}
+
 /// A name for a command line that a message gives: in quotes where a shell would take it for several words.
 pub(crate) fn word(name: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_.,:/@+".contains(letter);
@@ -133,6 +151,12 @@ mod tests {
         assert_eq!(safe("a\u{202e}b\u{9b}c\rd"), "a\\u{202e}b\\u{9b}c\\rd");
         assert_eq!(safe("a\nb\tc"), "a\\nb\\tc");
         assert_eq!(safe_lines("a\r\nb\tc\u{7}"), "a\nb    c\\u{7}");
+        let json = "[\"a\u{202e}b\u{9b}c\u{2028}\u{2066}\u{e0041}\u{7f}é👩‍🚀\"]";
+        let shown = r#"["a\u202eb\u009bc\u2028\u2066\udb40\udc41\u007fé👩‍🚀"]"#;
+        assert_eq!(safe_json(json), shown);
+        let values =
+            [json, shown].map(|json| serde_json::from_str::<serde_json::Value>(json).unwrap());
+        assert_eq!(values[0], values[1]);
         assert_eq!(safe("日本語 👩‍🚀 ¿qué?"), "日本語 👩‍🚀 ¿qué?");
     }
 }

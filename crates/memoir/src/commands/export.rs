@@ -273,6 +273,14 @@ fn write(
     announce: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let failed = |error| Failure::file("write", path, &error);
+    if path.is_symlink() && !path.exists() {
+        // Another user may have made the link, and a new file would be where that user wants it.
+        return Err(Failure::new(format!(
+            "cannot write `{}`: it is a link to a missing file",
+            path.display()
+        ))
+        .hint("name the file itself, or remove the link"));
+    }
     let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file());
     if is_special {
         // A device or a pipe cannot be replaced; a folder is refused here.

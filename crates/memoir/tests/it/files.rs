@@ -68,8 +68,7 @@ fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
         std::fs::write(&out, "old").unwrap();
         installation.run(&["export", "wren", "--output", link.to_str().unwrap()]);
         assert!(link.is_symlink());
-        // A second link is followed too, also one without a target.
-        std::fs::remove_file(&out).unwrap();
+        // A second link is followed too.
         let second = installation.path("second.jsonl");
         std::os::unix::fs::symlink("link.jsonl", &second).unwrap();
         installation.run(&["export", "wren", "--output", second.to_str().unwrap()]);
@@ -78,6 +77,17 @@ fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
             std::fs::read_to_string(&out).unwrap(),
             installation.ok(&["export", "wren"])
         );
+        // Nothing is made where a link leads to a missing file, whatever the format.
+        std::fs::remove_file(&out).unwrap();
+        for format in ["jsonl", "archive", "markdown", "okf"] {
+            for name in ["link.jsonl", "second.jsonl"] {
+                let refused =
+                    installation.refused(&["export", "wren", "--format", format, "--output", name]);
+                assert!(refused.contains(name), "{format}: {refused}");
+                assert!(!std::path::Path::new(&out).exists(), "{format}");
+                assert!(link.is_symlink() && second.is_symlink());
+            }
+        }
     }
     let refused = installation.refused(&["export", "wren", "--output", "no/such/folder.jsonl"]);
     assert!(
