@@ -10,7 +10,7 @@ use memoir_domain::{
     manage::{self, Saving},
     memories::AllMemories,
     memory::{
-        CONTENT_LIMIT, Invalid, Kind, Memory, NewMemory, Number, SOURCE_LIMIT, Tags, parse_text,
+        Invalid, Kind, Memory, NewMemory, Number, SOURCE_LIMIT, Tags, parse_content, parse_text,
     },
     origin::{Origin, SavedBy},
     recall::{self, RecallQuery},
@@ -221,7 +221,7 @@ impl MemoryInput {
                 "applies to core memories only; leave out `kind`, or leave it unprotected",
             ));
         }
-        let content = parse_text("content", self.content.expose(), CONTENT_LIMIT)?;
+        let content = parse_content(self.content.expose())?;
         // The interface assigns the strongest origin that is possible here; a client can only lower it (SPEC 2.4).
         let saved_by = SavedBy {
             origin: saved_by.origin.lowered_to(self.origin)?,
@@ -596,7 +596,7 @@ impl Memories<'_> {
         content: &PrivateText,
         actor: &Actor,
     ) -> Result<Option<ShownMemory>> {
-        let content = parse_text("content", content.expose(), CONTENT_LIMIT)?;
+        let content = parse_content(content.expose())?;
         let content = &content;
         let query = memory_query(Selection::Numbers(vec![number]));
         self.decide_reading(&query, |loaded, now| async move {

@@ -240,6 +240,16 @@ pub fn parse_text(field: &'static str, raw: &str, limit: usize) -> Result<Privat
     Ok(PrivateText::new(text))
 }
 
+/// The content of a memory, of 1 to [`CONTENT_LIMIT`] characters (SPEC 2.1). A byte order mark at its ends is trimmed as
+/// white space is: it belongs to the file from which a client took the text.
+///
+/// # Errors
+/// As for [`parse_text`].
+pub fn parse_content(raw: &str) -> Result<PrivateText, Invalid> {
+    let is_no_text = |end: char| end.is_whitespace() || end == '\u{feff}';
+    parse_text("content", raw.trim_matches(is_no_text), CONTENT_LIMIT)
+}
+
 fn first_control(text: &str) -> Option<(usize, char)> {
     let mut characters = text.chars().enumerate().peekable();
     while let Some((at, character)) = characters.next() {
@@ -805,8 +815,24 @@ mod tests {
 
     #[test]
     fn spec_2_1_content_is_trimmed_and_limited() {
-        let parse = |text: &str| parse_text("content", text, CONTENT_LIMIT);
+        let parse = parse_content;
         assert_eq!(parse("  a\r\n\tb \n").unwrap().expose(), "a\r\n\tb");
+        for text in [
+            "\u{feff}a b",
+            " \u{feff} a b\n",
+            "a b\u{feff}\n\u{feff}",
+            "\u{feff}\u{feff}a b",
+        ] {
+            assert_eq!(parse(text).unwrap().expose(), "a b", "{text:?}");
+        }
+        let inside = "a\u{feff}b\u{a0}c";
+        assert_eq!(parse(inside).unwrap().expose(), inside);
+        assert!(
+            parse("\u{feff} \n")
+                .unwrap_err()
+                .problem
+                .contains("is empty")
+        );
         assert_eq!(parse(&"é".repeat(10_000)).unwrap().chars(), 10_000);
         let error = parse(&"é".repeat(10_001)).unwrap_err();
         assert!(

@@ -12,9 +12,9 @@ use crate::{
     },
     log::audit::{Action, Actor, Facts, RecordBody},
     memory::{
-        CONTENT_LIMIT, Kind, Memory, NewMemory, Number,
+        Kind, Memory, NewMemory, Number,
         origin::{ActorKind, Origin, SavedBy},
-        parse_text, tokens,
+        parse_content, tokens,
     },
     session::{
         ledger,
@@ -350,7 +350,7 @@ pub fn noted(
         ));
     }
     let note = |kind: Kind, text: &PrivateText, replaces: Vec<Number>| {
-        let content = parse_text("content", text.expose(), CONTENT_LIMIT).map_err(|invalid| {
+        let content = parse_content(text.expose()).map_err(|invalid| {
             Unreadable::new("bad_entry", format!("an entry {}", invalid.problem))
         })?;
         // A model's notes of a conversation are weaker than the agent's own saves.
