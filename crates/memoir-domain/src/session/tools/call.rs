@@ -548,6 +548,33 @@ mod tests {
     }
 
     #[test]
+    fn spec_3_8_a_list_of_numbers_in_no_form_of_the_rule_is_refused_with_one_that_is_read() {
+        for ids in [
+            json!("#1 and #4"),
+            json!("1 and 4"),
+            json!("#1 #4"),
+            json!("1 4"),
+            json!("1; 4"),
+            json!("1-4"),
+            json!("#1, #2 and #4"),
+            json!("memories 1, 4"),
+            json!("[1, 4"),
+            json!("1, , 4"),
+            json!("one, four"),
+            json!([[1, 4]]),
+            json!({"ids": [1, 4]}),
+            json!([1, null]),
+        ] {
+            let refusal = read("delete_memory", json!({"ids": ids})).unwrap_err();
+            assert_eq!(refusal.code(), RefusalCode::InvalidArgument, "{ids}");
+            let told = refusal.to_string();
+            assert!(told.contains("[17, 21] or \"17, 21\""), "{told}");
+        }
+        let call = read("delete_memory", json!({"ids": "17, 21"})).unwrap();
+        assert_eq!(call.numbers(), [Number(17), Number(21)]);
+    }
+
+    #[test]
     fn spec_3_8_words_come_in_several_forms() {
         for (given, words) in [
             (json!(["bees", "hives"]), vec!["bees", "hives"]),
