@@ -197,6 +197,141 @@ fn spec_2_6_an_answer_that_cannot_be_used_saves_nothing_and_the_command_tries_ag
 }
 
 /// Eight messages, of which a chunk holds one or two.
+/// A session file of Claude Code: each row's identifier and text, with the session that it names. `also` are further
+/// fields of every row.
+fn session_file(session: &str, rows: &[(&str, &str)], also: &Value) -> String {
+    let mut parent = Value::Null;
+    let mut lines = Vec::new();
+    for (place, (id, text)) in rows.iter().enumerate() {
+        let kind = if place % 2 == 0 { "user" } else { "assistant" };
+        let mut row = json!({"type": kind, "uuid": id, "parentUuid": parent, "sessionId": session,
+            "timestamp": format!("2026-03-01T10:00:{place:02}.000Z"), "cwd": "/home/ines/parser",
+            "message": {"role": kind, "content": text}});
+        let fields = row.as_object_mut().unwrap();
+        fields.extend(also.as_object().unwrap().clone());
+        parent = json!(id);
+        lines.push(row.to_string());
+    }
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn spec_2_6_a_forked_session_brings_its_new_messages_alone() {
+    let installation = Installation::with_agent();
+    let stored = |file: &str| {
+        let path = installation.write("fork.jsonl", file);
+        let ran = installation.run(&["absorb", "wren", &path, "--later"]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let numbers = ran.stderr.split(|letter: char| !letter.is_ascii_digit());
+        let counts: Vec<u64> = numbers.filter_map(|number| number.parse().ok()).collect();
+        (counts[0], counts.get(1).copied().unwrap_or_default())
+    };
+    let rows = [
+        ("u1", "I moved to Porto."),
+        ("u2", "Nice."),
+        ("u3", "I sail on Sundays."),
+    ];
+    let none = json!({});
+    let with = |more: &[(&'static str, &'static str)]| [&rows[..], more].concat();
+    assert_eq!(stored(&session_file("S1", &rows, &none)), (3, 0));
+    let forked = json!({"forkedFrom": {"sessionId": "S1", "messageUuid": "u3"}});
+    let elsewhere = json!({"cwd": "/tmp/x", "gitBranch": "fork", "version": "2.9.0"});
+    let parents = json!({"parentUuid": null, "logicalParentUuid": "u0"});
+    let later = json!({"timestamp": "2026-03-02T08:00:00.000Z"});
+    let summary = "{\"type\":\"summary\",\"summary\":\"Porto\",\"leafUuid\":\"u3\"}\n";
+    for (what, file, counts) in [
+        (
+            "the same session, a row more",
+            session_file("S1", &with(&[("a1", "And on Mondays.")]), &none),
+            (1, 3),
+        ),
+        (
+            "another session, a row more",
+            session_file("S2", &with(&[("a2", "And on Tuesdays.")]), &none),
+            (1, 3),
+        ),
+        (
+            "another session, no row more",
+            session_file("S3", &rows, &none),
+            (0, 3),
+        ),
+        (
+            "a fork that names its origin",
+            session_file("S4", &with(&[("a4", "Not on Fridays.")]), &forked),
+            (1, 3),
+        ),
+        (
+            "a fork of a fork",
+            session_file(
+                "S5",
+                &with(&[("a4", "Not on Fridays."), ("a5", "Nor in May.")]),
+                &forked,
+            ),
+            (1, 4),
+        ),
+        (
+            "in another folder, by another version",
+            session_file("S6", &rows, &elsewhere),
+            (0, 3),
+        ),
+        (
+            "with other parents",
+            session_file("S7", &rows, &parents),
+            (0, 3),
+        ),
+        (
+            "with the time of the fork",
+            session_file("S8", &rows, &later),
+            (0, 3),
+        ),
+        (
+            "from an earlier row on",
+            session_file(
+                "S9",
+                &[rows[0], ("a9", "Why?"), ("b9", "For the sea.")],
+                &none,
+            ),
+            (2, 1),
+        ),
+        (
+            "with a summary before it",
+            format!("{summary}{}", session_file("S10", &rows, &none)),
+            (0, 3),
+        ),
+        (
+            "both sessions in one file",
+            [
+                session_file("S1", &rows, &none),
+                session_file("S11", &rows, &none),
+            ]
+            .concat(),
+            (0, 3),
+        ),
+        (
+            "Windows line ends",
+            session_file("S12", &rows, &none).replace('\n', "\r\n"),
+            (0, 3),
+        ),
+        // What is said anew under a known identifier, or under one of its own, is a message of its own.
+        (
+            "an edited row",
+            session_file(
+                "S13",
+                &[rows[0], rows[1], ("u3", "I row on Sundays.")],
+                &none,
+            ),
+            (1, 2),
+        ),
+        (
+            "the same words in a row of their own",
+            session_file("S14", &[("a14", rows[0].1)], &none),
+            (1, 0),
+        ),
+    ] {
+        assert_eq!(stored(&file), counts, "{what}");
+    }
+}
+
 fn long_conversation() -> String {
     let messages = (0..8).map(|place| {
         let text = format!("mark{place} {}", "word ".repeat(8_000));
