@@ -11,6 +11,7 @@ mod closed;
 mod commands;
 mod configuration;
 mod demo;
+mod disk;
 mod doubles;
 mod embeddings;
 mod evaluating;
