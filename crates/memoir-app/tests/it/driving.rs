@@ -124,6 +124,9 @@ async fn spec_3_3_an_empty_answer_is_asked_for_again_and_then_named() {
         assert_eq!(state(&driven), end, "{answers:?}");
         let is_named = answers.last().unwrap().trim().is_empty();
         assert_eq!(driven.end_reason == Some("no_answer"), is_named);
+        // An empty answer is no reason.
+        let reason = driven.words.reason.as_ref().map(|reason| reason.expose());
+        assert!(!is_named || reason == Some("no_answer"), "{answers:?}");
         assert!(script.requests().len() >= 2, "{answers:?}");
     }
 }

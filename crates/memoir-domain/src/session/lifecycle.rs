@@ -515,15 +515,8 @@ pub fn decline(
         true => EndReason::NoAnswer,
         false => EndReason::Refused,
     };
-    end(
-        agent,
-        session,
-        State::Declined,
-        why,
-        Some(words),
-        actor,
-        now,
-    )
+    let words = Some(words).filter(|words| !words.expose().trim().is_empty());
+    end(agent, session, State::Declined, why, words, actor, now)
 }
 
 /// Ends a session that stopped without completing, or reached a limit; its edits stay.

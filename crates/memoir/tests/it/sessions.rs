@@ -109,6 +109,17 @@ fn an_agent_that_declines_is_no_failure() {
 }
 
 #[test]
+fn spec_3_3_an_empty_answer_is_shown_as_none() {
+    let installation = Installation::with_agent();
+    installation.remember(&TEXTS);
+    let _server = installation.scripted([ServerStep::text(""), ServerStep::text(" \n")]);
+    let ran = installation.run(&["refine", "wren", "--model", "lab:small"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let told = "error: the session ended as `declined`: no_answer\n\nhint: nothing was changed; the model's answers were empty";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+}
+
+#[test]
 fn a_tripped_breaker_ends_in_failure_and_takes_everything_back() {
     let installation = Installation::with_agent();
     installation.remember(&TEXTS);
