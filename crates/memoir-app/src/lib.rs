@@ -66,7 +66,7 @@ pub use log::stats::{
 pub use log::verify::{Mismatch, Verification};
 pub use memoir_store::{
     Faded, FleetOrder, MemoryPage, ReceiverDigest, RecordFilter, RecordOrder, RecordPlace,
-    WaitingSession, WorkMeter, note_low_priority,
+    WaitingSession, WorkMeter, note_low_priority, without_waiting,
 };
 pub use memory::context::{ContextRequest, ContextShare, ContextView, QuarterInContext};
 pub use memory::memories::{Handling, MemoryInput, Saved, optional, optional_or_default};

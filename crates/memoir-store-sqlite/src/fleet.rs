@@ -21,7 +21,7 @@ use crate::{
     error::{self, constraint, inconsistent},
     fault, listing, load,
     reader::ReadTransaction,
-    records, requests, schema, usage,
+    records, requests, schema, scrub, usage,
     writer::{BULK_ROWS, WriteOutcome},
 };
 
@@ -348,7 +348,11 @@ impl Fleet for SqliteStore {
     }
 
     async fn finish(&self) -> Result<bool> {
-        self.0.writer.finish().await
+        // Called with every command, and mostly nothing is pending: then it does not wait for what is queued.
+        match self.look(scrub::is_pending).await? {
+            true => self.0.writer.finish().await,
+            false => Ok(true),
+        }
     }
 
     async fn leaves(&self, from: u64) -> Result<Vec<LeafRow>> {

@@ -180,6 +180,11 @@ impl Transcripts for SqliteStore {
     }
 
     async fn forget_words(&self, now: Timestamp) -> Result<()> {
+        // Called with every command, and mostly there is nothing to write.
+        let are_due = move |connection: &Connection| are_words_due(connection, now);
+        if !self.look(are_due).await? {
+            return Ok(());
+        }
         let forget = move |connection: &Connection| {
             let forgotten = connection
                 .prepare_cached(FORGET_WORDS)?
@@ -373,6 +378,13 @@ fn revive(
         )?
         .execute(params![agent, due_at.microseconds()])?;
     Ok(())
+}
+
+/// Whether the words of any message are kept longer than they may be.
+fn are_words_due(connection: &Connection, now: Timestamp) -> error::Result<bool> {
+    let due = "SELECT 1 FROM transcript_messages WHERE words_until <= ?1";
+    let mut due = connection.prepare_cached(due)?;
+    Ok(due.exists([now.microseconds()])?)
 }
 
 /// A range of an index.

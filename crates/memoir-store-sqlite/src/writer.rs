@@ -17,7 +17,7 @@
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, TryLockError,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -115,6 +115,8 @@ pub(crate) struct QueuedChange<T, F> {
     pub(crate) rows: usize,
     /// Whether it removes text from a log, which must not stay on the disk.
     pub(crate) replaces_bodies: bool,
+    /// Whether it waits for another process that has the lock.
+    waits: bool,
     /// Done again where the transaction was lost by another change in it.
     pub(crate) write: F,
     brought: Option<T>,
@@ -127,6 +129,7 @@ impl<T, F: Fn(&Connection) -> Result<WriteOutcome<T>>> QueuedChange<T, F> {
         Self {
             rows,
             replaces_bodies: false,
+            waits: memoir_store::may_wait(),
             write,
             brought: None,
             answer: None,
@@ -139,6 +142,8 @@ trait AnyChange: Send {
     fn rows(&self) -> usize;
 
     fn replaces_bodies(&self) -> bool;
+
+    fn waits(&self) -> bool;
 
     /// Writes it, inside a transaction; whether anything is different afterwards.
     fn write(&mut self, connection: &Connection) -> Result<bool>;
@@ -156,6 +161,10 @@ impl<T: Send, F: Fn(&Connection) -> Result<WriteOutcome<T>> + Send> AnyChange
 
     fn replaces_bodies(&self) -> bool {
         self.replaces_bodies
+    }
+
+    fn waits(&self) -> bool {
+        self.waits
     }
 
     fn write(&mut self, connection: &Connection) -> Result<bool> {
@@ -195,11 +204,20 @@ enum WriterJob {
     Tidy(QueueSlot),
 }
 
+impl WriterJob {
+    /// Whether it waits for other processes.
+    fn waits(&self) -> bool {
+        !matches!(self, Self::Write(request) if !request.change.waits())
+    }
+}
+
 /// What callers and the thread know of each other without a lock.
 #[derive(Default)]
 struct Load {
     /// Callers whose jobs are not done.
     waiting: AtomicUsize,
+    /// Whether the thread waits for another process that has the lock.
+    is_blocked: AtomicBool,
     /// Transactions that reached the disk.
     transactions: AtomicU64,
     /// How long the disk takes for one, in microseconds: an average in which each counts an eighth.
@@ -246,6 +264,7 @@ impl Writer {
             load: Arc::clone(&load),
             changes_since_look: 0,
             owes_scrub: false,
+            patience: open::BUSY_TIMEOUT,
             looked: schema::CheckedSchema::default(),
             place,
         }));
@@ -276,6 +295,9 @@ impl Writer {
     {
         // Writing on the caller's thread never waits, and a task that never waits must yield at times.
         coop::consume_budget().await;
+        if !change.waits && self.load.is_blocked.load(Ordering::Relaxed) {
+            return Err(Error::Busy);
+        }
         // If this returns `None`, nothing was written, and the change goes to the thread unchanged. It may have been
         // begun: `write` is an `Fn` that takes everything by reference, and can run as often as the transaction needs.
         if let Some(done) = self.write_at_once(&mut change) {
@@ -308,8 +330,11 @@ impl Writer {
         Ok(answer.await.map_err(|_| Error::Closed)??)
     }
 
-    /// Runs a pending scrub. Returns whether nothing remains.
+    /// Runs a pending scrub, unless another process has the lock. Returns whether nothing remains.
     pub(crate) async fn finish(&self) -> Result<bool, Error> {
+        if self.load.is_blocked.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
         let (sender, answer) = oneshot::channel();
         self.queue(WriterJob::Finish(sender, QueueSlot::take(&self.load)))
             .await?;
@@ -426,8 +451,20 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
         // Changes queued while a caller had the connection share the wait for the disk, too.
         let others = std::iter::from_fn(|| queue.try_recv().ok());
         jobs.extend(others.take(BATCH.saturating_sub(jobs.len())));
+        // What does not wait comes first, so that it does not wait with the others.
+        jobs.sort_by_key(WriterJob::waits);
         for job in jobs.drain(..) {
             match job {
+                WriterJob::Write(request) if !request.change.waits() => {
+                    let is_large = request.change.rows() >= BULK_ROWS;
+                    batch.push(request);
+                    state.patience = Duration::ZERO;
+                    match is_large {
+                        true => state.bulk(&mut batch),
+                        false => state.answer(&mut batch),
+                    }
+                    state.patience = open::BUSY_TIMEOUT;
+                }
                 // The earlier jobs get their results first, so that a long import does not delay small changes, and no
                 // small one fails with the import.
                 WriterJob::Write(request) if request.change.rows() >= BULK_ROWS => {
@@ -478,6 +515,8 @@ struct WriterState {
     changes_since_look: usize,
     /// Whether a body that was replaced is still on the disk.
     owes_scrub: bool,
+    /// How long a transaction waits for another process that has the lock.
+    patience: Duration,
     /// The schema at its last check.
     looked: schema::CheckedSchema,
     /// `None` for a database in memory.
@@ -544,9 +583,9 @@ impl WriterState {
     fn write_without_waiting(&mut self, change: &mut dyn AnyChange) -> Option<WriteResult> {
         // SQLite would sleep in the call, on a runtime's thread, while another process has the lock. So it fails
         // immediately, and the writer thread, which may sleep, waits.
-        self.wait_for_others(Duration::ZERO);
+        self.patience = Duration::ZERO;
         let result = self.transaction(&mut [change], Parting::None);
-        self.wait_for_others(open::BUSY_TIMEOUT);
+        self.patience = open::BUSY_TIMEOUT;
         match result {
             Err(LostTransaction::Whole(QueryFault::Sqlite(error)))
                 // It can only be the beginning that was refused so: from `BEGIN IMMEDIATE` on the
@@ -563,11 +602,24 @@ impl WriterState {
         }
     }
 
-    fn wait_for_others(&self, time: Duration) {
-        if let Some(connection) = &self.connection {
-            // Fails only for a connection that is not open.
-            let _ = connection.busy_timeout(time);
+    /// Begins a transaction that writes, and tells callers while another process blocks it.
+    fn begin(&self, connection: &Connection) -> Result<()> {
+        end_abandoned(connection)?;
+        connection.busy_timeout(Duration::ZERO)?;
+        let mut begun = run(connection, "BEGIN IMMEDIATE");
+        connection.busy_timeout(self.patience)?;
+        if !self.patience.is_zero()
+            && matches!(&begun, Err(QueryFault::Sqlite(error)) if code(error) == Some(ErrorCode::DatabaseBusy))
+        {
+            self.load.is_blocked.store(true, Ordering::Relaxed);
+            begun = run(connection, "BEGIN IMMEDIATE");
+            self.load.is_blocked.store(false, Ordering::Relaxed);
         }
+        // For everything but transactions: a checkpoint, a visit.
+        connection.busy_timeout(open::BUSY_TIMEOUT)?;
+        begun?;
+        fault::point("batch.begun");
+        Ok(())
     }
 
     /// The connection, in no transaction: in one that a panic left open, a reader would find uncommitted changes.
@@ -587,8 +639,9 @@ impl WriterState {
             return Err(LostTransaction::Whole(Error::Closed.into()));
         };
         self.changes_since_look += changes.len();
+        let begun = self.begin(connection);
         let (looked, place) = (&mut self.looked, &mut self.place);
-        let result = begin(connection)
+        let result = begun
             // After `BEGIN IMMEDIATE` and before any row: the lock keeps others from changing the schema or the file
             // between this check and the end of the transaction.
             .and_then(|()| schema::check(connection, looked))
@@ -724,13 +777,6 @@ enum LostTransaction {
     Change(QueryFault),
     /// By beginning or ending it: no change is at fault.
     Whole(QueryFault),
-}
-
-fn begin(connection: &Connection) -> Result<()> {
-    end_abandoned(connection)?;
-    run(connection, "BEGIN IMMEDIATE")?;
-    fault::point("batch.begun");
-    Ok(())
 }
 
 /// Ends a transaction that a panic interrupted.
@@ -911,6 +957,7 @@ mod tests {
                 load: Arc::default(),
                 changes_since_look: 0,
                 owes_scrub: false,
+                patience: open::BUSY_TIMEOUT,
                 looked: schema::CheckedSchema::default(),
                 place: None,
             };

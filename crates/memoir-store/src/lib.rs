@@ -50,4 +50,4 @@ pub use traits::{
 pub use transcripts::{MessageOutcome, MessageRow, Reviving, TranscriptRow, Transcripts, Waiting};
 pub use vectors::{VectorRow, Vectors};
 pub use word_index::{WordIndexRow, WordIndexes};
-pub use work::{WorkMeter, is_low_priority, note_low_priority};
+pub use work::{WorkMeter, is_low_priority, may_wait, note_low_priority, without_waiting};

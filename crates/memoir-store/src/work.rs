@@ -1,4 +1,5 @@
-//! The processor time that a task uses on its own thread and on others, and the priority of threads.
+//! The processor time that a task uses on its own thread and on others, the priority of threads, and writes that do not
+//! wait.
 
 use std::{
     cell::Cell,
@@ -14,6 +15,8 @@ use std::{
 tokio::task_local! {
     /// What the task's work is added to.
     static METER: WorkMeter;
+    /// Whether the task's writes wait for other processes.
+    static MAY_WAIT: bool;
 }
 
 thread_local! {
@@ -29,6 +32,18 @@ pub fn note_low_priority() {
 /// where it has to wait for a processor, they would wait with it.
 pub fn is_low_priority() -> bool {
     IS_LOW_PRIORITY.get()
+}
+
+/// Runs work whose writes fail with [`Error::Busy`](crate::Error::Busy) at once where another process has an embedded
+/// database locked, in place of waiting for it: what reading writes by the way must not delay it. Tasks that it spawns
+/// wait as others do.
+pub async fn without_waiting<T>(work: impl Future<Output = T>) -> T {
+    MAY_WAIT.scope(false, work).await
+}
+
+/// Whether this task's writes may wait for other processes.
+pub fn may_wait() -> bool {
+    MAY_WAIT.try_with(|may_wait| *may_wait).unwrap_or(true)
 }
 
 /// The sum of the processor time of some work, whichever threads do its parts.

@@ -257,8 +257,12 @@ impl Installation {
             Failure::new(format!("the token in {TOKEN} is invalid"))
                 .hint("it may have ended or been revoked; `memoir token list` shows the tokens that there are")
         })?;
-        // Written now: a use is buffered in memory, and this process ends soon.
-        self.memoir.write_uses().await?;
+        // Written now: a use is buffered in memory, and this process ends soon. One that cannot be written now is only
+        // missing in the list of the tokens.
+        match memoir_app::without_waiting(self.memoir.write_uses()).await {
+            Err(memoir_app::Error::Store(memoir_store::Error::Busy)) => {}
+            written => written?,
+        }
         Ok(Some(holder))
     }
 
@@ -442,12 +446,13 @@ pub(crate) async fn memoir(global: &Global) -> Result<Memoir, Failure> {
     opened(global).await.map(|(memoir, _)| memoir)
 }
 
-/// Finishes interrupted work (SPEC 6.2), and reports what was finished and what failed.
+/// Finishes interrupted work (SPEC 6.2), and reports what was finished and what failed. Waits for no other process: a
+/// command that only reads must not.
 ///
 /// # Errors
 /// The store fails.
 pub(crate) async fn finish(memoir: &Memoir) -> Result<(), Failure> {
-    let finished = memoir.finish().await?;
+    let finished = memoir_app::without_waiting(memoir.finish()).await?;
     if finished.sessions > 0 {
         terminal::note(&format!(
             "closed {} of a process that died; the edits stay",

@@ -60,7 +60,10 @@ impl Memoir {
         self.finish_erasings(&mut done).await?;
         done.sessions = self.close_lapsed_sessions().await? as u64;
         done.requests = self.expire_access().await? as u64;
-        self.forget_words().await?;
+        if let Err(why) = self.forget_words().await {
+            let what = "words of absorbed conversations are not removed".to_owned();
+            done.left.push(Unfinished { what, why });
+        }
         // A concurrent reader of the file is no failure: it is tried again.
         self.store.finish().await?;
         Ok(done)

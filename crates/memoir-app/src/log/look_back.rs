@@ -201,7 +201,12 @@ impl AgentLog<'_> {
             pasts.add(summary);
         }
         if !rows.is_empty() {
-            self.keep_summaries(loaded, rows).await?;
+            let keeping = self.keep_summaries(loaded, rows);
+            match memoir_store::without_waiting(keeping).await {
+                // Another process has the database locked: the next call makes them again.
+                Err(Error::Store(memoir_store::Error::Busy)) => {}
+                kept => kept?,
+            }
         }
         Ok(pasts)
     }

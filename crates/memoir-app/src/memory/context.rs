@@ -237,10 +237,8 @@ impl OwnAgent {
             return;
         };
         let decision = Decision::of_sessions(agent, Vec::new());
-        if let Err(error) = self
-            .commit(&loaded.base, decision, CommitExtras::default())
-            .await
-        {
+        let noting = self.commit(&loaded.base, decision, CommitExtras::default());
+        if let Err(error) = memoir_store::without_waiting(noting).await {
             tracing::debug!(%error, "the bound of a context is not noted");
         }
     }

@@ -118,7 +118,8 @@ impl Memories<'_> {
                 // Otherwise each process would read it in vain. One that cannot write leaves it.
                 if let Some(version) = loaded.base.version() {
                     let store = &self.memoir.store;
-                    let _ = store.keep_word_index(self.scope, version, Vec::new()).await;
+                    let deleting = store.keep_word_index(self.scope, version, Vec::new());
+                    let _ = memoir_store::without_waiting(deleting).await;
                 }
                 None
             }

@@ -1,10 +1,10 @@
 //! SPEC 2.5 and 2.6: promotions and notes of the agent's model, and the handling of unusable responses.
 
-use std::{future::pending, time::Duration};
+use std::{future::pending, sync::Arc, time::Duration};
 
 use memoir_app::{
     AbsorbProgress, Absorbed, Clock, Error, HandedMessage, LifeSchedule, MemoryInput, Reflected,
-    ShredWish,
+    ShredWish, without_waiting,
 };
 use memoir_domain::{
     absorption::CoreNote,
@@ -18,7 +18,7 @@ use memoir_model::{ModelError, ModelMessage};
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::installation::{TestAgent, complete, input, person};
+use crate::installation::{TestAgent, complete, input, person, settings};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -297,6 +297,42 @@ async fn spec_2_6_an_absorbed_conversation_can_be_read_once_more_for_seven_days(
     assert_eq!(wren.agent.life().absorb_again().await.unwrap(), 0);
     assert_eq!(wren.agent.life().transcript().await.unwrap().absorbed, 1);
     wren.check().await;
+}
+
+/// What is read, and what is finished by the way, while another process has the database locked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_6_1_reading_waits_for_no_other_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.db");
+    let store = Arc::new(memoir_store_sqlite::SqliteStore::open(&path).unwrap());
+    let wren = TestAgent::on(store, &["I like rain."], settings()).await;
+    let life = wren.agent.life();
+    let handed = life.hand_over(vec![message("a", "It rains.")], true, ActorKind::Agent);
+    handed.await.unwrap();
+    absorb(&wren, [notes(&[], &["It rained."])]).await;
+    wren.clock.advance(8 * DAY);
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let writer = tokio::spawn({
+        let agent = wren.agent.clone();
+        async move {
+            let actor = Actor::agent("wren");
+            let saved = agent.memories().save(&[input("Snow.")], &actor).await;
+            saved.map(drop)
+        }
+    });
+    for most in [400, 500] {
+        // Another bound, which is noted.
+        let context = wren.agent.context(Some(most)).await.unwrap();
+        assert!(context.text.expose().contains("I like rain."));
+    }
+    let finished = without_waiting(wren.memoir.finish()).await.unwrap();
+    let left: Vec<&str> = finished.left.iter().map(|left| &*left.what).collect();
+    assert_eq!(left, ["words of absorbed conversations are not removed"]);
+    assert!(!writer.is_finished(), "the others waited as long");
+    raw.execute_batch("ROLLBACK").unwrap();
+    writer.await.unwrap().unwrap();
+    assert!(wren.memoir.finish().await.unwrap().left.is_empty());
 }
 
 #[tokio::test(start_paused = true)]

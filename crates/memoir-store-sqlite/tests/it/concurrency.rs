@@ -2,7 +2,9 @@
 
 use std::{path::Path, time::Duration};
 
-use memoir_store::{Access, AgentQuery, Error, Fleet, ReplyRow, Store};
+use memoir_store::{
+    Access, AgentQuery, Error, Fleet, ReplyRow, Store, WordIndexes, without_waiting,
+};
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::Connection;
 
@@ -136,6 +138,38 @@ async fn readers_do_not_wait_for_a_writer() {
     assert!(!writer.is_finished());
     gate.open_when_waiting().await;
     writer.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_does_not_wait_is_refused_beside_one_that_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let (store, agent) = begin(&path).await;
+    let gate = Gate::close(&path);
+    let waiting = tokio::spawn({
+        let (store, mut agent) = (store.clone(), agent.clone());
+        async move { save(&store, &mut agent, 1, 100).await }
+    });
+    for round in 0..20 {
+        let mut late = agent.clone();
+        let refused = without_waiting(save(&store, &mut late, 1, 100)).await;
+        assert!(matches!(refused, Err(Error::Busy)), "{refused:?}");
+        let refused = without_waiting(store.note_uses(&[(token(1).id, at(9))])).await;
+        assert!(matches!(refused, Err(Error::Busy)), "{refused:?}");
+        // A large one goes to the thread.
+        let refused = without_waiting(store.keep_word_index(agent.scope, 1, Vec::new())).await;
+        assert!(matches!(refused, Err(Error::Busy)), "{refused:?}");
+        // Now before and now after the other one waits for the lock.
+        tokio::time::sleep(Duration::from_millis(round % 3)).await;
+    }
+    assert!(!waiting.is_finished());
+    gate.open_when_waiting().await;
+    waiting.await.unwrap().unwrap();
+    let mut found = look(&store, &agent).await.unwrap().agent;
+    without_waiting(save(&store, &mut found, 1, 100))
+        .await
+        .unwrap();
+    assert_holds(&store, &found).await;
 }
 
 /// Many memories are read by two connections, and yet of one instant.

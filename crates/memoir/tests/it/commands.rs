@@ -77,6 +77,44 @@ fn a_command_that_makes_nothing_leaves_no_files_of_a_mistyped_database() {
 }
 
 #[test]
+fn spec_6_1_commands_that_read_wait_for_no_other_process() {
+    let installation = Installation::with_agent();
+    installation.remember(&["Tea at four.", "Tea at four.", "Lena likes figs."]);
+    installation.ok(&["refine", "wren"]);
+    let path = installation.path(".local/share/memoir/memoir.db");
+    let other = rusqlite::Connection::open(path).unwrap();
+    // Words that are to be removed, which any command does by the way.
+    let due = "INSERT INTO transcript_messages (agent_id, seq, digest, tokens, received_at, counted_bytes, state, body, words_until) \
+         SELECT id, 1, zeroblob(32), 1, 0, 0, 'absorbed', x'00', 1 FROM agents WHERE name = 'wren'";
+    assert_eq!(other.execute(due, []).unwrap(), 1);
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for command in [
+        &["recall", "wren", "tea"][..],
+        &["ledger", "wren"],
+        &["context", "wren"],
+        &["context", "wren", "--max-tokens", "500"],
+        &["history", "wren"],
+        &["agent", "list"],
+        &["agent", "show", "wren"],
+        &["sessions", "wren"],
+        &["session", "last"],
+        &["export", "wren"],
+        &["stats"],
+        &["audit", "list", "wren"],
+        &["audit", "verify", "wren"],
+        &["account", "list"],
+        &["token", "list"],
+        &["access", "list", "wren"],
+        &["doctor"],
+    ] {
+        let ran = installation.run(command);
+        assert_eq!(ran.code, Some(0), "{command:?}: {ran:?}");
+    }
+    other.execute_batch("ROLLBACK").unwrap();
+    installation.remember(&["Snow."]);
+}
+
+#[test]
 fn accounts_share_nothing() {
     let installation = Installation::with_agent();
     assert_eq!(
