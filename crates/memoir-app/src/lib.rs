@@ -90,7 +90,7 @@ pub use people::sign_in::{
     HalfSignedIn, PasswordProof, Proof, RecoveryCodes, SecondFactorOffer, SignIn, SignInView,
     VerifiedUser,
 };
-pub use people::users::{UserView, check_new_password};
+pub use people::users::{UserView, new_password};
 pub use people::{AgentSettings, Grants};
 pub use sessions::Sessions;
 pub use shown::Views;

@@ -4,24 +4,7 @@ use memoir_app::Error;
 use std::time::Duration;
 
 use memoir_domain::Timestamp;
-
-/// With a comma between thousands: `12,345`.
-pub(crate) fn number(count: u64) -> String {
-    let digits = count.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-/// `1 memory`, `2 memories`.
-pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{} {}", number(count), if count == 1 { one } else { many })
-}
+pub(crate) use memoir_domain::text::{counted, thousands as number};
 
 /// A share of a whole in percent, rounded; 0 of nothing.
 pub(crate) fn percent(part: u64, whole: u64) -> u64 {
@@ -118,20 +101,6 @@ pub(crate) fn sentence(problem: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped() {
-        for (count, text) in [
-            (0, "0"),
-            (999, "999"),
-            (1_000, "1,000"),
-            (1_234_567, "1,234,567"),
-        ] {
-            assert_eq!(number(count), text);
-        }
-        assert_eq!(counted(1, "memory", "memories"), "1 memory");
-        assert_eq!(counted(2_000, "memory", "memories"), "2,000 memories");
-    }
 
     #[test]
     fn what_is_wrong_is_a_sentence() {

@@ -13,7 +13,7 @@ use crate::{
     PostgresStore, commit,
     pool::{Reach, Statement},
     transcripts,
-    value::{Value, all, count, first, sought},
+    value::{Value, all, count, first, scoped, sought},
 };
 
 /// That the agent `$1` is one of the account `$2`: asked with everything that knows the agent only.
@@ -38,10 +38,6 @@ fn numbers(all: impl Iterator<Item = u64>) -> Value<'static> {
     // A list as one value: the statement is the same text for any number of them, and is planned once.
     let numbers = all.filter_map(|number| i64::try_from(number).ok());
     Value::Integers(numbers.map(Some).collect())
-}
-
-fn scoped(scope: &AgentScope) -> Vec<Value<'_>> {
-    values![scope.agent.as_bytes(), scope.account.as_bytes()]
 }
 
 /// Whether a memory may be in a context; `$3` is the date after which journal entries are.

@@ -12,17 +12,6 @@ use crate::{
 const NAMED: usize = 20;
 
 const RESTORE: &str = "stop Memoir, keep a copy of the database, and restore the last backup";
-const COMPARE: &str =
-    "compare it with a checkpoint kept outside and with the last backup: records are missing";
-const ALTERED: &str =
-    "compare it with a checkpoint kept outside and with the last backup: it was altered";
-
-fn finding(problem: String, advice: &str) -> Finding {
-    Finding {
-        problem,
-        advice: advice.to_owned(),
-    }
-}
 
 /// Statements that return a text for each fault, and the advice for it.
 const RULES: [(&str, &str); 6] = [
@@ -38,20 +27,20 @@ const RULES: [(&str, &str); 6] = [
              FROM audit_records WHERE audit_records.agent_id = agents.id) AS log \
          WHERE coalesce(log.first, 1) <> 1 OR coalesce(log.last, 0) <> log.entries \
              OR agents.next_seq <> log.entries + 1",
-        COMPARE,
+        Finding::COMPARE,
     ),
     (
         "SELECT format('table `agents`: the head of %s is not the hash of its record %s', \
              encode(agents.id, 'hex'), record.seq) \
          FROM agents JOIN audit_records AS record ON record.agent_id = agents.id AND record.seq = agents.next_seq - 1 \
          WHERE record.hash <> agents.head LIMIT 20",
-        ALTERED,
+        Finding::ALTERED,
     ),
     (
         "SELECT format('table `log_leaves`: it has %s entries, from %s to %s', entries, first, last) \
          FROM (SELECT count(*) AS entries, min(position) AS first, max(position) AS last FROM log_leaves) AS log \
          WHERE entries > 0 AND (first <> 0 OR last <> entries - 1)",
-        COMPARE,
+        Finding::COMPARE,
     ),
     (
         "SELECT format('table `log_leaves`: row %s has another hash for record %s of %s than its log', \
@@ -59,14 +48,14 @@ const RULES: [(&str, &str); 6] = [
          FROM log_leaves AS leaf JOIN audit_records AS record \
              ON record.agent_id = leaf.agent_id AND record.seq = leaf.seq \
          WHERE record.hash <> leaf.head LIMIT 20",
-        ALTERED,
+        Finding::ALTERED,
     ),
     (
         "SELECT format('table `tokens`: row %s is of %s, which its account has not', \
              encode(tokens.id, 'hex'), encode(tokens.agent_id, 'hex')) \
          FROM tokens LEFT JOIN agents ON agents.id = tokens.agent_id AND agents.account_id = tokens.account_id \
          WHERE tokens.agent_id IS NOT NULL AND agents.id IS NULL LIMIT 20",
-        ALTERED,
+        Finding::ALTERED,
     ),
 ];
 
@@ -102,7 +91,7 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
                     && named < NAMED
                 {
                     named += 1;
-                    findings.push(finding(error.to_string(), RESTORE));
+                    findings.push(Finding::new(error.to_string(), RESTORE));
                 }
             }
             if rows.len() < FETCHED {
@@ -121,7 +110,7 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<Finding>> {
             let problem = row
                 .try_get(0)
                 .map_err(|_| Error::Driver("an answer of the check is no text".to_owned()))?;
-            findings.push(finding(problem, advice));
+            findings.push(Finding::new(problem, advice));
         }
     }
     Ok(findings)
@@ -219,7 +208,7 @@ pub(crate) async fn form(connections: &Connections) -> Result<Vec<Finding>> {
     let findings = problems.into_iter().take(NAMED).map(|problem| {
         let problem =
             format!("integrity check failed: the schema was modified outside Memoir: {problem}");
-        finding(problem, RESTORE)
+        Finding::new(problem, RESTORE)
     });
     Ok(findings.collect())
 }

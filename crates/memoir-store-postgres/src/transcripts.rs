@@ -17,14 +17,10 @@ use crate::{
     PostgresStore,
     fleet::scope,
     pool::{Reach, Statement},
-    value::{Value, all, count, first},
+    value::{Value, all, count, first, scoped},
 };
 
 const HOLD: &str = "SELECT id FROM agents WHERE id = $1 AND account_id = $2 FOR NO KEY UPDATE";
-
-fn scoped(scope: &AgentScope) -> Vec<Value<'_>> {
-    values![scope.agent.as_bytes(), scope.account.as_bytes()]
-}
 
 /// The state of the agent's messages: three statements, which [`read_state`] reads.
 pub(crate) fn state(scope: &AgentScope) -> [Statement<'_>; 3] {
@@ -73,17 +69,7 @@ pub(crate) fn read_state<'rows>(
         ))
     })?;
     for (state, count, tokens) in counts {
-        match state {
-            MessageState::Pending => {
-                transcript.pending = count;
-                transcript.pending_tokens = tokens;
-            }
-            MessageState::Absorbed => transcript.absorbed = count,
-            MessageState::Failed => {
-                transcript.failed = count;
-                transcript.failed_tokens = tokens;
-            }
-        }
+        transcript.enter(state, count, tokens);
     }
     let kept = first(kept, |row| {
         let mut columns = Columns::new(row, "transcript_messages");

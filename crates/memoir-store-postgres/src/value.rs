@@ -1,7 +1,7 @@
 //! How values are given to statements, and how rows are read.
 
 use bytes::BytesMut;
-use memoir_domain::Timestamp;
+use memoir_domain::{AgentScope, Timestamp};
 use memoir_store::{
     Error, Result,
     decode::{ColumnValue, DatabaseRow},
@@ -97,6 +97,11 @@ macro_rules! values {
     ($($value:expr),* $(,)?) => {
         vec![$($crate::value::Value::from($value)),*]
     };
+}
+
+/// The agent and its account: the first two values of most statements.
+pub(crate) fn scoped(scope: &AgentScope) -> Vec<Value<'_>> {
+    values![scope.agent.as_bytes(), scope.account.as_bytes()]
 }
 
 /// A list of values for the rows of a statement: one column of all of them.

@@ -12,12 +12,8 @@ use memoir_store::{
 use crate::{
     PostgresStore,
     pool::{Reach, Statement},
-    value::{Value, all, count},
+    value::{Value, all, count, scoped},
 };
-
-fn scoped(scope: &AgentScope) -> Vec<Value<'_>> {
-    values![scope.agent.as_bytes(), scope.account.as_bytes()]
-}
 
 /// Whether the agent is the account's and lives.
 macro_rules! lives {

@@ -8,12 +8,8 @@ use memoir_store::{Result, WordIndexRow, WordIndexes, decode, select};
 use crate::{
     PostgresStore,
     pool::{Reach, Statement},
-    value::{Value, all, count},
+    value::{Value, all, count, scoped},
 };
-
-fn scoped(scope: &AgentScope) -> Vec<Value<'_>> {
-    values![scope.agent.as_bytes(), scope.account.as_bytes()]
-}
 
 #[async_trait]
 impl WordIndexes for PostgresStore {

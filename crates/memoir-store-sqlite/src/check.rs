@@ -37,27 +37,13 @@ pub(crate) fn check(connection: &Connection) -> Result<Vec<Finding>> {
         match part(connection) {
             Ok(found) => findings.extend(found),
             // A part that cannot even be read is a finding too, and no reason to leave out the others.
-            Err(fault) => findings.push(Finding {
-                problem: Error::from(fault).to_string(),
-                advice: RESTORE.to_owned(),
-            }),
+            Err(fault) => findings.push(Finding::new(Error::from(fault).to_string(), RESTORE)),
         }
     }
     Ok(findings)
 }
 
 const RESTORE: &str = "stop Memoir, keep a copy of the database file, and restore the last backup";
-const COMPARE: &str =
-    "compare it with a checkpoint kept outside and with the last backup: records are missing";
-const ALTERED: &str =
-    "compare it with a checkpoint kept outside and with the last backup: it was altered";
-
-fn finding(problem: String, advice: &str) -> Finding {
-    Finding {
-        problem,
-        advice: advice.to_owned(),
-    }
-}
 
 /// The file as a whole.
 fn pages(connection: &Connection) -> Result<Vec<Finding>> {
@@ -67,7 +53,7 @@ fn pages(connection: &Connection) -> Result<Vec<Finding>> {
     while let Some(row) = rows.next()? {
         let word: String = row.get(0)?;
         if word != "ok" {
-            findings.push(finding(
+            findings.push(Finding::new(
                 format!("the database file is damaged: {word}"),
                 RESTORE,
             ));
@@ -85,7 +71,7 @@ fn references(connection: &Connection) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     while let Some(row) = rows.next()? {
         let (table, parent, count): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        findings.push(finding(
+        findings.push(Finding::new(
             format!("table `{table}`: {count} rows refer to rows of `{parent}` that do not exist"),
             RESTORE,
         ));
@@ -105,7 +91,7 @@ fn rows(connection: &Connection) -> Result<Vec<Finding>> {
                 && named < NAMED
             {
                 named += 1;
-                findings.push(finding(error.to_string(), RESTORE));
+                findings.push(Finding::new(error.to_string(), RESTORE));
             }
         }
     }
@@ -121,7 +107,7 @@ fn prompts(connection: &Connection) -> Result<Vec<Finding>> {
         [],
         |row| {
             let agent = AgentId::from_bytes(Columns::new(row, "agents").id()?);
-            Ok(finding(
+            Ok(Finding::new(
                 format!("table `agent_prompts`: row {agent} is missing"),
                 RESTORE,
             ))
@@ -150,11 +136,11 @@ fn logs(connection: &Connection) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for (agent, next_seq, count, last, first) in logs {
         if first != 1 || last != count || next_seq != last + 1 {
-            findings.push(finding(
+            findings.push(Finding::new(
                 format!(
                     "table `audit_records`: the log of {agent} has {count} records from {first} to {last}, and its next one would be {next_seq}"
                 ),
-                COMPARE,
+                Finding::COMPARE,
             ));
         }
     }
@@ -174,9 +160,9 @@ fn heads(connection: &Connection) -> Result<Vec<Finding>> {
             let mut columns = Columns::new(row, "agents");
             let agent = AgentId::from_bytes(columns.id()?);
             let last = columns.count()?;
-            Ok(finding(
+            Ok(Finding::new(
                 format!("table `agents`: the head of {agent} is not the hash of its record {last}"),
-                ALTERED,
+                Finding::ALTERED,
             ))
         },
     )
@@ -193,9 +179,9 @@ fn places(connection: &Connection) -> Result<Vec<Finding>> {
         |row| {
             let mut columns = Columns::new(row, "log_leaves");
             let (entries, first, last) = (columns.count()?, columns.count()?, columns.count()?);
-            Ok(finding(
+            Ok(Finding::new(
                 format!("table `log_leaves`: it has {entries} entries, from {first} to {last}"),
-                COMPARE,
+                Finding::COMPARE,
             ))
         },
     )
@@ -222,9 +208,9 @@ fn leaves(connection: &Connection) -> Result<Vec<Finding>> {
             } else {
                 format!("has another hash for record {seq} of {agent} than its log")
             };
-            Ok(finding(
+            Ok(Finding::new(
                 format!("table `log_leaves`: row {position} {problem}"),
-                ALTERED,
+                Finding::ALTERED,
             ))
         },
     )
@@ -234,7 +220,7 @@ fn leaves(connection: &Connection) -> Result<Vec<Finding>> {
 fn residues(connection: &Connection) -> Result<Vec<Finding>> {
     Ok(match scrub::is_pending(connection)? {
         false => Vec::new(),
-        true => vec![finding(
+        true => vec![Finding::new(
             "table `residues`: shredded text of a log is still on the disk, since others read \
              meanwhile"
                 .to_owned(),
@@ -256,9 +242,9 @@ fn tokens(connection: &Connection) -> Result<Vec<Finding>> {
             let mut columns = Columns::new(row, "tokens");
             let token = TokenId::from_bytes(columns.id()?);
             let agent = AgentId::from_bytes(columns.id()?);
-            Ok(finding(
+            Ok(Finding::new(
                 format!("table `tokens`: row {token} is of {agent}, which its account has not"),
-                ALTERED,
+                Finding::ALTERED,
             ))
         },
     )

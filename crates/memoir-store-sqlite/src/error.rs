@@ -7,7 +7,7 @@ use memoir_store::Error;
 use rusqlite::{ErrorCode, ffi};
 
 /// What stops a query: SQLite, or something that the store itself found.
-#[derive(Debug)]
+#[derive(Debug, derive_more::From)]
 pub(crate) enum QueryFault {
     Sqlite(rusqlite::Error),
     Store(Error),
@@ -15,18 +15,6 @@ pub(crate) enum QueryFault {
 
 /// The result inside of this crate.
 pub(crate) type Result<T, E = QueryFault> = std::result::Result<T, E>;
-
-impl From<rusqlite::Error> for QueryFault {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl From<Error> for QueryFault {
-    fn from(error: Error) -> Self {
-        Self::Store(error)
-    }
-}
 
 impl From<QueryFault> for Error {
     fn from(fault: QueryFault) -> Self {

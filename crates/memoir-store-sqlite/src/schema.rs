@@ -62,11 +62,9 @@ pub(crate) fn check(connection: &Connection, looked: &mut CheckedSchema) -> Resu
 /// Differences from the migrations' schema.
 pub(crate) fn findings(connection: &Connection) -> Result<Vec<Finding>> {
     let problems = problems(connection)?.into_iter().take(NAMED);
-    let finding = |problem| Finding {
-        problem: format!(
-            "integrity check failed: the schema was modified outside Memoir: {problem}"
-        ),
-        advice: RESTORE.to_owned(),
+    let finding = |problem| {
+        let about = "integrity check failed: the schema was modified outside Memoir";
+        Finding::new(format!("{about}: {problem}"), RESTORE)
     };
     Ok(problems.map(finding).collect())
 }

@@ -320,17 +320,7 @@ pub(crate) fn transcript(
         },
     )?;
     for (state, count, tokens) in counts {
-        match state {
-            MessageState::Pending => {
-                transcript.pending = count;
-                transcript.pending_tokens = tokens;
-            }
-            MessageState::Absorbed => transcript.absorbed = count,
-            MessageState::Failed => {
-                transcript.failed = count;
-                transcript.failed_tokens = tokens;
-            }
-        }
+        transcript.enter(state, count, tokens);
     }
     let kept = first(
         connection,

@@ -191,6 +191,21 @@ pub struct Finding {
     pub advice: String,
 }
 
+impl Finding {
+    /// The advice where records are missing.
+    pub const COMPARE: &'static str =
+        "compare it with a checkpoint kept outside and with the last backup: records are missing";
+    /// The advice where a log was altered.
+    pub const ALTERED: &'static str =
+        "compare it with a checkpoint kept outside and with the last backup: it was altered";
+
+    /// One with that advice.
+    pub fn new(problem: String, advice: &str) -> Self {
+        let advice = advice.to_owned();
+        Self { problem, advice }
+    }
+}
+
 /// A database of agents' memories. Every method is one transaction: it reads or writes all or nothing.
 #[async_trait]
 pub trait Store:

@@ -93,6 +93,15 @@ pub struct TranscriptRow {
 }
 
 impl TranscriptRow {
+    /// Enters how many messages of a state there are, and their tokens.
+    pub fn enter(&mut self, state: MessageState, count: u64, tokens: u64) {
+        match state {
+            MessageState::Pending => (self.pending, self.pending_tokens) = (count, tokens),
+            MessageState::Absorbed => self.absorbed = count,
+            MessageState::Failed => (self.failed, self.failed_tokens) = (count, tokens),
+        }
+    }
+
     /// The counts that are held with the agent.
     pub fn counts(&self) -> MessageCounts {
         MessageCounts {

@@ -28,14 +28,10 @@ struct ChatGptNode<'a> {
 }
 
 /// Reads one conversation.
-pub(crate) fn read(mut element: ExportedConversation<'_>, gathered: &mut Gathered) {
-    if let Err((at, reason)) = conversation(&mut element, gathered) {
-        let place = element.place_of(at, None);
-        gathered.skip(place, reason);
-    }
-}
-
-fn conversation(
+///
+/// # Errors
+/// Where it breaks off, and why.
+pub(crate) fn read(
     element: &mut ExportedConversation<'_>,
     gathered: &mut Gathered,
 ) -> Result<(), (usize, NoMessageReason)> {

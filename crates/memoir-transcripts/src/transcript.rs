@@ -268,10 +268,13 @@ impl<R: Read> TranscriptReader<R> {
     }
 
     fn conversation(&mut self, place: FilePosition) {
-        let element = ExportedConversation::new(&self.source.piece, place);
-        match self.format {
-            TranscriptFormat::ChatGpt => chatgpt::read(element, &mut self.gathered),
-            _ => claude::read(element, &mut self.gathered),
+        let mut element = ExportedConversation::new(&self.source.piece, place);
+        let read = match self.format {
+            TranscriptFormat::ChatGpt => chatgpt::read,
+            _ => claude::read,
+        };
+        if let Err((at, reason)) = read(&mut element, &mut self.gathered) {
+            self.gathered.skip(element.place_of(at, None), reason);
         }
     }
 

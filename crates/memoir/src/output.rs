@@ -9,7 +9,8 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    failure::Failure,
+    failure::{Ending, Failure, Outcome},
+    show::List,
     terminal::{self, stdout_is_watched},
 };
 
@@ -122,6 +123,21 @@ pub(crate) fn show(
         true => json(value),
         false => print(&in_words()),
     }
+}
+
+/// Prints a list: as one JSON document with `--json`, else as text for people; `none` where it is empty.
+pub(crate) fn list<T: Serialize>(
+    as_json: bool,
+    items: Vec<T>,
+    none: &str,
+    in_words: impl FnOnce(&[T]) -> String,
+) -> Outcome {
+    match items.is_empty() {
+        _ if as_json => json(&List::whole(items))?,
+        true => terminal::note(none),
+        false => print(&in_words(&items))?,
+    }
+    Ok(Ending::Done)
 }
 
 /// Prints many JSON documents, one a line.

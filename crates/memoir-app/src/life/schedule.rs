@@ -106,7 +106,7 @@ impl Memoir {
             .await?
             .agent
             .name;
-        Ok(match agent.life().scheduled(job, &mut stop).await? {
+        Ok(match agent.life().do_due(job, &mut stop).await? {
             // Reflected or not, it is not due before the next day.
             Some(JobOutcome::Reflected(_)) => true,
             Some(JobOutcome::Absorbed(absorbed)) => absorbed.failure.is_none(),
@@ -159,11 +159,7 @@ impl Life<'_> {
         job: Job,
         stop: impl Future<Output = ()> + Send,
     ) -> Result<Option<JobOutcome>> {
-        let mut stop: Stop<'_> = Box::pin(stop);
-        self.scheduled(job, &mut stop).await
-    }
-
-    async fn scheduled(self, job: Job, stop: &mut Stop<'_>) -> Result<Option<JobOutcome>> {
+        let stop: &mut Stop<'_> = &mut (Box::pin(stop) as Stop<'_>);
         // A job names its agent; the handle of another agent must not do it here.
         if job.scope() != self.scope {
             return Ok(None);

@@ -52,7 +52,9 @@ impl AgentLog<'_> {
             Ok(erased) => erased,
             // An earlier attempt wrote the record and died before the key was destroyed, or the record is forged.
             Err(Error::Erased { name, at }) => {
-                if !self.has_key().await? {
+                let keys = self.memoir.keys.present(vec![self.scope]).await?;
+                // Whatever the row says.
+                if keys.is_empty() {
                     return Err(Error::Erased { name, at });
                 }
                 // The row may be forged: then the key stays.
@@ -83,12 +85,6 @@ impl AgentLog<'_> {
         self.memoir.state::<Indexes>().forget(self.scope);
         self.memoir.opened.forget(self.scope);
         destroyed
-    }
-
-    /// Whether the agent's key exists, whatever its row says.
-    async fn has_key(self) -> Result<bool> {
-        let present = self.memoir.keys.present(vec![self.scope]).await?;
-        Ok(!present.is_empty())
     }
 
     /// Checks that Memoir wrote the row that marks the agent as erased, where that can still be verified.

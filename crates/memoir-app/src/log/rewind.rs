@@ -21,18 +21,13 @@ use crate::{
 };
 
 /// The target of a rewind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, derive_more::From)]
 pub enum Point {
     /// After the last record written then or earlier.
+    #[from]
     Time(Timestamp),
     /// After the record at this place in the log; 0 for before the first.
     Record(u64),
-}
-
-impl From<Timestamp> for Point {
-    fn from(time: Timestamp) -> Self {
-        Self::Time(time)
-    }
 }
 
 /// The result of a rewind, in numbers.

@@ -42,7 +42,7 @@ use crate::{
         opened::MemoryList,
         parallel::{ConcurrencyLimit, run_blocking},
     },
-    memory::{Memories, memories::memory_query, vectors::QuestionVector},
+    memory::{Memories, VectorUpkeep, memories::memory_query, vectors::QuestionVector},
     metrics::{IndexBuild, Metrics},
     shown::{ShownMemory, schemas},
 };
@@ -571,7 +571,8 @@ impl Memories<'_> {
         // After the lock is released, since measuring takes the list's.
         self.memoir.state::<Indexes>().measure(self.scope);
         if !is_of_one_length {
-            self.make_vectors_anew().await?;
+            self.memoir.store.forget_vectors(self.scope, None).await?;
+            self.memoir.state::<VectorUpkeep>().enqueue(self.scope, 0);
         }
         Ok(Some(match is_whole {
             true => SemanticStatus::Merged,

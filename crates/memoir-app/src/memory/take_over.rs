@@ -15,6 +15,7 @@ use memoir_domain::{
     agent::{Agent, DuplicateMatch},
     audit::{Action, Actor, ActorKind, Change},
     import::{self, Extent, ForeignGone, Incoming, UndoSurvey},
+    manage,
     memory::{Kind, Memory, NewMemory, Number, tokens},
     origin::{Origin, SavedBy},
     text::Digester,
@@ -382,7 +383,7 @@ impl Memories<'_> {
     async fn load_idle(self, memories: Selection) -> Result<Loaded> {
         self.decide_again(|| async {
             let loaded = self.load(&memory_query(memories.clone())).await?;
-            import::check_undo(&loaded.agent, loaded.running_session)?;
+            manage::check_idle(&loaded.agent, loaded.running_session)?;
             Ok(loaded)
         })
         .await

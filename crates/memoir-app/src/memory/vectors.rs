@@ -369,13 +369,6 @@ impl Memories<'_> {
         opened.into_iter().collect()
     }
 
-    /// Deletes all vectors of the agent's memories, and enqueues making them.
-    pub(crate) async fn make_vectors_anew(self) -> Result<()> {
-        self.memoir.store.forget_vectors(self.scope, None).await?;
-        self.memoir.state::<VectorUpkeep>().enqueue(self.scope, 0);
-        Ok(())
-    }
-
     /// Deletes, from the disk and from this process, the vectors of models that the agent's text may not be sent to.
     /// After a revocation (`is_over`), models without a configured provider count as such. Kept are those of the
     /// configured model, or else of the model with the most.

@@ -183,15 +183,11 @@ impl User {
     }
 }
 
-/// Checks that a text may be a password.
+/// A text as a new password.
 ///
 /// # Errors
 /// It is too short or too long.
-pub fn check_new_password(text: &PrivateText) -> Result<()> {
-    new_password(text).map(drop)
-}
-
-pub(crate) fn new_password(text: &PrivateText) -> Result<Password> {
+pub fn new_password(text: &PrivateText) -> Result<Password> {
     let password = Password::from_text(text.expose());
     Ok(password.map_err(|error| Invalid::new("password", error.to_string()))?)
 }

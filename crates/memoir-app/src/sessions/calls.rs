@@ -79,7 +79,7 @@ impl Sessions<'_> {
         usage: Option<Usage>,
     ) -> Result<ToolOutcome> {
         let span = spans::tool_call(self.scope, id, request.tool);
-        let called = self.carry_out(id, request, usage);
+        let called = again(|| self.attempt_call(id, request, usage));
         let called = called.instrument(span.clone()).await;
         let result = called.as_ref().ok().map(|called| &called.result);
         spans::tool_answered(&span, result);
@@ -94,15 +94,6 @@ impl Sessions<'_> {
             self.wake_watchers();
         }
         called
-    }
-
-    async fn carry_out(
-        self,
-        id: SessionId,
-        request: &ToolRequest,
-        usage: Option<Usage>,
-    ) -> Result<ToolOutcome> {
-        again(|| self.attempt_call(id, request, usage)).await
     }
 
     async fn attempt_call(

@@ -33,8 +33,8 @@ pub(crate) use own::own_lease_time;
 pub use queue::LeasedSession;
 pub(crate) use recent::Recent;
 pub use rehearse::{
-    AppliedCoreSize, AppliedRehearsal, NotApplied, RehearsalFacts, RehearsedChangeFacts,
-    RehearsedMemory,
+    AppliedCoreSize, AppliedRehearsal, NotApplied, NotAppliedReason, RehearsalFacts,
+    RehearsedChangeFacts, RehearsedMemory,
 };
 pub use sweep::{Scheduled, Scheduler};
 pub use turns::Turns;

@@ -16,7 +16,7 @@ use memoir_domain::{
     memories::AllMemories,
     memory::{Number, by_number},
     session::{Lease, Session, State, Trigger},
-    tools::{self, CallOutcome, RefusalCode, ToolCall, ToolRequest, ToolResult, View},
+    tools::{self, CallOutcome, RefusalCode, Tool, ToolCall, ToolRequest, ToolResult, View},
 };
 use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
@@ -64,13 +64,45 @@ fn links(memories: &[Touched]) -> (ArchiveLinks, ArchiveLinks) {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct NotApplied {
     /// The tool.
-    pub tool: String,
+    #[schema(value_type = String)]
+    pub tool: Tool,
     /// The memories that it names, by their numbers in the rehearsal.
     #[schema(value_type = Vec<u64>)]
     pub numbers: Vec<Number>,
     /// The reason: the code of a refusal, `breaker` where it would undo the session, or `depends` where it names a
     /// memory made by such an edit.
-    pub code: String,
+    #[schema(value_type = String)]
+    pub code: NotAppliedReason,
+}
+
+/// Why an edit of a rehearsal can no longer be applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, derive_more::Display)]
+#[display("{}", self.as_str())]
+#[serde(into = "&'static str")]
+pub enum NotAppliedReason {
+    /// The tool refuses it.
+    Refused(RefusalCode),
+    /// It would undo the session.
+    Breaker,
+    /// It names a memory made by an edit that cannot be applied.
+    Depends,
+}
+
+impl NotAppliedReason {
+    /// The stable code.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Refused(code) => code.as_str(),
+            Self::Breaker => "breaker",
+            Self::Depends => "depends",
+        }
+    }
+}
+
+impl From<NotAppliedReason> for &'static str {
+    fn from(reason: NotAppliedReason) -> Self {
+        reason.as_str()
+    }
 }
 
 /// The result of applying a rehearsal.
@@ -377,7 +409,7 @@ struct Applying {
 impl Applying {
     fn make(&mut self, edit: &RehearsedEdit, actor: &Actor, now: Timestamp) {
         let made = match edit.names(&self.missing) {
-            true => Err("depends"),
+            true => Err(NotAppliedReason::Depends),
             // Other memories may have been saved in the meantime, so that a memory that the rehearsal made may get
             // another number here.
             false => self.decide(edit.renumbered(&self.renumbered), actor, now),
@@ -390,9 +422,9 @@ impl Applying {
             Err(code) => {
                 self.missing.extend(edit.created);
                 self.not_applied.push(NotApplied {
-                    tool: edit.call.tool().as_str().to_owned(),
+                    tool: edit.call.tool(),
                     numbers: edit.call.numbers().to_vec(),
-                    code: code.to_owned(),
+                    code,
                 });
             }
         }
@@ -401,13 +433,13 @@ impl Applying {
     /// Makes a call; returns the number of the memory that it made or kept.
     ///
     /// # Errors
-    /// The code for why it cannot be applied.
+    /// Why it cannot be applied.
     fn decide(
         &mut self,
         call: ToolCall,
         actor: &Actor,
         now: Timestamp,
-    ) -> Result<Option<Number>, &'static str> {
+    ) -> Result<Option<Number>, NotAppliedReason> {
         let view = View {
             agent: &self.agent,
             system_prompt: self.system_prompt.as_ref(),
@@ -431,12 +463,12 @@ impl Applying {
             CallOutcome::Answer(ToolResult::Protected { .. }) => Ok(None),
             CallOutcome::Answer(result) => {
                 let code = result.refusal().unwrap_or(RefusalCode::InvalidArgument);
-                Err(code.as_str())
+                Err(NotAppliedReason::Refused(code))
             }
             // Nothing is written yet, so nothing has to be rolled back: the edit is left out.
-            CallOutcome::Tripped(_) => Err("breaker"),
+            CallOutcome::Tripped(_) => Err(NotAppliedReason::Breaker),
             // A rehearsal stores edits and protections only.
-            CallOutcome::Search(_) => Err(RefusalCode::UnknownTool.as_str()),
+            CallOutcome::Search(_) => Err(NotAppliedReason::Refused(RefusalCode::UnknownTool)),
         }
     }
 

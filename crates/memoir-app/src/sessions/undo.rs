@@ -47,8 +47,11 @@ impl Sessions<'_> {
         cascade: bool,
         actor: &Actor,
     ) -> Result<ShownSession> {
-        self.decide_again(|| self.attempt_roll_back(id, cascade, actor))
-            .await
+        self.decide_again(|| async {
+            let planned = self.plan_roll_back(id, cascade, actor).await?;
+            self.write_roll_back(id, planned, actor).await
+        })
+        .await
     }
 
     /// As [`Sessions::roll_back`], if no later session of the agent had session tools: an agent may undo only its
@@ -108,16 +111,6 @@ impl Sessions<'_> {
             obstacles,
             newest_seq: loaded.newest_seq(),
         })
-    }
-
-    async fn attempt_roll_back(
-        self,
-        id: SessionId,
-        cascade: bool,
-        actor: &Actor,
-    ) -> Result<ShownSession> {
-        let planned = self.plan_roll_back(id, cascade, actor).await?;
-        self.write_roll_back(id, planned, actor).await
     }
 
     async fn write_roll_back(

@@ -416,7 +416,11 @@ async fn spec_3_17_edits_that_do_not_hold_any_more_are_named_with_those_that_dep
     let named = |found: &[NotApplied]| -> Vec<(String, Vec<u64>, String)> {
         let named = found.iter().map(|one| {
             let numbers = one.numbers.iter().map(|number| number.0).collect();
-            (one.tool.clone(), numbers, one.code.clone())
+            (
+                one.tool.as_str().to_owned(),
+                numbers,
+                one.code.as_str().to_owned(),
+            )
         });
         named.collect()
     };

@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 use maud::{Markup, html};
-use memoir_app::check_new_password;
+use memoir_app::new_password;
 use memoir_domain::PrivateText;
 
 use super::{
@@ -34,7 +34,7 @@ pub(super) fn check_new(
     faults: &mut Faults,
 ) {
     let typed = PrivateText::from(given.field(new.0));
-    if check_new_password(&typed).is_err() {
+    if new_password(&typed).is_err() {
         faults.add(new.0, new.1, "must have 12 to 1,000 characters");
     } else if given.field(new.0) != given.field(again.0) {
         faults.add(again.0, again.1, "is not the same as above");

@@ -65,12 +65,6 @@ pub fn tell(agent: Agent, note: &Note<'_>, now: Timestamp) -> Decision {
         reason: note.name.map(PrivateText::from),
         ..RecordBody::default()
     };
-    draft.record(
-        note.actor.clone(),
-        note.action,
-        None,
-        note.facts.clone(),
-        body,
-    );
+    draft.record(note.actor, note.action, None, note.facts.clone(), body);
     draft.finish()
 }

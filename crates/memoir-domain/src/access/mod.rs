@@ -35,7 +35,7 @@ use crate::{
     },
     ids::{AccessRequestId, SessionId, TokenId},
     log::audit::{Action, Actor, Facts, Record, RecordBody},
-    memory::{Invalid, Memory, NewMemory, Number, ReportKind, origin::ActorKind, parse_text},
+    memory::{Invalid, Memory, Number, ReportKind, origin::ActorKind, parse_text},
     text::{answer::Usage, is_unspaced, private::PrivateText, quote},
     time::Timestamp,
 };
@@ -825,7 +825,7 @@ pub fn request(
     };
     let mut draft = Draft::for_agent(agent, now);
     let body = said(Some(&access_draft.purpose));
-    draft.record(actor.clone(), Action::AccessRequested, memory, facts, body);
+    draft.record(actor, Action::AccessRequested, memory, facts, body);
     // The row is derived from its record, as verifying does it, so that the row cannot contradict the log.
     let begun = draft.records().iter().filter_map(AccessRequest::begun_by);
     let begun = begun.collect();
@@ -1013,18 +1013,14 @@ pub fn connect(
         .count("client", client.recipient());
     let mut draft = Draft::for_agent(agent, now);
     let body = RecordBody::default();
-    draft.record(actor.clone(), Action::TokenCreated, None, facts, body);
+    draft.record(actor, Action::TokenCreated, None, facts, body);
     if !was_asked {
         let (day, who) = (now.date(), quote::quote(&actor.name));
         let (name, host) = (quote::quote(client.name), quote::quote(client.host));
         let entry = format!(
             "On {day}, before I had any memories, the administrator {who} connected a program to my memory, which calls itself {name} and is at {host}. It can do all that I can until it is revoked."
         );
-        manage::save_one(
-            &mut draft,
-            NewMemory::report(ReportKind::Access, entry),
-            &Actor::system(),
-        );
+        manage::report(&mut draft, ReportKind::Access, entry);
     }
     draft.finish()
 }
@@ -1048,7 +1044,7 @@ pub fn revoke(
     if !request.state.is_open() {
         let mut draft = Draft::for_agent(agent, now);
         let body = RecordBody::default();
-        draft.record(actor.clone(), Action::AccessRevoked, None, facts, body);
+        draft.record(actor, Action::AccessRevoked, None, facts, body);
         return Ok(actor.kind.is_in_charge().then(|| draft.finish()));
     }
     // Never an empty text, which `notify` takes to mean that the granted act was done.
@@ -1126,7 +1122,7 @@ fn follow(
     facts: Facts,
     body: RecordBody,
 ) {
-    draft.record(actor.clone(), action, None, facts, body);
+    draft.record(actor, action, None, facts, body);
     let record = draft.records().last();
     let after = record.and_then(|record| request.clone().follow(record));
     draft.put_access(after.into_iter().collect());
@@ -1183,11 +1179,7 @@ fn notify(draft: &mut Draft, request: &AccessRequest, how: &str) {
         ),
         AccessKind::Shred { .. } => return,
     };
-    manage::save_one(
-        draft,
-        NewMemory::report(ReportKind::Access, entry),
-        &Actor::system(),
-    );
+    manage::report(draft, ReportKind::Access, entry);
 }
 
 fn plural(count: u64, one: &str, many: &str) -> String {

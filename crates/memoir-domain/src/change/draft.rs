@@ -183,12 +183,13 @@ impl Draft {
     /// Writes one record under the next sequence number.
     pub fn record(
         &mut self,
-        actor: Actor,
+        actor: &Actor,
         action: Action,
         memory: Option<Number>,
         facts: Facts,
-        body: RecordBody,
+        body: impl Into<RecordBody>,
     ) {
+        let body = body.into();
         // A model named for one session instead of the agent's own is audited (SPEC 3.1).
         let facts = match &self.session {
             Some(session) if action.is_session_end() => facts.model(session),
@@ -207,7 +208,7 @@ impl Draft {
         self.records.push(Record {
             seq,
             recorded_at: self.now,
-            actor,
+            actor: actor.clone(),
             action,
             session: self.session.as_ref().map(|session| session.id),
             memory,

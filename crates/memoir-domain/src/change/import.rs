@@ -10,10 +10,9 @@ use crate::{
     agent::Agent,
     change::{
         draft::{Decision, Draft},
-        manage::{self, ChangeRefusal},
+        manage,
     },
-    ids::SessionId,
-    log::audit::{Action, Actor, Facts, Record, RecordBody},
+    log::audit::{Action, Actor, Facts, Record},
     memory::{ArchivedBy, Kind, Memory, NewMemory, Number},
     time::Timestamp,
 };
@@ -74,17 +73,13 @@ pub fn take(agent: Agent, memories: Vec<Incoming>, actor: &Actor, now: Timestamp
             ..memory
         };
         let (number, created) = draft.create_discarded(memory, at);
-        let body = RecordBody {
-            changes: vec![created],
-            ..RecordBody::default()
-        };
         let facts = Facts::default().code("gone", gone.why);
         draft.record(
-            actor.clone(),
+            actor,
             Action::MemorySaved,
             Some(number),
             facts,
-            body,
+            vec![created],
         );
     }
     draft.finish()
@@ -118,13 +113,7 @@ pub fn taken(agent: Agent, taken: &Taken<'_>, actor: &Actor, now: Timestamp) -> 
         replaced => facts.numbers(REPLACED, replaced.iter().copied()),
     };
     let mut draft = Draft::for_agent(agent, now);
-    draft.record(
-        actor.clone(),
-        Action::MemoriesImported,
-        None,
-        facts,
-        RecordBody::default(),
-    );
+    draft.record(actor, Action::MemoriesImported, None, facts, Vec::new());
     draft.finish()
 }
 
@@ -251,14 +240,6 @@ impl<'a> UndoSurvey<'a> {
     }
 }
 
-/// Whether the agent's imports can be undone now.
-///
-/// # Errors
-/// A session is running, or the agent was erased.
-pub fn check_undo(agent: &Agent, running: Option<SessionId>) -> Result<(), ChangeRefusal> {
-    manage::check_idle(agent, running)
-}
-
 /// Whether an import may put a text of that kind in a memory's place. The memory is active, not constitutional and no
 /// summary. No original is lost by it (SPEC 3.12): a core memory makes place for a core one only, and an archival one
 /// for none.
@@ -289,17 +270,7 @@ pub fn take_edits(
         let facts = Facts::default().count("edited", old.number.0);
         let mut changes = vec![created];
         changes.extend(draft.alter(old, &after));
-        let body = RecordBody {
-            changes,
-            ..RecordBody::default()
-        };
-        draft.record(
-            actor.clone(),
-            Action::MemoryEdited,
-            Some(number),
-            facts,
-            body,
-        );
+        draft.record(actor, Action::MemoryEdited, Some(number), facts, changes);
     }
     draft.finish()
 }
@@ -327,11 +298,8 @@ pub fn undo(
             continue;
         };
         let facts = Facts::default().count(IMPORT, extent.seq);
-        let body = RecordBody {
-            changes: draft.alter(memory, &after).into_iter().collect(),
-            ..RecordBody::default()
-        };
-        draft.record(actor.clone(), action, Some(number), facts, body);
+        let changes: Vec<_> = draft.alter(memory, &after).into_iter().collect();
+        draft.record(actor, action, Some(number), facts, changes);
     }
     draft.finish()
 }
@@ -366,13 +334,7 @@ pub fn undone(
         .count(IMPORT, extent.seq)
         .count("memories", discarded);
     let mut draft = Draft::for_agent(agent, now);
-    draft.record(
-        actor.clone(),
-        Action::ImportUndone,
-        None,
-        facts,
-        RecordBody::default(),
-    );
+    draft.record(actor, Action::ImportUndone, None, facts, Vec::new());
     draft.finish()
 }
 

@@ -122,11 +122,7 @@ pub fn configure(
             "{} changed these settings of mine: {notes}.",
             role_of(actor)
         );
-        save_one(
-            &mut draft,
-            NewMemory::report(ReportKind::Settings, entry),
-            &Actor::system(),
-        );
+        report(&mut draft, ReportKind::Settings, entry);
     }
     Ok(Some(draft.finish()))
 }
@@ -180,11 +176,7 @@ pub fn correct_times(
     let facts = Facts::default()
         .count("times", corrected)
         .count("memories", changes.len() as u64);
-    let body = RecordBody {
-        changes,
-        ..RecordBody::default()
-    };
-    draft.record(actor.clone(), Action::TimesCorrected, None, facts, body);
+    draft.record(actor, Action::TimesCorrected, None, facts, changes);
     Some(draft.finish())
 }
 
@@ -273,7 +265,7 @@ fn record_settings(draft: &mut Draft, actor: &Actor, changes: Changed) {
         settings,
         ..RecordBody::default()
     };
-    draft.record(actor.clone(), Action::AgentConfigured, None, facts, body);
+    draft.record(actor, Action::AgentConfigured, None, facts, body);
 }
 
 /// A memory to save, and the memories to replace.
@@ -341,18 +333,19 @@ pub(crate) fn save_replacing(
     }
 }
 
+/// Saves a report of Memoir's to the agent.
+pub(crate) fn report(draft: &mut Draft, kind: ReportKind, entry: String) {
+    save_one(draft, NewMemory::report(kind, entry), &Actor::system());
+}
+
 pub(crate) fn save_one(draft: &mut Draft, memory: NewMemory, actor: &Actor) -> Change {
     let (number, created) = draft.create(memory);
-    let body = RecordBody {
-        changes: vec![created.clone()],
-        ..RecordBody::default()
-    };
     draft.record(
-        actor.clone(),
+        actor,
         Action::MemorySaved,
         Some(number),
         Facts::default(),
-        body,
+        vec![created.clone()],
     );
     created
 }
@@ -412,7 +405,10 @@ impl ChangeRefusal {
 }
 
 /// Checks that the agent is not erased and has no session running.
-pub(crate) fn check_idle(agent: &Agent, running: Option<SessionId>) -> Result<(), ChangeRefusal> {
+///
+/// # Errors
+/// It is, or has one.
+pub fn check_idle(agent: &Agent, running: Option<SessionId>) -> Result<(), ChangeRefusal> {
     check_present(agent)?;
     running.map_or(Ok(()), |id| Err(ChangeRefusal::SessionRunning(id)))
 }
@@ -485,16 +481,15 @@ pub fn discard(
     }
     let mut draft = Draft::for_agent(agent, now);
     let both = std::iter::once(memory).chain(bare_summary);
-    let changes = both
+    let changes: Vec<_> = both
         .filter_map(|memory| draft.alter(memory.clone(), &memory.discarded(now)))
         .collect();
-    record_changes(
-        &mut draft,
-        memory.number,
-        changes,
-        Facts::default(),
-        action,
+    draft.record(
         actor,
+        action,
+        Some(memory.number),
+        Facts::default(),
+        changes,
     );
     Ok(Some(draft.finish()))
 }
@@ -526,7 +521,7 @@ pub fn promote(
         .code(PROMOTED_FROM, Kind::Archival.as_str())
         .count("tokens", memory.tokens());
     let action = Action::MemoryPromoted;
-    record_changes(&mut draft, memory.number, changes, facts, action, actor);
+    draft.record(actor, action, Some(memory.number), facts, changes);
     Ok(draft.finish())
 }
 
@@ -601,24 +596,13 @@ pub fn edit(
         changes.extend(draft.alter(memory.clone(), &archived));
     }
     let facts = Facts::default().count("edited", memory.number.0);
-    record_changes(
-        &mut draft,
-        number,
-        changes,
-        facts,
-        Action::MemoryEdited,
-        actor,
-    );
+    draft.record(actor, Action::MemoryEdited, Some(number), facts, changes);
     let entry = format!(
         "{} edited my memory {}: its new text is {number}, and the text before is in my archive.",
         role_of(actor),
         memory.number
     );
-    save_one(
-        &mut draft,
-        NewMemory::report(ReportKind::Edit, entry),
-        &Actor::system(),
-    );
+    report(&mut draft, ReportKind::Edit, entry);
     Ok(Some(draft.finish()))
 }
 
@@ -696,13 +680,12 @@ pub fn unprotect(
         return Ok(None);
     };
     let action = Action::MemoryUnprotected;
-    record_changes(
-        &mut draft,
-        memory.number,
-        vec![change],
-        Facts::default(),
-        action,
+    draft.record(
         actor,
+        action,
+        Some(memory.number),
+        Facts::default(),
+        vec![change],
     );
     if actor.kind != ActorKind::Agent {
         let entry = format!(
@@ -711,11 +694,7 @@ pub fn unprotect(
             role_of(actor),
             memory.number
         );
-        save_one(
-            &mut draft,
-            NewMemory::report(ReportKind::Protection, entry),
-            &Actor::system(),
-        );
+        report(&mut draft, ReportKind::Protection, entry);
     }
     Ok(Some(draft.finish()))
 }
@@ -745,7 +724,7 @@ fn confirm(
 ) -> Option<Decision> {
     let mut draft = Draft::for_agent(agent, now);
     let facts = Facts::default();
-    record_changes(&mut draft, memory.number, Vec::new(), facts, action, actor);
+    draft.record(actor, action, Some(memory.number), facts, Vec::new());
     actor.kind.is_in_charge().then(|| draft.finish())
 }
 
@@ -760,30 +739,14 @@ fn alter_one(
 ) -> Option<Decision> {
     let mut draft = Draft::for_agent(agent, now);
     let change = draft.alter(memory.clone(), after)?;
-    record_changes(
-        &mut draft,
-        memory.number,
-        vec![change],
-        Facts::default(),
-        action,
+    draft.record(
         actor,
+        action,
+        Some(memory.number),
+        Facts::default(),
+        vec![change],
     );
     Some(draft.finish())
-}
-
-fn record_changes(
-    draft: &mut Draft,
-    number: Number,
-    changes: Vec<Change>,
-    facts: Facts,
-    action: Action,
-    actor: &Actor,
-) {
-    let body = RecordBody {
-        changes,
-        ..RecordBody::default()
-    };
-    draft.record(actor.clone(), action, Some(number), facts, body);
 }
 
 /// Marks the agent as erased. Its memories and records stay; the caller destroys their key (SPEC 5.4). Nothing restores
@@ -811,13 +774,7 @@ pub fn erase(
         .count("shredded_count", tally.shredded_count)
         .count("records", agent.next_seq - 1);
     let mut draft = Draft::for_agent(agent, now);
-    draft.record(
-        actor.clone(),
-        Action::AgentErased,
-        None,
-        facts,
-        RecordBody::default(),
-    );
+    draft.record(actor, Action::AgentErased, None, facts, Vec::new());
     Ok(draft.finish())
 }
 
@@ -840,6 +797,6 @@ pub fn token(
         facts = facts.time("expires_at", at);
     }
     let mut draft = Draft::for_agent(agent, now);
-    draft.record(actor.clone(), action, None, facts, RecordBody::default());
+    draft.record(actor, action, None, facts, Vec::new());
     draft.finish()
 }

@@ -10,7 +10,7 @@ use crate::{
         draft::Draft,
         memories::AllMemories,
     },
-    log::audit::{Action, Actor, Facts, RecordBody},
+    log::audit::{Action, Actor, Facts},
     memory::{ArchivedBy, Kind, Memory, Number, origin::Side},
     time::Timestamp,
 };
@@ -199,11 +199,7 @@ impl Replacing {
         self.replaced_in_week += 1;
         self.stuck = None;
         let facts = Facts::default().count(REPLACED_BY, new.number.0);
-        let body = RecordBody {
-            changes,
-            ..RecordBody::default()
-        };
         let action = Action::MemoryReplaced;
-        draft.record(actor.clone(), action, Some(memory.number), facts, body);
+        draft.record(actor, action, Some(memory.number), facts, changes);
     }
 }

@@ -157,7 +157,7 @@ pub struct Originals {
 impl fmt::Display for Originals {
     /// As in `1,234 originals: 1,050 in the prompt, 184 in the archive, 0 lost`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = crate::session::session_entry::grouped;
+        let number = crate::text::thousands;
         write!(
             formatter,
             "{} {}: {} in the prompt, {} in the archive, ",

@@ -15,7 +15,7 @@ use crate::{
     history::summary::{LogPast, MemoryGlance},
     ids::SessionId,
     log::{
-        audit::{Action, Actor, CORE_TOKENS, Change, Facts, Record, RecordBody, TO_SEQ},
+        audit::{Action, Actor, CORE_TOKENS, Change, Facts, Record, TO_SEQ},
         effective::{EffectEvent, EffectKind, EffectiveRecords},
     },
     memory::{Kind, Memory, Number, Tally},
@@ -327,16 +327,7 @@ fn draft(
     if unprotected > 0 {
         facts = facts.count("unprotected", unprotected);
     }
-    draft.record(
-        actor.clone(),
-        Action::AgentRewound,
-        None,
-        facts,
-        RecordBody {
-            changes,
-            ..RecordBody::default()
-        },
-    );
+    draft.record(actor, Action::AgentRewound, None, facts, changes);
     draft.put_other_sessions(sessions_changed(sessions, log, draft.records()));
     (draft, measured)
 }

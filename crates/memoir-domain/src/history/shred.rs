@@ -83,12 +83,11 @@ pub fn shred(
     draft.redact(redactions);
     draft.put_other_sessions(without_report(memory.number, history, sessions));
     let body = RecordBody {
-        changes: recorded,
         reason: Some(reason),
-        ..RecordBody::default()
+        ..recorded.into()
     };
     draft.record(
-        actor.clone(),
+        actor,
         Action::MemoryShredded,
         Some(memory.number),
         facts,

@@ -13,7 +13,7 @@ use crate::{
     },
     history::replay::{Replay, ReplayMisfit},
     ids::{AgentId, SessionId},
-    log::audit::{Action, Actor, Change, Facts, Record, RecordBody},
+    log::audit::{Action, Actor, Change, Facts, Record},
     memory::{self, CONTENT_LIMIT, Invalid, Memory, SOURCE_LIMIT, Tags, parse_text},
     session::Session,
     time::Timestamp,
@@ -141,13 +141,7 @@ impl ArchivedAgent {
         let facts = Facts::default()
             .count("records", last)
             .commitments("head", [(last, self.head)]);
-        draft.record(
-            actor.clone(),
-            Action::AgentImported,
-            None,
-            facts,
-            RecordBody::default(),
-        );
+        draft.record(actor, Action::AgentImported, None, facts, Vec::new());
         let mut decision = draft.finish();
         // The new name is added as a change of settings, so that the log still has the previous name.
         // Where the archive has that name already, no change is requested.

@@ -129,7 +129,7 @@ fn question(
         ..RecordBody::default()
     };
     let mut draft = Draft::for_agent(agent, now);
-    draft.record(actor, Action::AgentConfigureQuestioned, None, facts, body);
+    draft.record(&actor, Action::AgentConfigureQuestioned, None, facts, body);
     draft.finish()
 }
 

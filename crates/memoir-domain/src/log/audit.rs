@@ -504,6 +504,15 @@ pub struct RecordBody {
     pub reason: Option<PrivateText>,
 }
 
+impl From<Vec<Change>> for RecordBody {
+    fn from(changes: Vec<Change>) -> Self {
+        Self {
+            changes,
+            ..Self::default()
+        }
+    }
+}
+
 /// The counts, codes and identifiers of a record. No memory's text can get into it: texts must be static, but for the
 /// configured name of a session's model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

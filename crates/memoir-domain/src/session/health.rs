@@ -24,7 +24,15 @@ impl Health {
             Some(State::Failed) => Self::Failed,
             _ if budget_share > 1_000_000 => Self::OverBudget,
             Some(State::RolledBack) => Self::RolledBack,
-            _ => Self::InOrder,
+            Some(
+                State::Queued
+                | State::Asking
+                | State::Open
+                | State::Completed
+                | State::Declined
+                | State::Abandoned,
+            )
+            | None => Self::InOrder,
         }
     }
 

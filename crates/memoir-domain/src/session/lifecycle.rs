@@ -487,17 +487,13 @@ fn clean_duplicates(draft: &mut Draft, memories: &mut AllMemories, digester: &Di
         let facts = Facts::default()
             .numbers("discarded", group.discarded)
             .numbers("archived", group.archived);
-        let body = RecordBody {
-            changes,
-            ..RecordBody::default()
-        };
+        // Code removes the duplicates, whichever actor opened the session.
         draft.record(
-            // Code removes the duplicates, whichever actor opened the session.
-            Actor::system(),
+            &Actor::system(),
             Action::MemoryDeduplicated,
             Some(group.survivor),
             facts,
-            body,
+            changes,
         );
     }
     removed
@@ -562,13 +558,7 @@ pub fn end_rehearsal(
 ) -> Decision {
     // On the copy it ended earlier; others may have written records since.
     session.ended_at = Some(now);
-    let action = match session.state {
-        State::Completed => Action::MemoryRefinementComplete,
-        State::RolledBack => Action::MemoryRefinementRollback,
-        State::Declined => Action::MemoryRefinementDeclined,
-        State::Failed => Action::MemoryRefinementFailed,
-        _ => Action::MemoryRefinementAbandoned,
-    };
+    let action = end_action(session.state);
     let mut facts = Facts::default()
         .code("session", "rehearsal")
         .count("edits", session.edits)
@@ -586,8 +576,22 @@ pub fn end_rehearsal(
         ..RecordBody::default()
     };
     let mut draft = Draft::for_session(agent, session, now);
-    draft.record(actor.clone(), action, None, facts, body);
+    draft.record(actor, action, None, facts, body);
     draft.finish()
+}
+
+/// The action of the record of an end in that state.
+const fn end_action(state: State) -> Action {
+    match state {
+        State::Completed => Action::MemoryRefinementComplete,
+        State::RolledBack => Action::MemoryRefinementRollback,
+        State::Declined => Action::MemoryRefinementDeclined,
+        State::Failed => Action::MemoryRefinementFailed,
+        // No session ends in a running state.
+        State::Abandoned | State::Queued | State::Asking | State::Open => {
+            Action::MemoryRefinementAbandoned
+        }
+    }
 }
 
 fn end(
@@ -599,11 +603,7 @@ fn end(
     actor: &Actor,
     now: Timestamp,
 ) -> Decision {
-    let action = match state {
-        State::Declined => Action::MemoryRefinementDeclined,
-        State::Failed => Action::MemoryRefinementFailed,
-        _ => Action::MemoryRefinementAbandoned,
-    };
+    let action = end_action(state);
     // Before the journal entry is drafted, which is no part of the core size in any case.
     session.post_session_tokens = session.pre_session_tokens.map(|_| agent.tally.core_tokens);
     session.end(state, Some(why), now);
@@ -635,6 +635,6 @@ fn end(
         reason,
         ..RecordBody::default()
     };
-    draft.record(actor.clone(), action, number, facts, body);
+    draft.record(actor, action, number, facts, body);
     draft.finish()
 }

@@ -12,7 +12,7 @@ use crate::{
     change::draft::{Decision, Draft},
     ids::SessionId,
     log::{
-        audit::{Action, Actor, Change, Facts, Record, RecordBody, TAKEN_BACK},
+        audit::{Action, Actor, Change, Facts, Record, TAKEN_BACK},
         effective::EffectiveRecords,
     },
     memory::{Memory, NewMemory, Number, ReportKind, origin::ActorKind},
@@ -201,16 +201,12 @@ pub(crate) fn end_session(
         .unwrap_or_default()
         .code("limit", limit.as_str())
         .places(TAKEN_BACK, edits.iter().map(|record| record.seq));
-    let body = RecordBody {
-        changes,
-        ..RecordBody::default()
-    };
     draft.record(
-        actor.clone(),
+        actor,
         Action::MemoryRefinementRollback,
         Some(number),
         facts,
-        body,
+        changes,
     );
     EndedByRollback {
         decision: draft.finish(),
@@ -413,15 +409,6 @@ pub fn undo(
         .count("core_tokens_after", core_tokens)
         .count("sessions", plan.sessions.len() as u64)
         .places(TAKEN_BACK, plan.records.iter().copied());
-    draft.record(
-        actor.clone(),
-        Action::SessionUndone,
-        Some(number),
-        facts,
-        RecordBody {
-            changes,
-            ..RecordBody::default()
-        },
-    );
+    draft.record(actor, Action::SessionUndone, Some(number), facts, changes);
     draft.finish()
 }

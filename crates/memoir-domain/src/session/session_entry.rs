@@ -1,15 +1,18 @@
 //! Journal entries about an agent's sessions. The context shows the first line (SPEC 2.3): the measures, and why a
 //! session ended (SPEC 3.13, 3.15, 3.16).
 
-use crate::session::{EndReason, Session, Stats, breaker::Gauge};
+use crate::{
+    session::{EndReason, Session, Stats, breaker::Gauge},
+    text::{counted, thousands},
+};
 
 /// The result of a session, as in `31 memories archived under 2 summaries, 4 alone; 8,012 → 6,120 tokens`.
 pub fn measured(session: &Session, before: u64, after: u64) -> String {
     format!(
         "{}; {} → {} tokens",
         outcome(session),
-        grouped(before),
-        grouped(after)
+        thousands(before),
+        thousands(after)
     )
 }
 
@@ -17,10 +20,7 @@ pub fn measured(session: &Session, before: u64, after: u64) -> String {
 fn outcome(session: &Session) -> String {
     let under = session.archived_under_summaries;
     let alone = session.archived.saturating_sub(under);
-    let memories = |count: u32| match count {
-        1 => "1 memory".to_owned(),
-        more => format!("{} memories", grouped(u64::from(more))),
-    };
+    let memories = |count: u32| counted(u64::from(count), "memory", "memories");
     let summaries = match session.summaries {
         1 => "1 summary".to_owned(),
         more => format!("{more} summaries"),
@@ -36,19 +36,6 @@ fn outcome(session: &Session) -> String {
             )
         }
     }
-}
-
-/// A number with its thousands apart, as in `8,012`.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// The entry about a completed session. Its first line ends at the first line break of the agent's report.
@@ -187,7 +174,9 @@ mod tests {
             (8_012, "8,012"),
             (1_234_567, "1,234,567"),
         ] {
-            assert_eq!(grouped(number), expected);
+            assert_eq!(thousands(number), expected);
         }
+        assert_eq!(counted(1, "edit", "edits"), "1 edit");
+        assert_eq!(counted(2_000, "edit", "edits"), "2,000 edits");
     }
 }

@@ -176,6 +176,25 @@ pub fn gaps(left: &[&str], right: &[&str]) -> Vec<[Range<usize>; 2]> {
         .collect()
 }
 
+/// With a comma between thousands: `12,345`.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 memory`, `2 memories`.
+pub fn counted(number: u64, one: &str, many: &str) -> String {
+    let what = if number == 1 { one } else { many };
+    format!("{} {what}", thousands(number))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

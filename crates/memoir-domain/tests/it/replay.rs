@@ -2,7 +2,7 @@
 
 use memoir_domain::{
     agent::{Agent, Field, Threshold},
-    audit::{Action, Change, Facts, Record, RecordBody},
+    audit::{Action, Change, Facts, Record},
     draft::Draft,
     lifecycle,
     memory::{Memory, Number, Place},
@@ -146,16 +146,13 @@ fn spec_3_12_a_record_by_which_an_original_is_lost_is_named() {
         change(&mut after);
         let session = world.last_session().clone();
         let mut draft = Draft::for_session(world.agent.clone(), session, world.now);
-        let body = RecordBody {
-            changes: draft.alter(before, &after).into_iter().collect(),
-            ..RecordBody::default()
-        };
+        let changes: Vec<_> = draft.alter(before, &after).into_iter().collect();
         draft.record(
-            admin(),
+            &admin(),
             action,
             Some(Number(number)),
             Facts::default(),
-            body,
+            changes,
         );
         world.apply(draft.finish());
         Replay::of(&world.log).err().map(|misfit| misfit.problem)

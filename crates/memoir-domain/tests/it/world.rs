@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use memoir_domain::{
     AgentId, SessionId, Timestamp,
     agent::{Agent, Field},
-    audit::{Action, Actor, ActorKind, CORE_TOKENS, Change, Facts, Record, RecordBody},
+    audit::{Action, Actor, ActorKind, CORE_TOKENS, Change, Facts, Record},
     draft::{Decision, Draft},
     ledger::LedgerRoom,
     lifecycle::{self, SessionOpening, Start, StartRefusal},
@@ -241,17 +241,14 @@ impl World {
         let mut after = before.clone();
         change(&mut after);
         let mut draft = Draft::for_agent(self.agent.clone(), self.now);
-        let changes = draft.alter(before, &after).into_iter().collect();
-        let body = RecordBody {
-            changes,
-            ..RecordBody::default()
-        };
+        let changes = draft.alter(before, &after).into_iter();
+        let changes = changes.collect::<Vec<_>>();
         draft.record(
-            admin(),
+            &admin(),
             action,
             Some(Number(number)),
             Facts::default(),
-            body,
+            changes,
         );
         self.apply(draft.finish());
     }

@@ -13,7 +13,7 @@ use crate::{
     installation::Installation,
     options::Global,
     output, parse,
-    show::{self, List, moment},
+    show::{self, moment},
     terminal,
 };
 
@@ -164,14 +164,12 @@ async fn list(global: &Global, agent: &str, limit: u32) -> Outcome {
     let agent = installation.agent(agent).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let requests = lens.access_requests(None, limit).await?;
-    if global.json {
-        output::json(&List::whole(requests))?;
-    } else if requests.is_empty() {
-        terminal::note("there is no access request");
-    } else {
-        output::print(&show::access::list(&requests))?;
-    }
-    Ok(Ending::Done)
+    output::list(
+        global.json,
+        requests,
+        "there is no access request",
+        show::access::list,
+    )
 }
 
 async fn answer(global: &Global, arguments: AnswerArguments) -> Outcome {

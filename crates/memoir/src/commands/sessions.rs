@@ -1,13 +1,6 @@
 //! `memoir sessions`: an agent's sessions and how they ended.
 
-use crate::{
-    failure::{Ending, Outcome},
-    installation::Installation,
-    options::Global,
-    output, parse,
-    show::{self, List},
-    terminal,
-};
+use crate::{failure::Outcome, installation::Installation, options::Global, output, parse, show};
 
 /// List an agent's sessions, newest first
 #[derive(Debug, clap::Args)]
@@ -23,12 +16,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let (installation, agent) = Installation::of_agent(global, arguments.agent.as_deref()).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let sessions = lens.session_page(None, arguments.limit).await?;
-    if global.json {
-        output::json(&List::whole(sessions))?;
-    } else if sessions.is_empty() {
-        terminal::note("there was no session yet");
-    } else {
-        output::print(&show::session::list(&sessions))?;
-    }
-    Ok(Ending::Done)
+    output::list(
+        global.json,
+        sessions,
+        "there was no session yet",
+        show::session::list,
+    )
 }

@@ -9,7 +9,7 @@ use crate::{
     installation::Installation,
     options::Global,
     output, parse,
-    show::{List, TextTable, when},
+    show::{TextTable, when},
     terminal::{self, safe},
 };
 
@@ -112,37 +112,35 @@ async fn create(global: &Global, arguments: CreateArguments) -> Outcome {
 async fn list(global: &Global) -> Outcome {
     let installation = Installation::existing(global).await?;
     let tokens = installation.account.tokens().await?;
-    if global.json {
-        output::json(&List::whole(tokens))?;
-        return Ok(Ending::Done);
-    }
-    if tokens.is_empty() {
-        terminal::note("there is no token yet; `memoir token create` makes one");
-        return Ok(Ending::Done);
-    }
-    let mut table = TextTable::new(["token", "role", "agent", "made", "last used", "ends"]);
-    let time = |time: Option<Timestamp>| time.map(when).unwrap_or_default();
-    for token in tokens {
-        table.row([
-            token.id.to_string(),
-            match (token.role, &token.connection) {
-                (_, Some(program)) => {
-                    format!("program {} at {}", safe(&program.client), program.host)
-                }
-                (Role::Admin, None) => "admin".to_owned(),
-                (Role::Agent, None) => "agent".to_owned(),
-            },
-            token.agent_id.map(|id| id.to_string()).unwrap_or_default(),
-            when(token.created_at),
-            time(token.last_used_at),
-            match token.revoked_at {
-                Some(at) => format!("revoked {}", when(at)),
-                None => time(token.expires_at),
-            },
-        ]);
-    }
-    output::print(&table.to_string())?;
-    Ok(Ending::Done)
+    output::list(
+        global.json,
+        tokens,
+        "there is no token yet; `memoir token create` makes one",
+        |tokens| {
+            let mut table = TextTable::new(["token", "role", "agent", "made", "last used", "ends"]);
+            let time = |time: Option<Timestamp>| time.map(when).unwrap_or_default();
+            for token in tokens {
+                table.row([
+                    token.id.to_string(),
+                    match (token.role, &token.connection) {
+                        (_, Some(program)) => {
+                            format!("program {} at {}", safe(&program.client), program.host)
+                        }
+                        (Role::Admin, None) => "admin".to_owned(),
+                        (Role::Agent, None) => "agent".to_owned(),
+                    },
+                    token.agent_id.map(|id| id.to_string()).unwrap_or_default(),
+                    when(token.created_at),
+                    time(token.last_used_at),
+                    match token.revoked_at {
+                        Some(at) => format!("revoked {}", when(at)),
+                        None => time(token.expires_at),
+                    },
+                ]);
+            }
+            table.to_string()
+        },
+    )
 }
 
 async fn revoke(global: &Global, token: &str) -> Outcome {

@@ -15,7 +15,7 @@ use crate::{
     installation::Installation,
     options::Global,
     output, parse,
-    show::{List, TextTable, when},
+    show::{TextTable, when},
     terminal::{self, safe},
 };
 
@@ -118,29 +118,27 @@ fn report_user(global: &Global, user: &UserView, done: &str) -> Outcome {
 async fn list(global: &Global) -> Outcome {
     let installation = Installation::existing(global).await?;
     let users = installation.account.users().await?;
-    if global.json {
-        output::json(&List::whole(users))?;
-        return Ok(Ending::Done);
-    }
-    if users.is_empty() {
-        terminal::note("there is no administrator yet; `memoir user add NAME` makes one");
-        return Ok(Ending::Done);
-    }
-    let mut table = TextTable::new(["name", "second factor", "made"]);
-    for user in users {
-        table.row([
-            safe(&user.name).into_owned(),
-            match user.second_factor {
-                Some(true) => "yes",
-                Some(false) => "no",
-                None => "its row was modified outside Memoir",
+    output::list(
+        global.json,
+        users,
+        "there is no administrator yet; `memoir user add NAME` makes one",
+        |users| {
+            let mut table = TextTable::new(["name", "second factor", "made"]);
+            for user in users {
+                table.row([
+                    safe(&user.name).into_owned(),
+                    match user.second_factor {
+                        Some(true) => "yes",
+                        Some(false) => "no",
+                        None => "its row was modified outside Memoir",
+                    }
+                    .to_owned(),
+                    when(user.created_at),
+                ]);
             }
-            .to_owned(),
-            when(user.created_at),
-        ]);
-    }
-    output::print(&table.to_string())?;
-    Ok(Ending::Done)
+            table.to_string()
+        },
+    )
 }
 
 pub(super) fn password(file: Option<&Path>) -> Result<Password, Failure> {

@@ -22,6 +22,7 @@ use memoir_app::{Clock, SystemClock};
 use memoir_domain::{Timestamp, memory::Number};
 use serde::Serialize;
 
+pub(crate) use memoir_domain::text::{counted, thousands};
 pub(crate) use table::TextTable;
 pub(crate) use wrap::wrap;
 
@@ -40,25 +41,6 @@ impl<T> List<T> {
             next_cursor: None,
         }
     }
-}
-
-/// `12,345`
-pub(crate) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `1 edit`, `2 edits`
-pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
-    let what = if number == 1 { one } else { many };
-    format!("{} {what}", thousands(number))
 }
 
 /// `2026-03-01 04:00:00Z`
@@ -122,11 +104,6 @@ mod tests {
 
     #[test]
     fn numbers_and_times_read_well() {
-        assert_eq!(
-            [0, 999, 1_000, 1_234_567].map(thousands),
-            ["0", "999", "1,000", "1,234,567"]
-        );
-        assert_eq!(counted(1, "edit", "edits"), "1 edit");
         let time = |text: &str| moment(text.parse().unwrap());
         assert_eq!(time("2026-03-01T04:05:06.123456Z"), "2026-03-01 04:05:06Z");
         assert_eq!(time("2026-03-01"), "2026-03-01 00:00:00Z");

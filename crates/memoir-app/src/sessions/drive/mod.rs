@@ -326,15 +326,11 @@ impl<'a> Drive<'a> {
 }
 
 /// The outcome of an action.
+#[derive(derive_more::From)]
 enum Next {
+    #[from]
     Event(SessionEvent),
     Ended(Box<SessionFacts>),
-}
-
-impl From<SessionEvent> for Next {
-    fn from(event: SessionEvent) -> Self {
-        Self::Event(event)
-    }
 }
 
 /// The name of a limit in an end.

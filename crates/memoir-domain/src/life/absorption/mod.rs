@@ -10,7 +10,7 @@ use crate::{
         manage::{self, Saved, Saving},
         replace::Replacing,
     },
-    log::audit::{Action, Actor, Facts, RecordBody},
+    log::audit::{Action, Actor, Facts},
     memory::{
         Kind, Memory, NewMemory, Number,
         origin::{ActorKind, Origin, SavedBy},
@@ -413,13 +413,7 @@ pub fn absorb(
         .count("saved", saved.len() as u64)
         .count("replaced", replaced as u64)
         .unreplaced(not_replaced.copied());
-    draft.record(
-        actor,
-        Action::TranscriptAbsorbed,
-        None,
-        facts,
-        RecordBody::default(),
-    );
+    draft.record(&actor, Action::TranscriptAbsorbed, None, facts, Vec::new());
     (draft.finish(), saved)
 }
 
@@ -430,11 +424,11 @@ pub fn fail(agent: Agent, messages: usize, why: &'static str, now: Timestamp) ->
         .count("messages", messages as u64)
         .code("why", why);
     draft.record(
-        Actor::system(),
+        &Actor::system(),
         Action::TranscriptFailed,
         None,
         facts,
-        RecordBody::default(),
+        Vec::new(),
     );
     draft.finish()
 }

@@ -13,7 +13,7 @@ use crate::{
         manage::PROMOTED_FROM,
         replace::{Replacements, Replacing},
     },
-    log::audit::{Action, Actor, Facts, RecordBody},
+    log::audit::{Action, Actor, Facts},
     memory::{Kind, Memory, Number, tokens},
     session::{
         ledger,
@@ -288,12 +288,8 @@ pub fn promote(
         let facts = Facts::default()
             .code(PROMOTED_FROM, Kind::Journal.as_str())
             .count("tokens", before.tokens());
-        let body = RecordBody {
-            changes: vec![change],
-            ..RecordBody::default()
-        };
         let action = Action::MemoryPromoted;
-        draft.record(actor.clone(), action, Some(*number), facts, body);
+        draft.record(&actor, action, Some(*number), facts, vec![change]);
         let replaced = replacing.replace(&mut draft, &after, replaces, &actor);
         done.replaced.extend(replaced.replaced);
         done.not_replaced.extend(replaced.not_replaced);
@@ -303,13 +299,7 @@ pub fn promote(
         .count("considered", seen.entries as u64)
         .count("replaced", done.replaced.len() as u64)
         .unreplaced(done.not_replaced);
-    draft.record(
-        actor,
-        Action::ReflectionCompleted,
-        None,
-        facts,
-        RecordBody::default(),
-    );
+    draft.record(&actor, Action::ReflectionCompleted, None, facts, Vec::new());
     draft.finish()
 }
 
@@ -333,11 +323,11 @@ pub fn fail(agent: Agent, why: &'static str, now: Timestamp) -> Decision {
     let mut draft = Draft::for_agent(agent, now);
     let facts = Facts::default().code("why", why);
     draft.record(
-        Actor::system(),
+        &Actor::system(),
         Action::ReflectionFailed,
         None,
         facts,
-        RecordBody::default(),
+        Vec::new(),
     );
     draft.finish()
 }

@@ -696,11 +696,7 @@ impl<'a> Plan<'a> {
             facts = facts.code(GUARD, LossGuard::Off.as_str());
         }
         let result = self.result(&written, after);
-        let body = RecordBody {
-            changes: written.changes,
-            ..RecordBody::default()
-        };
-        draft.record(actor.clone(), action, Some(written.number), facts, body);
+        draft.record(actor, action, Some(written.number), facts, written.changes);
         // The record is in the draft before the breaker decides: the edit that tripped it is in the log, and beside it
         // that it was undone.
         match gauge.trip() {
@@ -981,16 +977,13 @@ fn protect(
         updated_at: now,
         ..memory.clone()
     };
-    let body = RecordBody {
-        changes: draft.alter(memory.clone(), &after).into_iter().collect(),
-        ..RecordBody::default()
-    };
+    let changes: Vec<_> = draft.alter(memory.clone(), &after).into_iter().collect();
     draft.record(
-        actor.clone(),
+        actor,
         Action::MemoryRefinementProtect,
         Some(number),
         Facts::default(),
-        body,
+        changes,
     );
     Ok(CallOutcome::Commit(Box::new(draft.finish()), result))
 }
@@ -1034,12 +1027,11 @@ fn complete(
     draft.put_session(session);
     let (number, created) = draft.create(NewMemory::report(ReportKind::Session, entry));
     let body = RecordBody {
-        changes: vec![created],
         summary: Some(summary.clone()),
-        ..RecordBody::default()
+        ..vec![created].into()
     };
     draft.record(
-        actor.clone(),
+        actor,
         Action::MemoryRefinementComplete,
         Some(number),
         facts,

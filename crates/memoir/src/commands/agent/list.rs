@@ -3,69 +3,67 @@
 use memoir_app::AgentFacts;
 
 use crate::{
-    failure::{Ending, Outcome},
+    failure::Outcome,
     installation::Installation,
     options::Global,
     output,
-    show::{List, TextTable, thousands, when},
-    terminal::{self, safe},
+    show::{TextTable, thousands, when},
+    terminal::safe,
 };
 
 pub(crate) async fn run(global: &Global) -> Outcome {
     let installation = Installation::existing(global).await?;
     let agents = installation.account.agents().await?;
-    if global.json {
-        output::json(&List::whole(agents))?;
-        return Ok(Ending::Done);
-    }
-    if agents.is_empty() {
-        terminal::note("there is no agent yet; `memoir agent create NAME` creates one");
-        return Ok(Ending::Done);
-    }
-    let mut table = TextTable::new([
-        "agent",
-        "health",
-        "core",
-        "tokens",
-        "budget",
-        "journal",
-        "in prompt",
-        "archived",
-        "discarded",
-        "last refined",
-        "next",
-        "model",
-    ])
-    .right(2)
-    .right(3)
-    .right(4)
-    .right(5)
-    .right(6)
-    .right(7)
-    .right(8);
-    for agent in &agents {
-        table.row([
-            safe(&agent.name).into_owned(),
-            agent.health.explanation().to_owned(),
-            thousands(agent.counts.core_count),
-            thousands(agent.counts.core_tokens),
-            thousands(agent.effective_core_token_budget),
-            thousands(agent.counts.journal_count),
-            thousands(agent.counts.originals.in_prompt),
-            thousands(agent.counts.originals.archived),
-            thousands(agent.counts.discarded_count),
-            agent
-                .last_refinement_at
-                .map_or_else(|| "–".to_owned(), |time| time.date()),
-            next(agent),
-            agent
-                .effective_model
-                .as_deref()
-                .map_or_else(|| "–".to_owned(), |model| safe(model).into_owned()),
-        ]);
-    }
-    output::print(&table.to_string())?;
-    Ok(Ending::Done)
+    output::list(
+        global.json,
+        agents,
+        "there is no agent yet; `memoir agent create NAME` creates one",
+        |agents| {
+            let mut table = TextTable::new([
+                "agent",
+                "health",
+                "core",
+                "tokens",
+                "budget",
+                "journal",
+                "in prompt",
+                "archived",
+                "discarded",
+                "last refined",
+                "next",
+                "model",
+            ])
+            .right(2)
+            .right(3)
+            .right(4)
+            .right(5)
+            .right(6)
+            .right(7)
+            .right(8);
+            for agent in agents {
+                table.row([
+                    safe(&agent.name).into_owned(),
+                    agent.health.explanation().to_owned(),
+                    thousands(agent.counts.core_count),
+                    thousands(agent.counts.core_tokens),
+                    thousands(agent.effective_core_token_budget),
+                    thousands(agent.counts.journal_count),
+                    thousands(agent.counts.originals.in_prompt),
+                    thousands(agent.counts.originals.archived),
+                    thousands(agent.counts.discarded_count),
+                    agent
+                        .last_refinement_at
+                        .map_or_else(|| "–".to_owned(), |time| time.date()),
+                    next(agent),
+                    agent
+                        .effective_model
+                        .as_deref()
+                        .map_or_else(|| "–".to_owned(), |model| safe(model).into_owned()),
+                ]);
+            }
+            table.to_string()
+        },
+    )
 }
 
 /// The agent's next scheduled session.
