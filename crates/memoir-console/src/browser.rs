@@ -9,18 +9,19 @@
 //! The owner of an open installation has a cookie of the personal page's link instead (`OwnerLink`), and passes the
 //! same checks of forms.
 
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
 use axum::{
     body::Body,
-    extract::{Request, State},
+    extract::{FromRequestParts, RawPathParams, Request, State},
     http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use maud::html;
 use memoir_app::{
-    HalfSignedIn, OwnerEntry, OwnerLink, OwnerSession, SignedInUser, TokenWithSecret,
+    AgentHandle, HalfSignedIn, OwnAgent, OwnerEntry, OwnerLink, OwnerSession, SignedInUser,
+    TokenWithSecret,
 };
 use memoir_domain::TokenId;
 use subtle::ConstantTimeEq;
@@ -52,10 +53,72 @@ const OPEN_PASSAGE: &str = "memoir-code";
 const PASSAGE_SECONDS: i64 = 5 * 60;
 
 /// The signed-in administrator. Clones share it.
-pub(crate) type Visitor = Arc<SignedInUser>;
+#[derive(Clone)]
+pub(crate) struct Visitor(pub(crate) Arc<SignedInUser>);
 
 /// The owner of an open installation. Clones share it.
-pub(crate) type Owner = Arc<OwnerSession>;
+#[derive(Clone)]
+pub(crate) struct Owner(Arc<OwnerSession>);
+
+/// The agent that the path of a page names to the signed-in administrator.
+pub(crate) struct AgentInPath(AgentHandle);
+
+/// The agent that the path of a page names to the owner.
+pub(crate) struct OwnAgentInPath(OwnAgent);
+
+/// What a handler of an admitted request takes, and how it is found.
+macro_rules! extracted {
+    ($($taken:ty => $target:ty, |$parts:ident| $found:expr;)+) => {$(
+        impl<S: Sync> FromRequestParts<S> for $taken {
+            type Rejection = PageFailure;
+
+            async fn from_request_parts($parts: &mut Parts, _: &S) -> Result<Self, PageFailure> {
+                $found
+            }
+        }
+
+        impl Deref for $taken {
+            type Target = $target;
+
+            fn deref(&self) -> &$target {
+                &self.0
+            }
+        }
+    )+};
+}
+
+extracted! {
+    Visitor => SignedInUser, |parts| attached(parts);
+    Owner => OwnerSession, |parts| attached(parts);
+    AgentInPath => AgentHandle, |parts| {
+        let visitor: Visitor = attached(parts)?;
+        Ok(Self(visitor.account.agent(&agent_name(parts).await?).await?))
+    };
+    OwnAgentInPath => OwnAgent, |parts| {
+        let owner: Owner = attached(parts)?;
+        Ok(Self(owner.agent(&agent_name(parts).await?).await?))
+    };
+}
+
+/// What [`admit`] or [`admit_owner`] attached to a request.
+pub(crate) fn attached<T: Clone + Send + Sync + 'static>(parts: &Parts) -> Result<T, PageFailure> {
+    // Always found: these layers are around every page that takes one.
+    parts.extensions.get().cloned().ok_or_else(failed)
+}
+
+async fn agent_name(parts: &mut Parts) -> Result<String, PageFailure> {
+    let path = RawPathParams::from_request_parts(parts, &()).await;
+    let path = path.map_err(|_| PageFailure::invalid("The address cannot be read."))?;
+    let agent = path.iter().find(|(name, _)| *name == "agent");
+    agent.map(|(_, agent)| agent.to_owned()).ok_or_else(failed)
+}
+
+fn failed() -> PageFailure {
+    PageFailure::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "The service could not carry this out.",
+    )
+}
 
 /// Admits signed-in users, and forms that were filled in on a page of this browser.
 pub(crate) async fn admit(
@@ -142,7 +205,7 @@ async fn owner(console: &Console, head: &Parts) -> Result<Owner, Box<Response>> 
     let name = link.cookie_name();
     let presented = cookie(&head.headers, &name);
     match link.enter(console.memoir(), presented).await {
-        Ok(OwnerEntry::In(owner)) => Ok(owner),
+        Ok(OwnerEntry::In(owner)) => Ok(Owner(owner)),
         Ok(OwnerEntry::WithoutLink) => Err(refused(pages::own::without_link())),
         Ok(OwnerEntry::Closed) => Err(refused(pages::own::closed())),
         Err(error) => Err(Box::new(PageFailure::from(error).framed_for_owner("/"))),
@@ -205,7 +268,7 @@ async fn pass(
     parts: &mut Parts,
     body: Body,
 ) -> Result<(), PageFailure> {
-    let visitor: Visitor = Arc::new(visitor);
+    let visitor = Visitor(Arc::new(visitor));
     parts.extensions.insert(visitor.clone());
     take_form(console, visitor.token, &visitor.form_token, parts, body).await
 }
@@ -418,12 +481,7 @@ fn cookie_of(
     // The prefix `__Host-` demands `Path=/` and no `Domain`.
     let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{age}");
     // This cannot fail: secrets are base64, which is valid in every header.
-    let mut value = HeaderValue::try_from(text).map_err(|_| {
-        PageFailure::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "The service could not carry this out.",
-        )
-    })?;
+    let mut value = HeaderValue::try_from(text).map_err(|_| failed())?;
     // Keeps it out of the output of HTTP libraries.
     value.set_sensitive(true);
     Ok(value)

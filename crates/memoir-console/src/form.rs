@@ -2,11 +2,15 @@
 
 use std::str::FromStr;
 
-use axum::{body::Body, http::StatusCode};
+use axum::{
+    body::Body,
+    extract::FromRequestParts,
+    http::{StatusCode, request::Parts},
+};
 use memoir_domain::Timestamp;
 use serde::de::DeserializeOwned;
 
-use crate::answer::PageFailure;
+use crate::{answer::PageFailure, browser};
 
 /// The largest form of a signed-in user: all prompts of the greatest length, each character percent-encoded as four
 /// bytes.
@@ -58,6 +62,25 @@ impl SentForm {
     /// Whether a box was ticked.
     pub(crate) fn is_ticked(&self, name: &str) -> bool {
         self.field(name) == "yes"
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for SentForm {
+    type Rejection = PageFailure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, PageFailure> {
+        browser::attached(parts)
+    }
+}
+
+/// The query of a request, as a page reads it.
+pub(crate) struct PageQuery<T>(pub(crate) T);
+
+impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for PageQuery<T> {
+    type Rejection = PageFailure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, PageFailure> {
+        query(parts.uri.query()).map(Self)
     }
 }
 

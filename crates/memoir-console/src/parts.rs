@@ -1,15 +1,14 @@
 //! Parts of pages: the frame around each of them, and elements of several.
 
-use std::sync::Arc;
-
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
-use memoir_app::{Memoir, OriginalCounts, OwnerSession, SignedInUser};
+use memoir_app::{Memoir, OriginalCounts, SignedInUser};
 use memoir_domain::{Timestamp, labels, rewind::RewindPreview, session::State};
 
 use crate::{
     answer::page,
     assets::{self, PageScript},
+    browser::{Owner, Visitor},
     form, words,
 };
 
@@ -291,23 +290,17 @@ pub(crate) trait HasFormToken {
     fn form_token(&self) -> &str;
 }
 
-impl HasFormToken for SignedInUser {
-    fn form_token(&self) -> &str {
-        &self.form_token
-    }
+macro_rules! with_form_token {
+    ($($user:ty),+) => {$(
+        impl HasFormToken for $user {
+            fn form_token(&self) -> &str {
+                &self.form_token
+            }
+        }
+    )+};
 }
 
-impl<T: HasFormToken> HasFormToken for Arc<T> {
-    fn form_token(&self) -> &str {
-        self.as_ref().form_token()
-    }
-}
-
-impl HasFormToken for OwnerSession {
-    fn form_token(&self) -> &str {
-        &self.form_token
-    }
-}
+with_form_token!(SignedInUser, Visitor, Owner);
 
 /// A form with only a button. `name` says in full what it does; `class` sets its style.
 pub(crate) fn button(

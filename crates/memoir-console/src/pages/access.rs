@@ -1,10 +1,6 @@
 //! `/agents/{agent}/access`: access requests to the agent, and the forms to make them (SPEC 5.2, 5.5, 4.4).
 
-use axum::{
-    Extension,
-    extract::{Path, RawQuery},
-    http::StatusCode,
-};
+use axum::{extract::Path, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{
     AccessRequestFacts, AgentEmbedding, AgentHandle, Error, SessionFacts, ShownAccessRequest,
@@ -23,9 +19,9 @@ use serde::Deserialize;
 use super::{Tab, agent_head, agent_path};
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
-    browser::Visitor,
+    browser::{AgentInPath, Visitor},
     field::{Faults, LabelledField},
-    form::{self, SentForm},
+    form::{self, PageQuery, SentForm},
     parts::{self, ConsoleSection, SignedInPage},
     words,
 };
@@ -192,12 +188,10 @@ impl<'a> AccessForm<'a> {
 }
 
 pub(crate) async fn show(
-    Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    visitor: Visitor,
+    PageQuery(query): PageQuery<AccessPageQuery>,
+    agent: AgentInPath,
 ) -> PageResult {
-    let query: AccessPageQuery = form::query(raw_query.as_deref())?;
-    let agent = visitor.account.agent(&agent).await?;
     let draft = AccessForm {
         scope: query.scope.as_deref().unwrap_or("core"),
         minutes: USUAL_MINUTES,
@@ -206,55 +200,59 @@ pub(crate) async fn show(
     tab(&visitor, &agent, &query, &draft).await
 }
 
-pub(crate) async fn ask(
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
-    Path(agent): Path<String>,
-) -> PageResult {
+pub(crate) async fn ask(visitor: Visitor, form: SentForm, agent: AgentInPath) -> PageResult {
     ask_for(AccessWish::Look, &visitor, &agent, &form).await
 }
 
-pub(crate) async fn token(
-    Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-) -> PageResult {
-    blank_form(AccessWish::Token, &visitor, &agent).await
+pub(crate) async fn token(visitor: Visitor, agent: AgentInPath) -> PageResult {
+    form_page(AccessWish::Token, &visitor, &agent, &AccessForm::default()).await
 }
 
 pub(crate) async fn ask_for_token(
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
-    Path(agent): Path<String>,
+    visitor: Visitor,
+    form: SentForm,
+    agent: AgentInPath,
 ) -> PageResult {
     ask_for(AccessWish::Token, &visitor, &agent, &form).await
 }
 
-pub(crate) async fn embeddings(
-    Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-) -> PageResult {
-    blank_form(AccessWish::Embeddings, &visitor, &agent).await
+pub(crate) async fn embeddings(visitor: Visitor, agent: AgentInPath) -> PageResult {
+    form_page(
+        AccessWish::Embeddings,
+        &visitor,
+        &agent,
+        &AccessForm::default(),
+    )
+    .await
 }
 
 pub(crate) async fn ask_for_embeddings(
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
-    Path(agent): Path<String>,
+    visitor: Visitor,
+    form: SentForm,
+    agent: AgentInPath,
 ) -> PageResult {
     ask_for(AccessWish::Embeddings, &visitor, &agent, &form).await
 }
 
 pub(crate) async fn shredding(
-    Extension(visitor): Extension<Visitor>,
-    Path((agent, number)): Path<(String, u64)>,
+    visitor: Visitor,
+    Path((_, number)): Path<(String, u64)>,
+    agent: AgentInPath,
 ) -> PageResult {
-    blank_form(AccessWish::Shredding(Number(number)), &visitor, &agent).await
+    form_page(
+        AccessWish::Shredding(Number(number)),
+        &visitor,
+        &agent,
+        &AccessForm::default(),
+    )
+    .await
 }
 
 pub(crate) async fn ask_to_shred(
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
-    Path((agent, number)): Path<(String, u64)>,
+    visitor: Visitor,
+    form: SentForm,
+    Path((_, number)): Path<(String, u64)>,
+    agent: AgentInPath,
 ) -> PageResult {
     ask_for(
         AccessWish::Shredding(Number(number)),
@@ -265,20 +263,18 @@ pub(crate) async fn ask_to_shred(
     .await
 }
 
-/// The page with an empty form.
-async fn blank_form(wish: AccessWish, visitor: &Visitor, agent: &str) -> PageResult {
-    let agent = visitor.account.agent(agent).await?;
-    form_page(wish, visitor, &agent, &AccessForm::default()).await
-}
-
 /// Makes the request of the form, or shows the form again with its faults.
-async fn ask_for(wish: AccessWish, visitor: &Visitor, agent: &str, form: &SentForm) -> PageResult {
-    let agent = visitor.account.agent(agent).await?;
+async fn ask_for(
+    wish: AccessWish,
+    visitor: &Visitor,
+    agent: &AgentHandle,
+    form: &SentForm,
+) -> PageResult {
     let mut draft = AccessForm::of(form);
-    if let Some(request) = draft.send(wish, &agent, visitor).await? {
+    if let Some(request) = draft.send(wish, agent, visitor).await? {
         return Ok(see_other(&format!("{}?done=asked", path_of(request.id))));
     }
-    let shown = form_page(wish, visitor, &agent, &draft).await?;
+    let shown = form_page(wish, visitor, agent, &draft).await?;
     Ok(page_of(StatusCode::BAD_REQUEST, shown))
 }
 

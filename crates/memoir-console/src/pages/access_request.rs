@@ -1,8 +1,8 @@
 //! `/access/{request}`: one access request, the agent's answer, and its state (SPEC 5.2).
 
 use axum::{
-    Extension, Json,
-    extract::{Path, RawQuery},
+    Json,
+    extract::Path,
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
@@ -23,7 +23,7 @@ use crate::{
     answer::{PageFailure, PageResult, see_other},
     assets::PageScript,
     browser::Visitor,
-    form,
+    form::PageQuery,
     parts::{self, ConsoleSection, SignedInPage},
     words,
 };
@@ -133,11 +133,10 @@ impl ShownRequest {
 }
 
 pub(crate) async fn show(
-    Extension(visitor): Extension<Visitor>,
+    visitor: Visitor,
     Path(request): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    PageQuery(query): PageQuery<AccessRequestPageQuery>,
 ) -> PageResult {
-    let query: AccessRequestPageQuery = form::query(raw_query.as_deref())?;
     let shown_request = ShownRequest::find(visitor, &request).await?;
     let request = &shown_request.request;
     let content = html! {
@@ -276,10 +275,7 @@ struct RequestStatus {
     told: String,
 }
 
-pub(crate) async fn state(
-    Extension(visitor): Extension<Visitor>,
-    Path(request): Path<String>,
-) -> PageResult {
+pub(crate) async fn state(visitor: Visitor, Path(request): Path<String>) -> PageResult {
     let shown_request = ShownRequest::find(visitor, &request).await?;
     let status = RequestStatus {
         state: shown_request.request.state,
@@ -289,10 +285,7 @@ pub(crate) async fn state(
     Ok(Json(status).into_response())
 }
 
-pub(crate) async fn revoke(
-    Extension(visitor): Extension<Visitor>,
-    Path(request): Path<String>,
-) -> PageResult {
+pub(crate) async fn revoke(visitor: Visitor, Path(request): Path<String>) -> PageResult {
     let (agent, id) = visitor.account.access_agent(&request).await?;
     agent.grants().revoke_access(id, &visitor.actor()).await?;
     Ok(see_other(&format!("{}?done=taken-back", path_of(id))))

@@ -1,11 +1,6 @@
 //! `/account`: the sign-in methods and sign-ins of the user.
 
-use axum::{
-    Extension,
-    extract::{Path, RawQuery},
-    http::request::Parts,
-    response::Response,
-};
+use axum::{extract::Path, http::request::Parts, response::Response};
 use maud::{Markup, html};
 use memoir_app::{Error, SignInView, VerifiedUser};
 use memoir_domain::{PrivateText, TokenId};
@@ -17,7 +12,7 @@ use crate::{
     answer::{PageResult, page_of, see_other},
     browser::Visitor,
     field::LabelledField,
-    form::{self, SentForm},
+    form::{PageQuery, SentForm},
     parts::{self, ConsoleSection, SignedInPage},
     words,
 };
@@ -69,10 +64,9 @@ pub(super) fn proof(visitor: &Visitor) -> Markup {
 }
 
 pub(crate) async fn show(
-    Extension(visitor): Extension<Visitor>,
-    RawQuery(raw_query): RawQuery,
+    visitor: Visitor,
+    PageQuery(query): PageQuery<AccountPageQuery>,
 ) -> PageResult {
-    let query: AccountPageQuery = form::query(raw_query.as_deref())?;
     let account = visitor.account_name().await?;
     let factor = visitor.second_factor().await?;
     let sign_ins = visitor.sign_ins().await?;
@@ -172,10 +166,7 @@ fn row(visitor: &Visitor, sign_in: &SignInView) -> Markup {
     }
 }
 
-pub(crate) async fn end_sign_in(
-    Extension(visitor): Extension<Visitor>,
-    Path(id): Path<String>,
-) -> PageResult {
+pub(crate) async fn end_sign_in(visitor: Visitor, Path(id): Path<String>) -> PageResult {
     // A malformed identifier belongs to no sign-in, so the answer is the same as for an unknown one.
     let id: TokenId = id.parse().map_err(|_| Error::NoToken(id))?;
     visitor.end_sign_in(id).await?;

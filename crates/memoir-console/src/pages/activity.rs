@@ -2,9 +2,9 @@
 //! response of each model's provider.
 
 use axum::{
-    BoxError, Extension,
+    BoxError,
     body::Body,
-    extract::{Path, RawQuery, State},
+    extract::{Path, State},
     http::{StatusCode, header},
     response::IntoResponse,
 };
@@ -25,7 +25,7 @@ use crate::{
     answer::{PageFailure, PageResult, page_of},
     browser::Visitor,
     field::Faults,
-    form,
+    form::PageQuery,
     parts::{self, Clock, ConsoleSection, SignedInPage},
 };
 
@@ -45,10 +45,9 @@ const COLUMNS: &str = "recorded_at,agent,seq,action,role,actor,session_id,memory
 
 pub(crate) async fn show(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-    RawQuery(raw_query): RawQuery,
+    visitor: Visitor,
+    PageQuery(query): PageQuery<AuditQuery>,
 ) -> PageResult {
-    let query: AuditQuery = form::query(raw_query.as_deref())?;
     let (filter, mut faults) = query.read();
     let before = query.before.as_deref().map(read_place).transpose()?;
     let agent = agent(&visitor.account, &query, &mut faults).await?;
@@ -235,11 +234,10 @@ fn read_place(text: &str) -> Result<RecordPlace, PageFailure> {
 
 /// All records that match, as a file that is written while it is read.
 pub(crate) async fn save(
-    Extension(visitor): Extension<Visitor>,
+    visitor: Visitor,
     Path(format): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    PageQuery(query): PageQuery<AuditQuery>,
 ) -> PageResult {
-    let query: AuditQuery = form::query(raw_query.as_deref())?;
     let known = FORMATS.iter().find(|(name, _)| *name == format);
     let (name, media_type) = *known
         .ok_or_else(|| PageFailure::new(StatusCode::NOT_FOUND, "There is no file of this form."))?;

@@ -1,10 +1,6 @@
 //! `/agents/{agent}`: the state of one agent, and the acts on it.
 
-use axum::{
-    Extension,
-    extract::{Path, RawQuery, State},
-    http::HeaderMap,
-};
+use axum::{extract::State, http::HeaderMap};
 use maud::{Markup, html};
 use memoir_app::{
     AgentFacts, AgentHandle, ContextShare, Memoir, OriginalsView, ScheduleView, SessionFacts,
@@ -26,8 +22,8 @@ use crate::{
     Console,
     answer::{PageResult, see_other},
     assets::PageScript,
-    browser::Visitor,
-    form,
+    browser::{AgentInPath, Visitor},
+    form::PageQuery,
     parts::{self, Clock, ConsoleSection, SignedInPage},
     words,
 };
@@ -42,13 +38,11 @@ pub(crate) struct AgentPageQuery {
 
 pub(crate) async fn show(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    visitor: Visitor,
+    PageQuery(query): PageQuery<AgentPageQuery>,
     headers: HeaderMap,
+    agent: AgentInPath,
 ) -> PageResult {
-    let query: AgentPageQuery = form::query(raw_query.as_deref())?;
-    let agent = visitor.account.agent(&agent).await?;
     let draft = refine::RefineForm::default();
     let done = query.done.as_deref();
     page(&console, &visitor, &headers, &agent, done, &draft).await
@@ -294,22 +288,15 @@ fn in_zone(slot: &str, schedule: &ScheduleView) -> Markup {
     html! { (slot) @if let Some(zone) = &schedule.time_zone { span.of { " · " (zone) } } }
 }
 
-pub(crate) async fn pause(
-    Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-) -> PageResult {
+pub(crate) async fn pause(visitor: Visitor, agent: AgentInPath) -> PageResult {
     set_paused(&visitor, &agent, true).await
 }
 
-pub(crate) async fn resume(
-    Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-) -> PageResult {
+pub(crate) async fn resume(visitor: Visitor, agent: AgentInPath) -> PageResult {
     set_paused(&visitor, &agent, false).await
 }
 
-async fn set_paused(visitor: &Visitor, agent: &str, paused: bool) -> PageResult {
-    let agent: AgentHandle = visitor.account.agent(agent).await?;
+async fn set_paused(visitor: &Visitor, agent: &AgentHandle, paused: bool) -> PageResult {
     let (value, done) = match paused {
         true => ("true", "paused"),
         false => ("false", "resumed"),

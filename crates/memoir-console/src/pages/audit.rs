@@ -2,12 +2,7 @@
 
 use std::borrow::Cow;
 
-use axum::{
-    Extension,
-    extract::{Path, RawQuery},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{http::StatusCode, response::Response};
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, RecordFacts, RecordFilter, Verification};
 use memoir_domain::{AgentId, labels};
@@ -16,9 +11,9 @@ use serde_json::{Map, Value};
 use super::{Tab, agent_head, agent_path, audit_filter::AuditQuery, settings::setting};
 use crate::{
     answer::{PageResult, page_of},
-    browser::Visitor,
+    browser::{AgentInPath, Visitor},
     field::{Faults, LabelledField},
-    form,
+    form::PageQuery,
     parts::{self, ConsoleSection, SignedInPage},
     words,
 };
@@ -31,11 +26,7 @@ const AT_ONCE: u32 = 50;
 /// A record in a list, with its agent where the list has those of several.
 pub(super) type ListedRecord = (Option<AgentId>, RecordFacts);
 
-pub(crate) async fn show(
-    Extension(visitor): Extension<Visitor>,
-    RawQuery(raw_query): RawQuery,
-) -> PageResult {
-    let query: AuditQuery = form::query(raw_query.as_deref())?;
+pub(crate) async fn show(visitor: Visitor, PageQuery(query): PageQuery<AuditQuery>) -> PageResult {
     let Some(name) = &query.agent else {
         return Ok(overview(&visitor, "", &Faults::default()));
     };
@@ -245,12 +236,8 @@ fn listed(items: &[Value]) -> String {
     )
 }
 
-pub(crate) async fn verify(
-    Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-) -> PageResult {
+pub(crate) async fn verify(visitor: Visitor, agent: AgentInPath) -> PageResult {
     // Verifying is a form and not a link, since it reads the whole log.
-    let agent: AgentHandle = visitor.account.agent(&agent).await?;
     let verified = agent.log().verify().await?;
     let content = html! {
         (agent_head(&agent, Tab::Audit))
@@ -284,7 +271,7 @@ fn verdict(verified: &Verification) -> Markup {
     }
 }
 
-pub(crate) async fn checkpoint(Extension(visitor): Extension<Visitor>) -> PageResult {
+pub(crate) async fn checkpoint(visitor: Visitor) -> PageResult {
     let signed = visitor.account.checkpoint().await?;
     let content = html! {
         p.crumb { a href="/audit" { "Audit" } }

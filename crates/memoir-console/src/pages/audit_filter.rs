@@ -22,7 +22,7 @@ const MINUTE: &str = "%Y-%m-%dT%H:%M";
 
 /// The query of the address, as typed.
 #[derive(Default, Deserialize)]
-pub(super) struct AuditQuery {
+pub(crate) struct AuditQuery {
     pub(super) agent: Option<String>,
     action: Option<String>,
     actor: Option<String>,

@@ -6,7 +6,7 @@
 //! The page reveals only to a client with the password that it was right, and guessing codes is permanently slow.
 
 use axum::{
-    extract::{RawQuery, Request, State},
+    extract::{Request, State},
     http::{StatusCode, header},
     response::{AppendHeaders, IntoResponse, Response},
 };
@@ -21,7 +21,7 @@ use crate::{
     answer::{PageFailure, PageResult, page, see_other},
     browser::{self, LONGEST_SECONDS},
     field::LabelledField,
-    form::{self, SentForm},
+    form::{self, PageQuery, SentForm},
     parts,
 };
 
@@ -59,10 +59,9 @@ pub(super) fn ask(
 
 pub(crate) async fn show(
     State(console): State<Console>,
-    RawQuery(raw_query): RawQuery,
+    PageQuery(query): PageQuery<CodePageQuery>,
     request: Request,
 ) -> PageResult {
-    let query: CodePageQuery = form::query(raw_query.as_deref())?;
     let Some(half) = browser::half_signed_in(&console, request.headers()).await? else {
         return start_over(&console);
     };

@@ -5,7 +5,6 @@
 //! to this page. The agent is asked where it is in use, and the browser returns to this page.
 
 use axum::{
-    Extension,
     extract::{RawQuery, State},
     http::StatusCode,
     response::{IntoResponse, Response},
@@ -103,7 +102,7 @@ fn answer(
 
 pub(crate) async fn show(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
+    visitor: Visitor,
     RawQuery(raw_query): RawQuery,
 ) -> PageResult {
     // The query is read as pairs, so that a parameter that is given twice is noticed.
@@ -120,8 +119,8 @@ pub(crate) async fn show(
 
 pub(crate) async fn decide(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
+    visitor: Visitor,
+    form: SentForm,
 ) -> PageResult {
     let question = match question(&console, &visitor, form.all()).await? {
         Err(wrong) => return Ok(refused(&visitor, &wrong)),

@@ -1,11 +1,7 @@
 //! The core size of an agent over time: the curve on its page, the figures of the curve (`/agents/{agent}/mass.json`)
 //! and the same as a table (`/agents/{agent}/mass`).
 
-use axum::{
-    Extension, Json,
-    extract::{Path, RawQuery, State},
-    response::IntoResponse,
-};
+use axum::{Json, extract::State, response::IntoResponse};
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, CoreSizeHistory};
 use memoir_domain::Timestamp;
@@ -15,8 +11,8 @@ use super::{Tab, agent_head, agent_path};
 use crate::{
     Console,
     answer::{PageFailure, PageResult},
-    browser::Visitor,
-    form,
+    browser::{AgentInPath, Visitor},
+    form::PageQuery,
     parts::{self, ConsoleSection, SignedInPage},
     plot::{self, Figure, MarkKind},
     words,
@@ -88,13 +84,10 @@ async fn core_size_changes(
 
 pub(crate) async fn curve(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    PageQuery(query): PageQuery<CoreSizeQuery>,
+    agent: AgentInPath,
 ) -> PageResult {
-    let query: CoreSizeQuery = form::query(raw_query.as_deref())?;
     let (days, ..) = query.range()?;
-    let agent = visitor.account.agent(&agent).await?;
     // A part lasts a second at least, since the curve has no finer time.
     let curve = core_size_changes(&agent, console.memoir().now(), days, PARTS, 1).await?;
     Ok(Json(plot::over_time(&curve.history, curve.budget)).into_response())
@@ -124,13 +117,11 @@ pub(super) fn section(agent: &AgentHandle) -> Markup {
 
 pub(crate) async fn show(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    visitor: Visitor,
+    PageQuery(query): PageQuery<CoreSizeQuery>,
+    agent: AgentInPath,
 ) -> PageResult {
-    let query: CoreSizeQuery = form::query(raw_query.as_deref())?;
     let (days, _, rows) = query.range()?;
-    let agent = visitor.account.agent(&agent).await?;
     let curve = core_size_changes(&agent, console.memoir().now(), days, rows, 3_600).await?;
     let path = format!("{}/mass", agent_path(agent.scope().agent));
     let content = html! {

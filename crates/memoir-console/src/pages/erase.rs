@@ -1,6 +1,6 @@
 //! `/agents/{agent}/erase`: erasing an agent, confirmed by typing its name (SPEC 5.4).
 
-use axum::{Extension, extract::Path, http::StatusCode};
+use axum::http::StatusCode;
 use maud::html;
 use memoir_app::{AgentHandle, Error};
 use memoir_domain::{agent::fold_name, manage::ChangeRefusal};
@@ -8,7 +8,7 @@ use memoir_domain::{agent::fold_name, manage::ChangeRefusal};
 use super::{Tab, agent_head, agent_path};
 use crate::{
     answer::{PageResult, page_of, see_other},
-    browser::Visitor,
+    browser::{AgentInPath, Visitor},
     field::{Faults, LabelledField},
     form::SentForm,
     parts::{self, ConsoleSection, SignedInPage},
@@ -18,20 +18,11 @@ use crate::{
 /// The field for the agent's name.
 const NAME: &str = "name";
 
-pub(crate) async fn show(
-    Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-) -> PageResult {
-    let agent = visitor.account.agent(&agent).await?;
+pub(crate) async fn show(visitor: Visitor, agent: AgentInPath) -> PageResult {
     page(&visitor, &agent, "", &Faults::default()).await
 }
 
-pub(crate) async fn erase(
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
-    Path(agent): Path<String>,
-) -> PageResult {
-    let agent = visitor.account.agent(&agent).await?;
+pub(crate) async fn erase(visitor: Visitor, form: SentForm, agent: AgentInPath) -> PageResult {
     let typed = form.field(NAME);
     // Compared within the decision, so that an agent that was renamed meanwhile is not erased by its old name.
     // Names are the same whatever the case (SPEC 2.2).

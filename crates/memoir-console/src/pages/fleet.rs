@@ -1,9 +1,6 @@
 //! `/`: every agent of the account, and its state.
 
-use axum::{
-    Extension,
-    extract::{RawQuery, State},
-};
+use axum::extract::State;
 use maud::{Markup, html};
 use memoir_app::{CORE_SIZE_DAYS, FleetOrder, FleetQuery, FleetView, ListedAgent};
 use memoir_domain::session::Health;
@@ -13,7 +10,7 @@ use crate::{
     Console,
     answer::PageResult,
     browser::Visitor,
-    form,
+    form::{self, PageQuery},
     pages::{agent::next, agent_path},
     parts::{self, Clock, ConsoleSection, SignedInPage},
     plot, words,
@@ -109,10 +106,9 @@ impl FleetPageQuery {
 
 pub(crate) async fn show(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-    RawQuery(raw_query): RawQuery,
+    visitor: Visitor,
+    PageQuery(query): PageQuery<FleetPageQuery>,
 ) -> PageResult {
-    let query: FleetPageQuery = form::query(raw_query.as_deref())?;
     let fleet = visitor.account.fleet(&query.fleet_query()).await?;
     let content = html! {
         div.headline {

@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use axum::{
-    Extension,
-    extract::{Path, RawQuery},
-};
+use axum::extract::Path;
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Handling, MemoryFacts, MemoryPage};
 use memoir_domain::memory::{Kind, Number};
@@ -14,8 +11,8 @@ use serde::Deserialize;
 use super::{Tab, agent, agent_head, agent_path};
 use crate::{
     answer::{PageFailure, PageResult, see_other},
-    browser::Visitor,
-    form::{self, SentForm},
+    browser::{AgentInPath, Visitor},
+    form::{self, PageQuery, SentForm},
     parts::{self, ConsoleSection, SignedInPage},
     words,
 };
@@ -76,12 +73,10 @@ impl MemoryListQuery {
 }
 
 pub(crate) async fn show(
-    Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    visitor: Visitor,
+    PageQuery(query): PageQuery<MemoryListQuery>,
+    agent: AgentInPath,
 ) -> PageResult {
-    let query: MemoryListQuery = form::query(raw_query.as_deref())?;
-    let agent = visitor.account.agent(&agent).await?;
     let page_query = MemoryPage {
         after: query.after,
         limit: AT_ONCE + 1,
@@ -452,11 +447,11 @@ pub(super) fn handling(word: &str) -> Result<Handling, PageFailure> {
 }
 
 pub(crate) async fn handle(
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
-    Path((agent, number, word)): Path<(String, u64, String)>,
+    visitor: Visitor,
+    form: SentForm,
+    Path((_, number, word)): Path<(String, u64, String)>,
+    agent: AgentInPath,
 ) -> PageResult {
-    let agent = visitor.account.agent(&agent).await?;
     let handling = handling(&word)?;
     let actor = visitor.actor();
     let handled = agent

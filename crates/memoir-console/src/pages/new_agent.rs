@@ -1,6 +1,6 @@
 //! `/agents/new`: creating an agent.
 
-use axum::{Extension, extract::State, http::StatusCode, response::Response};
+use axum::{extract::State, http::StatusCode, response::Response};
 use maud::{Markup, html};
 use memoir_app::Error;
 use memoir_domain::agent::Field;
@@ -48,10 +48,7 @@ const MORE: [Field; 15] = [
     Field::RefinementPrompt,
 ];
 
-pub(crate) async fn show(
-    State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-) -> PageResult {
+pub(crate) async fn show(State(console): State<Console>, visitor: Visitor) -> PageResult {
     Ok(page(
         &console,
         &visitor,
@@ -62,8 +59,8 @@ pub(crate) async fn show(
 
 pub(crate) async fn create(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
+    visitor: Visitor,
+    form: SentForm,
 ) -> PageResult {
     let mut faults = Faults::default();
     let name = form.field(Field::Name.as_str());

@@ -1,7 +1,6 @@
 //! `/account/password`: changing the password.
 
 use axum::{
-    Extension,
     extract::{Request, State},
     http::StatusCode,
     response::Response,
@@ -41,14 +40,14 @@ pub(super) fn check_new(
     }
 }
 
-pub(crate) async fn show(Extension(visitor): Extension<Visitor>) -> PageResult {
+pub(crate) async fn show(visitor: Visitor) -> PageResult {
     Ok(sheet(&visitor, &Faults::default(), None))
 }
 
 pub(crate) async fn change(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
+    visitor: Visitor,
+    form: SentForm,
     request: Request,
 ) -> PageResult {
     let (head, _) = request.into_parts();

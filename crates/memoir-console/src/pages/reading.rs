@@ -9,11 +9,7 @@
 //! the text after ten without a response. A page that is left keeps no text, and is loaded again on return. Without
 //! scripts a `Refresh` header redirects the browser a second before the end.
 
-use axum::{
-    Extension,
-    extract::{Path, RawQuery},
-    response::Response,
-};
+use axum::{extract::Path, response::Response};
 use maud::{Markup, html};
 use memoir_app::{
     AgentLens, MemoryPage, RecordFilter, ShownAgent, ShownMemory, ShownRecord, ShownSession,
@@ -38,7 +34,7 @@ use crate::{
     answer::{PageFailure, PageResult, see_other},
     assets::PageScript,
     browser::Visitor,
-    form,
+    form::{self, PageQuery},
     parts::{self, ConsoleSection, SignedInPage},
     words,
 };
@@ -241,11 +237,10 @@ impl ReadingQuery {
 }
 
 pub(crate) async fn memories(
-    Extension(visitor): Extension<Visitor>,
+    visitor: Visitor,
     Path(request): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    PageQuery(query): PageQuery<ReadingQuery>,
 ) -> PageResult {
-    let query: ReadingQuery = form::query(raw_query.as_deref())?;
     let look = match AuthorizedRead::at(visitor, &request, ReadingPart::Memories).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
@@ -341,11 +336,10 @@ pub(super) fn tags<'a>(tags: impl Iterator<Item = &'a str>) -> Markup {
 }
 
 pub(crate) async fn sessions(
-    Extension(visitor): Extension<Visitor>,
+    visitor: Visitor,
     Path(request): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    PageQuery(query): PageQuery<ReadingQuery>,
 ) -> PageResult {
-    let query: ReadingQuery = form::query(raw_query.as_deref())?;
     let look = match AuthorizedRead::at(visitor, &request, ReadingPart::Sessions).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
@@ -380,11 +374,10 @@ pub(crate) async fn sessions(
 }
 
 pub(crate) async fn session(
-    Extension(visitor): Extension<Visitor>,
+    visitor: Visitor,
     Path((request, session)): Path<(String, String)>,
-    RawQuery(raw_query): RawQuery,
+    PageQuery(query): PageQuery<ReadingQuery>,
 ) -> PageResult {
-    let query: ReadingQuery = form::query(raw_query.as_deref())?;
     let covers = |shown_request: &ShownRequest| {
         // Identifiers are compared as texts, since the address may hold any text.
         let own = shown_request.request.session_id.map(|id| id.to_string());
@@ -467,11 +460,10 @@ fn sides(before: Option<Markup>, after: Option<Markup>) -> Markup {
 }
 
 pub(crate) async fn records(
-    Extension(visitor): Extension<Visitor>,
+    visitor: Visitor,
     Path(request): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    PageQuery(query): PageQuery<ReadingQuery>,
 ) -> PageResult {
-    let query: ReadingQuery = form::query(raw_query.as_deref())?;
     let look = match AuthorizedRead::at(visitor, &request, ReadingPart::Records).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),
@@ -570,10 +562,7 @@ fn side_words(side: &Value) -> Markup {
     }
 }
 
-pub(crate) async fn prompts(
-    Extension(visitor): Extension<Visitor>,
-    Path(request): Path<String>,
-) -> PageResult {
+pub(crate) async fn prompts(visitor: Visitor, Path(request): Path<String>) -> PageResult {
     let look = match AuthorizedRead::at(visitor, &request, ReadingPart::Prompts).await? {
         Ok(look) => look,
         Err(elsewhere) => return Ok(elsewhere),

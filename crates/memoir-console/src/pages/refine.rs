@@ -3,8 +3,7 @@
 use std::{fmt::Display, str::FromStr};
 
 use axum::{
-    Extension,
-    extract::{Path, State},
+    extract::State,
     http::{HeaderMap, StatusCode},
 };
 use maud::{Markup, html};
@@ -25,7 +24,7 @@ use super::{
 use crate::{
     Console,
     answer::{PageFailure, PageResult, page_of, see_other},
-    browser::Visitor,
+    browser::{AgentInPath, Visitor},
     field::{Faults, LabelledField},
     form::SentForm,
     parts, words,
@@ -197,12 +196,11 @@ fn schedule(console: &Console, visitor: &Visitor, view: &AgentFacts) -> Markup {
 
 pub(crate) async fn refine(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
-    Path(name): Path<String>,
+    visitor: Visitor,
+    form: SentForm,
     headers: HeaderMap,
+    agent: AgentInPath,
 ) -> PageResult {
-    let agent = visitor.account.agent(&name).await?;
     let mode = Mode::from_name(form.field(MODE))
         .ok_or_else(|| PageFailure::invalid("There is no such way of refining."))?;
     let mut faults = Faults::default();

@@ -1,6 +1,6 @@
 //! On the page of a rehearsal: the effect of applying it, memory by memory and without text, and applying it.
 
-use axum::{Extension, extract::Path, http::StatusCode};
+use axum::{extract::Path, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{
     AgentHandle, Error, SessionFacts,
@@ -178,8 +178,8 @@ fn apply_form(visitor: &Visitor, id: SessionId, newest_seq: u64, size: AppliedCo
 }
 
 pub(crate) async fn apply(
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
+    visitor: Visitor,
+    form: SentForm,
     Path(session): Path<String>,
 ) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;

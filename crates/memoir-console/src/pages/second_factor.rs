@@ -5,7 +5,6 @@
 //! it sealed.
 
 use axum::{
-    Extension,
     extract::{Request, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
@@ -38,15 +37,15 @@ fn is_on(visitor: &Visitor) -> bool {
     visitor.user.second_factor == Some(true)
 }
 
-pub(crate) async fn show(Extension(visitor): Extension<Visitor>) -> PageResult {
+pub(crate) async fn show(visitor: Visitor) -> PageResult {
     let offer = visitor.offer_second_factor().await?;
     Ok(setting_up(&visitor, &offer, &Faults::default(), None))
 }
 
 pub(crate) async fn turn_on(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
+    visitor: Visitor,
+    form: SentForm,
     request: Request,
 ) -> PageResult {
     let (head, _) = request.into_parts();
@@ -173,14 +172,14 @@ fn shown_once(visitor: &SignedInUser, heading: &str, codes: &RecoveryCodes) -> R
     SignedInPage::new(visitor, heading, ConsoleSection::Account).show(content)
 }
 
-pub(crate) async fn show_off(Extension(visitor): Extension<Visitor>) -> PageResult {
+pub(crate) async fn show_off(visitor: Visitor) -> PageResult {
     Ok(asking(&visitor, &OFF, None))
 }
 
 pub(crate) async fn turn_off(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
+    visitor: Visitor,
+    form: SentForm,
     request: Request,
 ) -> PageResult {
     let (head, _) = request.into_parts();
@@ -193,14 +192,14 @@ pub(crate) async fn turn_off(
     browser::enter(&console, &made, "/account?done=factor-off")
 }
 
-pub(crate) async fn show_codes(Extension(visitor): Extension<Visitor>) -> PageResult {
+pub(crate) async fn show_codes(visitor: Visitor) -> PageResult {
     Ok(asking(&visitor, &CODES, None))
 }
 
 pub(crate) async fn renew_codes(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
+    visitor: Visitor,
+    form: SentForm,
     request: Request,
 ) -> PageResult {
     let (head, _) = request.into_parts();

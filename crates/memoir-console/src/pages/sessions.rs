@@ -1,9 +1,6 @@
 //! `/agents/{agent}/sessions` and `/sessions/{session}`
 
-use axum::{
-    Extension,
-    extract::{Path, RawQuery, Request, State},
-};
+use axum::extract::{Path, Request, State};
 use maud::{Markup, html};
 use memoir_app::{AgentFacts, Error, SessionFacts};
 use memoir_domain::{
@@ -17,8 +14,8 @@ use crate::{
     Console,
     answer::{PageFailure, PageResult, see_other},
     assets::PageScript,
-    browser::{self, Visitor},
-    form,
+    browser::{self, AgentInPath, Visitor},
+    form::{self, PageQuery},
     parts::{self, ConsoleSection, SignedInPage},
     words,
 };
@@ -37,12 +34,10 @@ pub(crate) struct SessionListQuery {
 }
 
 pub(crate) async fn list(
-    Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    visitor: Visitor,
+    PageQuery(query): PageQuery<SessionListQuery>,
+    agent: AgentInPath,
 ) -> PageResult {
-    let query: SessionListQuery = form::query(raw_query.as_deref())?;
-    let agent = visitor.account.agent(&agent).await?;
     let before = form::place(query.at, query.session.as_deref())?;
     let mut sessions = agent.views().session_page(before, AT_ONCE + 1).await?;
     let is_more = sessions.len() > AT_ONCE as usize;
@@ -119,11 +114,10 @@ fn tokens(count: Option<u64>) -> Markup {
 
 pub(crate) async fn show(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
+    visitor: Visitor,
     Path(session): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    PageQuery(query): PageQuery<SessionListQuery>,
 ) -> PageResult {
-    let query: SessionListQuery = form::query(raw_query.as_deref())?;
     let (agent, id) = visitor.account.session_agent(&session).await?;
     let live = agent.sessions().live_session(id).await?;
     let records = timeline::TimelinePage::load(&agent, id, query.before).await?;
@@ -307,7 +301,7 @@ fn actions(visitor: &Visitor, view: &AgentFacts, session: &SessionFacts) -> Mark
 /// The events of the session, live. No other site may read them.
 pub(crate) async fn events(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
+    visitor: Visitor,
     Path(session): Path<String>,
     request: Request,
 ) -> PageResult {
@@ -315,13 +309,10 @@ pub(crate) async fn events(
     // A stream is requested by `GET`, which carries no form's token.
     browser::check_site(&head.headers)?;
     let (agent, id) = visitor.account.session_agent(&session).await?;
-    Ok(console.watch(&head, visitor, &agent, id).await)
+    Ok(console.watch(&head, visitor.0, &agent, id).await)
 }
 
-pub(crate) async fn cancel(
-    Extension(visitor): Extension<Visitor>,
-    Path(session): Path<String>,
-) -> PageResult {
+pub(crate) async fn cancel(visitor: Visitor, Path(session): Path<String>) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;
     match agent.sessions().cancel(id, &visitor.actor()).await {
         // It ended between the page and the click: no fault of the service.

@@ -1,8 +1,7 @@
 //! `/sign-in`, `/sign-out` and `/sign-out-everywhere`
 
 use axum::{
-    Extension,
-    extract::{RawQuery, Request, State},
+    extract::{Request, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -15,7 +14,7 @@ use crate::{
     Admission, Console, SignInRefusal, TypedCredentials,
     answer::{PageResult, page, see_other},
     browser::{self, LONGEST_SECONDS, Visitor},
-    form::{self, SentForm},
+    form::{self, PageQuery, SentForm},
     parts,
 };
 
@@ -36,11 +35,10 @@ struct Filled<'a> {
 
 pub(crate) async fn show(
     State(console): State<Console>,
-    RawQuery(raw_query): RawQuery,
+    PageQuery(query): PageQuery<SignInQuery>,
     request: Request,
 ) -> PageResult {
     let (head, _) = request.into_parts();
-    let query: SignInQuery = form::query(raw_query.as_deref())?;
     // Checked here and when the form is sent: the author of the link chooses both.
     let next = browser::own_path(query.next.as_deref().unwrap_or("/"));
     if browser::visitor(&console, &head.headers).await?.is_some() {
@@ -143,10 +141,7 @@ fn sign_in_form(filled: &Filled<'_>) -> Markup {
     }
 }
 
-pub(crate) async fn sign_out(
-    State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-) -> PageResult {
+pub(crate) async fn sign_out(State(console): State<Console>, visitor: Visitor) -> PageResult {
     // In the store first: a browser that keeps the cookie then has an invalid one.
     visitor.sign_out().await?;
     signed_out(&console, "signed-out")
@@ -154,7 +149,7 @@ pub(crate) async fn sign_out(
 
 pub(crate) async fn sign_out_everywhere(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
+    visitor: Visitor,
 ) -> PageResult {
     visitor.sign_out_everywhere().await?;
     signed_out(&console, "signed-out-everywhere")

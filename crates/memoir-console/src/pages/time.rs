@@ -1,11 +1,6 @@
 //! `/agents/{agent}/time`: any point of an agent's history, the effect of a rewind to it, and the rewind.
 
-use axum::{
-    Extension,
-    extract::{Path, RawQuery},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{http::StatusCode, response::Response};
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, LogHistory, LookBack, Point, RecordMark, SessionSpan};
 use memoir_domain::{Timestamp, audit::Action, labels, memory::Tally, rewind::RewindForecast};
@@ -15,8 +10,8 @@ use super::{Tab, agent_head, agent_path};
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     assets::PageScript,
-    browser::Visitor,
-    form::{self, SentForm},
+    browser::{AgentInPath, Visitor},
+    form::{self, PageQuery, SentForm},
     parts::{self, ConsoleSection, SignedInPage},
     words,
 };
@@ -73,12 +68,10 @@ impl TimeMachineQuery {
 }
 
 pub(crate) async fn show(
-    Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    visitor: Visitor,
+    PageQuery(query): PageQuery<TimeMachineQuery>,
+    agent: AgentInPath,
 ) -> PageResult {
-    let query: TimeMachineQuery = form::query(raw_query.as_deref())?;
-    let agent = visitor.account.agent(&agent).await?;
     let wrong = |problem: &str| (None, Some(problem.to_owned()));
     let (point, mut problem) = match query.point() {
         Ok(None) => match &query.before {
@@ -444,12 +437,7 @@ fn record_path(path: &str, seq: u64) -> String {
     form::address(path, &[("record", &seq.to_string())])
 }
 
-pub(crate) async fn go_back(
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
-    Path(agent): Path<String>,
-) -> PageResult {
-    let agent = visitor.account.agent(&agent).await?;
+pub(crate) async fn go_back(visitor: Visitor, form: SentForm, agent: AgentInPath) -> PageResult {
     let (point, newest): (u64, u64) = form
         .number("point")
         .zip(form.number("newest"))

@@ -2,7 +2,6 @@
 //! and is stored nowhere else.
 
 use axum::{
-    Extension,
     extract::{Path, State},
     http::HeaderMap,
     response::Response,
@@ -15,7 +14,7 @@ use super::{Tab, agent_head, agent_path, connect_agent, settings};
 use crate::{
     Console,
     answer::{PageFailure, PageResult, see_other},
-    browser::Visitor,
+    browser::{AgentInPath, Visitor},
     field::{LabelledField, with_code},
     form::SentForm,
     parts::{self, ConsoleSection, SignedInPage},
@@ -143,12 +142,11 @@ fn revoking(visitor: &Visitor, view: &AgentFacts, token: &TokenView) -> Markup {
 
 pub(crate) async fn make(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
-    Path(agent): Path<String>,
+    visitor: Visitor,
+    form: SentForm,
     headers: HeaderMap,
+    agent: AgentInPath,
 ) -> PageResult {
-    let agent = visitor.account.agent(&agent).await?;
     let days: Option<i64> = match form.field(ENDS) {
         "" => None,
         // Only the offered values, though the use case accepts any: any other form was not filled in here.
@@ -204,10 +202,10 @@ fn shown_once(
 }
 
 pub(crate) async fn revoke(
-    Extension(visitor): Extension<Visitor>,
-    Path((agent, token)): Path<(String, String)>,
+    visitor: Visitor,
+    Path((_, token)): Path<(String, String)>,
+    agent: AgentInPath,
 ) -> PageResult {
-    let agent = visitor.account.agent(&agent).await?;
     let id: TokenId = token.parse().map_err(|_| Error::NoToken(token))?;
     agent.grants().revoke_token(id, &visitor.actor()).await?;
     let path = agent_path(agent.scope().agent);

@@ -1,6 +1,6 @@
 //! `/sessions/{session}/roll-back`: the conflicts first, then the undo.
 
-use axum::{Extension, extract::Path, http::StatusCode};
+use axum::{extract::Path, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{AgentHandle, Error, sessions::RollBackPreview};
 use memoir_domain::{SessionId, audit::Actor, labels, rollback::Obstacle};
@@ -14,10 +14,7 @@ use crate::{
     words,
 };
 
-pub(crate) async fn preview(
-    Extension(visitor): Extension<Visitor>,
-    Path(session): Path<String>,
-) -> PageResult {
+pub(crate) async fn preview(visitor: Visitor, Path(session): Path<String>) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;
     page(&visitor, &agent, id, None).await
 }
@@ -122,8 +119,8 @@ fn form(visitor: &impl HasFormToken, session: &str, preview: &RollBackPreview) -
 }
 
 pub(crate) async fn roll_back(
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
+    visitor: Visitor,
+    form: SentForm,
     Path(session): Path<String>,
 ) -> PageResult {
     let (agent, id) = visitor.account.session_agent(&session).await?;

@@ -1,9 +1,5 @@
 //! `/memory/{agent}/archive`: summaries and other memories that took the place of others, with these folded under them.
 
-use axum::{
-    Extension,
-    extract::{Path, RawQuery},
-};
 use maud::{Markup, html};
 use memoir_app::{MemoryPage, OwnAgent, ShownMemory};
 use memoir_domain::memory::{Kind, Number};
@@ -12,8 +8,9 @@ use serde::Deserialize;
 use super::{super::reading::memory_words, OwnPage, OwnTab, agent_head, agent_path};
 use crate::{
     answer::{PageFailure, PageResult},
-    browser::Owner,
-    form, parts, words,
+    browser::OwnAgentInPath,
+    form::{self, PageQuery},
+    parts, words,
 };
 
 /// Memories with others under them on a page.
@@ -31,12 +28,9 @@ pub(crate) struct OwnArchiveQuery {
 }
 
 pub(crate) async fn show(
-    Extension(owner): Extension<Owner>,
-    Path(agent): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    PageQuery(query): PageQuery<OwnArchiveQuery>,
+    agent: OwnAgentInPath,
 ) -> PageResult {
-    let query: OwnArchiveQuery = form::query(raw_query.as_deref())?;
-    let agent = owner.agent(&agent).await?;
     let path = agent_path(agent.scope().agent);
     let archive = format!("{path}/archive");
     // Numbers are kept as signed ones, and an address may hold any.

@@ -1,9 +1,5 @@
 //! `/memory/{agent}`: all memories with their text, searched and filtered.
 
-use axum::{
-    Extension,
-    extract::{Path, RawQuery},
-};
 use maud::{Markup, html};
 use memoir_app::{OwnAgent, ShownMemory};
 use memoir_domain::{
@@ -24,8 +20,9 @@ use super::{
 use crate::{
     answer::{PageFailure, PageResult},
     assets::PageScript,
-    browser::Owner,
-    form, parts, words,
+    browser::OwnAgentInPath,
+    form::{self, PageQuery},
+    parts, words,
 };
 
 /// Memories on a page.
@@ -144,12 +141,9 @@ impl OwnMemoriesQuery {
 }
 
 pub(crate) async fn show(
-    Extension(owner): Extension<Owner>,
-    Path(agent): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    PageQuery(query): PageQuery<OwnMemoriesQuery>,
+    agent: OwnAgentInPath,
 ) -> PageResult {
-    let query: OwnMemoriesQuery = form::query(raw_query.as_deref())?;
-    let agent = owner.agent(&agent).await?;
     let lens = agent.lens();
     let place = query.place();
     let recall = query.recall()?;

@@ -1,11 +1,6 @@
 //! `/memory/{agent}/{number}`: one memory with its text, what the owner can do with it, and its history.
 
-use axum::{
-    Extension,
-    extract::{Path, RawQuery},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{extract::Path, http::StatusCode, response::Response};
 use maud::{Markup, html};
 use memoir_app::{Error, Handling, OwnAgent, ShownMemory, ShredWish};
 use memoir_domain::{
@@ -23,9 +18,9 @@ use super::{
 };
 use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
-    browser::Owner,
+    browser::{OwnAgentInPath, Owner},
     field::{Faults, LabelledField},
-    form::{self, SentForm},
+    form::{PageQuery, SentForm},
     parts, words,
 };
 
@@ -39,12 +34,11 @@ pub(crate) struct OwnMemoryQuery {
 }
 
 pub(crate) async fn show(
-    Extension(owner): Extension<Owner>,
-    Path((agent, number)): Path<(String, String)>,
-    RawQuery(raw_query): RawQuery,
+    owner: Owner,
+    Path((_, number)): Path<(String, String)>,
+    PageQuery(query): PageQuery<OwnMemoryQuery>,
+    agent: OwnAgentInPath,
 ) -> PageResult {
-    let query: OwnMemoryQuery = form::query(raw_query.as_deref())?;
-    let agent = owner.agent(&agent).await?;
     let memory = agent.lens().memory(number_of(&number)?).await?;
     let done = query.done.as_deref();
     page(&owner, &agent, &memory, &Draft::of(&memory), done).await
@@ -136,11 +130,11 @@ fn edit_form(owner: &Owner, memory: &ShownMemory, path: &str, draft: &Draft) -> 
 }
 
 pub(crate) async fn edit(
-    Extension(owner): Extension<Owner>,
-    Extension(form): Extension<SentForm>,
-    Path((agent, number)): Path<(String, String)>,
+    owner: Owner,
+    form: SentForm,
+    Path((_, number)): Path<(String, String)>,
+    agent: OwnAgentInPath,
 ) -> PageResult {
-    let agent = owner.agent(&agent).await?;
     let number = number_of(&number)?;
     let memory = agent.lens().memory(number).await?;
     let path = agent_path(agent.scope().agent);
@@ -180,11 +174,11 @@ fn done(path: &str, number: Number, word: &str) -> String {
 }
 
 pub(crate) async fn handle(
-    Extension(owner): Extension<Owner>,
-    Extension(form): Extension<SentForm>,
-    Path((agent, number, word)): Path<(String, String, String)>,
+    owner: Owner,
+    form: SentForm,
+    Path((_, number, word)): Path<(String, String, String)>,
+    agent: OwnAgentInPath,
 ) -> PageResult {
-    let agent = owner.agent(&agent).await?;
     let (number, handling) = (number_of(&number)?, handling(&word)?);
     let actor = owner.actor();
     let handled = agent.memories().handle(number, handling, &actor);
@@ -198,11 +192,11 @@ pub(crate) async fn handle(
 
 /// Undoes an edit by the owner: the new text is discarded, and the one before is back in the prompt.
 pub(crate) async fn undo_edit(
-    Extension(owner): Extension<Owner>,
-    Extension(form): Extension<SentForm>,
-    Path((agent, number)): Path<(String, String)>,
+    owner: Owner,
+    form: SentForm,
+    Path((_, number)): Path<(String, String)>,
+    agent: OwnAgentInPath,
 ) -> PageResult {
-    let agent = owner.agent(&agent).await?;
     let new = number_of(&number)?;
     let before = number_of(form.field("edited"))?;
     let memory = agent.views().memory(before).await?;
@@ -223,10 +217,10 @@ pub(crate) async fn undo_edit(
 }
 
 pub(crate) async fn shredding(
-    Extension(owner): Extension<Owner>,
-    Path((agent, number)): Path<(String, String)>,
+    owner: Owner,
+    Path((_, number)): Path<(String, String)>,
+    agent: OwnAgentInPath,
 ) -> PageResult {
-    let agent = owner.agent(&agent).await?;
     let memory = agent.lens().memory(number_of(&number)?).await?;
     let nothing = SentForm::default();
     Ok(shred_page(
@@ -278,11 +272,11 @@ fn shred_page(
 }
 
 pub(crate) async fn shred(
-    Extension(owner): Extension<Owner>,
-    Extension(form): Extension<SentForm>,
-    Path((agent, number)): Path<(String, String)>,
+    owner: Owner,
+    form: SentForm,
+    Path((_, number)): Path<(String, String)>,
+    agent: OwnAgentInPath,
 ) -> PageResult {
-    let agent = owner.agent(&agent).await?;
     let number = number_of(&number)?;
     let typed = form.field(TYPED.0).trim().trim_start_matches('#');
     let mut faults = Faults::default();

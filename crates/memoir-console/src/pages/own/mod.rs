@@ -13,7 +13,6 @@ pub(crate) mod waiting;
 pub(crate) mod week;
 
 use axum::{
-    Extension,
     extract::{Path, Request, State},
     http::{StatusCode, header},
     response::Response,
@@ -79,7 +78,7 @@ pub(crate) async fn open(
 }
 
 /// The agents; the memories of the only one.
-pub(crate) async fn home(Extension(owner): Extension<Owner>) -> PageResult {
+pub(crate) async fn home(owner: Owner) -> PageResult {
     let agents = owner.account.agent_page(None, AGENTS).await?;
     if let [only] = agents.as_slice() {
         return Ok(see_other(&agent_path(only.id)));

@@ -1,10 +1,6 @@
 //! `/memory/{agent}/prompt`: the context as the agent's model gets it, within a bound that can be chosen, and what is
 //! left out (SPEC 2.3).
 
-use axum::{
-    Extension,
-    extract::{Path, RawQuery},
-};
 use maud::{Markup, html};
 use memoir_app::{AgentFacts, ContextRequest, ContextView, OwnAgent, ShownMemory};
 use memoir_domain::memory::{Kind, Number, tokens};
@@ -17,8 +13,9 @@ use super::{
 use crate::{
     answer::{PageFailure, PageResult},
     assets::PageScript,
-    browser::Owner,
-    form, parts, words,
+    browser::OwnAgentInPath,
+    form::PageQuery,
+    parts, words,
 };
 
 /// Memories that are shown of those left out.
@@ -33,12 +30,9 @@ pub(crate) struct PromptQuery {
 }
 
 pub(crate) async fn show(
-    Extension(owner): Extension<Owner>,
-    Path(agent): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    PageQuery(query): PageQuery<PromptQuery>,
+    agent: OwnAgentInPath,
 ) -> PageResult {
-    let query: PromptQuery = form::query(raw_query.as_deref())?;
-    let agent = owner.agent(&agent).await?;
     // Explained, so that it is not noted as the context that a model read.
     let mut request = ContextRequest {
         explain: true,

@@ -1,10 +1,6 @@
 //! `/memory/{agent}/session/{session}`: what a session reported, and undoing it.
 
-use axum::{
-    Extension,
-    extract::{Path, RawQuery},
-    http::StatusCode,
-};
+use axum::{extract::Path, http::StatusCode};
 use maud::html;
 use memoir_app::{Error, OwnAgent};
 use memoir_domain::SessionId;
@@ -19,8 +15,8 @@ use super::{
 };
 use crate::{
     answer::{PageResult, page_of, see_other},
-    browser::Owner,
-    form::{self, SentForm},
+    browser::{OwnAgentInPath, Owner},
+    form::{PageQuery, SentForm},
     parts, words,
 };
 
@@ -30,12 +26,11 @@ pub(crate) struct OwnSessionQuery {
 }
 
 pub(crate) async fn show(
-    Extension(owner): Extension<Owner>,
-    Path((agent, session)): Path<(String, String)>,
-    RawQuery(raw_query): RawQuery,
+    owner: Owner,
+    Path((_, session)): Path<(String, String)>,
+    PageQuery(query): PageQuery<OwnSessionQuery>,
+    agent: OwnAgentInPath,
 ) -> PageResult {
-    let query: OwnSessionQuery = form::query(raw_query.as_deref())?;
-    let agent = owner.agent(&agent).await?;
     let id = agent.settings().own_session_id(&session).await?;
     page(&owner, &agent, id, None, query.done.as_deref()).await
 }
@@ -78,11 +73,11 @@ async fn page(
 }
 
 pub(crate) async fn roll_back(
-    Extension(owner): Extension<Owner>,
-    Extension(form): Extension<SentForm>,
-    Path((agent, session)): Path<(String, String)>,
+    owner: Owner,
+    form: SentForm,
+    Path((_, session)): Path<(String, String)>,
+    agent: OwnAgentInPath,
 ) -> PageResult {
-    let agent = owner.agent(&agent).await?;
     let id = agent.settings().own_session_id(&session).await?;
     match undo::carry_out(&agent, id, &form, &owner.actor()).await? {
         None => {

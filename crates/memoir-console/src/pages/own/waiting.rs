@@ -1,10 +1,6 @@
 //! `/memory/{agent}/waiting`: what waits for an answer or for a model: conversations, access requests and rehearsals.
 
-use axum::{
-    Extension,
-    extract::{Path, RawQuery},
-    http::StatusCode,
-};
+use axum::{extract::Path, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{OwnAgent, ShownAccessRequest, ShownSession, sessions::RehearsalFacts};
 use memoir_domain::{PrivateText, access::AccessState, audit::Actor, session::State};
@@ -19,9 +15,9 @@ use super::{
 };
 use crate::{
     answer::{PageFailure, PageResult, see_other},
-    browser::Owner,
+    browser::{OwnAgentInPath, Owner},
     field::LabelledField,
-    form::{self, SentForm},
+    form::{PageQuery, SentForm},
     parts, words,
 };
 
@@ -34,12 +30,10 @@ pub(crate) struct WaitingQuery {
 }
 
 pub(crate) async fn show(
-    Extension(owner): Extension<Owner>,
-    Path(agent): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    owner: Owner,
+    PageQuery(query): PageQuery<WaitingQuery>,
+    agent: OwnAgentInPath,
 ) -> PageResult {
-    let query: WaitingQuery = form::query(raw_query.as_deref())?;
-    let agent = owner.agent(&agent).await?;
     let path = format!("{}/waiting", agent_path(agent.scope().agent));
     let content = html! {
         (agent_head(&agent, OwnTab::Waiting))
@@ -133,11 +127,11 @@ fn access_request(owner: &Owner, request: &ShownAccessRequest, path: &str) -> Ma
 }
 
 pub(crate) async fn answer(
-    Extension(owner): Extension<Owner>,
-    Extension(form): Extension<SentForm>,
-    Path((agent, request)): Path<(String, String)>,
+    owner: Owner,
+    form: SentForm,
+    Path((_, request)): Path<(String, String)>,
+    agent: OwnAgentInPath,
 ) -> PageResult {
-    let agent = owner.agent(&agent).await?;
     let grants = agent.grants();
     let id = grants.own_access_id(&request).await?;
     let reason = form.field(&format!("reason-{id}")).trim();
@@ -220,11 +214,11 @@ fn rehearsal(owner: &Owner, session: &ShownSession, facts: &RehearsalFacts, path
 }
 
 pub(crate) async fn apply(
-    Extension(owner): Extension<Owner>,
-    Extension(form): Extension<SentForm>,
-    Path((agent, session)): Path<(String, String)>,
+    owner: Owner,
+    form: SentForm,
+    Path((_, session)): Path<(String, String)>,
+    agent: OwnAgentInPath,
 ) -> PageResult {
-    let agent = owner.agent(&agent).await?;
     let id = agent.settings().own_session_id(&session).await?;
     let newest = form.number("newest");
     let newest =

@@ -2,10 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use axum::{
-    Extension,
-    extract::{Path, RawQuery},
-};
 use maud::{Markup, html};
 use memoir_app::{Error, MemoryFacts, OwnAgent, RecordFilter, ShownRecord};
 use memoir_domain::{
@@ -25,8 +21,9 @@ use super::{
 };
 use crate::{
     answer::{PageFailure, PageResult},
-    browser::Owner,
-    form, parts, words,
+    browser::{OwnAgentInPath, Owner},
+    form::{self, PageQuery},
+    parts, words,
 };
 
 /// Seven days, in seconds.
@@ -44,12 +41,10 @@ pub(crate) struct WeekQuery {
 }
 
 pub(crate) async fn show(
-    Extension(owner): Extension<Owner>,
-    Path(agent): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    owner: Owner,
+    PageQuery(query): PageQuery<WeekQuery>,
+    agent: OwnAgentInPath,
 ) -> PageResult {
-    let query: WeekQuery = form::query(raw_query.as_deref())?;
-    let agent = owner.agent(&agent).await?;
     let since = owner.now().plus_seconds(-WEEK_SECONDS);
     let filter = RecordFilter {
         since: Some(since),

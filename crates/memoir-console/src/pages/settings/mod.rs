@@ -11,11 +11,7 @@ pub(super) mod fields;
 
 use std::collections::BTreeMap;
 
-use axum::{
-    Extension,
-    extract::{Path, RawQuery, State},
-    http::StatusCode,
-};
+use axum::{extract::State, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{AgentFacts, AgentHandle, Error, Memoir, RecordFacts, RecordFilter};
 use memoir_domain::{
@@ -31,9 +27,9 @@ use super::{Tab, agent_head, agent_path, tokens};
 use crate::{
     Console,
     answer::{PageFailure, PageResult, page_of, see_other},
-    browser::Visitor,
+    browser::{AgentInPath, Visitor},
     field::Faults,
-    form::{self, SentForm},
+    form::{self, PageQuery, SentForm},
     parts::{self, ConsoleSection, SignedInPage},
     words,
 };
@@ -118,12 +114,10 @@ fn who(actor: &Actor) -> &str {
 
 pub(crate) async fn show(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-    Path(agent): Path<String>,
-    RawQuery(raw_query): RawQuery,
+    visitor: Visitor,
+    PageQuery(query): PageQuery<SettingsPageQuery>,
+    agent: AgentInPath,
 ) -> PageResult {
-    let query: SettingsPageQuery = form::query(raw_query.as_deref())?;
-    let agent = visitor.account.agent(&agent).await?;
     let draft = SettingsForm::default();
     let notice = SettingsNotice {
         done: query.done.as_deref(),
@@ -245,11 +239,10 @@ fn setting_text(view: &AgentFacts, field: Field) -> String {
 
 pub(crate) async fn change(
     State(console): State<Console>,
-    Extension(visitor): Extension<Visitor>,
-    Extension(form): Extension<SentForm>,
-    Path(agent): Path<String>,
+    visitor: Visitor,
+    form: SentForm,
+    agent: AgentInPath,
 ) -> PageResult {
-    let agent = visitor.account.agent(&agent).await?;
     let draft = SettingsForm::read(&form);
     let assignments = draft.assignments(&form);
     // Without the field everything counts as changed since, so that the page is shown once more.
