@@ -297,7 +297,7 @@ fn write(
     sync_folder(folder_of(path)).map_err(failed)
 }
 
-/// As [`write`], piece by piece.
+/// As [`write()`], piece by piece.
 pub(super) async fn write_log(path: &Path, log: &mut LogExport) -> Result<(), Failure> {
     let failed = |error| Failure::file("write", path, &error);
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
