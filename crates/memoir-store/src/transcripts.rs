@@ -5,7 +5,7 @@ use memoir_domain::{
     AccountId, AgentScope, Timestamp, absorption::MessageState, agent::MessageCounts,
 };
 
-use crate::{Result, StoredText};
+use crate::{CountAndTokens, Result, StoredText};
 
 /// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +56,19 @@ pub enum Waiting {
         /// Their tokens; not written.
         tokens: u64,
     },
+}
+
+impl Waiting {
+    /// How many messages there are, and their tokens.
+    pub fn size(&self) -> CountAndTokens {
+        match self {
+            Self::New(rows) => CountAndTokens {
+                count: rows.len() as u64,
+                tokens: rows.iter().map(|row| row.tokens).sum(),
+            },
+            &Self::Again { count, tokens, .. } => CountAndTokens { count, tokens },
+        }
+    }
 }
 
 /// Which messages are to wait again.

@@ -49,18 +49,10 @@ const LIFE_ACTIONS: [Action; 4] = [
     Action::TranscriptAbsorbed,
     Action::TranscriptFailed,
 ];
-/// The records that follow calls of a model.
-const MODEL_ACTIONS: [Action; 9] = [
-    Action::MemoryRefinementComplete,
-    Action::MemoryRefinementRollback,
-    Action::MemoryRefinementDeclined,
-    Action::MemoryRefinementAbandoned,
-    Action::MemoryRefinementFailed,
-    Action::ReflectionCompleted,
-    Action::ReflectionFailed,
-    Action::TranscriptAbsorbed,
-    Action::TranscriptFailed,
-];
+/// Whether a record of that action follows calls of a model.
+fn follows_calls(action: Action) -> bool {
+    action.is_session_end() || LIFE_ACTIONS.contains(&action)
+}
 
 macro_rules! quotas {
     ($($(#[$doc:meta])* $quota:ident = $key:literal, $default:expr, $code:literal, $what:literal;)*) => {
@@ -235,22 +227,23 @@ struct RememberedModels {
 }
 
 /// This process's cache of the usage of agents and accounts.
-#[derive(Default)]
 pub(crate) struct Usages {
     stored: Mutex<HashMap<Whose, RememberedUsage>>,
     models: Mutex<HashMap<AccountId, RememberedModels>>,
     /// One reader of an account's use of models at a time.
-    reading: Reading,
+    reading: ConcurrencyLimit,
 }
 
 /// Accounts whose use of models is read at a time.
 const READERS: usize = 2;
 
-struct Reading(ConcurrencyLimit);
-
-impl Default for Reading {
+impl Default for Usages {
     fn default() -> Self {
-        Self(ConcurrencyLimit::new(READERS))
+        Self {
+            stored: Mutex::default(),
+            models: Mutex::default(),
+            reading: ConcurrencyLimit::new(READERS),
+        }
     }
 }
 
@@ -348,7 +341,7 @@ impl Memoir {
     /// # Errors
     /// The store fails.
     async fn account_model_use(&self, account: AccountId) -> Result<ModelUse> {
-        let reading = &self.usages.reading.0;
+        let reading = &self.usages.reading;
         let _reading = reading.take(AgentScope::of_account(account)).await?;
         let now = self.now();
         let by_agent = match self.usages.models(account, now) {
@@ -371,15 +364,16 @@ impl Memoir {
         };
         let mut uses = Vec::with_capacity(by_agent.len());
         for (agent, known) in by_agent {
+            if let Some(used) = known {
+                uses.push(used);
+                continue;
+            }
             let scope = AgentScope { account, agent };
-            let used = match known {
-                Some(used) => used,
+            let used = match self.handle(scope).model_use().await {
+                Ok(used) => used,
+                Err(Error::Store(error)) => return Err(error.into()),
                 // Another agent's damaged rows must not stop this one: they are a finding of that one.
-                None => match self.handle(scope).model_use().await {
-                    Ok(used) => used,
-                    Err(Error::Store(error)) => return Err(error.into()),
-                    Err(_) => ModelUse::default(),
-                },
+                Err(_) => ModelUse::default(),
             };
             self.usages.put_model(scope, Some(used));
             uses.push(used);
@@ -394,7 +388,10 @@ impl Memoir {
         now: Timestamp,
     ) -> Result<HashSet<AgentId>> {
         let filter = RecordFilter {
-            actions: MODEL_ACTIONS.to_vec(),
+            actions: Action::ALL
+                .into_iter()
+                .filter(|action| follows_calls(*action))
+                .collect(),
             since: Some(now.plus_seconds(-DAY_SECONDS)),
             ..RecordFilter::default()
         };
@@ -486,13 +483,10 @@ pub(crate) fn written(memories: u64, commit: &Commit) -> Written {
     let records = commit.records.iter();
     let own = records.filter(|record| record.actor_kind == ActorKind::Agent);
     let bodies = own.map(|record| record.body.0.len() as u64);
-    let (entered, again) = match &commit.waiting {
-        Some((Waiting::New(rows), _)) => (&rows[..], CountAndTokens::default()),
-        Some((Waiting::Again { count, tokens, .. }, _)) => {
-            let (count, tokens) = (*count, *tokens);
-            (&[][..], CountAndTokens { count, tokens })
-        }
-        None => (&[][..], CountAndTokens::default()),
+    let waiting = commit.waiting.as_ref().map(|(waiting, _)| waiting);
+    let handed = match waiting {
+        Some(Waiting::New(rows)) => rows.iter().map(|row| row.counted_bytes).sum(),
+        Some(Waiting::Again { .. }) | None => 0,
     };
     let read = commit.messages.iter();
     let asks = commit.records.iter();
@@ -500,11 +494,8 @@ pub(crate) fn written(memories: u64, commit: &Commit) -> Written {
         usage: StoredUsage {
             memories,
             log_bytes: bodies.sum(),
-            handed_bytes: entered.iter().map(|row| row.counted_bytes).sum(),
-            waiting: CountAndTokens {
-                count: entered.len() as u64 + again.count,
-                tokens: entered.iter().map(|row| row.tokens).sum::<u64>() + again.tokens,
-            },
+            handed_bytes: handed,
+            waiting: waiting.map(Waiting::size).unwrap_or_default(),
             driven_sessions: 0,
         },
         read: CountAndTokens {
@@ -512,9 +503,7 @@ pub(crate) fn written(memories: u64, commit: &Commit) -> Written {
             tokens: read.map(|message| message.tokens).sum(),
         },
         asks_model: !commit.sessions.is_empty()
-            || asks
-                .into_iter()
-                .any(|record| MODEL_ACTIONS.contains(&record.action)),
+            || asks.into_iter().any(|record| follows_calls(record.action)),
     }
 }
 

@@ -607,7 +607,7 @@ impl Life<'_> {
     /// The next messages to read; `None` where none waits.
     async fn next_chunk(self, reading: &AbsorptionUnderWay<'_>) -> Result<Option<Chunk>> {
         let query = memory_query(Selection::ActiveCore).with_prompts();
-        let loaded = self.load(&query.with_transcript()).await?;
+        let loaded = self.load(&query).await?;
         let own = [
             &loaded.agent.settings.system_prompt,
             &loaded.agent.settings.reflection_prompt,

@@ -128,7 +128,6 @@ impl Life<'_> {
             journal_after: context::journal_since(self.memoir.now()),
         })
         .with_prompts()
-        .with_transcript()
     }
 
     async fn finish_reflection(

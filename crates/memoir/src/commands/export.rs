@@ -273,63 +273,72 @@ fn write(
     announce: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let failed = |error| Failure::file("write", path, &error);
-    if path.is_symlink() && !path.exists() {
-        // Another user may have made the link, and a new file would be where that user wants it.
-        return Err(Failure::new(format!(
-            "cannot write `{}`: it is a link to a missing file",
-            path.display()
-        ))
-        .hint("name the file itself, or remove the link"));
-    }
-    let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file());
-    if is_special {
-        // A device or a pipe cannot be replaced; a folder is refused here.
-        let file = fs::OpenOptions::new().write(true).open(path);
-        let file = file.map_err(failed)?;
+    match Target::open(path)? {
         // The passphrase is shown only once the file is open, since an archive that cannot be written needs none.
-        announce()?;
-        return fill(&file).map_err(failed);
+        Target::Special(file) => announce().and_then(|()| fill(&file).map_err(failed)),
+        Target::Draft(draft, target) => {
+            fill(draft.as_file()).map_err(failed)?;
+            draft.as_file().sync_all().map_err(failed)?;
+            announce()?;
+            put(draft, &target).map_err(failed)
+        }
     }
-    let path = &private_file::behind_links(path);
-    let file = draft(folder_of(path), fill).map_err(failed)?;
-    announce()?;
-    file.persist(path).map_err(|error| failed(error.into()))?;
-    sync_folder(folder_of(path)).map_err(failed)
 }
 
 /// As [`write()`], piece by piece.
 pub(super) async fn write_log(path: &Path, log: &mut LogExport) -> Result<(), Failure> {
     let failed = |error| Failure::file("write", path, &error);
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .open(path)
-            .map_err(failed)?;
-        while let Some(piece) = log.next().await? {
-            file.write_all(&piece).map_err(failed)?;
-        }
-        return Ok(());
-    }
-    let target = &private_file::behind_links(path);
-    let mut file = tempfile::NamedTempFile::new_in(folder_of(target)).map_err(failed)?;
+    let target = Target::open(path)?;
+    let mut file = match &target {
+        Target::Special(file) => file,
+        Target::Draft(draft, _) => draft.as_file(),
+    };
     while let Some(piece) = log.next().await? {
         file.write_all(&piece).map_err(failed)?;
     }
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(target).map_err(|error| failed(error.into()))?;
-    sync_folder(folder_of(target)).map_err(failed)
+    match target {
+        Target::Special(_) => Ok(()),
+        Target::Draft(draft, target) => {
+            let synced = draft.as_file().sync_all();
+            synced.and_then(|()| put(draft, &target)).map_err(failed)
+        }
+    }
 }
 
-/// The whole file, synced to the disk, under a temporary name.
-fn draft(
-    folder: &Path,
-    fill: impl FnOnce(&fs::File) -> io::Result<()>,
-) -> io::Result<tempfile::NamedTempFile> {
-    // `NamedTempFile` makes a file that only its owner can read.
-    let file = tempfile::NamedTempFile::new_in(folder)?;
-    fill(file.as_file())?;
-    file.as_file().sync_all()?;
-    Ok(file)
+/// Where a file is written.
+enum Target {
+    /// A device or a pipe, which cannot be replaced.
+    Special(fs::File),
+    /// A file under a temporary name, that only its owner can read, and the path of the file whose place it takes.
+    Draft(tempfile::NamedTempFile, PathBuf),
+}
+
+impl Target {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        let failed = |error| Failure::file("write", path, &error);
+        if path.is_symlink() && !path.exists() {
+            // Another user may have made the link, and a new file would be where that user wants it.
+            return Err(Failure::new(format!(
+                "cannot write `{}`: it is a link to a missing file",
+                path.display()
+            ))
+            .hint("name the file itself, or remove the link"));
+        }
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            // A folder is refused here.
+            let file = fs::OpenOptions::new().write(true).open(path);
+            return file.map(Self::Special).map_err(failed);
+        }
+        let target = private_file::behind_links(path);
+        let draft = tempfile::NamedTempFile::new_in(folder_of(&target)).map_err(failed)?;
+        Ok(Self::Draft(draft, target))
+    }
+}
+
+/// Moves a synced draft to its place.
+fn put(draft: tempfile::NamedTempFile, target: &Path) -> io::Result<()> {
+    draft.persist(target)?;
+    sync_folder(folder_of(target))
 }
 
 /// Syncs a folder, so that a renamed file survives a power cut.

@@ -79,6 +79,11 @@ fn an_export_to_a_file_replaces_it_whole_and_is_for_its_owner_only() {
         );
         // Nothing is made where a link leads to a missing file, whatever the format.
         std::fs::remove_file(&out).unwrap();
+        for name in ["link.jsonl", "second.jsonl"] {
+            let refused = installation.refused(&["audit", "export", "wren", "--output", name]);
+            assert!(refused.contains("a link to a missing file"), "{refused}");
+            assert!(!std::path::Path::new(&out).exists());
+        }
         for format in ["jsonl", "archive", "markdown", "okf"] {
             for name in ["link.jsonl", "second.jsonl"] {
                 let refused =

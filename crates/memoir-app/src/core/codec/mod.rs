@@ -843,29 +843,19 @@ fn count_messages(counts: &mut MessageCounts, beside: &CommitExtras) {
             MessageState::Failed => counts.failed += 1,
         }
     }
-    let (count, tokens) = match &beside.waiting {
-        None => return,
-        Some((Waiting::New(rows), _)) => {
-            (rows.len() as u64, rows.iter().map(|row| row.tokens).sum())
-        }
-        Some((
-            Waiting::Again {
-                which,
-                count,
-                tokens,
-            },
-            _,
-        )) => {
-            let from = match which {
-                Reviving::Failed => &mut counts.failed,
-                Reviving::Absorbed => &mut counts.absorbed,
-            };
-            *from = from.saturating_sub(*count);
-            (*count, *tokens)
-        }
+    let Some((waiting, _)) = &beside.waiting else {
+        return;
     };
-    counts.pending += count;
-    counts.pending_tokens += tokens;
+    let size = waiting.size();
+    if let Waiting::Again { which, .. } = waiting {
+        let from = match which {
+            Reviving::Failed => &mut counts.failed,
+            Reviving::Absorbed => &mut counts.absorbed,
+        };
+        *from = from.saturating_sub(size.count);
+    }
+    counts.pending += size.count;
+    counts.pending_tokens += size.tokens;
 }
 
 /// The replacement bodies. The record of the shredding holds the hash of each, so that the chain still verifies (SPEC
