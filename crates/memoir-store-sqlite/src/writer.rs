@@ -27,7 +27,7 @@ use memoir_store::Error;
 use rusqlite::{Connection, ErrorCode};
 use tokio::{
     runtime::RuntimeFlavor,
-    sync::{mpsc, oneshot},
+    sync::{mpsc, oneshot, watch},
     task::coop,
 };
 
@@ -117,6 +117,8 @@ pub(crate) struct QueuedChange<T, F> {
     pub(crate) replaces_bodies: bool,
     /// Whether it waits for another process that has the lock.
     waits: bool,
+    /// Whether the thread has begun it, or its caller no longer waits for it.
+    is_claimed: Arc<AtomicBool>,
     /// Done again where the transaction was lost by another change in it.
     pub(crate) write: F,
     brought: Option<T>,
@@ -130,6 +132,7 @@ impl<T, F: Fn(&Connection) -> Result<WriteOutcome<T>>> QueuedChange<T, F> {
             rows,
             replaces_bodies: false,
             waits: memoir_store::may_wait(),
+            is_claimed: Arc::default(),
             write,
             brought: None,
             answer: None,
@@ -144,6 +147,9 @@ trait AnyChange: Send {
     fn replaces_bodies(&self) -> bool;
 
     fn waits(&self) -> bool;
+
+    /// Takes it for the thread; `false` if its caller no longer waits for it.
+    fn claim(&self) -> bool;
 
     /// Writes it, inside a transaction; whether anything is different afterwards.
     fn write(&mut self, connection: &Connection) -> Result<bool>;
@@ -165,6 +171,10 @@ impl<T: Send, F: Fn(&Connection) -> Result<WriteOutcome<T>> + Send> AnyChange
 
     fn waits(&self) -> bool {
         self.waits
+    }
+
+    fn claim(&self) -> bool {
+        claim(&self.is_claimed)
     }
 
     fn write(&mut self, connection: &Connection) -> Result<bool> {
@@ -217,7 +227,7 @@ struct Load {
     /// Callers whose jobs are not done.
     waiting: AtomicUsize,
     /// Whether the thread waits for another process that has the lock.
-    is_blocked: AtomicBool,
+    is_blocked: watch::Sender<bool>,
     /// Transactions that reached the disk.
     transactions: AtomicU64,
     /// How long the disk takes for one, in microseconds: an average in which each counts an eighth.
@@ -295,7 +305,8 @@ impl Writer {
     {
         // Writing on the caller's thread never waits, and a task that never waits must yield at times.
         coop::consume_budget().await;
-        if !change.waits && self.load.is_blocked.load(Ordering::Relaxed) {
+        let waits = change.waits;
+        if !waits && self.is_blocked() {
             return Err(Error::Busy);
         }
         // If this returns `None`, nothing was written, and the change goes to the thread unchanged. It may have been
@@ -306,13 +317,36 @@ impl Writer {
         }
         let (sender, answer) = oneshot::channel();
         change.answer = Some(sender);
+        let is_claimed = Arc::clone(&change.is_claimed);
         let request = WaitingChange {
             change: Box::new(change),
             _place: QueueSlot::take(&self.load),
         };
-        self.queue(WriterJob::Write(request)).await?;
-        // Only a panic of the thread drops a sender without a result: on its way out it still takes all queued jobs.
-        answer.await.map_err(|_| Error::Closed)?
+        let answered = async {
+            self.queue(WriterJob::Write(request)).await?;
+            // Only a panic of the thread drops a sender without a result: on its way out it still takes all queued
+            // jobs.
+            answer.await.map_err(|_| Error::Closed)?
+        };
+        if waits {
+            return answered.await;
+        }
+        // The thread may have begun to wait for the lock since the check above, with this change behind it.
+        let mut answered = std::pin::pin!(answered);
+        let mut blocked = self.load.is_blocked.subscribe();
+        tokio::select! {
+            answer = &mut answered => return answer,
+            _ = blocked.wait_for(|is_blocked| *is_blocked) => {}
+        }
+        match claim(&is_claimed) {
+            true => Err(Error::Busy),
+            false => answered.await,
+        }
+    }
+
+    /// Whether the thread waits for another process that has the lock.
+    fn is_blocked(&self) -> bool {
+        *self.load.is_blocked.borrow()
     }
 
     /// Does something with the connection that writes.
@@ -332,7 +366,7 @@ impl Writer {
 
     /// Runs a pending scrub, unless another process has the lock. Returns whether nothing remains.
     pub(crate) async fn finish(&self) -> Result<bool, Error> {
-        if self.load.is_blocked.load(Ordering::Relaxed) {
+        if self.is_blocked() {
             return Ok(false);
         }
         let (sender, answer) = oneshot::channel();
@@ -434,6 +468,11 @@ impl Drop for Writer {
     }
 }
 
+/// Takes a change for one side: `false` where the other has it.
+fn claim(is_claimed: &AtomicBool) -> bool {
+    !is_claimed.swap(true, Ordering::Relaxed)
+}
+
 /// Whether the caller's runtime continues while this thread is blocked.
 fn has_other_threads() -> bool {
     tokio::runtime::Handle::try_current()
@@ -456,6 +495,9 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
         for job in jobs.drain(..) {
             match job {
                 WriterJob::Write(request) if !request.change.waits() => {
+                    if !request.change.claim() {
+                        continue;
+                    }
                     let is_large = request.change.rows() >= BULK_ROWS;
                     batch.push(request);
                     state.patience = Duration::ZERO;
@@ -611,9 +653,9 @@ impl WriterState {
         if !self.patience.is_zero()
             && matches!(&begun, Err(QueryFault::Sqlite(error)) if code(error) == Some(ErrorCode::DatabaseBusy))
         {
-            self.load.is_blocked.store(true, Ordering::Relaxed);
+            self.load.is_blocked.send_replace(true);
             begun = run(connection, "BEGIN IMMEDIATE");
-            self.load.is_blocked.store(false, Ordering::Relaxed);
+            self.load.is_blocked.send_replace(false);
         }
         // For everything but transactions: a checkpoint, a visit.
         connection.busy_timeout(open::BUSY_TIMEOUT)?;
@@ -926,6 +968,36 @@ mod tests {
             assert_eq!(task.await.unwrap(), "memoir-sqlite");
         }
         assert_eq!(writer.transactions(), 1);
+    }
+
+    #[tokio::test]
+    #[expect(
+        clippy::await_holding_lock,
+        reason = "acts as the thread, which waits for another process"
+    )]
+    async fn a_change_that_does_not_wait_is_refused_or_written_and_never_both() {
+        let writer = writer();
+        let held = lock(&writer.state);
+        let change = tokio::spawn(memoir_store::without_waiting({
+            let writer = Arc::clone(&writer);
+            async move {
+                writer
+                    .write(QueuedChange::new(1, writes_or_refuses(1, true)))
+                    .await
+            }
+        }));
+        while writer.load.waiting.load(Ordering::Relaxed) == 0 {
+            tokio::task::yield_now().await;
+        }
+        writer.load.is_blocked.send_replace(true);
+        assert!(matches!(change.await.unwrap(), Err(Error::Busy)));
+        writer.load.is_blocked.send_replace(false);
+        drop(held);
+        let rows = |connection: &Connection| {
+            let count = "SELECT count(*) FROM accounts";
+            Ok(connection.query_row(count, [], |row| row.get::<_, i64>(0))?)
+        };
+        assert_eq!(writer.visit(rows).await.unwrap(), 0);
     }
 
     /// Writes each number that is not negative, and refuses a negative one before or after it wrote something.
