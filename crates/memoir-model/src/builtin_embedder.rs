@@ -2,12 +2,13 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use async_trait::async_trait;
 use memoir_domain::{PrivateText, recall::Vector};
 use memoir_embedder::{E5, KNOWN_FILES, KnownFile, ModelFileError, TextInProgress};
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use zeroize::Zeroizing;
 
@@ -60,7 +61,7 @@ impl ModelFile {
 
     /// The model. A file that could not be used is tried again, since one may be installed meanwhile.
     fn model(&self) -> Result<Arc<E5>, ModelFileError> {
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = self.opened.lock();
         if let Some(model) = &*opened {
             return Ok(model.clone());
         }

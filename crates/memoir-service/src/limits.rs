@@ -7,7 +7,7 @@ use std::{
     hash::Hash,
     net::IpAddr,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -16,6 +16,7 @@ use axum::{
     http::{HeaderMap, header},
 };
 use memoir_domain::{AgentScope, TokenId, agent};
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -76,7 +77,7 @@ async fn take_of(
     time: Duration,
 ) -> Result<OwnedSemaphorePermit, Problem> {
     let share = {
-        let mut shares = shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shares = shares.lock();
         // An unused one equals a new one.
         if shares.len() >= REMEMBERED {
             shares.retain(|_, share| Arc::strong_count(share) > 1);
@@ -372,7 +373,7 @@ impl<Who: Eq + Hash> Limiter<Who> {
     /// Whether the token or the address may make a request at `now`.
     pub(crate) fn admits(&self, who: Who, now: Instant) -> bool {
         let most = self.rate * 2.0;
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = self.buckets.lock();
         let rate = self.rate;
         buckets.look_over(|bucket| bucket.level(rate, most, now) < most);
         // A new one is full, and one that would be full by now is removed: both are the same.
@@ -411,7 +412,7 @@ impl Attempts {
         let [of_name, from_one] = keys_of(who, address);
         // Digests throughout: a key of one size, and no typed names in memory, among them passwords in the wrong field.
         let of_address = digest(&["address", &address.to_string()]);
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         all.look_over(|times| times.iter().any(|at| now - *at < ATTEMPTS_TIME));
         let mut count = |key, most| {
             let times = all.entry(key).or_default();
@@ -434,7 +435,7 @@ impl Attempts {
     /// Removes the attempts of a user with the right password from there.
     pub(crate) fn forgive(&self, who: (&str, &str), address: IpAddr) {
         let [_, from_one] = keys_of(who, address);
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         // Not those of the name or the address: other clients' attempts are among them.
         all.of.remove(&from_one);
     }

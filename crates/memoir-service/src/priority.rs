@@ -4,12 +4,10 @@
 //! ([`memoir_app::run_long_work_on`]), whose threads have a lower priority: requests with a long body, and, while other
 //! parties are served, the requests of a party that has used its share of the first threads or has requests there.
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use memoir_app::WorkMeter;
+use parking_lot::Mutex;
 use tracing::Instrument;
 
 use crate::{
@@ -69,14 +67,10 @@ impl Drop for Counted<'_> {
 }
 
 impl Foreground {
-    fn usage(&self) -> MutexGuard<'_, Usage> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether a request of the party that begins at `now` is to give way to others. If not, it counts as under way
     /// until [`Foreground::end`].
     fn begin(&self, party: Party, now: Instant) -> bool {
-        let mut usage = self.usage();
+        let mut usage = self.0.lock();
         let before = usage.newest.replace((party, now));
         if before
             .is_some_and(|(other, at)| other != party && now.saturating_duration_since(at) < SERVED)
@@ -102,7 +96,7 @@ impl Foreground {
 
     /// Notes the end of a request of the party that did not give way, and the time that it used.
     fn end(&self, party: Party, used: Duration, now: Instant) {
-        if let Some(own) = self.usage().parties.get_mut(&party) {
+        if let Some(own) = self.0.lock().parties.get_mut(&party) {
             own.requests = own.requests.saturating_sub(1);
             own.share = Bucket::new(own.left(now) - used.as_secs_f64(), now);
         }

@@ -4,10 +4,7 @@
 //! A request's change is written together with its mark (`memoir-app/src/core/replies.rs`). A repetition gets the stored
 //! response. Without one, it is executed, or, once its change is made, gets a rebuilt response (`routes/repeated.rs`).
 
-use std::{
-    collections::HashSet,
-    sync::{Mutex, PoisonError},
-};
+use std::collections::HashSet;
 
 use axum::{
     body::{Body, Bytes, to_bytes},
@@ -17,6 +14,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use memoir_app::{Error, KeptReply, ReplyKey, RequestAttempt};
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -38,7 +36,7 @@ struct Flight<'a>(&'a InFlight, [u8; 32]);
 
 impl InFlight {
     fn begin(&self, key: [u8; 32]) -> Option<Flight<'_>> {
-        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = self.0.lock();
         // An unwanted one would be dropped immediately, and remove the other's entry.
         keys.insert(key).then(|| Flight(self, key))
     }
@@ -46,7 +44,7 @@ impl InFlight {
 
 impl Drop for Flight<'_> {
     fn drop(&mut self) {
-        let mut keys = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = self.0.0.lock();
         keys.remove(&self.1);
     }
 }

@@ -10,7 +10,7 @@ use std::{
     convert::Infallible,
     hash::Hash,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -23,6 +23,7 @@ use axum::{
 use hyper::body::Frame;
 use memoir_app::{Error, Quota, Quotas, SignedInUser};
 use memoir_domain::AccountId;
+use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::{
     sync::{mpsc, watch},
@@ -69,14 +70,10 @@ impl Streams {
         self.stopped.send_replace(true);
     }
 
-    fn open(&self) -> MutexGuard<'_, OpenStreams> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// # Errors
     /// A quota of the agent or of the account is used up.
     fn enter(&self, (account, party): Place, quotas: &Quotas) -> Result<(), Error> {
-        let mut open = self.open();
+        let mut open = self.open.lock();
         let used = |count: Option<&u64>| count.copied().unwrap_or_default();
         quotas.check(Quota::AgentStreams, used(open.parties.get(&party)), 1)?;
         quotas.check(Quota::AccountStreams, used(open.accounts.get(&account)), 1)?;
@@ -86,7 +83,7 @@ impl Streams {
     }
 
     fn leave(&self, (account, party): Place) {
-        let mut open = self.open();
+        let mut open = self.open.lock();
         leave_one(&mut open.parties, party);
         leave_one(&mut open.accounts, account);
     }

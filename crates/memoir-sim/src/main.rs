@@ -3,14 +3,12 @@
 use std::{
     collections::BTreeSet,
     process::ExitCode,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use memoir_sim::{Options, Report, StoreKind, Violation, run, run_twins, shrink};
+use parking_lot::Mutex;
 
 const HELP: &str = "\
 Simulates whole installations by seeds, and checks what must hold after each step
@@ -122,7 +120,7 @@ fn work(
             }
         });
         // A panic elsewhere says nothing about what was counted.
-        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = found.lock();
         found.0.add(&report);
         if let Err(violation) = outcome {
             is_over.store(true, Ordering::Relaxed);
@@ -156,7 +154,7 @@ fn main() -> ExitCode {
             is_over.store(true, Ordering::Relaxed);
         }
     });
-    let (report, failure) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (report, failure) = found.into_inner();
     let minutes = begun.elapsed().as_secs_f64() / 60.0;
     let sessions = report.session_count();
     println!(

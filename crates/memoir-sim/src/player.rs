@@ -1,9 +1,8 @@
 //! The models of sessions: honest, hostile, and without any sense.
 
-use std::sync::{Mutex, PoisonError};
-
 use memoir_model::{ModelError, ModelMessage, ModelRequest};
 use memoir_testkit::{Character, Dice, Honest, Mind, ModelScript, Turn};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 /// How many calls a model without sense makes.
@@ -74,7 +73,7 @@ impl Player {
     pub(crate) fn driven(self, dice: Dice) -> ModelScript {
         let state = Mutex::new((self, dice, 0_u32));
         ModelScript::always(Turn::respond(move |request| {
-            let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = state.lock();
             let (player, dice, asked) = &mut *state;
             *asked += 1;
             if *asked == 1 {

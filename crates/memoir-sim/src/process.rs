@@ -1,15 +1,13 @@
 //! One process of the simulated installation: it can be killed at any commit, lose the answer to one, or have a store
 //! that writes something else than what was decided.
 
-use std::{
-    fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::fmt;
 
 use async_trait::async_trait;
 use memoir_domain::memory::{ArchivedBy, Kind};
 use memoir_store::{Commit, Error, Result};
 use memoir_testkit::{Dice, StoreWatch};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// What happens at a commit.
@@ -135,12 +133,12 @@ impl Process {
 
     /// After so many commits, that fault.
     pub(crate) fn arm(&self, commits: u64, fault: Fault) {
-        self.plan().armed = Some((commits, fault));
+        self.plan.lock().armed = Some((commits, fault));
     }
 
     /// Without any fault from now on.
     pub(crate) fn disarm(&self) {
-        self.plan().armed = None;
+        self.plan.lock().armed = None;
     }
 
     /// Returns once it was killed.
@@ -148,12 +146,8 @@ impl Process {
         self.ended.notified().await;
     }
 
-    fn plan(&self) -> MutexGuard<'_, Plan> {
-        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn due(&self) -> Option<Fault> {
-        let mut plan = self.plan();
+        let mut plan = self.plan.lock();
         match plan.armed {
             Some((0, fault)) => {
                 plan.armed = None;
@@ -168,7 +162,7 @@ impl Process {
     }
 
     async fn kill(&self) {
-        self.plan().is_dead = true;
+        self.plan.lock().is_dead = true;
         self.ended.notify_one();
         self.alive().await;
     }
@@ -190,7 +184,7 @@ impl StoreWatch for Process {
             Some(Fault::LostUnwritten) => {
                 return Err(Error::OutcomeUnknown(Box::new(commit.clone())));
             }
-            after => self.plan().after = after,
+            after => self.plan.lock().after = after,
         }
         if let Some(falsification) = self.falsification {
             falsification.apply(commit);
@@ -199,11 +193,11 @@ impl StoreWatch for Process {
     }
 
     fn is_answer_lost(&self) -> bool {
-        self.plan().after == Some(Fault::LostWritten)
+        self.plan.lock().after == Some(Fault::LostWritten)
     }
 
     async fn written(&self) -> Result<()> {
-        let after = self.plan().after.take();
+        let after = self.plan.lock().after.take();
         if after == Some(Fault::KilledAfter) {
             self.kill().await;
         }
@@ -212,7 +206,7 @@ impl StoreWatch for Process {
 
     async fn alive(&self) {
         // What a killed process still had under way never goes on.
-        let is_dead = self.plan().is_dead;
+        let is_dead = self.plan.lock().is_dead;
         if is_dead {
             std::future::pending::<()>().await;
         }

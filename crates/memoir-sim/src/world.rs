@@ -1,11 +1,6 @@
 //! A simulated installation and its time.
 
-use std::{
-    collections::BTreeSet,
-    path::Path,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
 use memoir_app::{
     Error, InstallationSettings, Memoir, RecordFilter, SessionLimits, ShredWish, Viewer,
@@ -26,6 +21,7 @@ use memoir_testkit::{
     WatchedStore, account, administrator, agent, keys_in_memory,
 };
 use memoir_vault::KeyStore;
+use parking_lot::Mutex;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -376,9 +372,7 @@ impl World {
         let marks: BTreeSet<&str> = [self.options.lexicon.mark(resident.place)].into();
         check_marks([view.to_string()], &marks)
             .map_err(|_| Violation::new("5.1", "an administrator gets a text of the agent"))?;
-        // A panic elsewhere says nothing about the identifiers.
         let identifiers = self.identifiers.get_mut();
-        let identifiers = identifiers.unwrap_or_else(std::sync::PoisonError::into_inner);
         let text = compared(view, identifiers);
         self.report.administrators.push(text);
         Ok(())

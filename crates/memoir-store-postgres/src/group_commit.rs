@@ -10,12 +10,13 @@
 
 use std::{
     collections::{BTreeMap, VecDeque, btree_map::Entry},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use futures_util::future::join_all;
 use memoir_domain::AgentId;
 use memoir_store::{Commit, Error, Result};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::{
@@ -112,14 +113,14 @@ impl GroupCommit {
     /// As for [`Store::commit`](memoir_store::Store::commit).
     pub(crate) async fn write(&self, connections: &Arc<Connections>, commit: Commit) -> Result<()> {
         // Waiting callers come first.
-        let is_empty = self.queue().waiting.is_empty();
+        let is_empty = self.0.lock().waiting.is_empty();
         if is_empty && let Some(connection) = connections.take_free().await? {
             return commit::write(connection, commit).await;
         }
         if !commit::is_one_statement(&commit) {
             return commit::write(connections.take().await?, commit).await;
         }
-        let (ticket, mut answer) = self.queue().put(commit);
+        let (ticket, mut answer) = self.0.lock().put(commit);
         loop {
             let taken = tokio::select! {
                 biased;
@@ -128,7 +129,7 @@ impl GroupCommit {
             };
             match taken {
                 Ok(mut connection) => {
-                    let share = self.queue().share();
+                    let share = self.0.lock().share();
                     if share.is_empty() {
                         connection.restore();
                         return outcome_of(answer.await);
@@ -136,15 +137,10 @@ impl GroupCommit {
                     // By a task of its own: a caller that leaves must not end the work that others wait for.
                     tokio::spawn(write_share(Arc::clone(connections), connection, share));
                 }
-                Err(error) if self.queue().withdraw(ticket) => return Err(error),
+                Err(error) if self.0.lock().withdraw(ticket) => return Err(error),
                 Err(_) => return outcome_of(answer.await),
             }
         }
-    }
-
-    fn queue(&self) -> MutexGuard<'_, DecisionQueue> {
-        // Nothing that may panic is done while it is held.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

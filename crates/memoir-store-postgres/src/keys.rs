@@ -11,7 +11,6 @@
 
 use std::{
     future::Future,
-    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -23,6 +22,7 @@ use memoir_vault::{
         WrittenChange,
     },
 };
+use parking_lot::Mutex;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Row, types::FromSql};
 
@@ -188,7 +188,7 @@ impl PostgresKeys {
 
     /// Records the response to a request that was sent then.
     fn see(&self, generation: i64, asked_at: Instant) {
-        let mut seen = self.seen();
+        let mut seen = self.seen.lock();
         // Of two responses that cross, the older one is ignored. The time counts from the request and not from the
         // response: the generation may have been read at any moment in between, the earliest of which must count.
         if seen.is_none_or(|seen| (generation, asked_at) > (seen.generation, seen.asked_at)) {
@@ -197,10 +197,6 @@ impl PostgresKeys {
                 asked_at,
             });
         }
-    }
-
-    fn seen(&self) -> MutexGuard<'_, Option<SeenGeneration>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes all of it, or nothing if a statement's condition is unmet. Returns the new generation.
@@ -266,7 +262,10 @@ impl KeyRows for PostgresKeys {
     fn changes(&self) -> Result<Changes> {
         // `None` makes the caller read, and reading fails if the key store cannot be reached: a value is never used for
         // longer than `FRESH`.
-        let seen = self.seen().filter(|seen| seen.asked_at.elapsed() < FRESH);
+        let seen = self
+            .seen
+            .lock()
+            .filter(|seen| seen.asked_at.elapsed() < FRESH);
         Ok(seen.and_then(|seen| u64::try_from(seen.generation).ok()))
     }
 

@@ -86,7 +86,7 @@ struct OpenDatabase {
     is_full: AtomicBool,
     /// The pending failures of commits, the last one of the list first.
     #[cfg(feature = "fault-points")]
-    commit_faults: std::sync::Mutex<Vec<CommitFault>>,
+    commit_faults: parking_lot::Mutex<Vec<CommitFault>>,
 }
 
 impl SqliteStore {
@@ -158,7 +158,7 @@ impl SqliteStore {
             writer,
             is_full: AtomicBool::new(false),
             #[cfg(feature = "fault-points")]
-            commit_faults: std::sync::Mutex::default(),
+            commit_faults: parking_lot::Mutex::default(),
         })))
     }
 
@@ -185,19 +185,13 @@ impl SqliteStore {
     /// Disturbs the commits that come next, the last one of the list first.
     #[cfg(feature = "fault-points")]
     pub fn disturb_commits(&self, faults: &[CommitFault]) {
-        *self.commit_faults() = faults.to_vec();
-    }
-
-    #[cfg(feature = "fault-points")]
-    fn commit_faults(&self) -> std::sync::MutexGuard<'_, Vec<CommitFault>> {
-        let faults = self.0.commit_faults.lock();
-        faults.unwrap_or_else(std::sync::PoisonError::into_inner)
+        *self.0.commit_faults.lock() = faults.to_vec();
     }
 
     /// Injects a failure into a commit, if a test requested it; else returns the commit.
     #[cfg(feature = "fault-points")]
     async fn disturb(&self, commit: Commit) -> Result<Commit> {
-        let fault = self.commit_faults().pop();
+        let fault = self.0.commit_faults.lock().pop();
         match fault {
             None => return Ok(commit),
             Some(CommitFault::Busy) => return Err(Error::Busy),

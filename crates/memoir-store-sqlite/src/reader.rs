@@ -1,10 +1,8 @@
 //! The connections that only read. They never wait for the writer, nor it for them.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::path::{Path, PathBuf};
 
+use parking_lot::Mutex;
 use rusqlite::Connection;
 
 use crate::{error::Result, open};
@@ -37,7 +35,7 @@ impl Readers {
     /// Reads on the calling thread.
     pub(crate) fn read<T>(&self, query: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         // A statement of its own, so that the lock is released before anything is opened or read.
-        let idle = self.idle().pop();
+        let idle = self.idle.lock().pop();
         let connection = match idle {
             Some(connection) => connection,
             None => open::reader(&self.path)?,
@@ -45,17 +43,12 @@ impl Readers {
         let result = query(&connection);
         // A query that failed is no reason to close the connection: whatever it left is either gone
         // or shows as a transaction that is still open.
-        let mut idle = self.idle();
+        let mut idle = self.idle.lock();
         // One that is still in a transaction would keep old pages for ever.
         if idle.len() < IDLE && connection.is_autocommit() {
             idle.push(connection);
         }
         result
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        // A list of connections is whole whatever happened to the thread that last held it.
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

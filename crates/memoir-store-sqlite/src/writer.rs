@@ -16,7 +16,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
+        Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     thread::JoinHandle,
@@ -24,6 +24,7 @@ use std::{
 };
 
 use memoir_store::Error;
+use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, ErrorCode};
 use tokio::{
     runtime::RuntimeFlavor,
@@ -267,7 +268,7 @@ impl Writer {
     ) -> std::io::Result<Self> {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let load = Arc::new(Load::default());
-        // A lock of the standard library, not of the runtime: it is held for one transaction at a
+        // A lock of threads, not of the runtime: it is held for one transaction at a
         // time and never across an `await`, and the thread, which is no task, waits for it too.
         let state = Arc::new(Mutex::new(WriterState {
             connection: Some(connection),
@@ -401,7 +402,7 @@ impl Writer {
         if is_for_the_thread || (is_held_up && !has_other_threads()) {
             return None;
         }
-        // `try_lock`, never `lock`: waiting for a lock of the standard library on a runtime's thread blocks all tasks
+        // `try_lock`, never `lock`: waiting for a lock on a runtime's thread blocks all tasks
         // of that thread, and with one thread perhaps the task that would release it.
         let mut state = self.free_state()?;
         let answer = match is_held_up {
@@ -426,13 +427,8 @@ impl Writer {
         if self.load.waiting.load(Ordering::Relaxed) > 0 {
             return None;
         }
-        match self.state.try_lock() {
-            Ok(state) => Some(state),
-            // A poisoned lock is no reason to stop: the state is a connection and some counts, and
-            // a transaction that a panic left open is rolled back as the next one begins.
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        // A transaction that a panic left open is rolled back as the next one begins.
+        self.state.try_lock()
     }
 
     async fn queue(&self, job: WriterJob) -> Result<(), Error> {
@@ -455,7 +451,7 @@ impl Drop for Writer {
         }
         // After the thread, and after the readers, which the store drops before its writer: only
         // the last connection to a file can move the log into it and take it away.
-        let connection = lock(&self.state).connection.take();
+        let connection = self.state.lock().connection.take();
         // Closing the last connection moves the log into the file and removes it.
         if let Some(connection) = connection
             && let Err((_, error)) = connection.close()
@@ -486,7 +482,7 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
     // Waits without the lock: while nothing is queued, callers write on their own threads.
     while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
         let mut tidying = None;
-        let mut state = lock(state);
+        let mut state = state.lock();
         // Changes queued while a caller had the connection share the wait for the disk, too.
         let others = std::iter::from_fn(|| queue.try_recv().ok());
         jobs.extend(others.take(BATCH.saturating_sub(jobs.len())));
@@ -542,11 +538,6 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
             state.tidy();
         }
     }
-}
-
-/// The state: what a panic left behind is put right when the next transaction begins.
-fn lock(state: &Mutex<WriterState>) -> MutexGuard<'_, WriterState> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The connection that writes, and what belongs to it.
@@ -947,7 +938,7 @@ mod tests {
     )]
     async fn whoever_comes_while_a_caller_has_the_connection_shares_a_transaction() {
         let writer = writer();
-        let held = lock(&writer.state);
+        let held = writer.state.lock();
         let mut tasks = Vec::new();
         for _ in 0..20 {
             tasks.push(tokio::spawn(write(Arc::clone(&writer), || {})));
@@ -977,7 +968,7 @@ mod tests {
     )]
     async fn a_change_that_does_not_wait_is_refused_or_written_and_never_both() {
         let writer = writer();
-        let held = lock(&writer.state);
+        let held = writer.state.lock();
         let change = tokio::spawn(memoir_store::without_waiting({
             let writer = Arc::clone(&writer);
             async move {

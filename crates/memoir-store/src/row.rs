@@ -447,21 +447,17 @@ pub struct ReplyMark {
 /// says that this was the last one: where the list ends without it, nothing is written.
 #[derive(derive_more::Debug)]
 #[debug("Commits")]
-pub struct Commits(std::sync::Mutex<Box<dyn Iterator<Item = Option<Commit>> + Send>>);
+pub struct Commits(parking_lot::Mutex<Box<dyn Iterator<Item = Option<Commit>> + Send>>);
 
 impl Commits {
     /// Those that `commits` gives. A store may wait there, on a thread of its own.
     pub fn new(commits: impl Iterator<Item = Option<Commit>> + Send + 'static) -> Self {
-        Self(std::sync::Mutex::new(Box::new(commits)))
+        Self(parking_lot::Mutex::new(Box::new(commits)))
     }
 
     /// The next one: `Some(None)` after the last one, `None` where the list ends before.
     pub fn next(&self) -> Option<Option<Commit>> {
-        let mut commits = self
-            .0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        commits.next()
+        self.0.lock().next()
     }
 }
 

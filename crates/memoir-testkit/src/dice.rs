@@ -1,8 +1,7 @@
 //! Numbers that look random and are the same in each run.
 
-use std::sync::Mutex;
-
 use memoir_app::{Error, Random};
+use parking_lot::Mutex;
 
 /// Numbers of one seed (xorshift).
 #[derive(Debug, Clone)]
@@ -52,10 +51,7 @@ impl SeededRandom {
 impl Random for SeededRandom {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), Error> {
         // A panic elsewhere says nothing about the numbers.
-        let mut dice = self
-            .0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut dice = self.0.lock();
         bytes.fill_with(|| (dice.roll(1 << 16) >> 4) as u8);
         Ok(())
     }

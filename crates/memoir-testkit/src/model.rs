@@ -1,8 +1,10 @@
 //! A model in process that follows a script, for tests that want no HTTP.
 
 use std::collections::VecDeque;
+
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -209,17 +211,17 @@ impl ModelScript {
 
     /// Appends to the script.
     pub fn push(&self, turn: Turn) {
-        lock(&self.script).push_back(turn);
+        self.script.lock().push_back(turn);
     }
 
     /// How many turns of the script were not used.
     pub fn turns_left(&self) -> usize {
-        lock(&self.script).len()
+        self.script.lock().len()
     }
 
     /// Everything asked so far, in order.
     pub fn requests(&self) -> Vec<ModelRequest> {
-        lock(&self.requests).clone()
+        self.requests.lock().clone()
     }
 }
 
@@ -235,8 +237,8 @@ impl Model for ModelScript {
 
     async fn complete(&self, request: &ModelRequest) -> Result<Reply, ModelError> {
         // The request is noted before its turn is taken, so that a request that is never answered is known too.
-        lock(&self.requests).push(request.clone());
-        let next = lock(&self.script).pop_front();
+        self.requests.lock().push(request.clone());
+        let next = self.script.lock().pop_front();
         let mut turn = next
             .or_else(|| self.otherwise.clone())
             .unwrap_or_else(exhausted);
@@ -262,9 +264,4 @@ fn exhausted() -> Turn {
         retryable: false,
         hint: None,
     })
-}
-
-/// A panic in another test thread says nothing about the script.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,10 @@
 //! The models of a test's installation.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use memoir_app::Models;
 use memoir_model::{ConnectError, Model, ModelName};
+use parking_lot::Mutex;
 
 use crate::{ModelScript, Turn};
 
@@ -21,7 +22,7 @@ impl Default for SetModel {
 impl SetModel {
     /// Sets another one, for later connections.
     pub fn set(&self, model: Arc<dyn Model>) {
-        *self.model() = model;
+        *self.0.lock() = model;
     }
 
     /// Sets one that follows a script.
@@ -30,15 +31,10 @@ impl SetModel {
         self.set(script.clone());
         script
     }
-
-    fn model(&self) -> MutexGuard<'_, Arc<dyn Model>> {
-        // A panic in another thread leaves the model whole, so a poisoned lock is used nevertheless.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Models for SetModel {
     fn connect(&self, _: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
-        Ok(self.model().clone())
+        Ok(self.0.lock().clone())
     }
 }

@@ -4,10 +4,12 @@
 //! tests, blocking ones and other processes alike.
 
 use std::collections::VecDeque;
+
+use parking_lot::Mutex;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -101,17 +103,17 @@ impl ScriptedServer {
 
     /// Appends to the script.
     pub fn push(&self, step: ServerStep) {
-        lock(&self.shared.script).push_back(step);
+        self.shared.script.lock().push_back(step);
     }
 
     /// How many steps of the script were not used.
     pub fn steps_left(&self) -> usize {
-        lock(&self.shared.script).len()
+        self.shared.script.lock().len()
     }
 
     /// Everything received so far, in order.
     pub fn received(&self) -> Vec<ReceivedRequest> {
-        lock(&self.shared.received).clone()
+        self.shared.received.lock().clone()
     }
 
     /// The bodies received so far, in order.
@@ -135,11 +137,6 @@ impl Drop for ScriptedServer {
     }
 }
 
-/// A panic in another test thread says nothing about the script.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
     for stream in listener.incoming() {
         if shared.over.load(Ordering::SeqCst) {
@@ -159,10 +156,10 @@ fn attend(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     let received = read(&mut BufReader::new(stream))?;
     // The lock is released before the response, which may be slow, so that other requests proceed meanwhile.
     let (number, step) = {
-        let mut all = lock(&shared.received);
+        let mut all = shared.received.lock();
         all.push(received.clone());
         // Both locks are held together, so that simultaneous requests get numbers in the order of their steps.
-        (all.len(), lock(&shared.script).pop_front())
+        (all.len(), shared.script.lock().pop_front())
     };
     let step = step
         .or_else(|| shared.otherwise.clone())

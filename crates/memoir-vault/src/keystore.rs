@@ -23,10 +23,11 @@ mod sqlite;
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use memoir_domain::{AgentScope, Timestamp};
+use parking_lot::Mutex;
 
 use self::rows::{
     AgentKeyRow, Agents, Changes, ClosingRow, KeyRows, KeyStoreContents, LogRow, MasterRow,
@@ -175,7 +176,7 @@ impl KeyStore {
 
     /// The fingerprint of the master key that is held.
     pub fn key_id(&self) -> KeyId {
-        self.held().master.id
+        self.held.lock().master.id
     }
 
     /// Where it is, for people.
@@ -192,23 +193,28 @@ impl KeyStore {
         // Without it, many tasks that miss the same key at the same time would each read the key
         // store, one behind the other at its lock. It is always taken before `held`, which is never
         // kept while anything is waited for.
-        let _turn = lock(&self.looking);
+        let _turn = self.looking.lock();
         if let Some(key) = self.cached(scope)? {
             return Ok(Some(key));
         }
         self.with_master(|master| {
             let contents = self.rows.read(Agents::These(&[scope]))?;
             let Some(Ok(wrapped)) = contents.agent(scope).map(|row| &row.key) else {
-                self.held().keys.remove(&scope);
+                self.held.lock().keys.remove(&scope);
                 return Ok(None);
             };
-            let known = self.held().keys.get(&scope).map(|known| known.key.clone());
+            let known = self
+                .held
+                .lock()
+                .keys
+                .get(&scope)
+                .map(|known| known.key.clone());
             // A key never changes, so that it need not be unwrapped again: perhaps it cannot be any more.
             let key = match known {
                 Some(key) => key,
                 None => self.open_agent(&contents, master, scope, wrapped)?,
             };
-            let mut held = self.held();
+            let mut held = self.held.lock();
             // The number that was read together with the key and not a later one: a key that is
             // destroyed between this read and the next question shows by it.
             held.notice(contents.changes);
@@ -224,7 +230,7 @@ impl KeyStore {
     /// [`Error::Replaced`]; those of the driver.
     pub fn cached(&self, scope: AgentScope) -> Result<Option<AgentKey>> {
         let (key, changes) = {
-            let held = self.held();
+            let held = self.held.lock();
             match held.keys.get(&scope) {
                 Some(known) if known.generation == held.generation => {
                     (known.key.clone(), held.changes)
@@ -265,7 +271,7 @@ impl KeyStore {
             // On the disk before the key is returned: nothing may be sealed with a key that a power cut could lose.
             let written = self.rows.add_agent(master.id, &row)?;
             let key = AgentKey::new(scope, &secret);
-            let mut held = self.held();
+            let mut held = self.held.lock();
             // Earlier changes by other processes invalidate all cached keys; this change alone does not, since it
             // touched no other key.
             held.notice(written.before);
@@ -281,7 +287,7 @@ impl KeyStore {
     /// # Errors
     /// Those of the driver.
     pub fn destroy(&self, scope: AgentScope, now: Timestamp) -> Result<bool> {
-        self.held().keys.remove(&scope);
+        self.held.lock().keys.remove(&scope);
         // From the cache first: if the place fails, the key is only read again. `changes` is not updated, so that the
         // next check finds another number and trusts no cached key.
         self.rows.destroy(scope, now)
@@ -482,7 +488,7 @@ impl KeyStore {
         })?;
         // Only now: everything is wrapped under it. The agents' keys themselves are the same, so that the cached ones
         // remain valid.
-        self.held().master = new;
+        self.held.lock().master = new;
         Ok(wrapped)
     }
 
@@ -531,7 +537,7 @@ impl KeyStore {
     fn with_master<T>(&self, work: impl Fn(&Master) -> Result<T>) -> Result<T> {
         for _ in 0..ATTEMPTS {
             // Cloned out, so that the lock is not held while `work` waits for other processes.
-            let master = self.held().master.clone();
+            let master = self.held.lock().master.clone();
             match work(&master) {
                 Err(Error::Overtaken) => self.follow()?,
                 done => return done,
@@ -543,9 +549,9 @@ impl KeyStore {
     /// Makes sure that the master key held is the one that is needed now; fetches it from its file
     /// where another process has rotated it.
     fn follow(&self) -> Result<()> {
-        let held = self.held().master.clone();
+        let held = self.held.lock().master.clone();
         let found = find_master(&*self.rows, self.key_file.as_deref(), Some(&held))?;
-        self.held().master = found;
+        self.held.lock().master = found;
         Ok(())
     }
 
@@ -567,11 +573,6 @@ impl KeyStore {
         self.check_wrapped_under(contents, master)?;
         let secret = master.unwrap(&WrappedKeyPurpose::Agent(scope), wrapped)?;
         Ok(AgentKey::new(scope, &secret))
-    }
-
-    /// Locked for moments only: no caller waits while it holds the lock.
-    fn held(&self) -> MutexGuard<'_, Held> {
-        lock(&self.held)
     }
 }
 
@@ -664,11 +665,6 @@ impl WrappedKeyPurpose<'_> {
             Self::Closing(_) => ("closing", "its row".to_owned()),
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The cached data are right after every step, also if the next one panics.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether nothing was changed between the two.

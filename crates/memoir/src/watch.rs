@@ -1,12 +1,13 @@
 //! The progress of a running session: lines for people, or with `--json` objects for programs.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use memoir_app::{
     SessionFacts,
     sessions::{Progress, drive::Measure},
 };
 use memoir_domain::{SessionId, memory::Number, session::State, tools::RefusalCode};
+use parking_lot::Mutex;
 
 use crate::{
     output,
@@ -33,11 +34,11 @@ pub(crate) struct RunningSession(Arc<Mutex<Option<SessionId>>>);
 impl RunningSession {
     pub(crate) fn id(&self) -> Option<SessionId> {
         // The value is written in one step, so a panic elsewhere leaves it whole.
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 
     fn set(&self, id: Option<SessionId>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = id;
+        *self.0.lock() = id;
     }
 }
 

@@ -6,14 +6,11 @@
 //!
 //! A task with room does not wait for more: two such tasks could block each other. It takes what is free.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use memoir_domain::AgentScope;
 use memoir_store::{AgentQuery, CountAndTokens, RowCounts, Selection};
+use parking_lot::Mutex;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     task,
@@ -87,7 +84,7 @@ impl HeldRoom {
     fn new(permits: Vec<OwnedSemaphorePermit>, holders: &Holders) -> Self {
         let task = task::try_id();
         if let Some(task) = task {
-            *lock(holders).entry(task).or_default() += 1;
+            *holders.lock().entry(task).or_default() += 1;
         }
         Self {
             _permits: permits,
@@ -101,7 +98,7 @@ impl Drop for HeldRoom {
         let Some((task, holders)) = &self.holder else {
             return;
         };
-        let mut holders = lock(holders);
+        let mut holders = holders.lock();
         if let Some(parts) = holders.get_mut(task) {
             *parts -= 1;
             if *parts == 0 {
@@ -125,7 +122,7 @@ impl Default for LoadRoom {
 impl LoadRoom {
     /// Notes the counts of an agent's rows.
     pub(crate) fn note(&self, scope: AgentScope, counts: RowCounts) {
-        let mut known = lock(&self.known);
+        let mut known = self.known.lock();
         forget_idle(&mut known);
         known
             .entry(scope)
@@ -135,7 +132,7 @@ impl LoadRoom {
 
     /// The counts of an agent's rows when they were last read; `None` where this process has not read them.
     pub(crate) fn counts(&self, scope: AgentScope) -> Option<RowCounts> {
-        lock(&self.known).get(&scope).map(|agent| agent.counts)
+        self.known.lock().get(&scope).map(|agent| agent.counts)
     }
 
     /// Waits for room for so many bytes of an agent.
@@ -143,7 +140,7 @@ impl LoadRoom {
     /// # Errors
     /// [`Error::NoRoom`]: none became free within [`WAIT`].
     pub(crate) async fn take(&self, scope: AgentScope, bytes: usize) -> Result<HeldRoom> {
-        let is_holder = task::try_id().is_none_or(|task| lock(&self.holders).contains_key(&task));
+        let is_holder = task::try_id().is_none_or(|task| self.holders.lock().contains_key(&task));
         let parts = self.parts(scope, bytes);
         let mut permits = Vec::with_capacity(parts.len());
         if is_holder {
@@ -172,7 +169,9 @@ impl LoadRoom {
         if bytes <= SHORT_LOAD {
             return vec![(self.short.clone(), units(SHORT_ROOM))];
         }
-        let own = lock(&self.known)
+        let own = self
+            .known
+            .lock()
             .entry(scope)
             .or_insert_with(|| KnownAgent::new(RowCounts::default()))
             .room
@@ -187,11 +186,6 @@ fn forget_idle(known: &mut HashMap<AgentScope, KnownAgent>) {
     if known.len() >= REMEMBERED {
         known.retain(|_, agent| Arc::strong_count(&agent.room) > 1);
     }
-}
-
-/// A panic in the middle leaves whole entries behind.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The approximate bytes of the memories of `query`, of an agent with `counts` rows: as rows and opened, for texts of
@@ -294,7 +288,7 @@ mod tests {
         drop(short);
         assert_eq!(room.long.available_permits(), LONG_ROOM / UNIT);
         assert_eq!(room.short.available_permits(), SHORT_ROOM / UNIT);
-        assert!(lock(&room.holders).is_empty());
+        assert!(room.holders.lock().is_empty());
     }
 
     #[tokio::test]

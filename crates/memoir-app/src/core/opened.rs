@@ -11,7 +11,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard},
+    sync::Arc,
 };
 
 use memoir_domain::{
@@ -20,6 +20,7 @@ use memoir_domain::{
 };
 use memoir_store::MemoryRow;
 use memoir_vault::AgentKey;
+use parking_lot::{Mutex, RwLock};
 
 use crate::{
     core::cache::BoundedCache,
@@ -181,7 +182,7 @@ impl OpenedMemories {
             return Ok(list(opened.into_iter().collect::<Result<_>>()?));
         };
         let opened = {
-            let own = shared.read().unwrap_or_else(PoisonError::into_inner);
+            let own = shared.read();
             parallel::map(rows, |row| match own.memories.get(&row.number) {
                 // All columns and all sealed bytes. The sealed bytes hold a nonce, so equal rows are one row that was
                 // written once. Comparing version and number alone would accept a row put in its place.
@@ -192,7 +193,7 @@ impl OpenedMemories {
                 }
             })
         };
-        let mut own = write(&shared);
+        let mut own = shared.write();
         if own.version != version {
             let same = opened.iter().flatten();
             let same = same.filter(|(_, new)| new.is_none());
@@ -234,10 +235,10 @@ impl OpenedMemories {
 
     /// Follows a commit of this process, made on one version of the agent: `changed` will be opened again.
     pub(crate) fn follow(&self, scope: AgentScope, from: Option<u64>, to: u64, changed: &[Number]) {
-        let Some(shared) = self.lock().get(scope) else {
+        let Some(shared) = self.0.lock().get(scope) else {
             return;
         };
-        let mut own = write(&shared);
+        let mut own = shared.write();
         for number in changed {
             // Not replaced by the new state: that gets its row only when it is read.
             own.take(*number);
@@ -250,7 +251,7 @@ impl OpenedMemories {
 
     /// Wipes the cached memories of the agent.
     pub(crate) fn forget(&self, scope: AgentScope) {
-        let gone = self.lock().take(scope);
+        let gone = self.0.lock().take(scope);
         // Outside of the lock, and before returning: callers may rely on removed text being wiped.
         drop(gone);
     }
@@ -258,7 +259,7 @@ impl OpenedMemories {
     /// The cached memories of the agent; `None` at the first read of it. A process that reads once keeps nothing: that
     /// would only make it slower.
     fn of(&self, scope: AgentScope) -> Option<SharedMemories> {
-        let mut kept = self.lock();
+        let mut kept = self.0.lock();
         let known = kept.get(scope);
         if known.is_none() {
             // An empty entry evicts nothing.
@@ -269,7 +270,7 @@ impl OpenedMemories {
 
     /// Updates the size of the agent's cache; nothing where it was forgotten meanwhile.
     fn weigh(&self, scope: AgentScope, shared: SharedMemories, bytes: usize) {
-        let mut kept = self.lock();
+        let mut kept = self.0.lock();
         let known = kept.get(scope);
         // The agent was forgotten in the meantime, perhaps because it was erased: its memories must not come back.
         if !known.is_some_and(|known| Arc::ptr_eq(&known, &shared)) {
@@ -285,15 +286,6 @@ impl OpenedMemories {
             _ => parallel::drop_in_background(gone),
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, BoundedCache<AgentScope, SharedMemories>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A panic in the middle leaves whole memories behind.
-fn write(shared: &SharedMemories) -> RwLockWriteGuard<'_, OfAgent> {
-    shared.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -329,9 +321,9 @@ mod tests {
 
     /// The numbers of the agent's cached memories, and their size.
     fn kept(opened: &OpenedMemories, key: &AgentKey) -> (BTreeSet<u64>, usize) {
-        let shared = opened.lock().get(key.scope()).unwrap_or_default();
-        let own = write(&shared);
-        let weight = opened.lock().weight();
+        let shared = opened.0.lock().get(key.scope()).unwrap_or_default();
+        let own = shared.write();
+        let weight = opened.0.lock().weight();
         assert!(weight >= own.bytes);
         (
             own.memories.keys().map(|number| number.0).collect(),

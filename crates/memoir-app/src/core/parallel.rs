@@ -3,10 +3,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
 use memoir_domain::AgentScope;
+use parking_lot::Mutex;
 use tokio::{
     runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -51,7 +52,7 @@ impl ConcurrencyLimit {
     }
 
     fn of(&self, scope: AgentScope) -> Arc<Semaphore> {
-        let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut agents = self.agents.lock();
         // A semaphore that no caller has is as a new one.
         agents.retain(|_, own| Arc::strong_count(own) > 1);
         let own = agents.entry(scope);

@@ -7,10 +7,7 @@
 //!
 //! Quotas count by agent and by account, never by token, and hold for every interface.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::{HashMap, HashSet};
 
 use memoir_domain::{
     AccountId, AgentId, AgentScope, Timestamp,
@@ -23,6 +20,7 @@ use memoir_store::{
     Commit, CountAndTokens, MessageRow, RecordFilter, RecordOrder, RecordPlace, StoredUsage,
     TranscriptRow, Waiting,
 };
+use parking_lot::Mutex;
 
 use crate::core::{AgentHandle, Error, Memoir, Result, codec, parallel::ConcurrencyLimit};
 
@@ -254,16 +252,8 @@ fn is_recent(read_at: Timestamp, now: Timestamp) -> bool {
 }
 
 impl Usages {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Whose, RememberedUsage>> {
-        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock_models(&self) -> MutexGuard<'_, HashMap<AccountId, RememberedModels>> {
-        self.models.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn get(&self, whose: Whose, now: Timestamp) -> Option<StoredUsage> {
-        let all = self.lock();
+        let all = self.stored.lock();
         let remembered = all.get(&whose)?;
         is_recent(remembered.read_at, now).then_some(remembered.usage)
     }
@@ -274,20 +264,20 @@ impl Usages {
         account: AccountId,
         now: Timestamp,
     ) -> Option<HashMap<AgentId, Option<ModelUse>>> {
-        let all = self.lock_models();
+        let all = self.models.lock();
         let remembered = all.get(&account)?;
         is_recent(remembered.read_at, now).then(|| remembered.by_agent.clone())
     }
 
     /// Notes what an agent's model was used for, as it was read.
     fn put_model(&self, scope: AgentScope, used: Option<ModelUse>) {
-        if let Some(remembered) = self.lock_models().get_mut(&scope.account) {
+        if let Some(remembered) = self.models.lock().get_mut(&scope.account) {
             remembered.by_agent.insert(scope.agent, used);
         }
     }
 
     fn put(&self, whose: Whose, usage: StoredUsage, read_at: Timestamp) {
-        let mut all = self.lock();
+        let mut all = self.stored.lock();
         if all.len() >= REMEMBERED {
             // All of it is read again where it is needed.
             all.clear();
@@ -297,7 +287,7 @@ impl Usages {
 
     /// Counts this process's writes for an agent.
     pub(crate) fn add(&self, scope: AgentScope, written: &Written) {
-        let mut all = self.lock();
+        let mut all = self.stored.lock();
         for whose in [(scope.account, Some(scope.agent)), (scope.account, None)] {
             if let Some(remembered) = all.get_mut(&whose) {
                 remembered.usage.add(written.usage);
@@ -350,7 +340,7 @@ impl Memoir {
                 let askers = self.agents_with_model_use(account, now).await?;
                 let by_agent: HashMap<_, _> =
                     askers.into_iter().map(|agent| (agent, None)).collect();
-                let mut all = self.usages.lock_models();
+                let mut all = self.usages.models.lock();
                 if all.len() >= REMEMBERED {
                     all.clear();
                 }

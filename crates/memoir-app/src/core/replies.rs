@@ -6,7 +6,7 @@
 //! and the next one makes the change. One that ends after it leaves the mark, which names the change. A response may
 //! hold an agent's text: it is kept sealed.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use memoir_domain::{
     AccountId, AgentId, AgentScope, SessionId, Timestamp, audit::Action, memory::Number,
@@ -14,6 +14,7 @@ use memoir_domain::{
 };
 use memoir_store::{Commit, Document, ReplyMark, ReplyRow};
 use memoir_vault::{AgentKey, seal::SealedRow};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{
@@ -146,7 +147,7 @@ impl RequestAttempt {
 
     /// Whether a decision of the request was written.
     pub fn has_changed(&self) -> bool {
-        self.written().done.is_some()
+        self.0.written.lock().done.is_some()
     }
 
     /// The attempt of this task, if it is of that account.
@@ -155,19 +156,12 @@ impl RequestAttempt {
         current.filter(|attempt| attempt.0.account == account)
     }
 
-    fn written(&self) -> MutexGuard<'_, WrittenReply> {
-        self.0
-            .written
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The mark that is written with a decision of the request.
     ///
     /// # Errors
     /// It cannot be written as JSON.
     pub(crate) fn mark(&self, commit: &Commit) -> Result<Box<ReplyMark>> {
-        let mut written = self.written();
+        let mut written = self.0.written.lock();
         let next = RequestOutcome::of(commit);
         let done = match written.done.clone() {
             Some(done) => done.followed_by(next),
@@ -186,7 +180,7 @@ impl RequestAttempt {
 
     /// The decision with the last mark is written.
     pub(crate) fn note_written(&self) {
-        let mut written = self.written();
+        let mut written = self.0.written.lock();
         if let Some((open, done)) = written.next.take() {
             (written.open, written.done) = (Some(open), Some(done));
         }
@@ -289,7 +283,7 @@ impl Memoir {
             key: &self.reply_key(key).await?,
             random: self.random.as_ref(),
         };
-        let WrittenReply { open, done, .. } = attempt.written().clone();
+        let WrittenReply { open, done, .. } = attempt.0.written.lock().clone();
         let (status, body) = response;
         let kept = attempt.kept(Some(status), done);
         let document: Document = sealer.document_of(row_of(key), ONLY_VERSION, &kept, body)?;
@@ -306,7 +300,7 @@ impl Memoir {
         // written it.
         Ok(match self.begin_reply(key).await? {
             KeptReply::New(now) | KeptReply::Done { attempt: now, .. } => {
-                now.written().open == open
+                now.0.written.lock().open == open
             }
             KeptReply::Response { .. } | KeptReply::OtherRequest => false,
         })

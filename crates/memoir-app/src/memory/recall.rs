@@ -14,7 +14,7 @@
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Instant,
@@ -32,6 +32,7 @@ use memoir_domain::{
 };
 use memoir_model::EmbeddingModel;
 use memoir_store::{AgentQuery, Selection};
+use parking_lot::{Mutex, RwLock};
 use serde::Serialize;
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
@@ -200,13 +201,9 @@ impl Indexes {
         }
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, KeptIndexes> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The agent's index, which becomes the most recently used one.
     fn get(&self, scope: AgentScope) -> Option<Arc<RwLock<Indexed>>> {
-        let mut kept = self.kept();
+        let mut kept = self.kept.lock();
         kept.uses += 1;
         let uses = kept.uses;
         let entry = kept.entries.get_mut(&scope)?;
@@ -217,7 +214,7 @@ impl Indexes {
     fn put(&self, scope: AgentScope, indexed: &Arc<RwLock<Indexed>>) {
         // Before the list is locked: measuring may wait for a writer of the index.
         let bytes = read(indexed, |indexed| indexed.index.bytes());
-        let mut kept = self.kept();
+        let mut kept = self.kept.lock();
         kept.uses += 1;
         let entry = KeptIndex {
             indexed: indexed.clone(),
@@ -262,7 +259,7 @@ impl Indexes {
 
     /// Notes how large the agent's has become.
     fn measure(&self, scope: AgentScope) {
-        let mut kept = self.kept();
+        let mut kept = self.kept.lock();
         if let Some(entry) = kept.entries.get_mut(&scope) {
             entry.bytes = read(&entry.indexed, |indexed| indexed.index.bytes());
             self.make_room(&mut kept);
@@ -271,7 +268,7 @@ impl Indexes {
 
     /// Wipes the agent's.
     pub(crate) fn forget(&self, scope: AgentScope) {
-        let mut kept = self.kept();
+        let mut kept = self.kept.lock();
         // An erased agent's identifier must not stay either.
         kept.gave_way.remove(&scope);
         if let Some(missed) = kept.building.get_mut(&scope) {
@@ -284,7 +281,7 @@ impl Indexes {
 
     /// Wipes the agent's index if it is still of that version.
     pub(super) fn forget_version(&self, scope: AgentScope, version: u64) {
-        let mut kept = self.kept();
+        let mut kept = self.kept.lock();
         let is_it = |entry: &KeptIndex| read(&entry.indexed, |indexed| indexed.version == version);
         if kept.entries.get(&scope).is_some_and(is_it) {
             kept.entries.remove(&scope);
@@ -294,7 +291,7 @@ impl Indexes {
 
     /// The versions of the agents whose indexes are kept.
     pub(super) fn versions(&self) -> HashMap<AgentScope, u64> {
-        let kept = self.kept();
+        let kept = self.kept.lock();
         let versions = kept.entries.iter();
         let version = |entry: &KeptIndex| read(&entry.indexed, |indexed| indexed.version);
         versions
@@ -307,14 +304,14 @@ impl Indexes {
         if !self.any.load(Ordering::Acquire) {
             return false;
         }
-        let kept = self.kept();
+        let kept = self.kept.lock();
         kept.entries.contains_key(&scope) || kept.building.contains_key(&scope)
     }
 
     /// Begins to keep what this process commits on the agent, until the index is built.
     fn begin(&self, scope: AgentScope) -> IndexBuilding<'_> {
         self.any.store(true, Ordering::Release);
-        self.kept().building.insert(scope, Some(Vec::new()));
+        self.kept.lock().building.insert(scope, Some(Vec::new()));
         IndexBuilding {
             indexes: self,
             scope,
@@ -324,7 +321,7 @@ impl Indexes {
     /// Updates the agent's index with changes that this process wrote on one version of the agent, and which made
     /// another one.
     pub(crate) fn follow(&self, scope: AgentScope, from: Option<u64>, to: u64, changes: &[Change]) {
-        let mut kept = self.kept();
+        let mut kept = self.kept.lock();
         if let Some(missed) = kept.building.get_mut(&scope) {
             let changed = missed.iter().flatten().map(|commit| commit.changes.len());
             match changed.sum::<usize>() + changes.len() > MISSED_CHANGES {
@@ -342,7 +339,7 @@ impl Indexes {
             return;
         };
         // The list's lock before an index's, here as everywhere: the other order could wait for itself.
-        let mut indexed = write(&entry.indexed);
+        let mut indexed = entry.indexed.write();
         // An index of another version than the decision's has missed something, and is dropped.
         let follows = Some(indexed.version) == from && indexed.index.follow(changes);
         indexed.version = to;
@@ -371,7 +368,7 @@ impl IndexBuilding<'_> {
     fn finish(&self, mut version: u64, mut index: RecallIndex) -> Result<Arc<RwLock<Indexed>>> {
         loop {
             let missed = {
-                let mut kept = self.indexes.kept();
+                let mut kept = self.indexes.kept.lock();
                 let missed = kept.building.get_mut(&self.scope);
                 let missed = missed.and_then(Option::as_mut).ok_or(CONFLICT)?;
                 std::mem::take(missed)
@@ -403,7 +400,7 @@ impl IndexBuilding<'_> {
 
 impl Drop for IndexBuilding<'_> {
     fn drop(&mut self) {
-        self.indexes.kept().building.remove(&self.scope);
+        self.indexes.kept.lock().building.remove(&self.scope);
     }
 }
 
@@ -431,11 +428,7 @@ impl KeptIndexes {
 }
 
 fn read<T>(indexed: &RwLock<Indexed>, look: impl FnOnce(&Indexed) -> T) -> T {
-    look(&indexed.read().unwrap_or_else(PoisonError::into_inner))
-}
-
-fn write(indexed: &RwLock<Indexed>) -> RwLockWriteGuard<'_, Indexed> {
-    indexed.write().unwrap_or_else(PoisonError::into_inner)
+    look(&indexed.read())
 }
 
 /// The matches, with the memories.
@@ -529,7 +522,7 @@ impl Memories<'_> {
             QuestionVector::Made(model, vector) => (model, vector),
         };
         let (lacking, has_none) = {
-            let mut indexed = write(indexed);
+            let mut indexed = indexed.write();
             // Vectors of two models have no angle between them.
             if indexed.model.as_ref() != Some(model) {
                 indexed.index.forget_vectors();
@@ -551,7 +544,7 @@ impl Memories<'_> {
         let made = self.vectors_of(model, (!has_none).then_some(&lacking));
         let made = made.await?;
         let (is_of_one_length, is_whole) = {
-            let mut indexed = write(indexed);
+            let mut indexed = indexed.write();
             // Added from the store as it is now: an index of another version is dropped before it is used.
             let mut is_of_one_length = true;
             if let Some((_, first)) = made.first() {
@@ -608,7 +601,7 @@ impl Memories<'_> {
         // An agent that was read has a version.
         let version = loaded.base.memories_version().unwrap_or_default();
         let indexed = building.finish(version, index)?;
-        write(&indexed).is_stored = is_stored || !self.is_index_stored(&loaded);
+        indexed.write().is_stored = is_stored || !self.is_index_stored(&loaded);
         Ok(Some(indexed))
     }
 

@@ -8,7 +8,7 @@
 use std::{
     collections::{BTreeSet, HashMap, hash_map::RandomState},
     hash::BuildHasher,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use memoir_domain::{
@@ -18,6 +18,7 @@ use memoir_domain::{
     memory::{Memory, Number},
 };
 use memoir_text::same_text_key;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::core::{
     AfterCommit, AgentHandle, CommitListener, Result,
@@ -113,7 +114,7 @@ impl SameTexts {
 
     /// The active memories whose text may be the one with that hash.
     pub(crate) fn find(&self, scope: AgentScope, version: u64, hash: u64) -> FoundTexts {
-        let mut agents = self.lock();
+        let mut agents = self.agents.lock();
         let Some(known) = agents.take(scope) else {
             return FoundTexts::Unknown;
         };
@@ -150,12 +151,12 @@ impl SameTexts {
 
     /// Notes all of the agent's active memories.
     pub(crate) fn put(&self, scope: AgentScope, read: ReadTexts) {
-        self.keep(self.lock(), scope, read.texts);
+        self.keep(self.agents.lock(), scope, read.texts);
     }
 
     /// The text changes of these changes; `None` where the agent is not cached.
     fn changes(&self, scope: AgentScope, changes: &[Change]) -> Option<Vec<TextChange>> {
-        if !self.lock().has(scope) {
+        if !self.agents.lock().has(scope) {
             return None;
         }
         let followed = changes.iter().map(|change| {
@@ -174,7 +175,7 @@ impl SameTexts {
         to: Option<u64>,
         changes: Vec<TextChange>,
     ) {
-        let mut agents = self.lock();
+        let mut agents = self.agents.lock();
         let Some(mut known) = agents.take(scope) else {
             return;
         };
@@ -196,11 +197,6 @@ impl SameTexts {
         let gone = agents.put(scope, weight, known);
         drop(agents);
         drop(gone);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BoundedCache<AgentScope, AgentTexts>> {
-        // After a panic, a stale entry at most proposes a memory that the comparison rejects.
-        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

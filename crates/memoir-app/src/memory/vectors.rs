@@ -14,11 +14,7 @@
 //! serve as long as they cover more memories; they are deleted once the new ones are complete. A response of another
 //! length is a new model under the old name: all vectors of the agent are made anew, and until then words find alone.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use memoir_domain::{
     AgentScope, PrivateText,
@@ -29,6 +25,7 @@ use memoir_domain::{
 };
 use memoir_model::{Embedder, EmbeddingModel, Embeddings, ModelError, ModelName, Outage};
 use memoir_store::{AgentQuery, VectorRow};
+use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::Notify;
 
@@ -90,13 +87,9 @@ impl CommitListener for VectorUpkeep {
 }
 
 impl VectorUpkeep {
-    fn waiting(&self) -> std::sync::MutexGuard<'_, HashMap<AgentScope, u64>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Enqueues the agent: memories behind that number were written, or may be sent to a server now.
     pub(crate) fn enqueue(&self, scope: AgentScope, after: u64) {
-        let mut waiting = self.waiting();
+        let mut waiting = self.waiting.lock();
         let known = waiting.entry(scope).or_insert(after);
         // The earliest, so that nothing between the two is skipped.
         *known = after.min(*known);
@@ -107,22 +100,16 @@ impl VectorUpkeep {
 
     /// Takes all that wait. Agents that are enqueued meanwhile wait for the next time.
     pub(crate) fn take(&self) -> HashMap<AgentScope, u64> {
-        std::mem::take(&mut *self.waiting())
+        std::mem::take(&mut *self.waiting.lock())
     }
 
     fn rests_at(&self, now: Duration) -> bool {
-        let until = self
-            .rests_until
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let until = self.rests_until.lock();
         until.is_some_and(|until| now < until)
     }
 
     fn rest(&self, until: Option<Duration>) {
-        *self
-            .rests_until
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = until;
+        *self.rests_until.lock() = until;
     }
 }
 

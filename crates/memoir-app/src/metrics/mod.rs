@@ -23,7 +23,6 @@ mod recall;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -33,6 +32,7 @@ use memoir_domain::{
     tools::{RefusalCode, Tool, ToolResult},
 };
 use memoir_model::ModelName;
+use parking_lot::Mutex;
 use prometheus::{
     CounterVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry,
     core::Collector, proto::MetricFamily,
@@ -261,7 +261,7 @@ impl Metrics {
 
     /// The labels of a model.
     fn model_labels<'a>(&self, name: &'a ModelName) -> [&'a str; 2] {
-        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut models = self.models.lock();
         if models.contains(name.as_str()) {
             return [name.provider(), name.model()];
         }

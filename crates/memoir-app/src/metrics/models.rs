@@ -1,7 +1,7 @@
 //! Requests to models, counted and traced: every model of a use case is wrapped here.
 
 use std::{
-    sync::{Arc, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -202,7 +202,6 @@ impl Memoir {
         let now = self.now();
         let metrics = self.state::<Metrics>();
         let responses = metrics.responses.lock();
-        let responses = responses.unwrap_or_else(PoisonError::into_inner);
         let response = |(provider, last): (&String, &LastResponse)| ProviderResponse {
             provider: provider.clone(),
             model: last.model.clone(),
@@ -243,10 +242,10 @@ impl Drop for CountedRequest<'_> {
             took,
             ended: Instant::now(),
         };
-        let responses = metrics.responses.lock();
-        let mut responses = responses.unwrap_or_else(PoisonError::into_inner);
-        responses.insert(provider.to_owned(), response);
-        drop(responses);
+        metrics
+            .responses
+            .lock()
+            .insert(provider.to_owned(), response);
         metrics
             .model_calls
             .with_label_values(&[provider, model, self.result])

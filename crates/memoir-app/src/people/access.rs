@@ -8,7 +8,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use memoir_domain::{
@@ -24,6 +24,7 @@ use memoir_vault::{
     seal::{Nonce, SealedRow},
     token::{self, TokenSecret},
 };
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -262,11 +263,6 @@ pub enum Provision {
 pub(crate) struct LastUseBuffer(Arc<Mutex<HashMap<TokenId, Timestamp>>>);
 
 impl Memoir {
-    fn uses(&self) -> MutexGuard<'_, HashMap<TokenId, Timestamp>> {
-        let uses = self.state::<LastUseBuffer>().0.lock();
-        uses.unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The holder of a secret whose token is neither expired nor revoked; `None` otherwise. Its use is noted, and
     /// written with the next [`Memoir::write_uses`].
     ///
@@ -325,7 +321,7 @@ impl Memoir {
         key: AgentKey,
         now: Timestamp,
     ) -> (Principal, Option<AgentHandle>) {
-        let mut uses = self.uses();
+        let mut uses = self.state::<LastUseBuffer>().0.lock();
         // Kept in memory and written every few seconds: a write per request would cost more than most requests do. A
         // crash loses the uses of the last seconds.
         uses.insert(row.id, now);
@@ -348,13 +344,14 @@ impl Memoir {
     /// The store fails; the uses are kept for the next time.
     pub async fn write_uses(&self) -> Result<()> {
         // Removed, and restored where writing fails: concurrent uses must not wait for the store.
-        let uses: Vec<(TokenId, Timestamp)> = self.uses().drain().collect();
+        let uses: Vec<(TokenId, Timestamp)> =
+            self.state::<LastUseBuffer>().0.lock().drain().collect();
         if uses.is_empty() {
             return Ok(());
         }
         let written = self.store.note_uses(&uses).await;
         if written.is_err() {
-            let mut kept = self.uses();
+            let mut kept = self.state::<LastUseBuffer>().0.lock();
             for (token, at) in uses {
                 // Concurrent uses come first: a later use must not be replaced by an earlier one.
                 kept.entry(token).or_insert(at);
@@ -384,7 +381,10 @@ impl Memoir {
     ) -> Result<Option<SignedInUser>> {
         let entered = self.recognize_browser(presented, idle_seconds).await?;
         if let Some(signed_in) = &entered {
-            self.uses().insert(signed_in.token, self.now());
+            self.state::<LastUseBuffer>()
+                .0
+                .lock()
+                .insert(signed_in.token, self.now());
         }
         Ok(entered)
     }
@@ -442,7 +442,12 @@ impl Memoir {
 
     /// When the token was last used; its creation where it never was.
     pub(crate) fn last_use(&self, token: &HeldToken) -> Timestamp {
-        let noted = self.uses().get(&token.id).copied();
+        let noted = self
+            .state::<LastUseBuffer>()
+            .0
+            .lock()
+            .get(&token.id)
+            .copied();
         let created_at = token.open.created_at;
         let used = noted.max(token.last_used_at);
         used.map_or(created_at, |used| used.max(created_at))
@@ -450,7 +455,12 @@ impl Memoir {
 
     /// Whether the token was ever used, as far as that is written or was noted by this process.
     pub(crate) fn was_used(&self, token: &HeldToken) -> bool {
-        token.last_used_at.is_some() || self.uses().contains_key(&token.id)
+        token.last_used_at.is_some()
+            || self
+                .state::<LastUseBuffer>()
+                .0
+                .lock()
+                .contains_key(&token.id)
     }
 
     /// The token of a row, and the key that it is sealed with; `None` for a row that Memoir did not write. Otherwise,

@@ -1,11 +1,7 @@
 //! Access requests to an agent, its decisions, and the end of its grants (SPEC 5.2, 5.5, 4.4). Reading under a grant is
 //! in `shown/`.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use memoir_domain::{
     AccessRequestId, AgentScope, PrivateText, Timestamp,
@@ -19,6 +15,7 @@ use memoir_domain::{
     session::Usage,
 };
 use memoir_store::{AgentQuery, RecordFilter, Selection};
+use parking_lot::Mutex;
 
 use crate::{
     core::{Account, AgentHandle, CONFLICT, Error, Loaded, Memoir, Result, again, codec},
@@ -44,13 +41,13 @@ struct GrantInUse {
 
 impl GrantsInUse {
     fn get(&self, id: AccessRequestId) -> Option<GrantInUse> {
-        let grants_in_use = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let grants_in_use = self.0.lock();
         grants_in_use.get(&id).copied()
     }
 
     /// Merges a reading with those of other tasks of this process. A deadline never moves back.
     fn note(&self, id: AccessRequestId, seen: GrantInUse) -> GrantInUse {
-        let mut grants_in_use = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut grants_in_use = self.0.lock();
         let known = grants_in_use.entry(id).or_insert(seen);
         *known = GrantInUse {
             // Otherwise setting the clock back would gain time at the next read.
@@ -62,7 +59,7 @@ impl GrantsInUse {
     }
 
     fn forget(&self, id: AccessRequestId) {
-        let mut grants_in_use = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut grants_in_use = self.0.lock();
         grants_in_use.remove(&id);
     }
 }

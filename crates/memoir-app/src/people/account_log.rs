@@ -13,7 +13,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use memoir_domain::{
@@ -24,6 +24,7 @@ use memoir_domain::{
 };
 use memoir_store::{AgentQuery, AuditRow, Commit, RecordFilter, TokenRow};
 use memoir_vault::Closing;
+use parking_lot::Mutex;
 
 use crate::{
     core::{
@@ -46,7 +47,7 @@ impl Failures {
     /// Adds one. Returns the count where it is to be recorded.
     fn add(&self, user: UserId) -> Option<u64> {
         const FIRST_REPORTED: u64 = 10;
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let count = all.entry(user).or_default();
         *count = count.saturating_add(1);
         // `ilog10` panics at 0; the count is at least 1 here.
@@ -56,7 +57,7 @@ impl Failures {
 
     /// Resets and returns the count.
     fn take(&self, user: UserId) -> u64 {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         all.remove(&user).unwrap_or_default()
     }
 }

@@ -1,11 +1,7 @@
 //! Asking an agent's model for consent to an access request (SPEC 5.2). An agent whose model Memoir does not call
 //! responds through its own client.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use memoir_domain::{
     AccessRequestId, PrivateText, Timestamp,
@@ -21,6 +17,7 @@ use memoir_domain::{
 };
 use memoir_model::{Finish, Model, ModelName};
 use memoir_store::{AgentQuery, Selection};
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use crate::{
@@ -63,18 +60,18 @@ pub(crate) struct AskingWaits(Arc<Mutex<HashMap<AccessRequestId, Duration>>>);
 
 impl AskingWaits {
     fn is_over(&self, id: AccessRequestId, now: Duration) -> bool {
-        let waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waits = self.0.lock();
         waits.get(&id).is_none_or(|next| *next <= now)
     }
 
     fn wait(&self, id: AccessRequestId, until: Duration) {
-        let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waits = self.0.lock();
         waits.insert(id, until);
     }
 
     /// Keeps those that still wait for a decision.
     fn keep(&self, waiting: &[AccessRequestId]) {
-        let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waits = self.0.lock();
         waits.retain(|id, _| waiting.contains(id));
     }
 }

@@ -9,7 +9,7 @@
 
 use std::{
     collections::{HashMap, hash_map::Entry},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -21,6 +21,7 @@ use memoir_domain::{
     tools::session_gauge,
 };
 use memoir_store::{AgentQuery, AgentRow, RecordFilter, SessionRow};
+use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::watch;
 use utoipa::ToSchema;
@@ -335,7 +336,7 @@ pub(crate) struct AgentChanges(Arc<Mutex<HashMap<AgentScope, watch::Sender<()>>>
 impl AgentChanges {
     /// The agent was changed.
     pub(crate) fn notify(&self, scope: AgentScope) {
-        let watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let watched = self.0.lock();
         if let Some(sender) = watched.get(&scope) {
             sender.send_replace(());
         }
@@ -343,7 +344,7 @@ impl AgentChanges {
 
     fn waking(self, scope: AgentScope) -> SessionWatcher {
         let receiver = {
-            let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut watched = self.0.lock();
             let sender = watched.entry(scope).or_insert_with(|| watch::channel(()).0);
             sender.subscribe()
         };
@@ -364,11 +365,7 @@ struct SessionWatcher {
 
 impl Drop for SessionWatcher {
     fn drop(&mut self) {
-        let mut watched = self
-            .changes
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut watched = self.changes.0.lock();
         if let Entry::Occupied(entry) = watched.entry(self.scope)
             // This one's own is still counted: fields go after this.
             && entry.get().receiver_count() <= 1
@@ -399,6 +396,6 @@ mod tests {
         assert!(second.receiver.has_changed().unwrap());
         drop(second);
         changes.notify(scope);
-        assert!(changes.0.lock().unwrap().is_empty());
+        assert!(changes.0.lock().is_empty());
     }
 }

@@ -5,7 +5,7 @@
 //! that was asking for consent asks again; an open one resumes with the remaining edits. A session that the agent
 //! drives is leased to the agent, for half an hour from each call on.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use memoir_domain::{
     AgentScope, SessionId,
@@ -15,6 +15,7 @@ use memoir_domain::{
 };
 use memoir_model::{Model, ModelName};
 use memoir_store::{AgentQuery, WaitingSession};
+use parking_lot::Mutex;
 
 use super::{
     RefineOptions,

@@ -4,8 +4,6 @@
 //!
 //! So an edit needs no look-up before its commit where this process made the session's previous edit.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use memoir_domain::{
     AgentScope, PrivateText, SessionId,
     agent::Agent,
@@ -13,6 +11,7 @@ use memoir_domain::{
     memories::AllMemories,
     session::{Session, State},
 };
+use parking_lot::Mutex;
 
 use crate::core::{cache::BoundedCache, codec::Base};
 
@@ -97,37 +96,32 @@ impl Default for Recent {
 impl Recent {
     /// Takes the session out of the cache: of two simultaneous calls only one may use it.
     pub(crate) fn take(&self, scope: AgentScope, session: SessionId) -> Option<KnownSession> {
-        let known = lock(&self.known).take(scope);
+        let known = self.known.lock().take(scope);
         // That of another session of this agent is useless: an agent has one at a time, and that one is over.
         known.filter(|known| known.session.id == session)
     }
 
     pub(crate) fn put(&self, scope: AgentScope, session: KnownSession) {
-        let gone = lock(&self.known).put(scope, 1, session);
+        let gone = self.known.lock().put(scope, 1, session);
         drop(gone);
     }
 
     /// The notes of a session; of two simultaneous calls the later one begins new ones.
     pub(crate) fn take_notes(&self, session: SessionId) -> SessionNotes {
-        lock(&self.notes).take(session).unwrap_or_default()
+        self.notes.lock().take(session).unwrap_or_default()
     }
 
     pub(crate) fn put_notes(&self, session: SessionId, kept: SessionNotes) {
         // An empty entry must not evict that of another session.
         if kept.memories.is_some() {
-            let gone = lock(&self.notes).put(session, kept.weight(), kept);
+            let gone = self.notes.lock().put(session, kept.weight(), kept);
             drop(gone);
         }
     }
 
     /// Forgets the cache of an ended session.
     pub(crate) fn drop_notes(&self, session: SessionId) {
-        let gone = lock(&self.notes).take(session);
+        let gone = self.notes.lock().take(session);
         drop(gone);
     }
-}
-
-fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic leaves nothing harmful here: the cache is used for commits only, and the store checks each of them.
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }

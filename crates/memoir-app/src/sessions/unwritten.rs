@@ -2,15 +2,13 @@
 //! memory or costs a write of its own: they are counted here, shown with the session, and written with its next write,
 //! at the latest its end. A crash loses the unwritten ones.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use memoir_domain::{
     SessionId,
     session::{Session, Usage},
 };
+use parking_lot::Mutex;
 
 /// Most sessions with unwritten counts: those that another process ended are never requested again.
 const LIMIT: usize = 4_096;
@@ -42,12 +40,8 @@ fn later(one: Usage, other: Usage) -> Usage {
 pub(crate) struct Unwritten(Arc<Mutex<HashMap<SessionId, UnwrittenCounts>>>);
 
 impl Unwritten {
-    fn waiting(&self) -> MutexGuard<'_, HashMap<SessionId, UnwrittenCounts>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn note(&self, session: SessionId, note: impl FnOnce(&mut UnwrittenCounts)) {
-        let mut waiting = self.waiting();
+        let mut waiting = self.0.lock();
         if waiting.len() >= LIMIT && !waiting.contains_key(&session) {
             // Which of these sessions ended elsewhere is unknown. No decision depends on the counts, so all of them may
             // be dropped.
@@ -70,7 +64,7 @@ impl Unwritten {
 
     /// The unwritten ones of the session.
     pub(crate) fn of(&self, session: SessionId) -> UnwrittenCounts {
-        self.waiting().get(&session).copied().unwrap_or_default()
+        self.0.lock().get(&session).copied().unwrap_or_default()
     }
 
     /// The session with its unwritten counts. What another process wrote last of an ended session stands.
@@ -83,7 +77,7 @@ impl Unwritten {
 
     /// Adds the unwritten counts to `sessions`, which are about to be written; `None` where there are none.
     pub(crate) fn count_into(&self, sessions: &mut [Session]) -> Option<CountedWrites> {
-        let mut waiting = self.waiting();
+        let mut waiting = self.0.lock();
         let mut counted = Vec::new();
         for session in sessions {
             if let Some(counts) = waiting.remove(&session.id) {
@@ -119,7 +113,7 @@ impl Drop for CountedWrites {
         if self.counted.is_empty() {
             return;
         }
-        let mut waiting = self.unwritten.waiting();
+        let mut waiting = self.unwritten.0.lock();
         for (session, counts) in self.counted.drain(..) {
             let waits = waiting.entry(session).or_default();
             waits.refused_calls = waits.refused_calls.saturating_add(counts.refused_calls);

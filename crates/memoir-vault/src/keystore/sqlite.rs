@@ -9,12 +9,10 @@ mod counter;
 mod file;
 mod schema;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::path::{Path, PathBuf};
 
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
+use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use self::counter::Counter;
@@ -94,11 +92,6 @@ impl SqliteKeys {
         self.path.as_deref().unwrap_or(Path::new(NO_PATH))
     }
 
-    fn lock(&self) -> MutexGuard<'_, OpenFile> {
-        // A panic leaves nothing half-done here: what SQLite has begun is rolled back.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Another file in the place of the open one is the one in which other processes destroy keys. Without a file, none
     /// can.
     fn check_place(&self) -> Result<()> {
@@ -115,7 +108,7 @@ impl SqliteKeys {
         under: Option<KeyId>,
         work: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<(T, WrittenChange)> {
-        let state = &mut *self.lock();
+        let state = &mut *self.state.lock();
         // Outside of a transaction, where the mode of the journal can be changed.
         if self.counter.read()?.is_none() {
             file::give_up_log(&state.connection)?;
@@ -164,7 +157,7 @@ impl KeyRows for SqliteKeys {
     }
 
     fn read(&self, agents: Agents<'_>) -> Result<KeyStoreContents> {
-        let state = &mut *self.lock();
+        let state = &mut *self.state.lock();
         self.check_place()?;
         let transaction = state.connection.transaction()?;
         if !state.is_made {
@@ -191,7 +184,7 @@ impl KeyRows for SqliteKeys {
     }
 
     fn fill(&self, contents: &KeyStoreContents) -> Result<()> {
-        let state = &mut *self.lock();
+        let state = &mut *self.state.lock();
         file::make(&mut state.connection, self.place(), |fresh| {
             if let Some(row) = &contents.master {
                 write_master(fresh, row)?;

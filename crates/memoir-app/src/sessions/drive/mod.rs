@@ -8,10 +8,7 @@ mod progress;
 mod span;
 mod typed;
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use memoir_domain::{
     PrivateText, SessionId,
@@ -20,6 +17,7 @@ use memoir_domain::{
     tools::{RefusalCode, ToolRequest},
 };
 use memoir_model::{Arguments, Model, ToolCall};
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -78,12 +76,12 @@ pub(crate) struct Hold {
 impl Hold {
     /// The usage of the model calls so far.
     pub(crate) fn used(&self) -> Usage {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.used.lock()
     }
 
     fn note(&self, used: Usage) {
         let before = {
-            let mut noted = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut noted = self.used.lock();
             std::mem::replace(&mut *noted, used)
         };
         if used != before {
