@@ -115,7 +115,7 @@ test("memories are searched as one types", async () => {
   await shown.locator("#found", { hasText: "the best first" }).waitFor();
   assert.deepEqual((await listed(shown)).sort(), [1, 5]);
   assert.ok(shown.url().endsWith("?q=harbour"));
-  assert.equal(await shown.locator("#told").innerText(), "2 memories, the best first");
+  assert.equal(await shown.locator("#stated").innerText(), "2 memories, the best first");
   await shown.reload();
   assert.deepEqual((await listed(shown)).sort(), [1, 5]);
   await search.fill("");

@@ -65,7 +65,7 @@ pub use log::stats::{
 };
 pub use log::verify::{Mismatch, Verification};
 pub use memoir_store::{
-    Faded, FleetOrder, MemoryPage, ReceiverDigest, RecordFilter, RecordOrder, RecordPlace,
+    Expiry, FleetOrder, MemoryPage, ReceiverDigest, RecordFilter, RecordOrder, RecordPlace,
     WaitingSession, WorkMeter, note_low_priority, without_waiting,
 };
 pub use memory::context::{ContextRequest, ContextShare, ContextView, QuarterInContext};

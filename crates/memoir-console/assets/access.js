@@ -67,7 +67,7 @@
         : "";
     };
 
-    const close = (told) => {
+    const close = (stated) => {
       if (isOver) return;
       isOver = true;
       words.replaceChildren();
@@ -79,7 +79,7 @@
       const why = document.createElement("p");
       why.className = "notice";
       const text = document.createElement("span");
-      text.textContent = `This is closed. ${told} `;
+      text.textContent = `This is closed. ${stated} `;
       const back = document.createElement("a");
       back.href = words.dataset.back;
       back.textContent = "Back to the request";
@@ -94,7 +94,7 @@
       const text = close("Its time is over.");
       try {
         const now = await ask(path);
-        if (text && now && now.state !== "granted") text.textContent = `This is closed. ${now.told} `;
+        if (text && now && now.state !== "granted") text.textContent = `This is closed. ${now.stated} `;
       } catch {
         // It stays closed, whatever the reason.
       }
@@ -133,7 +133,7 @@
         if (now === null) {
           close("You are signed out, or it is gone.");
         } else if (now.state !== "granted") {
-          close(now.told);
+          close(now.stated);
         } else {
           // Never later than reported before.
           end = Math.min(end, asked + now.seconds_left * 1000 + 1000);

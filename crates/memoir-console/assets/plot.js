@@ -28,7 +28,7 @@
       this.box = figure.querySelector(".canvas");
       this.line = figure.dataset.line;
       this.overTime = "source" in figure.dataset;
-      this.told = figure.querySelector(".told-at");
+      this.stated = figure.querySelector(".stated-at");
       this.curve = null;
       this.drawn = null;
       this.place = 0;
@@ -75,7 +75,7 @@
         // Another one may have been chosen since.
         if (chosen.getAttribute("aria-pressed") === "true") this.show(curve);
       } catch {
-        this.told.textContent = "The curve could not be loaded. Load the page again.";
+        this.stated.textContent = "The curve could not be loaded. Load the page again.";
       }
     }
 
@@ -85,7 +85,7 @@
       this.marks = new Map(curve.marks.map((mark) => [mark.place, mark]));
       this.draw();
       if (curve.at.length > 0) this.describe(curve.at.length - 1);
-      else this.told.textContent = "There is nothing to draw yet.";
+      else this.stated.textContent = "There is nothing to draw yet.";
     }
 
     draw() {
@@ -259,14 +259,14 @@
       this.place = place;
       const mark = this.marks.get(place);
       const parts = this.overTime ? [this.massAt(place)] : [];
-      if (mark) parts.push(...mark.told);
+      if (mark) parts.push(...mark.stated);
       const text = parts.map((part) => `${part}.`).join(" ");
-      this.told.textContent = `${text} `;
+      this.stated.textContent = `${text} `;
       if (mark?.path) {
         const link = document.createElement("a");
         link.href = mark.path;
         link.textContent = "Show the session";
-        this.told.append(link);
+        this.stated.append(link);
       }
       this.box.setAttribute("aria-valuenow", String(place));
       this.box.setAttribute("aria-valuetext", text);

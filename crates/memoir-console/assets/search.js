@@ -6,7 +6,7 @@
   const form = document.querySelector("form[data-live]");
   if (!form) return;
 
-  const told = document.getElementById("told");
+  const stated = document.getElementById("stated");
 
   // How long nothing is typed before the service is asked, in milliseconds.
   const REST = 120;
@@ -44,12 +44,12 @@
       if (!answer.ok || !fresh) return location.assign(next);
       if (wanted !== null) return;
       document.getElementById(form.dataset.live).replaceWith(document.adoptNode(fresh));
-      told.className = "hidden";
-      told.textContent = fresh.dataset.told;
+      stated.className = "hidden";
+      stated.textContent = fresh.dataset.stated;
       history.replaceState(null, "", next);
     } catch {
-      told.className = "problem";
-      told.textContent = "The page could not be reached. Is “memoir ui” still running?";
+      stated.className = "problem";
+      stated.textContent = "The page could not be reached. Is “memoir ui” still running?";
     }
   }
 

@@ -10,7 +10,7 @@
   const number = document.getElementById("record");
   const shown = document.getElementById("shown");
   const place = document.getElementById("place");
-  const told = document.getElementById("told");
+  const stated = document.getElementById("stated");
   const here = document.getElementById("here");
 
   // How long the slider stands still before the service is asked, in milliseconds.
@@ -63,10 +63,10 @@
       document.getElementById("moment").replaceWith(document.adoptNode(moment));
       place.textContent = moment.dataset.text;
       slide.setAttribute("aria-valuetext", moment.dataset.text);
-      told.textContent = moment.dataset.told;
+      stated.textContent = moment.dataset.stated;
       history.replaceState(null, "", address(record));
     } catch {
-      told.textContent = "This point could not be loaded. Move the slider to try again.";
+      stated.textContent = "This point could not be loaded. Move the slider to try again.";
       place.textContent = "It could not be loaded";
     }
   }

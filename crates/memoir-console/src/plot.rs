@@ -38,7 +38,7 @@ pub(crate) struct MarkOnCurve {
     pub(crate) place: usize,
     pub(crate) kind: MarkKind,
     /// Sentences without a full stop.
-    pub(crate) told: Vec<String>,
+    pub(crate) stated: Vec<String>,
     /// The path of the last event's session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<String>,
@@ -105,7 +105,7 @@ fn mark(place: usize, happened: Vec<Happening>) -> MarkOnCurve {
     MarkOnCurve {
         place,
         kind,
-        told: sentences,
+        stated: sentences,
         path,
     }
 }
@@ -236,7 +236,7 @@ impl Figure<'_> {
                     }
                 }
                 div.canvas {}
-                p.told-at {}
+                p.stated-at {}
                 figcaption {
                     ul.legend {
                         li { (sign("line")) (self.line) }
@@ -358,7 +358,7 @@ mod tests {
         let marks: Vec<_> = curve
             .marks
             .iter()
-            .map(|mark| (mark.place, mark.kind, mark.told.join("; ")))
+            .map(|mark| (mark.place, mark.kind, mark.stated.join("; ")))
             .collect();
         let path = "Session completed, 1,412 → 1,371 tokens, 1 edit, undone since";
         assert_eq!(
@@ -400,10 +400,10 @@ mod tests {
         assert_eq!(curve.marks.len(), 1);
         let mark = &curve.marks[0];
         assert_eq!(
-            (mark.place, mark.kind, mark.told.len()),
+            (mark.place, mark.kind, mark.stated.len()),
             (1, MarkKind::Done, 3)
         );
-        assert_eq!(mark.told[2], "And 39 more");
+        assert_eq!(mark.stated[2], "And 39 more");
         assert!(mark.path.is_some());
     }
 }

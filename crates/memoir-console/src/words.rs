@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_to_the_minute() {
+    fn times_are_exact_to_the_minute() {
         let at: Timestamp = "2026-03-04T12:00:59Z".parse().unwrap();
         assert_eq!(minute(at), "2026-03-04 12:00");
         assert_eq!(second(at), "2026-03-04 12:00:59");

@@ -160,7 +160,7 @@ impl Workers {
             // Another process leased the session, or it has ended. From here on this process uses an order of its own.
             Ok(None) => self.turns.note_late(),
             Err(error) => {
-                tracing::error!(session = %session.id, %error, "a session was not taken up");
+                tracing::error!(session = %session.id, %error, "a session was not resumed");
                 let now = self.service.memoir.now();
                 self.passed_over.note(session.id, error.code(), now);
             }

@@ -62,7 +62,7 @@ impl Resident {
     }
 
     /// Compares its memory with what it was before a step, in which `texts` were saved at most.
-    pub(crate) fn settle(
+    pub(crate) fn reconcile(
         &mut self,
         view: View,
         between: Between,

@@ -55,7 +55,7 @@ pub(crate) struct OwnSession {
 }
 
 impl OwnSession {
-    /// One that was opened, or taken up again.
+    /// One that was opened, or resumed.
     pub(crate) fn new(
         (session, opened): (SessionFacts, OpenedSession),
         mut player: Player,
@@ -90,7 +90,7 @@ impl OwnSession {
             }
             let before = resident.view.clone();
             let view = View::of(&agent).await?;
-            resident.settle(view, Between::Session { undone }, &[])?;
+            resident.reconcile(view, Between::Session { undone }, &[])?;
             if is_edit {
                 self.edits += 1;
                 made += 1;

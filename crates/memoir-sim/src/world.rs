@@ -127,8 +127,8 @@ impl World {
                 let saved = resident.agent.memories().save(&[saved], &actor).await;
                 saved.unwrap();
                 let view = View::of(&resident.agent).await.unwrap();
-                let settled = world.residents[place].settle(view, Between::Saving, &[text]);
-                settled.unwrap();
+                let resolved = world.residents[place].reconcile(view, Between::Saving, &[text]);
+                resolved.unwrap();
             }
         }
         world.restart().await.unwrap();
@@ -218,7 +218,7 @@ impl World {
             }
             Some(Ok(())) | None => {}
         }
-        self.settle(who, &plan, &before).await?;
+        self.reconcile(who, &plan, &before).await?;
         let moment = self.memoir.now();
         if dice.roll(4) == 0 {
             self.residents[who].moments.push(moment);
@@ -229,7 +229,7 @@ impl World {
             let view = View::of(&self.residents[other].agent)
                 .await
                 .map_err(broken)?;
-            self.residents[other].settle(view, Between::Nothing, &[])?;
+            self.residents[other].reconcile(view, Between::Nothing, &[])?;
         }
         Ok(())
     }
@@ -250,13 +250,13 @@ impl World {
     }
 
     /// After a step: the memory, the sessions that ended in it, and the session that the agent drives.
-    async fn settle(&mut self, who: usize, plan: &Plan, before: &View) -> Result<(), Violation> {
+    async fn reconcile(&mut self, who: usize, plan: &Plan, before: &View) -> Result<(), Violation> {
         let ended = self.newly_ended(who).await?;
         let undone = ended.iter().any(|(_, state)| *state == State::RolledBack);
         let resident = &mut self.residents[who];
         resident.is_calm &= !plan.unsettles();
         let view = View::of(&resident.agent).await.map_err(broken)?;
-        resident.settle(view, plan.between(undone), &plan.texts())?;
+        resident.reconcile(view, plan.between(undone), &plan.texts())?;
         if !matches!(plan, Plan::Own(..) | Plan::Look)
             && let Some(session) = &mut resident.session
         {
@@ -335,7 +335,7 @@ impl World {
             verified.valid,
             "4.2",
             "{:?}",
-            verified.misfits.first().map(|misfit| &misfit.problem)
+            verified.misfits.first().map(|mismatch| &mismatch.problem)
         );
         let counted = verified.originals.unwrap_or_default();
         let shown = resident.view.counts.originals;
@@ -395,7 +395,7 @@ impl World {
         self.memoir.forget_words().await.map_err(broken)?;
         for who in 0..self.residents.len() {
             let before = self.residents[who].view.clone();
-            self.settle(who, &Plan::Cancel, &before).await?;
+            self.reconcile(who, &Plan::Cancel, &before).await?;
         }
         Ok(())
     }
@@ -406,7 +406,7 @@ impl World {
         self.memoir.close_lapsed_sessions().await.map_err(broken)?;
         for who in 0..self.residents.len() {
             let before = self.residents[who].view.clone();
-            self.settle(who, &Plan::Cancel, &before).await?;
+            self.reconcile(who, &Plan::Cancel, &before).await?;
             let views = self.residents[who].agent.views();
             let page = views.session_page(None, 1_000).await.map_err(broken)?;
             for session in page {
@@ -446,7 +446,7 @@ impl World {
         Ok(())
     }
 
-    /// A session that the agent drives: opened, taken up, or gone on with.
+    /// A session that the agent drives: opened, resumed, or continued.
     async fn own(
         &mut self,
         who: usize,
@@ -465,7 +465,7 @@ impl World {
                     None => agent.open_own(mode(is_dedup_only)).await?,
                 };
                 let view = View::of(&agent).await?;
-                resident.settle(view, Between::Session { undone: false }, &[])?;
+                resident.reconcile(view, Between::Session { undone: false }, &[])?;
                 OwnSession::new(opened, *player, &resident.view, is_taken_up)
             }
         };

@@ -108,8 +108,8 @@ fn page_values(page: &MemoryPage) -> Option<Vec<Value<'static>>> {
         page.until,
         page.with_discarded,
         page.protected,
-        page.faded.map(|faded| faded.until),
-        page.faded.is_some_and(|faded| faded.is_faded),
+        page.expired.map(|expired| expired.until),
+        page.expired.is_some_and(|expired| expired.is_expired),
         under.transpose().ok()?,
         page.limit,
     ])

@@ -90,7 +90,7 @@ impl Deliveries for PostgresStore {
         })
     }
 
-    async fn settle_delivery(
+    async fn resolve_delivery(
         &self,
         receiver: &ReceiverDigest,
         delivery: &DeliveryRow,

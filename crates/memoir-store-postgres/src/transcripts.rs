@@ -174,7 +174,7 @@ impl Transcripts for PostgresStore {
         self.writes(Reach::Agent(scope), sql, values).await
     }
 
-    async fn settle_transcript(
+    async fn resolve_transcript(
         &self,
         scope: AgentScope,
         claim: u64,

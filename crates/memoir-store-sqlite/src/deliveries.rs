@@ -109,7 +109,7 @@ impl Deliveries for SqliteStore {
         self.write(limit as usize, claim).await
     }
 
-    async fn settle_delivery(
+    async fn resolve_delivery(
         &self,
         receiver: &ReceiverDigest,
         delivery: &DeliveryRow,
@@ -136,7 +136,7 @@ impl Deliveries for SqliteStore {
             )?
             .execute(params![receiver, session, delivery.attempt])?,
     };
-            fault::point("delivery.settled");
+            fault::point("delivery.resolved");
             Ok(WriteOutcome::any(changed))
         };
         self.write(1, resolve).await

@@ -10,7 +10,7 @@
 //! `commit.tokens`, `commit.access`, `commit.messages` and `commit.records`, or `leaves.appended` for entries over all
 //! logs, `token.written`, `token.uses`, `user.created`, `reply.begun`, `reply.ended` and `reply.forgotten`, then
 //! `batch.before_commit` and, before any caller gets its result, `batch.committed` and, where a body was replaced,
-//! `scrub.rewritten`, `scrub.cut` and `scrub.settled`.
+//! `scrub.rewritten`, `scrub.cut` and `scrub.resolved`.
 
 /// Aborts the process where the environment asks for it.
 #[cfg(feature = "fault-points")]

@@ -87,7 +87,7 @@ fn attempt(connection: &Connection) -> Result<bool> {
         // work once more, which changes nothing.
         .prepare_cached("DELETE FROM residues")?
         .execute([])?;
-    fault::point("scrub.settled");
+    fault::point("scrub.resolved");
     Ok(true)
 }
 

@@ -149,7 +149,7 @@ impl Transcripts for SqliteStore {
         .await
     }
 
-    async fn settle_transcript(
+    async fn resolve_transcript(
         &self,
         scope: AgentScope,
         claim: u64,
@@ -173,7 +173,7 @@ impl Transcripts for SqliteStore {
                     failures,
                     count(claim, "transcripts", "claims")?
                 ])?;
-            fault::point("transcript.settled");
+            fault::point("transcript.resolved");
             Ok(WriteOutcome::any(changed))
         };
         self.write(1, resolve).await.map(drop)

@@ -149,6 +149,6 @@ stories! {
     deliveries::an_end_is_told_to_the_receivers_of_its_time,
     deliveries::sessions_that_come_with_an_agent_are_not_told,
     deliveries::of_claims_at_once_each_gets_others,
-    deliveries::a_claim_that_lapsed_settles_nothing,
+    deliveries::a_claim_that_lapsed_resolves_nothing,
     deliveries::a_receiver_that_is_closed_or_forgotten_is_told_nothing,
 }

@@ -47,7 +47,7 @@ pub trait Deliveries: Send + Sync {
 
     /// Ends a delivery (`None`), or makes it due again at that time. `false`, without a write, if it was leased again
     /// since, or is gone.
-    async fn settle_delivery(
+    async fn resolve_delivery(
         &self,
         receiver: &ReceiverDigest,
         delivery: &DeliveryRow,

@@ -44,7 +44,7 @@ pub use row::{
     TokenColumns, TokenRow, UserColumns, UserRow, WaitingSession,
 };
 pub use traits::{
-    Access, AgentQuery, DueQuery, FURTHEST_DAYS, Faded, Finding, Fleet, LogsOf, MemoryPage,
+    Access, AgentQuery, DueQuery, Expiry, FURTHEST_DAYS, Finding, Fleet, LogsOf, MemoryPage,
     RecordFilter, Selection, Snapshot, Store, StoredUsage,
 };
 pub use transcripts::{MessageOutcome, MessageRow, Reviving, TranscriptRow, Transcripts, Waiting};

@@ -330,18 +330,18 @@ pub struct MemoryPage {
     /// Only constitutional ones, or only others.
     pub protected: Option<bool>,
     /// Only journal entries that have left the prompt, or only all other memories.
-    pub faded: Option<Faded>,
+    pub expired: Option<Expiry>,
     /// Only archival memories under that one.
     pub under: Option<Number>,
 }
 
 /// Journal entries that have left the prompt (SPEC 1), or all other memories: archival ones too, which are never in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Faded {
+pub struct Expiry {
     /// Journal entries of an origin date at this time or before have left it.
     pub until: Timestamp,
     /// Whether these are wanted, or all others.
-    pub is_faded: bool,
+    pub is_expired: bool,
 }
 
 /// Tokens, users and stored responses: content-blind, of one account each.

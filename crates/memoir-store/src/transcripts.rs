@@ -167,7 +167,7 @@ pub trait Transcripts: Send + Sync {
 
     /// Ends a lease: the remaining messages are due at that time, after so many failed attempts. Changes nothing if
     /// another process has leased the messages since.
-    async fn settle_transcript(
+    async fn resolve_transcript(
         &self,
         scope: AgentScope,
         claim: u64,

@@ -179,14 +179,14 @@ impl Access for WatchedStore {
     async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()> {
         self.inner.note_uses(uses).await
     }
-    async fn create_user(&self, user: &UserRow, told: Option<Commit>) -> Result<()> {
-        self.inner.create_user(user, told).await
+    async fn create_user(&self, user: &UserRow, notice: Option<Commit>) -> Result<()> {
+        self.inner.create_user(user, notice).await
     }
-    async fn create_first_user(&self, user: &UserRow, told: Option<Commit>) -> Result<bool> {
-        self.inner.create_first_user(user, told).await
+    async fn create_first_user(&self, user: &UserRow, notice: Option<Commit>) -> Result<bool> {
+        self.inner.create_first_user(user, notice).await
     }
-    async fn put_user(&self, user: &UserRow, told: Option<Commit>) -> Result<bool> {
-        self.inner.put_user(user, told).await
+    async fn put_user(&self, user: &UserRow, notice: Option<Commit>) -> Result<bool> {
+        self.inner.put_user(user, notice).await
     }
     async fn users(&self, account: AccountId) -> Result<Vec<UserRow>> {
         self.inner.users(account).await
@@ -248,14 +248,14 @@ impl Deliveries for WatchedStore {
             .claim_deliveries(receiver, now, times, limit)
             .await
     }
-    async fn settle_delivery(
+    async fn resolve_delivery(
         &self,
         receiver: &ReceiverDigest,
         delivery: &DeliveryRow,
         again_at: Option<Timestamp>,
     ) -> Result<bool> {
         self.inner
-            .settle_delivery(receiver, delivery, again_at)
+            .resolve_delivery(receiver, delivery, again_at)
             .await
     }
     async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()> {
@@ -297,7 +297,7 @@ impl Transcripts for WatchedStore {
     ) -> Result<bool> {
         self.inner.extend_transcript(scope, claim, until).await
     }
-    async fn settle_transcript(
+    async fn resolve_transcript(
         &self,
         scope: AgentScope,
         claim: u64,
@@ -305,7 +305,7 @@ impl Transcripts for WatchedStore {
         failures: u32,
     ) -> Result<()> {
         self.inner
-            .settle_transcript(scope, claim, due_at, failures)
+            .resolve_transcript(scope, claim, due_at, failures)
             .await
     }
     async fn forget_words(&self, now: Timestamp) -> Result<()> {

@@ -86,10 +86,10 @@ pub fn unsupported(
     ));
 
     found.sort_unstable_by_key(|place| (place.start, place.end));
-    let mut told = HashSet::new();
+    let mut seen = HashSet::new();
     let of = |place: Range<usize>| summary.get(place.clone()).unwrap_or(&outside[place]);
     let texts = found.into_iter().map(|place| of(place).to_owned());
-    texts.filter(|text| told.insert(text.clone())).collect()
+    texts.filter(|text| seen.insert(text.clone())).collect()
 }
 
 /// The facts of a summary's sources, and the languages that it is read in.

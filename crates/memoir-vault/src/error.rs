@@ -62,7 +62,7 @@ pub enum Error {
     #[error(
         "the keys are wrapped anew, but the new master key is still in `{staged}`; keep that file: the next start uses it, and tries again to move it to `{path}`"
     )]
-    Unsettled {
+    Unresolved {
         /// The key file, which holds the old key.
         path: String,
         /// Where the new key is.

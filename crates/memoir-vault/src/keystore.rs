@@ -512,7 +512,7 @@ impl KeyStore {
         // either file, and both exist.
         let new = MasterKey::stage(key_file)?;
         let wrapped = self.rotate(&new)?;
-        self.finish(key_file).map_err(|_| Error::Unsettled {
+        self.finish(key_file).map_err(|_| Error::Unresolved {
             path: key_file.display().to_string(),
             staged: staged_path(key_file).display().to_string(),
         })?;

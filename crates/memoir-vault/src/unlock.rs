@@ -65,7 +65,7 @@ pub fn unlock_rows(
 /// # Errors
 /// [`Error::Irreplaceable`], [`Error::MasterKeyLost`] and [`Error::WrongMasterKey`]
 /// where `key_file` cannot be replaced or does not hold the key that is to be replaced: nothing was changed then.
-/// [`Error::Unsettled`] if only the last step is missing. Else as for
+/// [`Error::Unresolved`] if only the last step is missing. Else as for
 /// [`MasterKey::load_or_create`] and [`KeyStore::rotate`].
 pub fn rotate_key_file(key_file: &Path, store: &KeyStore) -> Result<(KeyId, u64)> {
     store.rotate_key_file(key_file)

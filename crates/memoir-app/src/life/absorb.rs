@@ -433,8 +433,8 @@ impl Life<'_> {
                 // Rows that do not match are checked again tomorrow; after any other error the lease runs out.
                 if matches!(error, Error::Tampered(_) | Error::Inconsistent(_)) {
                     let later = now.plus(LONGEST_WAIT);
-                    let settled = store.settle_transcript(self.scope, claim, later, 0);
-                    settled.await?;
+                    let resolved = store.resolve_transcript(self.scope, claim, later, 0);
+                    resolved.await?;
                 }
                 return Err(error);
             }
@@ -442,7 +442,7 @@ impl Life<'_> {
         if row.pending == 0 {
             // The agent has read them itself.
             store
-                .settle_transcript(self.scope, claim, now, row.failures)
+                .resolve_transcript(self.scope, claim, now, row.failures)
                 .await?;
             return Ok(None);
         }
@@ -452,7 +452,7 @@ impl Life<'_> {
                 // Checked again tomorrow: no attempt was made.
                 let later = now.plus(LONGEST_WAIT);
                 store
-                    .settle_transcript(self.scope, claim, later, row.failures)
+                    .resolve_transcript(self.scope, claim, later, row.failures)
                     .await?;
                 return Err(error);
             }
@@ -505,7 +505,7 @@ impl Life<'_> {
         };
         let store = &self.memoir.store;
         let released = store
-            .settle_transcript(self.scope, claim, again_at, reading.failures)
+            .resolve_transcript(self.scope, claim, again_at, reading.failures)
             .await;
         // The first error is the informative one.
         read?;

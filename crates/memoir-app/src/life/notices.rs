@@ -121,7 +121,7 @@ impl Memoir {
                 }
             };
             self.store
-                .settle_delivery(receiver, &delivery, again_at)
+                .resolve_delivery(receiver, &delivery, again_at)
                 .await?;
         }
         Ok(notices)
@@ -167,7 +167,7 @@ impl Memoir {
     ) -> Result<()> {
         let store = &self.store;
         store
-            .settle_delivery(receiver, &notice.delivery, None)
+            .resolve_delivery(receiver, &notice.delivery, None)
             .await?;
         Ok(())
     }
@@ -185,7 +185,7 @@ impl Memoir {
         let again_at = wait_after(notice.attempt(), retry_after).map(|wait| self.now().plus(wait));
         let is_ours = self
             .store
-            .settle_delivery(receiver, &notice.delivery, again_at)
+            .resolve_delivery(receiver, &notice.delivery, again_at)
             .await?;
         Ok(match again_at {
             _ if !is_ours => Retry::Elsewhere,

@@ -175,12 +175,12 @@ fn report(
     mut misfits: Vec<Mismatch>,
 ) -> Verification {
     // Stable: mismatches without a record keep the order in which they were found, after the others.
-    misfits.sort_by_key(|misfit| misfit.seq.unwrap_or(u64::MAX));
+    misfits.sort_by_key(|mismatch| mismatch.seq.unwrap_or(u64::MAX));
     // A faulty record shows in more than one way; one of them is enough.
-    misfits.dedup_by_key(|misfit| {
+    misfits.dedup_by_key(|mismatch| {
         (
-            misfit.seq,
-            misfit.seq.is_none().then(|| misfit.problem.clone()),
+            mismatch.seq,
+            mismatch.seq.is_none().then(|| mismatch.problem.clone()),
         )
     });
     // After sorting, so that the first mismatch is never among those left out.
@@ -603,8 +603,8 @@ impl Judge {
                 Ok(record) => record,
                 Err(problem) => return self.note(seq, problem),
             };
-            if let Err(misfit) = replay.apply(&record) {
-                return self.note(misfit.seq.or(Some(seq)), misfit.problem);
+            if let Err(mismatch) = replay.apply(&record) {
+                return self.note(mismatch.seq.or(Some(seq)), mismatch.problem);
             }
             self.sum_up(&key, &record, hash);
         }
@@ -675,8 +675,8 @@ impl Judge {
         }
         // Of a log that does not fit nothing is proved. Rows that differ from a log that fits are counted.
         let originals = found.originals.filter(|_| self.misfits.is_empty());
-        for misfit in found.misfits {
-            self.note(misfit.seq, misfit.problem);
+        for mismatch in found.misfits {
+            self.note(mismatch.seq, mismatch.problem);
         }
         let name = (agent.columns.name.clone(), agent.scope.agent);
         let erased_at = destroyed_at.or(agent.columns.erased_at);
@@ -728,7 +728,7 @@ const OTHER_VERSION: &str = "its sealed text is not of the version in the log";
 /// first of all is always reported (SPEC 4.2).
 fn note(misfits: &mut Vec<Mismatch>, seq: impl Into<Option<u64>>, problem: impl ToString) {
     let seq = seq.into();
-    if seq.is_some() && misfits.iter().any(|misfit| misfit.seq == seq) {
+    if seq.is_some() && misfits.iter().any(|mismatch| mismatch.seq == seq) {
         return;
     }
     if misfits.len() < NAMED {
@@ -737,13 +737,16 @@ fn note(misfits: &mut Vec<Mismatch>, seq: impl Into<Option<u64>>, problem: impl 
     }
     // A mismatch without a record may be the gravest of all, such as that records were cut off. Half of the places are
     // kept for such mismatches.
-    let others = misfits.iter().filter(|misfit| misfit.seq.is_none()).count();
+    let others = misfits
+        .iter()
+        .filter(|mismatch| mismatch.seq.is_none())
+        .count();
     let has_place = |last: &Mismatch| match seq {
         Some(seq) => Some(seq) < last.seq,
         None => others < NAMED / 2,
     };
-    let of_records = misfits.iter_mut().filter(|misfit| misfit.seq.is_some());
-    let last = of_records.max_by_key(|misfit| misfit.seq);
+    let of_records = misfits.iter_mut().filter(|mismatch| mismatch.seq.is_some());
+    let last = of_records.max_by_key(|mismatch| mismatch.seq);
     if let Some(last) = last.filter(|last| has_place(last)) {
         *last = Mismatch::new(seq, problem);
     }
@@ -782,8 +785,8 @@ impl Comparison {
     }
 
     fn note_outcome(&mut self, checked: Result<(), replay::ReplayMisfit>) {
-        if let Err(misfit) = checked {
-            self.note(misfit.seq, misfit.problem);
+        if let Err(mismatch) = checked {
+            self.note(mismatch.seq, mismatch.problem);
         }
     }
 
@@ -878,8 +881,8 @@ impl Comparison {
         let (originals, differing) = mem::take(&mut self.memories).finish(replay);
         // An original whose row cannot be opened counts as lost, and the problem of the row is named.
         self.originals = Some(originals);
-        if let Some(misfit) = differing.filter(|_| self.has_all[0]) {
-            self.note(misfit.seq, misfit.problem);
+        if let Some(mismatch) = differing.filter(|_| self.has_all[0]) {
+            self.note(mismatch.seq, mismatch.problem);
         }
         let sessions = mem::take(&mut self.sessions).finish(replay);
         if self.has_all[1] {
@@ -903,7 +906,7 @@ mod tests {
             note(&mut misfits, seq, "a record");
         }
         note(&mut misfits, None, "records were cut off");
-        let mut seqs: Vec<Option<u64>> = misfits.iter().map(|misfit| misfit.seq).collect();
+        let mut seqs: Vec<Option<u64>> = misfits.iter().map(|mismatch| mismatch.seq).collect();
         seqs.sort_unstable();
         let expected = [7].into_iter().chain(100..118).map(Some);
         assert_eq!(seqs, [None].into_iter().chain(expected).collect::<Vec<_>>());

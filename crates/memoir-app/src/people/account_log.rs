@@ -256,11 +256,11 @@ impl Memoir {
         let recorded_at = last.map_or(closing.changed_at, |row| row.recorded_at);
         // The later time counts: opening is recorded before the key store is changed (`set_closed`), so a process that
         // opens the installation may be between the two steps now.
-        let settled_at = closing
+        let resolved_at = closing
             .changed_at
             .max(recorded_at)
             .plus_seconds(SECONDS_BETWEEN);
-        if is_recorded || self.now() < settled_at {
+        if is_recorded || self.now() < resolved_at {
             return Ok(());
         }
         let account = self.account(DEFAULT_ACCOUNT).await?;

@@ -111,7 +111,7 @@ pub enum LiveEvent {
 pub struct Live {
     agent: AgentHandle,
     id: SessionId,
-    sight: AccessLevel,
+    access_level: AccessLevel,
     seen: SeenUpTo,
     /// The agent's version at the last read that returned everything, and the session's unwritten counts.
     looked_at: Option<(u64, UnwrittenCounts)>,
@@ -127,7 +127,7 @@ impl AgentLens<'_> {
         Live {
             agent: agent.clone(),
             id,
-            sight: match self.viewer {
+            access_level: match self.viewer {
                 Viewer::Agent => AccessLevel::Words,
                 Viewer::Administrator(_) => AccessLevel::NoWords,
             },
@@ -173,12 +173,12 @@ impl Sessions<'_> {
         self,
         agent: &AgentRow,
         row: SessionRow,
-        sight: AccessLevel,
+        access_level: AccessLevel,
     ) -> Result<(LiveSession, SessionProgress)> {
         // Also finds an erased agent.
         let key = self.key_of(agent).await?;
         let version = row.document.version;
-        let key = (sight == AccessLevel::Words).then_some(&key);
+        let key = (access_level == AccessLevel::Words).then_some(&key);
         let session = self.with_unwritten(codec::session(key, row)?.0);
         let shown = ShownSession::with_words(&self.name, session.clone(), None);
         let live = live(codec::listed_agent(agent)?, &session, shown);
@@ -233,7 +233,7 @@ impl Live {
         let (session, progress) = self
             .agent
             .sessions()
-            .live_with_progress(&agent, row, self.sight)
+            .live_with_progress(&agent, row, self.access_level)
             .await?;
         self.looked_at = looked_at;
         self.has_ended = !session.session.state.is_running();
@@ -282,14 +282,14 @@ impl Live {
             first: Some(AT_ONCE),
             ..RecordFilter::default()
         };
-        let key = match self.sight {
+        let key = match self.access_level {
             AccessLevel::Words => self.agent.key().await?,
             _ => None,
         };
         let records = self
             .agent
             .views()
-            .shown_records(&filter, self.sight, key.as_ref());
+            .shown_records(&filter, self.access_level, key.as_ref());
         let records = records.await?;
         let known = records
             .into_iter()

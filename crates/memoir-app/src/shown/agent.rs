@@ -244,10 +244,10 @@ impl ShownAgent {
         memoir: &Memoir,
         agent: &Agent,
         last: Option<State>,
-        sight: AccessLevel,
+        access_level: AccessLevel,
     ) -> Self {
         let shown = Self::from(memoir.agent_facts(agent, last));
-        if !sight.covers(AccessScope::shows_prompts) {
+        if !access_level.covers(AccessScope::shows_prompts) {
             return shown;
         }
         let own = settings_map(agent, |field| is_own(agent, field));
@@ -418,7 +418,7 @@ impl AgentLens<'_> {
             let last = look.agent.memoir.last_state(look.agent.scope).await?;
             let loaded = look.load(query).await?;
             let memoir = &look.agent.memoir;
-            let mut shown = ShownAgent::seen(memoir, &loaded.agent, last, look.sight);
+            let mut shown = ShownAgent::seen(memoir, &loaded.agent, last, look.access_level);
             if may_have_nothing(&loaded.agent) {
                 shown.facts.note_nothing(&look.load(&active_core()).await?);
             }

@@ -9,7 +9,7 @@ use memoir_domain::{
     origin::Origin,
     recall::{QUESTION_LIMIT, RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery},
 };
-use memoir_store::{AgentQuery, Faded, MemoryPage, Selection};
+use memoir_store::{AgentQuery, Expiry, MemoryPage, Selection};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -162,8 +162,8 @@ impl ShownMemory {
         self
     }
 
-    fn seen(memory: Memory, links: &ArchiveLinks, sight: AccessLevel) -> Self {
-        if sight.covers(|scope| scope.shows_memory(&memory)) {
+    fn seen(memory: Memory, links: &ArchiveLinks, access_level: AccessLevel) -> Self {
+        if access_level.covers(|scope| scope.shows_memory(&memory)) {
             Self::with_words(memory, links)
         } else {
             MemoryFacts::new(&memory, links).into()
@@ -244,10 +244,10 @@ impl Views<'_> {
     }
 
     /// Journal entries that have expired from the prompt by now, or all other memories.
-    pub fn faded(self, is_faded: bool) -> Faded {
-        Faded {
+    pub fn expired(self, is_expired: bool) -> Expiry {
+        Expiry {
             until: journal_since(self.memoir.now()),
-            is_faded,
+            is_expired,
         }
     }
 
@@ -308,7 +308,7 @@ impl AgentLens<'_> {
                 .views()
                 .links_of(std::iter::once(&memory))
                 .await?;
-            Ok(ShownMemory::seen(memory, &links, look.sight))
+            Ok(ShownMemory::seen(memory, &links, look.access_level))
         })
         .await
     }
@@ -324,7 +324,7 @@ impl AgentLens<'_> {
             let links = look.agent.views().links_of(memories.iter()).await?;
             let seen = memories
                 .copies()
-                .map(|memory| ShownMemory::seen(memory, &links, look.sight));
+                .map(|memory| ShownMemory::seen(memory, &links, look.access_level));
             let mut seen: Vec<_> = seen.collect();
             seen.sort_by_key(|memory| memory.facts.number);
             Ok(seen)
@@ -343,7 +343,7 @@ impl AgentLens<'_> {
             let links = ArchiveLinks::among(&memories);
             let seen = memories
                 .copies()
-                .map(|memory| ShownMemory::seen(memory, &links, look.sight));
+                .map(|memory| ShownMemory::seen(memory, &links, look.access_level));
             Ok(seen.collect::<Vec<_>>())
         })
         .await
@@ -382,7 +382,7 @@ impl AgentLens<'_> {
         // The best by words need not come first: a correction, or a match by meaning, may precede it.
         let best = best.max_by(|one, other| one.score.total_cmp(&other.score));
         if let Some(best) = best.cloned() {
-            found.retain(|(found, _)| found.is_worth_telling(&best));
+            found.retain(|(found, _)| found.is_worth_showing(&best));
         }
         Ok(found.into_iter().map(|(_, memory)| memory).collect())
     }
@@ -416,16 +416,17 @@ impl AgentLens<'_> {
             }
             let agent_query = &memory_query(active_or_all(with_discarded));
             self.look(agent_query, covers_memories, |mut look| async move {
-                if look.sight == AccessLevel::NoWords {
+                if look.access_level == AccessLevel::NoWords {
                     return Err(Error::NoAccess(look.agent.name.clone()));
                 }
                 let mut memories = look.load(agent_query).await?.memories;
                 let links = ArchiveLinks::among(&memories);
-                memories.retain(|memory| look.sight.covers(|scope| scope.shows_memory(memory)));
+                memories
+                    .retain(|memory| look.access_level.covers(|scope| scope.shows_memory(memory)));
                 // Ranked among the readable memories only: word frequencies of the others would reveal contents.
                 let found = found_among(&memories, query, after).into_iter();
                 let seen = |(found, memory): (RecallMatch, Memory)| {
-                    let shown = ShownMemory::seen(memory, &links, look.sight).marked(&found);
+                    let shown = ShownMemory::seen(memory, &links, look.access_level).marked(&found);
                     (found, shown)
                 };
                 Ok(found.map(seen).collect::<Vec<_>>())

@@ -198,7 +198,7 @@ impl AccessLevel {
 /// One read, with the viewer's current rights.
 struct ViewersLook<'a> {
     agent: &'a AgentHandle,
-    sight: AccessLevel,
+    access_level: AccessLevel,
     /// The data requested when the read began, as found with the grants.
     found: Option<StoredAgent>,
 }
@@ -348,9 +348,9 @@ impl<'a> AgentLens<'a> {
         covers: impl Fn(AccessScope) -> bool,
         see: impl Fn(ViewersLook<'a>) -> F,
     ) -> Result<T> {
-        let look = |sight, found| ViewersLook {
+        let look = |access_level, found| ViewersLook {
             agent: self.agent,
-            sight,
+            access_level,
             found,
         };
         let Viewer::Administrator(who) = &self.viewer else {

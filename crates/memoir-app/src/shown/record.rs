@@ -178,11 +178,11 @@ impl Views<'_> {
         rows.into_iter().rev().map(facts).collect()
     }
 
-    /// Records with the text within `sight`; `key` is the agent's, where it has one.
+    /// Records with the text within `access_level`; `key` is the agent's, where it has one.
     pub(crate) async fn shown_records(
         self,
         filter: &RecordFilter,
-        sight: AccessLevel,
+        access_level: AccessLevel,
         key: Option<&AgentKey>,
     ) -> Result<Vec<ShownRecord>> {
         let limit = filter.last.or(filter.first).unwrap_or(u32::MAX);
@@ -190,10 +190,10 @@ impl Views<'_> {
         let rows = self.memoir.store.records(self.scope, filter).await?;
         let seen = |row: AuditRow| {
             // Without a key the text of the record stays sealed: text that is then left out is not opened.
-            let is_shown = sight.covers(|scope| scope.shows_session(row.session));
+            let is_shown = access_level.covers(|scope| scope.shows_session(row.session));
             let hashes = hashes(self.scope, &row);
             let mut record = codec::record(key.filter(|_| is_shown), row)?;
-            if !sight.covers(AccessScope::shows_prompts) {
+            if !access_level.covers(AccessScope::shows_prompts) {
                 record.body.settings.clear();
             }
             Ok(ShownRecord::with_words(&self.name, &record, hashes))
@@ -213,7 +213,7 @@ impl AgentLens<'_> {
             None => scope == AccessScope::All || scope.session().is_some(),
         };
         self.look(&AgentQuery::default(), covers, |look| async move {
-            let key = match look.sight {
+            let key = match look.access_level {
                 AccessLevel::Words => look.agent.key().await?,
                 AccessLevel::Under(_) => Some(look.key().await?),
                 AccessLevel::NoWords => None,
@@ -221,7 +221,7 @@ impl AgentLens<'_> {
             let agent = look.agent;
             agent
                 .views()
-                .shown_records(filter, look.sight, key.as_ref())
+                .shown_records(filter, look.access_level, key.as_ref())
                 .await
         })
         .await

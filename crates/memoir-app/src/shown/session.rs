@@ -270,7 +270,7 @@ impl AgentLens<'_> {
         let query = &session_query(id);
         self.look(query, covers, |mut look| async move {
             let agent = look.agent;
-            if look.sight == AccessLevel::NoWords {
+            if look.access_level == AccessLevel::NoWords {
                 return Ok(agent.views().session(id).await?.into());
             }
             let found = look.load(query).await?.session;
@@ -294,11 +294,11 @@ impl AgentLens<'_> {
         let covers_some = |scope| scope != AccessScope::Core;
         self.look(&AgentQuery::default(), covers_some, |look| async move {
             let key = look.key().await?;
-            let (agent, sight) = (look.agent, look.sight);
+            let (agent, access_level) = (look.agent, look.access_level);
             let store = &agent.memoir.store;
             let rows = store.session_page(agent.scope, before, limit).await?;
             let seen = |row: memoir_store::SessionRow| {
-                let is_shown = sight.covers(|scope| scope.shows_session(Some(row.id)));
+                let is_shown = access_level.covers(|scope| scope.shows_session(Some(row.id)));
                 let (session, _) = codec::session(is_shown.then_some(&key), row)?;
                 Ok(ShownSession::with_words(&agent.name, session, None))
             };

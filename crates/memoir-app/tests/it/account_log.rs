@@ -254,7 +254,7 @@ async fn spec_4_2_a_log_of_an_account_that_was_changed_is_named() {
         let all = log.memoir.verify_all().await.unwrap();
         let named: Vec<String> = all
             .iter()
-            .flat_map(|one| one.misfits.iter().map(|misfit| misfit.problem.clone()))
+            .flat_map(|one| one.misfits.iter().map(|mismatch| mismatch.problem.clone()))
             .collect();
         assert!(
             named.iter().any(|problem| problem.contains(expected)),

@@ -89,9 +89,9 @@ impl Verdict {
                 let named = |one: &Verification| {
                     let misfits = one.misfits.iter();
                     misfits
-                        .map(|misfit| match misfit.seq {
-                            Some(seq) => format!("record {seq}: {}", misfit.problem),
-                            None => misfit.problem.clone(),
+                        .map(|mismatch| match mismatch.seq {
+                            Some(seq) => format!("record {seq}: {}", mismatch.problem),
+                            None => mismatch.problem.clone(),
                         })
                         .map(|problem| format!("{} {problem}", one.agent_id))
                         .collect::<Vec<_>>()
@@ -1728,7 +1728,7 @@ async fn spec_3_12_a_row_that_was_removed_changed_or_swapped_is_named_at_every_r
         let problems: Vec<&str> = verified
             .misfits
             .iter()
-            .map(|misfit| misfit.problem.as_str())
+            .map(|mismatch| mismatch.problem.as_str())
             .collect();
         let problems = problems.join("\n");
         assert!(

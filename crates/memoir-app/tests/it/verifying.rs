@@ -135,7 +135,7 @@ async fn spec_4_3_what_is_kept_of_a_log_is_what_its_records_tell() {
         drop(connection);
         let verified = folder.open_at(&copy).memoir.verify_all().await.unwrap();
         let problem = verified.iter().find_map(|one| one.first_bad.as_ref());
-        let problem = problem.map(|misfit| misfit.problem.as_str());
+        let problem = problem.map(|mismatch| mismatch.problem.as_str());
         assert!(
             problem.is_some_and(|problem| problem.contains("log_summaries")),
             "{tamper}: {problem:?}"

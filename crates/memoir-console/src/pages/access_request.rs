@@ -272,7 +272,7 @@ struct RequestStatus {
     /// For how long the visitor can still read under it.
     seconds_left: u64,
     /// The same in a sentence.
-    told: String,
+    stated: String,
 }
 
 pub(crate) async fn state(visitor: Visitor, Path(request): Path<String>) -> PageResult {
@@ -280,7 +280,7 @@ pub(crate) async fn state(visitor: Visitor, Path(request): Path<String>) -> Page
     let status = RequestStatus {
         state: shown_request.request.state,
         seconds_left: shown_request.seconds_left(),
-        told: shown_request.status_sentence().await?,
+        stated: shown_request.status_sentence().await?,
     };
     Ok(Json(status).into_response())
 }

@@ -103,7 +103,7 @@ fn sentence(memoir: &Memoir, view: &AgentFacts, last: Option<&SessionFacts>) -> 
         div.headline {
             p { span.troubled[view.health != Health::InOrder] { (how) } ". Next session: "
                 (next(view, &Clock::new(memoir))) "." }
-            div.told-by {
+            div.stated-by {
                 a.button href="#actions" { "Refine…" }
                 a.button href={ (agent_path(view.id)) "/access" } { "Ask for access…" }
             }

@@ -219,7 +219,7 @@ pub(super) fn facts(data: &Map<String, Value>, shown_beside: &[&str]) -> Markup 
     html! {
         @if entries.is_empty() { span.none { "–" } }
         @else {
-            ul.told { @for (name, text) in &entries { li { (name) " " b { (text) } } } }
+            ul.stated { @for (name, text) in &entries { li { (name) " " b { (text) } } } }
         }
     }
 }
@@ -257,8 +257,8 @@ fn verdict(verified: &Verification) -> Markup {
         } @else {
             p.problem role="alert" { "Something is not as it was written." }
             ul {
-                @for misfit in &verified.misfits {
-                    li { @if let Some(seq) = misfit.seq { "Record " (seq) ": " } (misfit.problem) }
+                @for mismatch in &verified.misfits {
+                    li { @if let Some(seq) = mismatch.seq { "Record " (seq) ": " } (mismatch.problem) }
                 }
             }
         }

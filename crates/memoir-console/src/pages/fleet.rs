@@ -113,7 +113,7 @@ pub(crate) async fn show(
     let content = html! {
         div.headline {
             h1 { "Fleet" }
-            div.told-by {
+            div.stated-by {
                 (search(&query))
                 a.button href="/agents/new" { "New agent" }
             }

@@ -83,9 +83,9 @@ pub(crate) async fn show(
         kind: kind(query.kind.as_deref())?,
         with_discarded: query.with_discarded(),
         protected: (query.only.as_deref() == Some("protected")).then_some(true),
-        faded: match query.only.as_deref() {
-            Some("faded") => Some(agent.views().faded(true)),
-            Some("shown") => Some(agent.views().faded(false)),
+        expired: match query.only.as_deref() {
+            Some("faded") => Some(agent.views().expired(true)),
+            Some("shown") => Some(agent.views().expired(false)),
             _ => None,
         },
         under: query.under.map(Number),
@@ -371,17 +371,17 @@ fn flags(agent: &AgentHandle, row: &MemoryFacts) -> Markup {
     let weak = Some(row.origin).filter(|origin| origin.weakness() > 0);
     html! {
         @if let Some(origin) = weak { span.badge.plain { "origin " (origin) } " " }
-        @if is_faded(agent, row) { span.badge.plain { "expired" } " " }
+        @if is_expired(agent, row) { span.badge.plain { "expired" } " " }
         @if row.constitutional { span.badge.good { "constitutional" } " " }
         @if row.shredded_at.is_some() { span.badge.bad { "shredded" } }
         @else if row.discarded_at.is_some() { span.badge.plain { "discarded" } }
-        @else if !row.constitutional && !is_faded(agent, row) && weak.is_none() { span.none { "none" } }
+        @else if !row.constitutional && !is_expired(agent, row) && weak.is_none() { span.none { "none" } }
     }
 }
 
 /// Whether an active journal entry has expired from the prompt.
-fn is_faded(agent: &AgentHandle, row: &MemoryFacts) -> bool {
-    let is_old = row.created_at <= agent.views().faded(true).until;
+fn is_expired(agent: &AgentHandle, row: &MemoryFacts) -> bool {
+    let is_old = row.created_at <= agent.views().expired(true).until;
     row.kind == Kind::Journal && row.discarded_at.is_none() && is_old
 }
 

@@ -167,7 +167,7 @@ fn schedule(console: &Console, visitor: &Visitor, view: &AgentFacts) -> Markup {
     let path = agent_path(view.id);
     let is_paused = agent::value(view, Field::Paused) == Some(&Value::Bool(true));
     html! {
-        div.told-by {
+        div.stated-by {
             span {
                 @match view.next_refinement_reason {
                     None => "The schedule asks it when it is due.",

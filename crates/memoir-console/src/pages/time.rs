@@ -133,8 +133,8 @@ fn page(
         (agent_head(agent, Tab::Time))
         @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
         (slider(&path, view))
-        p.hidden #told role="status" {}
-        section #moment aria-labelledby="point" data-text=(place(view)) data-told=(summary(view)) {
+        p.hidden #stated role="status" {}
+        section #moment aria-labelledby="point" data-text=(place(view)) data-stated=(summary(view)) {
             (moment(visitor, &path, view))
         }
         section aria-labelledby="sessions" {
@@ -422,7 +422,7 @@ fn session(path: &str, span: &SessionSpan) -> Markup {
                 @if span.last_seq > span.first_seq { "–" (words::number(span.last_seq)) }
             }
             td role="cell" data-label="Look" {
-                span.told-by {
+                span.stated-by {
                     a href=(record_path(path, span.first_seq.saturating_sub(1)))
                         aria-label={ "Before it, the session of " (begun) } { "Before it" }
                     a href=(record_path(path, span.last_seq))

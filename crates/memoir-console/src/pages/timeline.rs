@@ -121,7 +121,7 @@ impl TimelinePage {
             curve.marks.push(MarkOnCurve {
                 place: 0,
                 kind: MarkKind::Done,
-                told: vec![format!("At the start: {} tokens", words::number(before))],
+                stated: vec![format!("At the start: {} tokens", words::number(before))],
                 path: None,
             });
         }
@@ -200,7 +200,7 @@ fn mark(place: usize, record: &RecordFacts, size: u64, line: Option<u64>) -> Mar
         } else {
             MarkKind::Done
         },
-        told: vec![text],
+        stated: vec![text],
         path: None,
     }
 }

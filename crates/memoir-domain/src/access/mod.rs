@@ -852,7 +852,7 @@ pub fn repeats_a_sentence<'a>(
     let reason = same_text_key_ignoring_case(reason.expose());
     let is_repeated = |sentence: &str| {
         let sentence = same_text_key_ignoring_case(sentence);
-        is_telling(&sentence) && reason.contains(&sentence)
+        is_informative(&sentence) && reason.contains(&sentence)
     };
     let ends = |character: char| ".!?\n。！？।؟".contains(character);
     memories
@@ -861,7 +861,7 @@ pub fn repeats_a_sentence<'a>(
 }
 
 /// Whether a sentence is long enough to reveal something.
-fn is_telling(sentence: &str) -> bool {
+fn is_informative(sentence: &str) -> bool {
     let words = sentence.split_whitespace().map(|word| {
         let length = word.chars().filter(|one| one.is_alphanumeric()).count();
         let unspaced = word.chars().filter(|one| is_unspaced(*one)).count();

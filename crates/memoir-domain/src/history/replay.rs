@@ -60,20 +60,20 @@ impl ReplayMisfit {
 /// The earliest one by the log; those without a record come last.
 fn first(misfits: impl IntoIterator<Item = ReplayMisfit>) -> Result<(), ReplayMisfit> {
     let mut first = None;
-    for misfit in misfits {
-        keep_first(&mut first, misfit);
+    for mismatch in misfits {
+        keep_first(&mut first, mismatch);
     }
     first.map_or(Ok(()), Err)
 }
 
-fn keep_first(kept: &mut Option<ReplayMisfit>, misfit: ReplayMisfit) {
+fn keep_first(kept: &mut Option<ReplayMisfit>, mismatch: ReplayMisfit) {
     // Those without a place come last: a wrong record explains more than a wrong count.
-    let place = |misfit: &ReplayMisfit| misfit.seq.unwrap_or(u64::MAX);
+    let place = |mismatch: &ReplayMisfit| mismatch.seq.unwrap_or(u64::MAX);
     if kept
         .as_ref()
-        .is_none_or(|kept| place(&misfit) < place(kept))
+        .is_none_or(|kept| place(&mismatch) < place(kept))
     {
-        *kept = Some(misfit);
+        *kept = Some(mismatch);
     }
 }
 
@@ -305,20 +305,20 @@ impl Replay {
 
     fn apply_change(&mut self, record: &Record, change: &Change) -> Result<(), ReplayMisfit> {
         let (seq, number) = (record.seq, change.number());
-        let misfit = |problem: String| Err(ReplayMisfit::at(seq, problem));
+        let mismatch = |problem: String| Err(ReplayMisfit::at(seq, problem));
         match (change.before(), self.known(number)) {
             (None, _) if number != self.next_number => {
-                return misfit(format!(
+                return mismatch(format!(
                     "makes memory {number} where {} is next",
                     self.next_number
                 ));
             }
             (None, _) => self.next_number = Number(number.0 + 1),
             (Some(_), None) => {
-                return misfit(format!("changes memory {number}, which was never made"));
+                return mismatch(format!("changes memory {number}, which was never made"));
             }
             (Some(_), Some(known)) if known.state.is_shredded() => {
-                return misfit(format!(
+                return mismatch(format!(
                     "changes memory {number}, which was shredded before"
                 ));
             }
@@ -327,7 +327,7 @@ impl Replay {
                 // The digests of both are compared: a change of one record's before or after would need a change of its
                 // neighbour too.
                 if mark != known.state {
-                    return misfit(format!(
+                    return mismatch(format!(
                         "changes memory {number} from a state that it was not in ({})",
                         mark.differing(&known.state).join(", ")
                     ));
@@ -365,7 +365,7 @@ impl Replay {
         if !before.is_original() || after.shredded_at.is_some() || is_summary_again {
             return Ok(());
         }
-        let misfit = |problem: &str| {
+        let mismatch = |problem: &str| {
             let problem = format!("{problem} memory {}", before.number);
             Err(ReplayMisfit::at(record.seq, problem))
         };
@@ -389,14 +389,14 @@ impl Replay {
         if let Some(removed) = self.removed_off.get_mut(&before.number) {
             removed.is_discarded &= !after.is_active();
             if !is_same && removed.return_to(after).is_none() {
-                return misfit("changes the text of");
+                return mismatch("changes the text of");
             }
         } else if !is_same {
-            return misfit("changes the text of");
+            return mismatch("changes the text of");
         }
         let loses = is_edit || record.action == Action::MemoryReplaced;
         if loses && before.is_active() && !after.is_active() {
-            return misfit("takes away");
+            return mismatch("takes away");
         }
         Ok(())
     }
@@ -441,28 +441,28 @@ impl Replay {
     }
 
     fn apply_access(&mut self, record: &Record) -> Result<(), ReplayMisfit> {
-        let misfit = |problem: &str| Err(ReplayMisfit::at(record.seq, problem));
+        let mismatch = |problem: &str| Err(ReplayMisfit::at(record.seq, problem));
         match record.action {
             // Grants of another installation are not valid here, and requests are not imported.
             Action::AgentImported => self.access.clear(),
             Action::AccessRequested => {
                 let Some(request) = AccessRequest::begun_by(record) else {
-                    return misfit("does not say what is asked for");
+                    return mismatch("does not say what is asked for");
                 };
                 let taken = self.access.insert(request.id, (request, record.seq));
                 if taken.is_some() {
-                    return misfit("asks under an identifier that was taken");
+                    return mismatch("asks under an identifier that was taken");
                 }
             }
             action if action.is_of_access() => {
                 let begun = AccessRequest::named_by(record).and_then(|id| self.access.get_mut(&id));
                 let Some((request, last_seq)) = begun else {
-                    return misfit("is of a request for access that was never made");
+                    return mismatch("is of a request for access that was never made");
                 };
                 // A copy, since a record that does not follow must leave the earlier state unchanged.
                 match request.clone().follow(record) {
                     Some(after) => *request = after,
-                    None => return misfit("does not follow what became of its request before"),
+                    None => return mismatch("does not follow what became of its request before"),
                 }
                 *last_seq = record.seq;
             }
@@ -583,21 +583,21 @@ impl Replay {
     /// The difference; of several, the earliest by the log.
     pub fn check_access(&self, requests: &[AccessRequest]) -> Result<(), ReplayMisfit> {
         let stored: BTreeSet<AccessRequestId> = requests.iter().map(|request| request.id).collect();
-        let misfit = |id: AccessRequestId, seq: Option<u64>, problem: &str| {
+        let mismatch = |id: AccessRequestId, seq: Option<u64>, problem: &str| {
             ReplayMisfit::at(seq, format!("table `access_requests`, row {id}: {problem}"))
         };
         let missing = self
             .access
             .iter()
             .filter(|(id, _)| !stored.contains(id))
-            .map(|(id, (_, seq))| misfit(*id, Some(*seq), "is missing"));
+            .map(|(id, (_, seq))| mismatch(*id, Some(*seq), "is missing"));
         let different = requests.iter().filter_map(|request| {
             let Some((recorded, seq)) = self.access.get(&request.id) else {
-                return Some(misfit(request.id, None, "is in no record"));
+                return Some(mismatch(request.id, None, "is in no record"));
             };
             let fields = recorded.differing(request);
             let problem = format!("{} not as recorded", fields.join(", "));
-            (!fields.is_empty()).then(|| misfit(request.id, Some(*seq), &problem))
+            (!fields.is_empty()).then(|| mismatch(request.id, Some(*seq), &problem))
         });
         first(missing.chain(different))
     }
@@ -657,8 +657,8 @@ impl MemoryComparison {
             let Some(known) = replay.known(Number(number)) else {
                 break;
             };
-            let misfit = replay.misfit_of(Number(number), "is missing");
-            keep_first(&mut self.differing, misfit);
+            let mismatch = replay.misfit_of(Number(number), "is missing");
+            keep_first(&mut self.differing, mismatch);
             let state = known.state;
             self.count(&state, false);
         }
@@ -697,8 +697,8 @@ impl SessionComparison {
         let records = replay.session(session.id);
         let last_seq = records.as_ref().map(|records| records.last_seq);
         if let Some(problem) = session_problem(session, &records.unwrap_or_default()) {
-            let misfit = misfit_of_session(session.id, last_seq, problem);
-            keep_first(&mut self.differing, misfit);
+            let mismatch = misfit_of_session(session.id, last_seq, problem);
+            keep_first(&mut self.differing, mismatch);
         }
     }
 
@@ -709,8 +709,8 @@ impl SessionComparison {
     pub fn finish(mut self, replay: &Replay) -> Result<(), ReplayMisfit> {
         for (id, records) in &replay.sessions {
             if !self.seen.contains(id) {
-                let misfit = misfit_of_session(*id, records.last_seq, "is missing");
-                keep_first(&mut self.differing, misfit);
+                let mismatch = misfit_of_session(*id, records.last_seq, "is missing");
+                keep_first(&mut self.differing, mismatch);
             }
         }
         self.differing.map_or(Ok(()), Err)

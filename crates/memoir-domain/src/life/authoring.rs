@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spec_2_7_a_command_to_change_a_prompt_is_told_from_a_prompt() {
+    fn spec_2_7_a_command_to_change_a_prompt_is_distinguished_from_a_prompt() {
         for command in [
             "Make the system prompt shorter and friendlier.",
             "Please update my prompt to mention the garden",

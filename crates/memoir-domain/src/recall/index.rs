@@ -533,9 +533,9 @@ impl RecallIndex {
             .collect::<Vec<_>>();
         // First without the function words: see above.
         let mut scored = self.score(&looked, is_asked, query);
-        let is_telling = looked.iter().any(|one| !one.is_stop);
-        let telling = scored.iter().filter(|_| is_telling);
-        let telling: HashSet<u32> = telling.map(|one| one.slot).collect();
+        let is_informative = looked.iter().any(|one| !one.is_stop);
+        let informative = scored.iter().filter(|_| is_informative);
+        let informative: HashSet<u32> = informative.map(|one| one.slot).collect();
         if scored.len() < RECALL_LIMIT && !fillers.is_empty() {
             looked.extend(fillers);
             scored = self.score(&looked, is_asked, query);
@@ -545,8 +545,8 @@ impl RecallIndex {
         let vector = vector.filter(|_| is_ranked);
         let nearest = vector.map_or_else(Vec::new, |vector| self.nearest(vector, &looked, query));
         // Matches that rest on stop words alone are none where there are others (SPEC 2.8).
-        if !telling.is_empty() || !nearest.is_empty() {
-            scored.retain(|one| telling.contains(&one.slot));
+        if !informative.is_empty() || !nearest.is_empty() {
+            scored.retain(|one| informative.contains(&one.slot));
         }
         // Over all matches, before the best are taken: so that every page has the same ones.
         let mut folded = self.fold(scored, &nearest);
@@ -1201,8 +1201,8 @@ impl RecallIndex {
     /// Whether a match rests on stop words alone: its own, and those of the memory that it corrects.
     fn is_by_stop_words(&self, looked: &[LookedUp], found: &FoundMemory) -> bool {
         let says_something = |slot: u32| {
-            let mut telling = looked.iter().filter(|one| !one.is_stop);
-            telling.any(|one| one.times(self, slot).is_some())
+            let mut informative = looked.iter().filter(|one| !one.is_stop);
+            informative.any(|one| one.times(self, slot).is_some())
         };
         let corrected = found.corrects.and_then(|old| self.slot_of.get(&old));
         !says_something(found.slot) && !corrected.is_some_and(|slot| says_something(*slot))

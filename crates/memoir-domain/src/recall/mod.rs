@@ -97,8 +97,8 @@ pub struct RecallMatch {
 
 impl RecallMatch {
     /// Whether to add it to a prompt unasked, given the best match by words.
-    pub fn is_worth_telling(&self, best: &Self) -> bool {
-        is_worth_telling(
+    pub fn is_worth_showing(&self, best: &Self) -> bool {
+        is_worth_showing(
             self.by_stop_words,
             self.corrects.is_some(),
             self.score,
@@ -119,7 +119,7 @@ impl RecallMatch {
 
 /// Whether to add a match with that score to a prompt unasked: it has a third of the score of the best match by words,
 /// corrects a shown memory, or is among the three nearest in meaning. Stop words alone are no reason (SPEC 2.8).
-pub fn is_worth_telling(
+pub fn is_worth_showing(
     by_stop_words: bool,
     corrects: bool,
     score: f32,

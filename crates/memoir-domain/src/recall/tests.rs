@@ -372,7 +372,7 @@ fn spec_2_8_for_a_prompt_nothing_must_occur_and_its_ends_count() {
         found
             .iter()
             .skip(1)
-            .all(|one| !one.is_worth_telling(&found[0]))
+            .all(|one| !one.is_worth_showing(&found[0]))
     );
 }
 
@@ -393,7 +393,7 @@ fn spec_2_8_a_match_by_stop_words_alone_is_no_reason_to_tell_it() {
         let Some(best) = best.cloned() else {
             return Vec::new();
         };
-        let told = found.into_iter().filter(|one| one.is_worth_telling(&best));
+        let told = found.into_iter().filter(|one| one.is_worth_showing(&best));
         let mut told: Vec<u64> = told.map(|one| one.number.0).collect();
         told.sort_unstable();
         told

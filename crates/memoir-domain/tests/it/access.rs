@@ -389,10 +389,10 @@ proptest! {
         // Another state than the one told of is named.
         if let Some(request) = requests.first_mut() {
             request.reads += 1;
-            let misfit = replay.check_access(&requests).unwrap_err();
-            prop_assert!(misfit.problem.contains("reads not as recorded"), "{}", misfit.problem);
-            let misfit = replay.check_access(&requests[1..]).unwrap_err();
-            prop_assert!(misfit.problem.contains("is missing"), "{}", misfit.problem);
+            let mismatch = replay.check_access(&requests).unwrap_err();
+            prop_assert!(mismatch.problem.contains("reads not as recorded"), "{}", mismatch.problem);
+            let mismatch = replay.check_access(&requests[1..]).unwrap_err();
+            prop_assert!(mismatch.problem.contains("is missing"), "{}", mismatch.problem);
         }
     }
 }
@@ -419,7 +419,7 @@ fn spec_4_2_a_log_that_contradicts_itself_about_a_request_is_named() {
     ] {
         let mut log = world.log.clone();
         log[at].action = action;
-        let misfit = Replay::of(&log).unwrap_err();
-        assert!(misfit.seq.is_some(), "{}", misfit.problem);
+        let mismatch = Replay::of(&log).unwrap_err();
+        assert!(mismatch.seq.is_some(), "{}", mismatch.problem);
     }
 }

@@ -26,7 +26,7 @@ fn refusal(world: &World, traveller: ArchivedAgent) -> String {
     let id = AgentId::from_bytes([7; 16]);
     let adopted = traveller.adopt(id, "robin", &BTreeMap::new(), &admin(), world.now);
     match adopted.unwrap_err() {
-        AdoptRefusal::Mismatch(misfit) => misfit.problem,
+        AdoptRefusal::Mismatch(mismatch) => mismatch.problem,
         other => other.to_string(),
     }
 }

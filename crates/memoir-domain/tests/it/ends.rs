@@ -335,9 +335,11 @@ fn spec_4_1_the_first_record_of_a_session_states_which_actor_began_it() {
     let mut changed = world.last_session().clone();
     changed.started_by = Some(Actor::agent("wren"));
     let replay = memoir_domain::replay::Replay::of(&world.log).unwrap();
-    let misfit = replay.check_sessions(&[changed]).unwrap_err();
+    let mismatch = replay.check_sessions(&[changed]).unwrap_err();
     assert!(
-        misfit.problem.ends_with("`started_by` is not as recorded"),
-        "{misfit}"
+        mismatch
+            .problem
+            .ends_with("`started_by` is not as recorded"),
+        "{mismatch}"
     );
 }

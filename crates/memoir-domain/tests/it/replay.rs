@@ -38,12 +38,12 @@ fn world() -> World {
 }
 
 /// Where the log is found not to fit once it was tampered with.
-fn misfit(tamper: impl FnOnce(&mut Vec<Record>)) -> (u64, String) {
+fn mismatch(tamper: impl FnOnce(&mut Vec<Record>)) -> (u64, String) {
     let mut log = world().log;
     tamper(&mut log);
-    let misfit = Replay::of(&log).unwrap_err();
-    assert!(!misfit.to_string().contains("secret"), "{misfit}");
-    (misfit.seq.unwrap(), misfit.problem)
+    let mismatch = Replay::of(&log).unwrap_err();
+    assert!(!mismatch.to_string().contains("secret"), "{mismatch}");
+    (mismatch.seq.unwrap(), mismatch.problem)
 }
 
 fn place_of(log: &[Record], action: Action) -> usize {
@@ -55,7 +55,7 @@ fn place_of(log: &[Record], action: Action) -> usize {
 #[test]
 fn spec_4_2_the_first_record_that_does_not_fit_is_named() {
     let update = |log: &[Record]| place_of(log, Action::MemoryRefinementUpdate);
-    let (seq, problem) = misfit(|log| drop(log.remove(3)));
+    let (seq, problem) = mismatch(|log| drop(log.remove(3)));
     assert_eq!((seq, &problem[..]), (5, "is where record 4 is expected"));
 
     let saved = |log: &[Record], number: u64| {
@@ -64,7 +64,7 @@ fn spec_4_2_the_first_record_that_does_not_fit_is_named() {
         };
         log.iter().position(is_it).unwrap()
     };
-    let (seq, problem) = misfit(|log| {
+    let (seq, problem) = mismatch(|log| {
         let at = saved(log, 3);
         let Change::Created(memory) = &mut log[at].body.changes[0] else {
             panic!("a memory is saved");
@@ -81,7 +81,7 @@ fn spec_4_2_the_first_record_that_does_not_fit_is_named() {
         )
     );
 
-    let (seq, problem) = misfit(|log| {
+    let (seq, problem) = mismatch(|log| {
         let at = update(log);
         log[at].body.changes.clear();
     });
@@ -90,13 +90,13 @@ fn spec_4_2_the_first_record_that_does_not_fit_is_named() {
         "{seq} {problem}"
     );
 
-    let (_, problem) = misfit(|log| {
+    let (_, problem) = mismatch(|log| {
         let (first, second) = (saved(log, 2), saved(log, 3));
         log[second].body.changes = log[first].body.changes.clone();
     });
     assert_eq!(problem, "makes memory #2 where #3 is next");
 
-    let (_, problem) = misfit(|log| {
+    let (_, problem) = mismatch(|log| {
         let at = update(log);
         let Some(Change::Altered { before, .. }) = log[at].body.changes.last_mut() else {
             panic!("a memory is altered");
@@ -105,7 +105,7 @@ fn spec_4_2_the_first_record_that_does_not_fit_is_named() {
     });
     assert_eq!(problem, "changes memory #40, which was never made");
 
-    let (_, problem) = misfit(|log| {
+    let (_, problem) = mismatch(|log| {
         let at = log
             .iter()
             .rposition(|record| record.action == Action::AgentConfigured);
@@ -116,19 +116,19 @@ fn spec_4_2_the_first_record_that_does_not_fit_is_named() {
         "changes the setting `system_prompt` from a value that it did not have"
     );
 
-    let (_, problem) = misfit(|log| log[0].body.settings[0].field = "secret".to_owned());
+    let (_, problem) = mismatch(|log| log[0].body.settings[0].field = "secret".to_owned());
     assert_eq!(problem, "changes something that is no setting of an agent");
 
-    let (_, problem) = misfit(|log| log[0].body.settings[0].after = json!(["secret"]).into());
+    let (_, problem) = mismatch(|log| log[0].body.settings[0].after = json!(["secret"]).into());
     assert!(problem.starts_with("name: has a value"), "{problem}");
 
-    let (_, problem) = misfit(|log| {
+    let (_, problem) = mismatch(|log| {
         let at = update(log);
         log[at].session = None;
     });
     assert_eq!(problem, "belongs to no session");
 
-    let (seq, problem) = misfit(|log| {
+    let (seq, problem) = mismatch(|log| {
         let (session, last) = (log[update(log)].session, log.len() - 1);
         log[last].session = session;
     });
@@ -155,7 +155,9 @@ fn spec_3_12_a_record_by_which_an_original_is_lost_is_named() {
             changes,
         );
         world.apply(draft.finish());
-        Replay::of(&world.log).err().map(|misfit| misfit.problem)
+        Replay::of(&world.log)
+            .err()
+            .map(|mismatch| mismatch.problem)
     };
     let discard = |memory: &mut Memory| memory.discarded_at = Some(memory.created_at);
     let reword = |memory: &mut Memory| memory.content = "secret".into();
@@ -191,9 +193,9 @@ fn spec_4_2_nothing_changes_after_shredding_and_erasing() {
         ..world.memory(1).clone()
     };
     world.alter(1, Action::MemoryRestored, |memory| *memory = restored);
-    let misfit = Replay::of(&world.log).unwrap_err();
+    let mismatch = Replay::of(&world.log).unwrap_err();
     assert_eq!(
-        misfit.to_string(),
+        mismatch.to_string(),
         "record 5: changes memory #1, which was shredded before"
     );
 
@@ -205,9 +207,9 @@ fn spec_4_2_nothing_changes_after_shredding_and_erasing() {
     world.alter(1, Action::MemoryDiscarded, |memory| {
         memory.discarded_at = Some(memory.created_at);
     });
-    let misfit = Replay::of(&world.log).unwrap_err();
+    let mismatch = Replay::of(&world.log).unwrap_err();
     assert_eq!(
-        misfit.to_string(),
+        mismatch.to_string(),
         "record 4: changes an agent that was erased before"
     );
 }
@@ -246,30 +248,30 @@ fn agent_misfit(tamper: impl FnOnce(&mut Agent)) -> ReplayMisfit {
 #[test]
 fn spec_4_2_an_agent_that_is_not_as_recorded_is_found() {
     let last = world().log.len() as u64;
-    let misfit = agent_misfit(|agent| agent.settings.system_prompt = Some("secret".into()));
+    let mismatch = agent_misfit(|agent| agent.settings.system_prompt = Some("secret".into()));
     assert_eq!(
-        misfit.to_string(),
+        mismatch.to_string(),
         "record 7: table `agents`: `system_prompt` is not as recorded"
     );
     let threshold = Some(Threshold::new(0.5).unwrap());
-    let misfit = agent_misfit(|agent| agent.settings.refinement_threshold = threshold);
-    assert_eq!(misfit.seq, None);
-    let misfit = agent_misfit(|agent| agent.name = "crow".to_owned());
-    assert_eq!(misfit.seq, Some(1));
-    let misfit = agent_misfit(|agent| agent.tally.core_tokens += 1);
+    let mismatch = agent_misfit(|agent| agent.settings.refinement_threshold = threshold);
+    assert_eq!(mismatch.seq, None);
+    let mismatch = agent_misfit(|agent| agent.name = "crow".to_owned());
+    assert_eq!(mismatch.seq, Some(1));
+    let mismatch = agent_misfit(|agent| agent.tally.core_tokens += 1);
     assert_eq!(
-        misfit.to_string(),
+        mismatch.to_string(),
         "table `agents`: core_tokens differ from a recount of the records"
     );
-    let misfit = agent_misfit(|agent| agent.next_seq += 2);
-    assert_eq!(misfit.seq, Some(last + 1));
-    assert!(misfit.problem.starts_with("is missing"), "{misfit}");
-    let misfit = agent_misfit(|agent| agent.next_seq -= 1);
-    assert_eq!(misfit.seq, Some(last));
-    let misfit = agent_misfit(|agent| agent.next_number.0 += 1);
-    assert!(misfit.problem.contains("next memory"), "{misfit}");
-    let misfit = agent_misfit(|agent| agent.erased_at = Some(agent.created_at));
-    assert!(misfit.problem.contains("erased_at"), "{misfit}");
+    let mismatch = agent_misfit(|agent| agent.next_seq += 2);
+    assert_eq!(mismatch.seq, Some(last + 1));
+    assert!(mismatch.problem.starts_with("is missing"), "{mismatch}");
+    let mismatch = agent_misfit(|agent| agent.next_seq -= 1);
+    assert_eq!(mismatch.seq, Some(last));
+    let mismatch = agent_misfit(|agent| agent.next_number.0 += 1);
+    assert!(mismatch.problem.contains("next memory"), "{mismatch}");
+    let mismatch = agent_misfit(|agent| agent.erased_at = Some(agent.created_at));
+    assert!(mismatch.problem.contains("erased_at"), "{mismatch}");
 }
 
 fn memories_misfit(tamper: impl FnOnce(&mut Vec<Memory>)) -> ReplayMisfit {
@@ -277,43 +279,49 @@ fn memories_misfit(tamper: impl FnOnce(&mut Vec<Memory>)) -> ReplayMisfit {
     let mut memories: Vec<Memory> = world.memories.into_values().collect();
     tamper(&mut memories);
     let replay = Replay::of(&world.log).unwrap();
-    let misfit = replay.check_memories(&memories).unwrap_err();
-    assert!(!misfit.to_string().contains("secret"), "{misfit}");
-    misfit
+    let mismatch = replay.check_memories(&memories).unwrap_err();
+    assert!(!mismatch.to_string().contains("secret"), "{mismatch}");
+    mismatch
 }
 
 #[test]
 fn spec_4_2_memories_that_are_not_as_recorded_are_found() {
-    let misfit = memories_misfit(|memories| {
+    let mismatch = memories_misfit(|memories| {
         memories[1].content = "a secret in the table".into();
         memories[1].source = Some("secret".into());
         // The log comes to this one first.
         memories[0].protected_seq = Some(1);
     });
     assert!(
-        misfit.problem.starts_with("table `memories`, row #1: "),
-        "{misfit}"
+        mismatch.problem.starts_with("table `memories`, row #1: "),
+        "{mismatch}"
     );
-    let misfit = memories_misfit(|memories| {
+    let mismatch = memories_misfit(|memories| {
         memories[1].content = "a secret in the table".into();
         memories[1].source = Some("secret".into());
     });
     assert!(
-        misfit
+        mismatch
             .problem
             .ends_with("row #2: content, source not as recorded"),
-        "{misfit}"
+        "{mismatch}"
     );
-    let misfit = memories_misfit(|memories| memories[3].place = Place::Core);
+    let mismatch = memories_misfit(|memories| memories[3].place = Place::Core);
     assert!(
-        misfit.problem.ends_with("row #4: place not as recorded"),
-        "{misfit}"
+        mismatch.problem.ends_with("row #4: place not as recorded"),
+        "{mismatch}"
     );
-    let misfit = memories_misfit(|memories| drop(memories.remove(3)));
-    assert!(misfit.problem.ends_with("row #4: is missing"), "{misfit}");
-    let misfit = memories_misfit(|memories| memories.push(memories[0].clone()));
-    assert!(misfit.problem.ends_with("row #1: exists twice"), "{misfit}");
-    let misfit = memories_misfit(|memories| {
+    let mismatch = memories_misfit(|memories| drop(memories.remove(3)));
+    assert!(
+        mismatch.problem.ends_with("row #4: is missing"),
+        "{mismatch}"
+    );
+    let mismatch = memories_misfit(|memories| memories.push(memories[0].clone()));
+    assert!(
+        mismatch.problem.ends_with("row #1: exists twice"),
+        "{mismatch}"
+    );
+    let mismatch = memories_misfit(|memories| {
         let extra = Memory {
             number: Number(99),
             ..memories[0].clone()
@@ -321,7 +329,7 @@ fn spec_4_2_memories_that_are_not_as_recorded_are_found() {
         memories.push(extra);
     });
     assert_eq!(
-        misfit.to_string(),
+        mismatch.to_string(),
         "table `memories`, row #99: is in no record"
     );
 }
@@ -364,8 +372,8 @@ fn session_misfit(tamper: impl FnOnce(&mut Vec<Session>)) -> String {
     let mut world = world();
     tamper(&mut world.sessions);
     let replay = Replay::of(&world.log).unwrap();
-    let misfit = replay.check_sessions(&world.sessions).unwrap_err();
-    misfit.problem.rsplit(": ").next().unwrap().to_owned()
+    let mismatch = replay.check_sessions(&world.sessions).unwrap_err();
+    mismatch.problem.rsplit(": ").next().unwrap().to_owned()
 }
 
 #[test]
@@ -455,6 +463,6 @@ fn spec_3_17_of_a_rehearsal_there_is_at_most_the_end() {
     world.check_replay();
     world.sessions[0].state = State::Failed;
     let replay = Replay::of(&world.log).unwrap();
-    let misfit = replay.check_sessions(&world.sessions).unwrap_err();
-    assert!(misfit.problem.ends_with("`state` is not as recorded"));
+    let mismatch = replay.check_sessions(&world.sessions).unwrap_err();
+    assert!(mismatch.problem.ends_with("`state` is not as recorded"));
 }

@@ -337,9 +337,9 @@ async fn by_number(
         until: selected.until,
         with_discarded: selected.with_discarded,
         protected: selected.protected,
-        faded: selected
+        expired: selected
             .faded
-            .map(|is_faded| reached.agent.views().faded(is_faded)),
+            .map(|is_expired| reached.agent.views().expired(is_expired)),
         under: selected.under,
     };
     let mut found: Vec<ShownMemory> = Vec::new();

@@ -145,7 +145,7 @@ impl Story {
         );
         let state = self.state(path).await;
         assert_eq!(
-            (&state["seconds_left"], &state["told"]),
+            (&state["seconds_left"], &state["stated"]),
             (&json!(0), &json!(told))
         );
         assert_eq!(self.looks().await, looks);

@@ -158,7 +158,7 @@ async fn a_sessions_curve_falls_towards_the_breaker_line() {
     assert!(tripped[1] < *tripped_line && tripped[2] == tripped[0]);
     let marks = told["marks"].as_array().unwrap();
     assert_eq!(marks[2]["kind"], "back");
-    let text = marks[1]["told"][0].as_str().unwrap();
+    let text = marks[1]["stated"][0].as_str().unwrap();
     assert!(text.contains("below the breaker line"), "{text}");
 }
 

@@ -110,13 +110,13 @@ pub(super) async fn of_claims_at_once_each_gets_others(store: Arc<dyn Store>) {
     assert_eq!(claim(&store, &receiver, 2_009, 9).await, []);
 }
 
-pub(super) async fn a_claim_that_lapsed_settles_nothing(store: Arc<dyn Store>) {
+pub(super) async fn a_claim_that_lapsed_resolves_nothing(store: Arc<dyn Store>) {
     let receiver = digest(1);
     register(&store, &[receiver], false).await;
     let mut author = Author::new(&store, 1, 1).await;
     run(&mut author, 1).await;
     let resolve = async |delivery: &DeliveryRow, again_at| {
-        let resolved = store.settle_delivery(&receiver, delivery, again_at);
+        let resolved = store.resolve_delivery(&receiver, delivery, again_at);
         resolved.await.unwrap()
     };
     let [first] = claim(&store, &receiver, 2_000, 9).await[..] else {

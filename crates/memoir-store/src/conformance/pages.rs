@@ -10,7 +10,7 @@ use memoir_domain::{
 
 use super::fixtures::*;
 use crate::{
-    AgentQuery, AgentRow, Commit, Faded, MemoryPage, MemoryRow, Selection, SessionRow, Store,
+    AgentQuery, AgentRow, Commit, Expiry, MemoryPage, MemoryRow, Selection, SessionRow, Store,
 };
 
 pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn Store>) {
@@ -49,9 +49,9 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
     };
     let (core, entries) = (Some(Kind::Core), Some(Kind::Journal));
     let archive = Some(Kind::Archival);
-    let faded = |is_faded| Faded {
+    let expired = |is_expired| Expiry {
         until: at(50),
-        is_faded,
+        is_expired,
     };
     for (page, expected) in [
         (all.clone(), &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11][..]),
@@ -166,7 +166,7 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
                 until: Some(at(60)),
                 with_discarded: false,
                 protected: Some(false),
-                faded: None,
+                expired: None,
                 under: None,
             },
             &[2],
@@ -242,14 +242,14 @@ pub(super) async fn pages_of_memories_are_narrowed_by_every_part(store: Arc<dyn 
         // Only journal entries expire.
         (
             MemoryPage {
-                faded: Some(faded(true)),
+                expired: Some(expired(true)),
                 ..active.clone()
             },
             &[2],
         ),
         (
             MemoryPage {
-                faded: Some(faded(false)),
+                expired: Some(expired(false)),
                 ..active.clone()
             },
             &[1, 4, 6, 7, 9, 10, 11],

@@ -203,7 +203,7 @@ pub(super) async fn spec_2_6_messages_that_come_at_once_are_numbered_and_none_is
         author.write(commit).await.unwrap();
         let new = [message(number, 1)];
         let (resolved, added) = tokio::join!(
-            store.settle_transcript(scope, claim.unwrap(), at(20), 0),
+            store.resolve_transcript(scope, claim.unwrap(), at(20), 0),
             add_messages(&store, scope, &new, at(20)),
         );
         resolved.unwrap();
@@ -265,7 +265,7 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
     // A process that counted as dead changes nothing any more.
     assert!(!extend(first, 999).await);
     store
-        .settle_transcript(scope, first, at(1), 9)
+        .resolve_transcript(scope, first, at(1), 9)
         .await
         .unwrap();
     assert_eq!(claim(94, 99).await, None);
@@ -274,7 +274,7 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
     let third = third.unwrap();
     assert!(!extend(second, 999).await);
     store
-        .settle_transcript(scope, third, at(70), 2)
+        .resolve_transcript(scope, third, at(70), 2)
         .await
         .unwrap();
     assert!(!extend(third, 999).await, "it was ended");
@@ -295,7 +295,7 @@ pub(super) async fn spec_2_6_what_is_due_is_claimed_by_one(store: Arc<dyn Store>
     };
     author.write(commit).await.unwrap();
     store
-        .settle_transcript(scope, last, at(70), 0)
+        .resolve_transcript(scope, last, at(70), 0)
         .await
         .unwrap();
     assert_eq!(store.transcript(scope).await.unwrap().due_at, None);

@@ -185,7 +185,7 @@ roommate root rough route router routine row rule runner rural sad safe sail sal
 sandwich sauce saving scale school science scientist scooter screen script sea season seat second secret section \
 secure security senior sense sensitive sentence serious seriously service session setting settings setup severe \
 shadow shape sharp shelf shift shirt shoe shoes shopping short shorter shortly shoulder shower shy sibling siblings \
-sick side sight signal significant silence silent silver similar simple simply singer single sink sister site \
+sick side access_level signal significant silence silent silver similar simple simply singer single sink sister site \
 situation size skiing skill skills skin sky slight slightly slow slowly small smart smoker smoking smooth snack snow \
 soccer social society sofa soft soil solar soldier solid solution song soul soup source south southern space spare \
 special specialist specific speech speed sports spot spouse square staff stage stairs standard standup star startup \

@@ -203,11 +203,11 @@ async fn verify(global: &Global, arguments: VerifyArguments) -> Outcome {
         return Ok(Ending::Done);
     }
     // A log with a mismatch is a failure, so that scripts detect it by the exit status.
-    Err(misfit(&verified))
+    Err(mismatch(&verified))
 }
 
 /// The number of mismatches.
-fn misfit(verified: &VerifyOutput) -> Failure {
+fn mismatch(verified: &VerifyOutput) -> Failure {
     let checked = verified.agents.len() as u64;
     let bad = verified.agents.iter().filter(|agent| !agent.valid).count() as u64;
     let problem = match (bad, checked) {

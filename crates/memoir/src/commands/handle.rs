@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The agent; left out, it is `MEMOIR_AGENT`, or the only one
-    // The first number where it is left out: no name of an agent can be told from a number by the parser.
+    // The first number where it is left out: no name of an agent can be distinguished from a number by the parser.
     #[arg(value_name = "AGENT")]
     first: String,
     /// The memories' numbers

@@ -36,9 +36,9 @@ impl Arguments {
             kind: (!self.all && self.expired.is_none()).then_some(Kind::Core),
             with_discarded: self.all,
             protected: self.protected,
-            faded: self
+            expired: self
                 .expired
-                .map(|has_expired| agent.views().faded(has_expired)),
+                .map(|has_expired| agent.views().expired(has_expired)),
             ..MemoryPage::default()
         }
     }

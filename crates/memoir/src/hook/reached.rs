@@ -7,7 +7,7 @@ use memoir_app::{AgentHandle, ContextRequest, HandedMessage, HandedOver, OwnAgen
 use memoir_domain::{
     PrivateText, Timestamp,
     memory::ReportKind,
-    recall::{RecallQuery, is_worth_telling},
+    recall::{RecallQuery, is_worth_showing},
     session::is_builtin,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -276,7 +276,7 @@ impl ReachedMemory {
                     found.is_some_and(|found| {
                         let corrects = found.corrects.is_some();
                         let by_stop_words = found.by_stop_words;
-                        is_worth_telling(by_stop_words, corrects, found.score, best, found.near)
+                        is_worth_showing(by_stop_words, corrects, found.score, best, found.near)
                     })
                 });
                 Ok(found)

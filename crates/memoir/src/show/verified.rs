@@ -54,9 +54,9 @@ fn agent(agent: &Verification, name: &str) -> String {
         );
     }
     let mut text = format!("{RED}invalid{RED:#} {name}: the chain holds for {records}{erased}\n");
-    for misfit in &agent.misfits {
+    for mismatch in &agent.misfits {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "        {}", line(misfit));
+        let _ = writeln!(text, "        {}", line(mismatch));
     }
     text + &originals(agent)
 }
@@ -67,9 +67,9 @@ fn originals(agent: &Verification) -> String {
     originals.map_or_else(String::new, |originals| format!("        {originals}\n"))
 }
 
-fn line(misfit: &Mismatch) -> String {
-    let problem = safe(&misfit.problem);
-    match misfit.seq {
+fn line(mismatch: &Mismatch) -> String {
+    let problem = safe(&mismatch.problem);
+    match mismatch.seq {
         Some(seq) => format!("record {seq}: {problem}"),
         None => problem.into_owned(),
     }

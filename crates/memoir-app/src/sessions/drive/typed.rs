@@ -65,7 +65,7 @@ mod tests {
     use crate::sessions::tool_definitions;
 
     #[test]
-    fn spec_3_16_a_call_that_was_typed_is_told_from_talk_of_a_tool() {
+    fn spec_3_16_a_call_that_was_typed_is_distinguished_from_talk_of_a_tool() {
         let tools = tool_definitions(Mode::Full);
         for text in [
             "delete_memory(id=17)",

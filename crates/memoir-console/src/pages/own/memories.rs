@@ -156,16 +156,16 @@ pub(crate) async fn show(
     let next = next.map(|(last, _)| query.address(&path, Some(last.place())));
     let first = query.address(&path, None);
     let memories: Vec<ShownMemory> = found.into_iter().map(|(_, memory)| memory).collect();
-    let told = told(&query, memories.len(), place.map_or(0, |place| place.seen));
+    let stated = stated(&query, memories.len(), place.map_or(0, |place| place.seen));
     let content = html! {
         (agent_head(&agent, OwnTab::Memories))
         (counts(&agent).await?)
         (search(&query, &path))
-        p.hidden #told role="status" {}
-        section #found aria-labelledby="found-heading" data-told=(told) {
+        p.hidden #stated role="status" {}
+        section #found aria-labelledby="found-heading" data-stated=(stated) {
             h2.hidden #found-heading { "Memories" }
             @if memories.is_empty() { (nothing(&query, &path)) }
-            @else { p.count { (told) } }
+            @else { p.count { (stated) } }
             @for memory in &memories { (listed(memory, &path)) }
             (parts::pages(
                 "Pages",
@@ -196,7 +196,7 @@ async fn counts(agent: &OwnAgent) -> Result<Markup, PageFailure> {
 }
 
 /// What the list shows, in words.
-fn told(query: &OwnMemoriesQuery, shown: usize, seen: usize) -> String {
+fn stated(query: &OwnMemoriesQuery, shown: usize, seen: usize) -> String {
     let newest = query.q.is_none() || query.order.as_deref() == Some("newest");
     let order = if newest { "newest" } else { "best" };
     match (shown, seen) {

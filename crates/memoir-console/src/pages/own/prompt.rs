@@ -51,8 +51,8 @@ pub(crate) async fn show(
         (agent_head(&agent, OwnTab::Prompt))
         p { "This text is placed in the prompt of the agent’s model, as it is." }
         (slider(&format!("{path}/prompt"), bound, size))
-        p.hidden #told role="status" {}
-        section #found aria-labelledby="seen" data-told=(told(&context, bound)) {
+        p.hidden #stated role="status" {}
+        section #found aria-labelledby="seen" data-stated=(stated(&context, bound)) {
             h2 #seen { @match bound {
                 Some(bound) => { "Within " (words::counted(bound, "token", "tokens")) },
                 None => "Without a bound of the whole",
@@ -86,7 +86,7 @@ fn slider(path: &str, bound: Option<u64>, size: u64) -> Markup {
 }
 
 /// What the page shows, for screen readers.
-fn told(context: &ContextView, bound: Option<u64>) -> String {
+fn stated(context: &ContextView, bound: Option<u64>) -> String {
     let within = bound.map_or_else(String::new, |bound| {
         format!("within {}: ", words::counted(bound, "token", "tokens"))
     });

@@ -459,13 +459,13 @@ fn taken_over_json(
     })
 }
 
-fn place_json(place: &EntryPosition, reason: &str, told: &str) -> Value {
+fn place_json(place: &EntryPosition, reason: &str, text: &str) -> Value {
     json!({
         "file": place.file.as_ref().map(PrivateText::expose),
         "line": place.line,
         "byte": place.byte,
         "reason": reason,
-        "told": told,
+        "told": text,
     })
 }
 
