@@ -335,7 +335,10 @@ impl World {
             verified.valid,
             "4.2",
             "{:?}",
-            verified.misfits.first().map(|mismatch| &mismatch.problem)
+            verified
+                .mismatches
+                .first()
+                .map(|mismatch| &mismatch.problem)
         );
         let counted = verified.originals.unwrap_or_default();
         let shown = resident.view.counts.originals;

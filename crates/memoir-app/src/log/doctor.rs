@@ -254,8 +254,8 @@ impl Memoir {
     /// Whether the account's administrators and their tokens match the account's log.
     async fn examine_administrators(&self, account: &Account) -> Result<Examination> {
         let scope = AgentScope::of_account(account.id());
-        let misfits = self.account_misfits(scope).await?;
-        let Some(first) = misfits.first() else {
+        let mismatches = self.account_mismatches(scope).await?;
+        let Some(first) = mismatches.first() else {
             let finding = "the account's users and tokens match its log";
             return Ok(fine("administrators", finding));
         };

@@ -41,7 +41,7 @@ use crate::{
     log::{AgentLog, Limits},
 };
 
-/// Most misfits that are named.
+/// Most mismatches that are named.
 const NAMED: usize = 20;
 
 /// Records, memories, sessions or requests that are read at a time; two pages are in memory. So few that the longest
@@ -72,8 +72,8 @@ pub struct Verification {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_bad: Option<Mismatch>,
     /// All that does not fit, the first one included, up to a number.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub misfits: Vec<Mismatch>,
+    #[serde(rename = "misfits", skip_serializing_if = "Vec::is_empty")]
+    pub mismatches: Vec<Mismatch>,
 }
 
 /// A mismatch with the log.
@@ -131,10 +131,10 @@ impl Memoir {
             if scopes.contains(&scope) {
                 continue;
             }
-            let misfits = self.account_misfits(scope).await?;
-            if !misfits.is_empty() {
+            let mismatches = self.account_mismatches(scope).await?;
+            if !mismatches.is_empty() {
                 let name = (format!("account {}", account.name), scope.agent);
-                found.push(report(name, None, ChainHead::empty(scope), misfits));
+                found.push(report(name, None, ChainHead::empty(scope), mismatches));
             }
         }
         Ok(found)
@@ -172,29 +172,29 @@ fn report(
     (agent, agent_id): (String, AgentId),
     erased_at: Option<Timestamp>,
     head: ChainHead,
-    mut misfits: Vec<Mismatch>,
+    mut mismatches: Vec<Mismatch>,
 ) -> Verification {
     // Stable: mismatches without a record keep the order in which they were found, after the others.
-    misfits.sort_by_key(|mismatch| mismatch.seq.unwrap_or(u64::MAX));
+    mismatches.sort_by_key(|mismatch| mismatch.seq.unwrap_or(u64::MAX));
     // A faulty record shows in more than one way; one of them is enough.
-    misfits.dedup_by_key(|mismatch| {
+    mismatches.dedup_by_key(|mismatch| {
         (
             mismatch.seq,
             mismatch.seq.is_none().then(|| mismatch.problem.clone()),
         )
     });
     // After sorting, so that the first mismatch is never among those left out.
-    misfits.truncate(NAMED);
+    mismatches.truncate(NAMED);
     Verification {
         agent,
         agent_id,
-        valid: misfits.is_empty(),
+        valid: mismatches.is_empty(),
         records: head.seq,
         head: head.hash.to_string(),
         originals: None,
         erased_at,
-        first_bad: misfits.first().cloned(),
-        misfits,
+        first_bad: mismatches.first().cloned(),
+        mismatches,
     }
 }
 
@@ -240,20 +240,20 @@ impl AgentLog<'_> {
         // Whatever the row contains about an erasure: it may have been changed.
         let key = self.memoir.keys.of(self.scope).await?;
         let destroyed_at = self.memoir.keys.destroyed_at(self.scope).await?;
-        let mut misfits: Vec<Mismatch> = (self.memoir.store.check_form().await?.into_iter())
+        let mut mismatches: Vec<Mismatch> = (self.memoir.store.check_form().await?.into_iter())
             .map(|finding| Mismatch::new(None, finding.problem))
             .collect();
         if self.scope.is_of_account() {
-            misfits.extend(self.memoir.account_misfits(self.scope).await?);
+            mismatches.extend(self.memoir.account_mismatches(self.scope).await?);
         }
         if key.is_none() && destroyed_at.is_none() {
-            misfits.push(Mismatch::new(None, Error::NoKey(self.name.clone())));
+            mismatches.push(Mismatch::new(None, Error::NoKey(self.name.clone())));
         }
         if key.is_some() && began.columns.erased_at.is_some() {
             let problem = "table `agents`: the agent is marked as erased, and its key is there: erasing was interrupted, or the row was changed; erasing it once more, by its identifier, shows which";
-            misfits.push(Mismatch::new(None, problem));
+            mismatches.push(Mismatch::new(None, problem));
         }
-        let mut judge = Judge::new(self.scope, key, leaves, misfits);
+        let mut judge = Judge::new(self.scope, key, leaves, mismatches);
         // Not by `again`, which would begin at the first record: followed records stay verified, and only later ones
         // are left to follow.
         for _ in 0..ATTEMPTS {
@@ -463,7 +463,7 @@ struct Judge {
     kept: Vec<SummaryRow>,
     /// The state according to the records; `None` where they contradict each other, or cannot be opened.
     replay: Option<Replay>,
-    misfits: Vec<Mismatch>,
+    mismatches: Vec<Mismatch>,
 }
 
 impl Judge {
@@ -471,7 +471,7 @@ impl Judge {
         scope: AgentScope,
         key: Option<AgentKey>,
         leaves: &[LeafRow],
-        misfits: Vec<Mismatch>,
+        mismatches: Vec<Mismatch>,
     ) -> Self {
         let mut by_place: BTreeMap<u64, Vec<[u8; 32]>> = BTreeMap::new();
         for leaf in leaves {
@@ -492,12 +492,12 @@ impl Judge {
             kept: Vec::new(),
             replay: key.as_ref().map(|_| Replay::new()),
             key,
-            misfits,
+            mismatches,
         }
     }
 
     fn note(&mut self, seq: impl Into<Option<u64>>, problem: impl ToString) {
-        note(&mut self.misfits, seq, problem);
+        note(&mut self.mismatches, seq, problem);
     }
 
     /// Follows the next records.
@@ -674,15 +674,15 @@ impl Judge {
             self.erasure(agent.columns.erased_at);
         }
         // Of a log that does not fit nothing is proved. Rows that differ from a log that fits are counted.
-        let originals = found.originals.filter(|_| self.misfits.is_empty());
-        for mismatch in found.misfits {
+        let originals = found.originals.filter(|_| self.mismatches.is_empty());
+        for mismatch in found.mismatches {
             self.note(mismatch.seq, mismatch.problem);
         }
         let name = (agent.columns.name.clone(), agent.scope.agent);
         let erased_at = destroyed_at.or(agent.columns.erased_at);
         Verification {
             originals,
-            ..report(name, erased_at, self.head, self.misfits)
+            ..report(name, erased_at, self.head, self.mismatches)
         }
     }
 
@@ -702,7 +702,7 @@ impl Judge {
         }
         let as_written = mem::take(&mut self.replaced).into_keys();
         for seq in as_written.filter(|seq| *seq <= self.head.seq && !seen.contains_key(seq)) {
-            note(&mut self.misfits, seq, OTHER_VERSION);
+            note(&mut self.mismatches, seq, OTHER_VERSION);
         }
     }
 
@@ -726,18 +726,18 @@ const OTHER_VERSION: &str = "its sealed text is not of the version in the log";
 
 /// Keeps the [`NAMED`] mismatches that are first in the log, one per record, in whichever order they are found: the
 /// first of all is always reported (SPEC 4.2).
-fn note(misfits: &mut Vec<Mismatch>, seq: impl Into<Option<u64>>, problem: impl ToString) {
+fn note(mismatches: &mut Vec<Mismatch>, seq: impl Into<Option<u64>>, problem: impl ToString) {
     let seq = seq.into();
-    if seq.is_some() && misfits.iter().any(|mismatch| mismatch.seq == seq) {
+    if seq.is_some() && mismatches.iter().any(|mismatch| mismatch.seq == seq) {
         return;
     }
-    if misfits.len() < NAMED {
-        misfits.push(Mismatch::new(seq, problem));
+    if mismatches.len() < NAMED {
+        mismatches.push(Mismatch::new(seq, problem));
         return;
     }
     // A mismatch without a record may be the gravest of all, such as that records were cut off. Half of the places are
     // kept for such mismatches.
-    let others = misfits
+    let others = mismatches
         .iter()
         .filter(|mismatch| mismatch.seq.is_none())
         .count();
@@ -745,7 +745,9 @@ fn note(misfits: &mut Vec<Mismatch>, seq: impl Into<Option<u64>>, problem: impl 
         Some(seq) => Some(seq) < last.seq,
         None => others < NAMED / 2,
     };
-    let of_records = misfits.iter_mut().filter(|mismatch| mismatch.seq.is_some());
+    let of_records = mismatches
+        .iter_mut()
+        .filter(|mismatch| mismatch.seq.is_some());
     let last = of_records.max_by_key(|mismatch| mismatch.seq);
     if let Some(last) = last.filter(|last| has_place(last)) {
         *last = Mismatch::new(seq, problem);
@@ -763,7 +765,7 @@ struct Comparison {
     /// Whether all rows of a kind could be opened: otherwise unreadable ones would count as missing.
     has_all: [bool; 3],
     originals: Option<Originals>,
-    misfits: Vec<Mismatch>,
+    mismatches: Vec<Mismatch>,
 }
 
 impl Comparison {
@@ -776,15 +778,15 @@ impl Comparison {
             access: Vec::new(),
             has_all: [true; 3],
             originals: None,
-            misfits: Vec::new(),
+            mismatches: Vec::new(),
         }
     }
 
     fn note(&mut self, seq: impl Into<Option<u64>>, problem: impl ToString) {
-        note(&mut self.misfits, seq, problem);
+        note(&mut self.mismatches, seq, problem);
     }
 
-    fn note_outcome(&mut self, checked: Result<(), replay::ReplayMisfit>) {
+    fn note_outcome(&mut self, checked: Result<(), replay::ReplayMismatch>) {
         if let Err(mismatch) = checked {
             self.note(mismatch.seq, mismatch.problem);
         }
@@ -900,13 +902,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spec_4_2_of_many_misfits_those_that_stand_first_in_the_log_are_named() {
-        let mut misfits = Vec::new();
+    fn spec_4_2_of_many_mismatches_those_that_stand_first_in_the_log_are_named() {
+        let mut mismatches = Vec::new();
         for seq in (100..140).rev().chain([7, 200, 7]) {
-            note(&mut misfits, seq, "a record");
+            note(&mut mismatches, seq, "a record");
         }
-        note(&mut misfits, None, "records were cut off");
-        let mut seqs: Vec<Option<u64>> = misfits.iter().map(|mismatch| mismatch.seq).collect();
+        note(&mut mismatches, None, "records were cut off");
+        let mut seqs: Vec<Option<u64>> = mismatches.iter().map(|mismatch| mismatch.seq).collect();
         seqs.sort_unstable();
         let expected = [7].into_iter().chain(100..118).map(Some);
         assert_eq!(seqs, [None].into_iter().chain(expected).collect::<Vec<_>>());

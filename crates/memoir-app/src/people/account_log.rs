@@ -288,7 +288,7 @@ impl Memoir {
 
     /// The mismatches between the account's name, users and administrators' tokens and the account's log. The log
     /// itself is not verified.
-    pub(crate) async fn account_misfits(&self, scope: AgentScope) -> Result<Vec<Mismatch>> {
+    pub(crate) async fn account_mismatches(&self, scope: AgentScope) -> Result<Vec<Mismatch>> {
         let account = self.account_at(scope.account);
         let version = || async {
             let found = self.store.snapshot(scope, &AgentQuery::default()).await?;
@@ -298,9 +298,9 @@ impl Memoir {
         // whether there was one.
         again(|| async {
             let before = version().await?;
-            let misfits = account.held_against_log().await?;
+            let mismatches = account.held_against_log().await?;
             match version().await? == before {
-                true => Ok(misfits),
+                true => Ok(mismatches),
                 false => Err(CONFLICT),
             }
         })
@@ -325,11 +325,11 @@ impl Account {
         let scope = AgentScope::of_account(self.id);
         let filter = RecordFilter::default();
         let rows = self.memoir.store.records(scope, &filter).await?;
-        let mut misfits = Vec::new();
-        self.hold_name(scope, rows.first(), &mut misfits).await?;
-        self.hold_users(&rows, &mut misfits).await?;
-        self.hold_tokens(&rows, &mut misfits).await?;
-        Ok(misfits)
+        let mut mismatches = Vec::new();
+        self.hold_name(scope, rows.first(), &mut mismatches).await?;
+        self.hold_users(&rows, &mut mismatches).await?;
+        self.hold_tokens(&rows, &mut mismatches).await?;
+        Ok(mismatches)
     }
 
     /// Compares the account's name with its first record, since two accounts' names could be exchanged, and the folded
@@ -338,13 +338,13 @@ impl Account {
         &self,
         scope: AgentScope,
         first: Option<&AuditRow>,
-        misfits: &mut Vec<Mismatch>,
+        mismatches: &mut Vec<Mismatch>,
     ) -> Result<()> {
         let accounts = self.memoir.store.accounts().await?;
         let own = accounts.iter().find(|row| row.id == self.id);
         if own.is_some_and(|own| own.folded_name != agent::fold_name(&own.name)) {
             let problem = "table `accounts`: it is found by another name than its own";
-            misfits.push(Mismatch::new(None, problem));
+            mismatches.push(Mismatch::new(None, problem));
         }
         let (Some(first), Some(key)) = (first, self.memoir.keys.of(scope).await?) else {
             return Ok(());
@@ -358,12 +358,12 @@ impl Account {
             own.is_some_and(|own| reason.is_some_and(|reason| reason.expose() == own.name));
         if !is_as_recorded {
             let problem = "table `accounts`: the name is not as recorded";
-            misfits.push(Mismatch::new(first.seq, problem));
+            mismatches.push(Mismatch::new(first.seq, problem));
         }
         Ok(())
     }
 
-    async fn hold_users(&self, rows: &[AuditRow], misfits: &mut Vec<Mismatch>) -> Result<()> {
+    async fn hold_users(&self, rows: &[AuditRow], mismatches: &mut Vec<Mismatch>) -> Result<()> {
         let mut logged: BTreeMap<String, LoggedState> = BTreeMap::new();
         for row in rows.iter().filter(|row| row.action.changes_user()) {
             let facts = codec::facts(row)?;
@@ -379,7 +379,7 @@ impl Account {
         let key = self.memoir.account_key(self.id).await?;
         let store = &self.memoir.store;
         let mut problem = |seq: Option<u64>, id: &str, what: &str| {
-            misfits.push(Mismatch::new(
+            mismatches.push(Mismatch::new(
                 seq,
                 format!("table `users`, user {id}: {what}"),
             ));
@@ -415,7 +415,7 @@ impl Account {
         Ok(())
     }
 
-    async fn hold_tokens(&self, rows: &[AuditRow], misfits: &mut Vec<Mismatch>) -> Result<()> {
+    async fn hold_tokens(&self, rows: &[AuditRow], mismatches: &mut Vec<Mismatch>) -> Result<()> {
         let mut logged: BTreeMap<String, LoggedState> = BTreeMap::new();
         for row in rows {
             let is_over = match row.action {
@@ -438,12 +438,12 @@ impl Account {
             if let Some(state) = found {
                 let what = "whether it is revoked is not as recorded: the row was put back";
                 let problem = format!("table `tokens`, token {}: {what}", token.id);
-                misfits.push(Mismatch::new(state.seq, problem));
+                mismatches.push(Mismatch::new(state.seq, problem));
             }
         }
         for (id, state) in logged {
             let problem = format!("table `tokens`, token {id}: is missing");
-            misfits.push(Mismatch::new(state.seq, problem));
+            mismatches.push(Mismatch::new(state.seq, problem));
         }
         Ok(())
     }

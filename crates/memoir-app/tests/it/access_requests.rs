@@ -101,7 +101,7 @@ async fn used(wren: &TestAgent) -> usize {
 
 async fn is_valid(wren: &TestAgent) {
     let verified = wren.agent.log().verify().await.unwrap();
-    assert!(verified.valid, "{:?}", verified.misfits);
+    assert!(verified.valid, "{:?}", verified.mismatches);
     wren.check().await;
 }
 

@@ -59,8 +59,11 @@ impl AccountLog {
         let all = self.memoir.verify_all().await.unwrap();
         let own = all.iter().find(|one| one.agent == "account default");
         let own = own.unwrap();
-        assert_eq!(own.valid, own.misfits.is_empty());
-        own.misfits.iter().map(|one| one.problem.clone()).collect()
+        assert_eq!(own.valid, own.mismatches.is_empty());
+        own.mismatches
+            .iter()
+            .map(|one| one.problem.clone())
+            .collect()
     }
 
     async fn is_named(&self, expected: &str) {
@@ -254,7 +257,11 @@ async fn spec_4_2_a_log_of_an_account_that_was_changed_is_named() {
         let all = log.memoir.verify_all().await.unwrap();
         let named: Vec<String> = all
             .iter()
-            .flat_map(|one| one.misfits.iter().map(|mismatch| mismatch.problem.clone()))
+            .flat_map(|one| {
+                one.mismatches
+                    .iter()
+                    .map(|mismatch| mismatch.problem.clone())
+            })
             .collect();
         assert!(
             named.iter().any(|problem| problem.contains(expected)),

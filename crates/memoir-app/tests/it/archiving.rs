@@ -115,7 +115,7 @@ fn archived(under: u64) -> (&'static str, Option<u64>, bool) {
 /// Checks that counts and records agree with the rows, and that every original is kept.
 async fn verify(wren: &TestAgent, in_prompt: u64, in_archive: u64) {
     let verified = wren.agent.log().verify().await.unwrap();
-    assert_eq!(verified.misfits, []);
+    assert_eq!(verified.mismatches, []);
     let counted = verified.originals.unwrap();
     assert_eq!(
         (counted.in_prompt, counted.archived, counted.lost),

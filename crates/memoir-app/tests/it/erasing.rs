@@ -977,7 +977,7 @@ async fn text_of(wren: &TestAgent, number: u64) -> String {
 }
 
 fn counted(verified: &memoir_app::Verification) -> (u64, u64, u64) {
-    assert_eq!(verified.misfits, []);
+    assert_eq!(verified.mismatches, []);
     let counted = verified.originals.unwrap();
     (counted.in_prompt, counted.archived, counted.lost)
 }

@@ -567,7 +567,7 @@ async fn spec_3_17_a_rehearsal_that_archives_is_applied_as_it_was_shown() {
         assert_eq!(memory.under, under.map(Number), "#{number}");
     }
     let verified = wren.agent.log().verify().await.unwrap();
-    assert_eq!(verified.misfits, []);
+    assert_eq!(verified.mismatches, []);
     let counted = verified.originals.unwrap();
     assert_eq!((counted.archived, counted.lost), (4, 0));
     wren.check().await;

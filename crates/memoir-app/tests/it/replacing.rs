@@ -56,7 +56,7 @@ async fn place(wren: &TestAgent, number: u64) -> (Kind, Option<u64>, bool) {
 
 async fn is_valid(wren: &TestAgent) {
     let verified = wren.agent.log().verify().await.unwrap();
-    assert_eq!(verified.misfits, []);
+    assert_eq!(verified.mismatches, []);
     assert_eq!(verified.originals.unwrap().lost, 0);
     wren.check().await;
 }

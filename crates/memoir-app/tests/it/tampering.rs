@@ -87,8 +87,8 @@ impl Verdict {
             Err(error) => vec![error.clone()],
             Ok(all) => {
                 let named = |one: &Verification| {
-                    let misfits = one.misfits.iter();
-                    misfits
+                    let mismatches = one.mismatches.iter();
+                    mismatches
                         .map(|mismatch| match mismatch.seq {
                             Some(seq) => format!("record {seq}: {}", mismatch.problem),
                             None => mismatch.problem.clone(),
@@ -1027,7 +1027,7 @@ async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
             put_rows_back(&to, from, table, rows);
         }
         let verified = folder.open_at(&to).memoir.verify_all().await.unwrap();
-        let text = format!("{:?}", verified[0].misfits);
+        let text = format!("{:?}", verified[0].mismatches);
         assert_eq!(verified[0].valid, named.is_none(), "{tables:?}: {text}");
         assert!(
             text.contains(named.unwrap_or_default()),
@@ -1726,7 +1726,7 @@ async fn spec_3_12_a_row_that_was_removed_changed_or_swapped_is_named_at_every_r
         let agent = agent_of(&folder.open_at(&copy).memoir, "wren").await;
         let verified = agent.log().verify().await.unwrap();
         let problems: Vec<&str> = verified
-            .misfits
+            .mismatches
             .iter()
             .map(|mismatch| mismatch.problem.as_str())
             .collect();

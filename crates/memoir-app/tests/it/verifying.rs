@@ -51,7 +51,7 @@ async fn spec_4_2_a_log_of_many_pages_is_followed_to_its_end() {
         .await;
     gone.unwrap();
     let verified = wren.agent.log().verify().await.unwrap();
-    assert_eq!(verified.misfits, []);
+    assert_eq!(verified.mismatches, []);
     assert!(verified.records > MANY as u64);
     // The two that were merged under `off` are not lost, and the new text is an original. The shredded one is not
     // counted.
@@ -145,7 +145,7 @@ async fn spec_4_3_what_is_kept_of_a_log_is_what_its_records_tell() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn spec_4_2_what_is_written_meanwhile_is_no_misfit() {
+async fn spec_4_2_what_is_written_meanwhile_is_no_mismatch() {
     let wren = wren().await;
     let writing = async {
         for number in 4..24 {
@@ -162,7 +162,7 @@ async fn spec_4_2_what_is_written_meanwhile_is_no_misfit() {
     let verifying = async {
         for _ in 0..3 {
             let verified = wren.agent.log().verify().await.unwrap();
-            assert_eq!(verified.misfits, []);
+            assert_eq!(verified.mismatches, []);
         }
     };
     tokio::join!(writing, verifying);

@@ -257,7 +257,7 @@ fn verdict(verified: &Verification) -> Markup {
         } @else {
             p.problem role="alert" { "Something is not as it was written." }
             ul {
-                @for mismatch in &verified.misfits {
+                @for mismatch in &verified.mismatches {
                     li { @if let Some(seq) = mismatch.seq { "Record " (seq) ": " } (mismatch.problem) }
                 }
             }

@@ -32,14 +32,14 @@ use crate::{
 
 /// The first mismatch. Names it by table, number and field, never by an agent's text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct ReplayMisfit {
+pub struct ReplayMismatch {
     /// The mismatching record, or the last one that touched the mismatching row; `None` where there is none.
     pub seq: Option<u64>,
     /// What is wrong.
     pub problem: String,
 }
 
-impl fmt::Display for ReplayMisfit {
+impl fmt::Display for ReplayMismatch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.seq {
             Some(seq) => write!(formatter, "record {seq}: {}", self.problem),
@@ -48,7 +48,7 @@ impl fmt::Display for ReplayMisfit {
     }
 }
 
-impl ReplayMisfit {
+impl ReplayMismatch {
     fn at(seq: impl Into<Option<u64>>, problem: impl Into<String>) -> Self {
         Self {
             seq: seq.into(),
@@ -58,17 +58,17 @@ impl ReplayMisfit {
 }
 
 /// The earliest one by the log; those without a record come last.
-fn first(misfits: impl IntoIterator<Item = ReplayMisfit>) -> Result<(), ReplayMisfit> {
+fn first(mismatches: impl IntoIterator<Item = ReplayMismatch>) -> Result<(), ReplayMismatch> {
     let mut first = None;
-    for mismatch in misfits {
+    for mismatch in mismatches {
         keep_first(&mut first, mismatch);
     }
     first.map_or(Ok(()), Err)
 }
 
-fn keep_first(kept: &mut Option<ReplayMisfit>, mismatch: ReplayMisfit) {
+fn keep_first(kept: &mut Option<ReplayMismatch>, mismatch: ReplayMismatch) {
     // Those without a place come last: a wrong record explains more than a wrong count.
-    let place = |mismatch: &ReplayMisfit| mismatch.seq.unwrap_or(u64::MAX);
+    let place = |mismatch: &ReplayMismatch| mismatch.seq.unwrap_or(u64::MAX);
     if kept
         .as_ref()
         .is_none_or(|kept| place(&mismatch) < place(kept))
@@ -249,7 +249,7 @@ impl Replay {
     ///
     /// # Errors
     /// The first mismatching record.
-    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<Self, ReplayMisfit> {
+    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<Self, ReplayMismatch> {
         let mut replay = Self::new();
         for record in records {
             replay.apply(record)?;
@@ -261,10 +261,10 @@ impl Replay {
     ///
     /// # Errors
     /// It does not fit the previous ones.
-    pub fn apply(&mut self, record: &Record) -> Result<(), ReplayMisfit> {
+    pub fn apply(&mut self, record: &Record) -> Result<(), ReplayMismatch> {
         if record.seq != self.next_seq {
             let problem = format!("is where record {} is expected", self.next_seq);
-            return Err(ReplayMisfit::at(record.seq, problem));
+            return Err(ReplayMismatch::at(record.seq, problem));
         }
         // Before the changes: a record of an erased agent must not become a part of the state.
         self.apply_erasure(record)?;
@@ -281,12 +281,12 @@ impl Replay {
         Ok(())
     }
 
-    fn apply_erasure(&mut self, record: &Record) -> Result<(), ReplayMisfit> {
+    fn apply_erasure(&mut self, record: &Record) -> Result<(), ReplayMismatch> {
         let is_erasure = record.action == Action::AgentErased;
         let has_effect =
             is_erasure || !record.body.changes.is_empty() || !record.body.settings.is_empty();
         if self.erased_at.is_some() && has_effect {
-            return Err(ReplayMisfit::at(
+            return Err(ReplayMismatch::at(
                 record.seq,
                 "changes an agent that was erased before",
             ));
@@ -303,9 +303,9 @@ impl Replay {
         self.memories.get(index)
     }
 
-    fn apply_change(&mut self, record: &Record, change: &Change) -> Result<(), ReplayMisfit> {
+    fn apply_change(&mut self, record: &Record, change: &Change) -> Result<(), ReplayMismatch> {
         let (seq, number) = (record.seq, change.number());
-        let mismatch = |problem: String| Err(ReplayMisfit::at(seq, problem));
+        let mismatch = |problem: String| Err(ReplayMismatch::at(seq, problem));
         match (change.before(), self.known(number)) {
             (None, _) if number != self.next_number => {
                 return mismatch(format!(
@@ -359,7 +359,7 @@ impl Replay {
         record: &Record,
         before: &Memory,
         after: &Memory,
-    ) -> Result<(), ReplayMisfit> {
+    ) -> Result<(), ReplayMismatch> {
         // A summary that a session rewrote under `off` is an original until that is undone (SPEC 3.14, 3.19).
         let is_summary_again = record.action.takes_back() && after.is_summary;
         if !before.is_original() || after.shredded_at.is_some() || is_summary_again {
@@ -367,7 +367,7 @@ impl Replay {
         }
         let mismatch = |problem: &str| {
             let problem = format!("{problem} memory {}", before.number);
-            Err(ReplayMisfit::at(record.seq, problem))
+            Err(ReplayMismatch::at(record.seq, problem))
         };
         let is_edit = record.action.is_session_edit();
         let is_off = is_edit
@@ -401,10 +401,10 @@ impl Replay {
         Ok(())
     }
 
-    fn apply_setting(&mut self, seq: u64, change: &SettingChange) -> Result<(), ReplayMisfit> {
+    fn apply_setting(&mut self, seq: u64, change: &SettingChange) -> Result<(), ReplayMismatch> {
         // The name may be anything in a record that was tampered with, and is not repeated.
         let field: Field = change.field.parse().map_err(|_| {
-            ReplayMisfit::at(seq, "changes something that is no setting of an agent")
+            ReplayMismatch::at(seq, "changes something that is no setting of an agent")
         })?;
         let before = agent::field_value(&self.name, &self.settings, field);
         if before != *change.before.expose() {
@@ -412,20 +412,20 @@ impl Replay {
                 "changes the setting `{}` from a value that it did not have",
                 field.as_str()
             );
-            return Err(ReplayMisfit::at(seq, problem));
+            return Err(ReplayMismatch::at(seq, problem));
         }
         let after = change.after.expose();
         agent::set_field_value(&mut self.name, &mut self.settings, field, after)
-            .map_err(|error| ReplayMisfit::at(seq, error.to_string()))?;
+            .map_err(|error| ReplayMismatch::at(seq, error.to_string()))?;
         self.last_set.insert(field.as_str(), seq);
         Ok(())
     }
 
-    fn apply_session(&mut self, record: &Record) -> Result<(), ReplayMisfit> {
+    fn apply_session(&mut self, record: &Record) -> Result<(), ReplayMismatch> {
         let is_edit = record.action.is_session_edit();
         let Some(id) = record.session else {
             return if is_edit || record.action.is_session_end() {
-                Err(ReplayMisfit::at(record.seq, "belongs to no session"))
+                Err(ReplayMismatch::at(record.seq, "belongs to no session"))
             } else {
                 Ok(())
             };
@@ -434,14 +434,14 @@ impl Replay {
         // The case behind this rule: merges that came in after a session's rollback.
         if session.end.is_some() && (is_edit || record.action.is_session_end()) {
             let problem = format!("belongs to session {id}, which was over before");
-            return Err(ReplayMisfit::at(record.seq, problem));
+            return Err(ReplayMismatch::at(record.seq, problem));
         }
         session.add(record);
         Ok(())
     }
 
-    fn apply_access(&mut self, record: &Record) -> Result<(), ReplayMisfit> {
-        let mismatch = |problem: &str| Err(ReplayMisfit::at(record.seq, problem));
+    fn apply_access(&mut self, record: &Record) -> Result<(), ReplayMismatch> {
+        let mismatch = |problem: &str| Err(ReplayMismatch::at(record.seq, problem));
         match record.action {
             // Grants of another installation are not valid here, and requests are not imported.
             Action::AgentImported => self.access.clear(),
@@ -492,7 +492,7 @@ impl Replay {
     ///
     /// # Errors
     /// The difference; of several, the earliest by the log.
-    pub fn check_agent(&self, agent: &Agent) -> Result<(), ReplayMisfit> {
+    pub fn check_agent(&self, agent: &Agent) -> Result<(), ReplayMismatch> {
         let settings = Field::ALL
             .into_iter()
             .filter(|field| {
@@ -502,7 +502,7 @@ impl Replay {
             .map(|field| {
                 let name = field.as_str();
                 let seq = self.last_set.get(name).copied();
-                ReplayMisfit::at(seq, format!("table `agents`: `{name}` is not as recorded"))
+                ReplayMismatch::at(seq, format!("table `agents`: `{name}` is not as recorded"))
             });
         first(settings)?;
         // Before the counts: a record that is missing at the end explains why they differ.
@@ -515,32 +515,32 @@ impl Replay {
             "table `agents`: {} differ from a recount of the records",
             differing.join(", ")
         );
-        Err(ReplayMisfit::at(None, problem))
+        Err(ReplayMismatch::at(None, problem))
     }
 
     /// Whether the log ends where the agent says that it does.
-    fn check_end(&self, agent: &Agent) -> Result<(), ReplayMisfit> {
+    fn check_end(&self, agent: &Agent) -> Result<(), ReplayMismatch> {
         if agent.next_seq > self.next_seq {
             let problem = format!(
                 "is missing: table `agents` says that the log ends with record {}",
                 agent.next_seq - 1
             );
-            return Err(ReplayMisfit::at(self.next_seq, problem));
+            return Err(ReplayMismatch::at(self.next_seq, problem));
         }
         if agent.next_seq < self.next_seq {
             let problem = "is too many: table `agents` says that the log ends before it";
-            return Err(ReplayMisfit::at(agent.next_seq, problem));
+            return Err(ReplayMismatch::at(agent.next_seq, problem));
         }
         if agent.next_number != self.next_number {
             let problem = format!(
                 "table `agents`: the next memory is {} by its row and {} by the records",
                 agent.next_number, self.next_number
             );
-            return Err(ReplayMisfit::at(None, problem));
+            return Err(ReplayMismatch::at(None, problem));
         }
         if agent.erased_at != self.erased_at {
             let problem = "table `agents`: `erased_at` is not as recorded";
-            return Err(ReplayMisfit::at(None, problem));
+            return Err(ReplayMismatch::at(None, problem));
         }
         Ok(())
     }
@@ -549,7 +549,7 @@ impl Replay {
     ///
     /// # Errors
     /// The difference; of several, the earliest by the log.
-    pub fn check_memories(&self, memories: &[Memory]) -> Result<Originals, ReplayMisfit> {
+    pub fn check_memories(&self, memories: &[Memory]) -> Result<Originals, ReplayMismatch> {
         let mut by_number: Vec<&Memory> = memories.iter().collect();
         by_number.sort_by_key(|memory| memory.number);
         let mut comparison = MemoryComparison::default();
@@ -560,16 +560,16 @@ impl Replay {
         differing.map_or(Ok(originals), Err)
     }
 
-    fn misfit_of(&self, number: Number, problem: &str) -> ReplayMisfit {
+    fn mismatch_of(&self, number: Number, problem: &str) -> ReplayMismatch {
         let seq = self.known(number).map(|known| known.touched);
-        ReplayMisfit::at(seq, format!("table `memories`, row {number}: {problem}"))
+        ReplayMismatch::at(seq, format!("table `memories`, row {number}: {problem}"))
     }
 
     /// Compares the records with all stored sessions.
     ///
     /// # Errors
     /// The difference; of several, the earliest by the log.
-    pub fn check_sessions(&self, sessions: &[Session]) -> Result<(), ReplayMisfit> {
+    pub fn check_sessions(&self, sessions: &[Session]) -> Result<(), ReplayMismatch> {
         let mut comparison = SessionComparison::default();
         for session in sessions {
             comparison.add(self, session);
@@ -581,10 +581,10 @@ impl Replay {
     ///
     /// # Errors
     /// The difference; of several, the earliest by the log.
-    pub fn check_access(&self, requests: &[AccessRequest]) -> Result<(), ReplayMisfit> {
+    pub fn check_access(&self, requests: &[AccessRequest]) -> Result<(), ReplayMismatch> {
         let stored: BTreeSet<AccessRequestId> = requests.iter().map(|request| request.id).collect();
         let mismatch = |id: AccessRequestId, seq: Option<u64>, problem: &str| {
-            ReplayMisfit::at(seq, format!("table `access_requests`, row {id}: {problem}"))
+            ReplayMismatch::at(seq, format!("table `access_requests`, row {id}: {problem}"))
         };
         let missing = self
             .access
@@ -608,7 +608,7 @@ impl Replay {
 pub struct MemoryComparison {
     /// The highest number so far.
     last: u64,
-    differing: Option<ReplayMisfit>,
+    differing: Option<ReplayMismatch>,
     originals: Originals,
 }
 
@@ -619,7 +619,7 @@ impl MemoryComparison {
         let mut differs = |problem: &str| {
             keep_first(
                 &mut self.differing,
-                replay.misfit_of(memory.number, problem),
+                replay.mismatch_of(memory.number, problem),
             );
         };
         if memory.number.0 <= self.last {
@@ -657,7 +657,7 @@ impl MemoryComparison {
             let Some(known) = replay.known(Number(number)) else {
                 break;
             };
-            let mismatch = replay.misfit_of(Number(number), "is missing");
+            let mismatch = replay.mismatch_of(Number(number), "is missing");
             keep_first(&mut self.differing, mismatch);
             let state = known.state;
             self.count(&state, false);
@@ -666,7 +666,7 @@ impl MemoryComparison {
 
     /// The places of the originals and the difference, once all memories were added; of several differences, the
     /// earliest by the log.
-    pub fn finish(mut self, replay: &Replay) -> (Originals, Option<ReplayMisfit>) {
+    pub fn finish(mut self, replay: &Replay) -> (Originals, Option<ReplayMismatch>) {
         // Ends with the last known one: nothing is missing after it.
         self.pass_over(replay, Number(u64::MAX));
         let mut originals = self.originals;
@@ -687,7 +687,7 @@ fn text_mark(memory: &Memory) -> TextMark {
 #[derive(Debug, Default)]
 pub struct SessionComparison {
     seen: BTreeSet<SessionId>,
-    differing: Option<ReplayMisfit>,
+    differing: Option<ReplayMismatch>,
 }
 
 impl SessionComparison {
@@ -697,7 +697,7 @@ impl SessionComparison {
         let records = replay.session(session.id);
         let last_seq = records.as_ref().map(|records| records.last_seq);
         if let Some(problem) = session_problem(session, &records.unwrap_or_default()) {
-            let mismatch = misfit_of_session(session.id, last_seq, problem);
+            let mismatch = mismatch_of_session(session.id, last_seq, problem);
             keep_first(&mut self.differing, mismatch);
         }
     }
@@ -706,10 +706,10 @@ impl SessionComparison {
     ///
     /// # Errors
     /// The difference; of several, the earliest by the log.
-    pub fn finish(mut self, replay: &Replay) -> Result<(), ReplayMisfit> {
+    pub fn finish(mut self, replay: &Replay) -> Result<(), ReplayMismatch> {
         for (id, records) in &replay.sessions {
             if !self.seen.contains(id) {
-                let mismatch = misfit_of_session(*id, records.last_seq, "is missing");
+                let mismatch = mismatch_of_session(*id, records.last_seq, "is missing");
                 keep_first(&mut self.differing, mismatch);
             }
         }
@@ -757,8 +757,12 @@ impl SessionRecords {
     }
 }
 
-fn misfit_of_session(id: SessionId, seq: impl Into<Option<u64>>, problem: &str) -> ReplayMisfit {
-    ReplayMisfit::at(seq, format!("table `sessions`, row {id}: {problem}"))
+fn mismatch_of_session(
+    id: SessionId,
+    seq: impl Into<Option<u64>>,
+    problem: &str,
+) -> ReplayMismatch {
+    ReplayMismatch::at(seq, format!("table `sessions`, row {id}: {problem}"))
 }
 
 /// The first difference of a session from its records.

@@ -11,7 +11,7 @@ use crate::{
         draft::{Decision, Draft},
         manage::{self, ChangeRefusal},
     },
-    history::replay::{Replay, ReplayMisfit},
+    history::replay::{Replay, ReplayMismatch},
     ids::{AgentId, SessionId},
     log::audit::{Action, Actor, Change, Facts, Record},
     memory::{self, CONTENT_LIMIT, Invalid, Memory, SOURCE_LIMIT, Tags, parse_text},
@@ -43,7 +43,7 @@ pub enum AdoptRefusal {
     Change(#[from] ChangeRefusal),
     /// Its log does not match its data.
     #[error("the agent's log does not fit: {}", .0.problem)]
-    Mismatch(ReplayMisfit),
+    Mismatch(ReplayMismatch),
     /// Some of its data exceeds a limit, or the given name is invalid.
     #[error(transparent)]
     Invalid(#[from] Invalid),

@@ -6,7 +6,7 @@ use memoir_domain::{
     draft::Draft,
     lifecycle,
     memory::{Memory, Number, Place},
-    replay::{MemoryComparison, Replay, ReplayMisfit},
+    replay::{MemoryComparison, Replay, ReplayMismatch},
     session::{EndReason, Mode, Session, State},
 };
 use serde_json::json;
@@ -238,7 +238,7 @@ fn spec_3_12_a_text_rewritten_under_off_can_be_returned_to_and_left_again() {
     assert_eq!((world.text(2), removed(&world)), ("secret wool", 1));
 }
 
-fn agent_misfit(tamper: impl FnOnce(&mut Agent)) -> ReplayMisfit {
+fn agent_mismatch(tamper: impl FnOnce(&mut Agent)) -> ReplayMismatch {
     let mut world = world();
     tamper(&mut world.agent);
     let replay = Replay::of(&world.log).unwrap();
@@ -248,33 +248,33 @@ fn agent_misfit(tamper: impl FnOnce(&mut Agent)) -> ReplayMisfit {
 #[test]
 fn spec_4_2_an_agent_that_is_not_as_recorded_is_found() {
     let last = world().log.len() as u64;
-    let mismatch = agent_misfit(|agent| agent.settings.system_prompt = Some("secret".into()));
+    let mismatch = agent_mismatch(|agent| agent.settings.system_prompt = Some("secret".into()));
     assert_eq!(
         mismatch.to_string(),
         "record 7: table `agents`: `system_prompt` is not as recorded"
     );
     let threshold = Some(Threshold::new(0.5).unwrap());
-    let mismatch = agent_misfit(|agent| agent.settings.refinement_threshold = threshold);
+    let mismatch = agent_mismatch(|agent| agent.settings.refinement_threshold = threshold);
     assert_eq!(mismatch.seq, None);
-    let mismatch = agent_misfit(|agent| agent.name = "crow".to_owned());
+    let mismatch = agent_mismatch(|agent| agent.name = "crow".to_owned());
     assert_eq!(mismatch.seq, Some(1));
-    let mismatch = agent_misfit(|agent| agent.tally.core_tokens += 1);
+    let mismatch = agent_mismatch(|agent| agent.tally.core_tokens += 1);
     assert_eq!(
         mismatch.to_string(),
         "table `agents`: core_tokens differ from a recount of the records"
     );
-    let mismatch = agent_misfit(|agent| agent.next_seq += 2);
+    let mismatch = agent_mismatch(|agent| agent.next_seq += 2);
     assert_eq!(mismatch.seq, Some(last + 1));
     assert!(mismatch.problem.starts_with("is missing"), "{mismatch}");
-    let mismatch = agent_misfit(|agent| agent.next_seq -= 1);
+    let mismatch = agent_mismatch(|agent| agent.next_seq -= 1);
     assert_eq!(mismatch.seq, Some(last));
-    let mismatch = agent_misfit(|agent| agent.next_number.0 += 1);
+    let mismatch = agent_mismatch(|agent| agent.next_number.0 += 1);
     assert!(mismatch.problem.contains("next memory"), "{mismatch}");
-    let mismatch = agent_misfit(|agent| agent.erased_at = Some(agent.created_at));
+    let mismatch = agent_mismatch(|agent| agent.erased_at = Some(agent.created_at));
     assert!(mismatch.problem.contains("erased_at"), "{mismatch}");
 }
 
-fn memories_misfit(tamper: impl FnOnce(&mut Vec<Memory>)) -> ReplayMisfit {
+fn memories_misfit(tamper: impl FnOnce(&mut Vec<Memory>)) -> ReplayMismatch {
     let world = world();
     let mut memories: Vec<Memory> = world.memories.into_values().collect();
     tamper(&mut memories);
