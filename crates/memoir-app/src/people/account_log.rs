@@ -116,7 +116,7 @@ impl Account {
     pub(crate) async fn record(&self, note: &Note<'_>, tokens: &[TokenRow]) -> Result<()> {
         again(|| async {
             let loaded = self.load_log().await?;
-            let decision = account::tell(loaded.agent, note, self.memoir.now());
+            let decision = account::notify(loaded.agent, note, self.memoir.now());
             let beside = CommitExtras {
                 tokens: tokens.to_vec(),
                 ..CommitExtras::default()
@@ -132,7 +132,7 @@ impl Account {
         let memoir = &self.memoir;
         let loaded = self.load_log().await?;
         let seq = loaded.agent.next_seq;
-        let decision = account::tell(loaded.agent, note, memoir.now());
+        let decision = account::notify(loaded.agent, note, memoir.now());
         let random = memoir.random.as_ref();
         let (commit, _) = codec::commit(
             &loaded.base,
@@ -326,15 +326,16 @@ impl Account {
         let filter = RecordFilter::default();
         let rows = self.memoir.store.records(scope, &filter).await?;
         let mut mismatches = Vec::new();
-        self.hold_name(scope, rows.first(), &mut mismatches).await?;
-        self.hold_users(&rows, &mut mismatches).await?;
-        self.hold_tokens(&rows, &mut mismatches).await?;
+        self.check_name(scope, rows.first(), &mut mismatches)
+            .await?;
+        self.check_users(&rows, &mut mismatches).await?;
+        self.check_tokens(&rows, &mut mismatches).await?;
         Ok(mismatches)
     }
 
     /// Compares the account's name with its first record, since two accounts' names could be exchanged, and the folded
     /// name by which it is found: a wrong one would hide the account, or replace another.
-    async fn hold_name(
+    async fn check_name(
         &self,
         scope: AgentScope,
         first: Option<&AuditRow>,
@@ -363,7 +364,7 @@ impl Account {
         Ok(())
     }
 
-    async fn hold_users(&self, rows: &[AuditRow], mismatches: &mut Vec<Mismatch>) -> Result<()> {
+    async fn check_users(&self, rows: &[AuditRow], mismatches: &mut Vec<Mismatch>) -> Result<()> {
         let mut logged: BTreeMap<String, LoggedState> = BTreeMap::new();
         for row in rows.iter().filter(|row| row.action.changes_user()) {
             let facts = codec::facts(row)?;
@@ -415,7 +416,7 @@ impl Account {
         Ok(())
     }
 
-    async fn hold_tokens(&self, rows: &[AuditRow], mismatches: &mut Vec<Mismatch>) -> Result<()> {
+    async fn check_tokens(&self, rows: &[AuditRow], mismatches: &mut Vec<Mismatch>) -> Result<()> {
         let mut logged: BTreeMap<String, LoggedState> = BTreeMap::new();
         for row in rows {
             let is_over = match row.action {

@@ -55,11 +55,11 @@ pub fn begin(id: AgentId, name: &str, actor: &Actor, now: Timestamp) -> Decision
         name: Some(name),
         ..Note::new(Action::AccountCreated, actor)
     };
-    tell(manage::blank(id, now), &note, now)
+    notify(manage::blank(id, now), &note, now)
 }
 
 /// Records the event.
-pub fn tell(agent: Agent, note: &Note<'_>, now: Timestamp) -> Decision {
+pub fn notify(agent: Agent, note: &Note<'_>, now: Timestamp) -> Decision {
     let mut draft = Draft::for_agent(agent, now);
     let body = RecordBody {
         reason: note.name.map(PrivateText::from),

@@ -1,5 +1,5 @@
 //! The cost of finding near duplicates among 10,000 memories, compared with one pass that splits the same texts into
-//! words: `cargo bench -p memoir-domain --bench doubles`.
+//! words: `cargo bench -p memoir-domain --bench near_duplicates`.
 //!
 //! Besides an ordinary memory, it measures the worst cases: memories that are all near duplicates of each other.
 #![expect(
