@@ -204,7 +204,7 @@ fn main() {
             "{count} memories: built in {build:.1?} (plain BM25 {plain_build:.1?}), {:.1} MB",
             index.bytes() as f64 / 1e6
         );
-        let (written, stored) = timed_once(|| index.to_bytes());
+        let (written, stored) = timed_once(|| index.to_bytes(true));
         let read: Vec<Duration> = (0..5)
             .map(|_| timed_once(|| black_box(RecallIndex::from_bytes(&stored))).0)
             .collect();

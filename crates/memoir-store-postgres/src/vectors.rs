@@ -133,8 +133,10 @@ impl Vectors for PostgresStore {
     async fn forget_vectors(&self, scope: AgentScope, except: Option<&str>) -> Result<()> {
         let mut values = scoped(&scope);
         values.push(Value::Text(except));
-        let sql = "DELETE FROM memory_vectors WHERE agent_id = $1 AND model IS DISTINCT FROM $3 \
-             AND EXISTS (SELECT 1 FROM agents WHERE agents.id = $1 AND agents.account_id = $2)";
+        // With the stored index, which holds vectors too.
+        let sql = "WITH gone AS (DELETE FROM memory_vectors WHERE agent_id = $1 AND model IS DISTINCT FROM $3 \
+             AND EXISTS (SELECT 1 FROM agents WHERE agents.id = $1 AND agents.account_id = $2) RETURNING 1) \
+             DELETE FROM word_indexes WHERE agent_id = $1 AND EXISTS (SELECT 1 FROM gone)";
         let statements = [
             Statement::new(HOLD, scoped(&scope)),
             Statement::new(sql, values),

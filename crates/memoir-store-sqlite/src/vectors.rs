@@ -12,6 +12,7 @@ use crate::{
     encode::{BoundText, count, number},
     error, fault,
     reader::ReadTransaction,
+    word_index,
     writer::{BULK_ROWS, WriteOutcome},
 };
 
@@ -151,6 +152,10 @@ impl Vectors for SqliteStore {
                     scope.account.as_bytes(),
                     except
                 ])?;
+            // It holds vectors too. The agent may be another account's, of which nothing was deleted.
+            if gone > 0 {
+                word_index::forget(connection, scope.agent.as_bytes())?;
+            }
             fault::point("vectors.forgotten");
             Ok(WriteOutcome::when(gone > 0, ()))
         };

@@ -96,7 +96,7 @@ pub(crate) fn follow(connection: &Connection, commit: &Commit) -> error::Result<
     }
 }
 
-fn forget(connection: &Connection, agent: &[u8; 16]) -> error::Result<()> {
+pub(crate) fn forget(connection: &Connection, agent: &[u8; 16]) -> error::Result<()> {
     connection
         .prepare_cached("DELETE FROM word_indexes WHERE agent_id = ?1")?
         .execute([agent])?;

@@ -43,7 +43,9 @@ use crate::{
         opened::MemoryList,
         parallel::{ConcurrencyLimit, run_blocking},
     },
-    memory::{Memories, VectorUpkeep, memories::memory_query, vectors::QuestionVector},
+    memory::{
+        Memories, VectorUpkeep, memories::memory_query, stored_index, vectors::QuestionVector,
+    },
     metrics::{IndexBuild, Metrics},
     shown::{ShownMemory, schemas},
 };
@@ -130,13 +132,24 @@ pub struct RecallPage {
     pub meaning: Option<SemanticStatus>,
 }
 
-/// An index, its version of the agent, and the model of its vectors.
+/// An index, and its version of the agent.
 struct Indexed {
     version: u64,
     index: RecallIndex,
-    model: Option<EmbeddingModel>,
+    /// How many vectors other processes find stored with it.
+    stored_vectors: usize,
     /// Whether other processes find it stored, or nearly as it is; or it is too small to be stored.
     is_stored: bool,
+}
+
+/// An index in the form to be stored.
+pub(super) struct IndexBytes {
+    pub(super) version: u64,
+    /// How many vectors other processes find now.
+    pub(super) stored_vectors: usize,
+    /// How many are in `bytes`.
+    pub(super) vectors: usize,
+    pub(super) bytes: Zeroizing<Vec<u8>>,
 }
 
 /// An index that is kept.
@@ -390,7 +403,7 @@ impl IndexBuilding<'_> {
         let indexed = Arc::new(RwLock::new(Indexed {
             version,
             index,
-            model: None,
+            stored_vectors: 0,
             is_stored: false,
         }));
         self.indexes.put(self.scope, &indexed);
@@ -453,10 +466,12 @@ impl Memories<'_> {
         let started = Instant::now();
         let found = again(|| async {
             let indexed = self.indexed().await?;
-            let meaning = self.take_vectors_in(&indexed, &question_vector).await?;
-            let near = match &question_vector {
-                QuestionVector::Made(_, vector) => Some(vector),
-                QuestionVector::InWords(_) => None,
+            let (near, meaning) = match &question_vector {
+                QuestionVector::Made(model, vector) => {
+                    let taken = self.take_vectors_in(&indexed, model, Some(vector.dimensions()));
+                    (Some(vector), Some(taken.await?))
+                }
+                QuestionVector::InWords(meaning) => (None, *meaning),
             };
             // The version is read under the same lock as the matches: a concurrent commit may update the index at any
             // moment.
@@ -496,13 +511,13 @@ impl Memories<'_> {
 
     /// The model whose vectors are used; `None` for the configured one.
     async fn serving(self) -> Result<Option<EmbeddingModel>> {
-        let configured = self.memoir.settings.recall.embedding_model();
-        if configured.is_none() {
+        let Some(configured) = self.memoir.settings.recall.embedding_model() else {
             return Ok(None);
-        }
+        };
         // If all have one of the configured model, no other is used, and the store is not read.
         let is_complete = |indexed: &Indexed| {
-            indexed.model == configured && indexed.index.without_vector().is_empty()
+            let index = &indexed.index;
+            index.vector_model() == configured.to_string() && index.without_vector().is_empty()
         };
         let indexed = self.memoir.state::<Indexes>().get(self.scope);
         match indexed.is_some_and(|indexed| read(&indexed, is_complete)) {
@@ -511,33 +526,28 @@ impl Memories<'_> {
         }
     }
 
-    /// Adds new vectors of memories without one to the index, and returns the model to use then.
+    /// Adds the model's vectors of memories without one to the index. Those with another length than the question's,
+    /// where there is a question, are of another model under the same name: they are deleted, to be made again.
     async fn take_vectors_in(
         self,
         indexed: &RwLock<Indexed>,
-        question_vector: &QuestionVector,
-    ) -> Result<Option<SemanticStatus>> {
-        let (model, vector) = match question_vector {
-            QuestionVector::InWords(meaning) => return Ok(*meaning),
-            QuestionVector::Made(model, vector) => (model, vector),
-        };
+        model: &EmbeddingModel,
+        dimensions: Option<usize>,
+    ) -> Result<SemanticStatus> {
+        let is_of_the_question = |own: usize| dimensions.is_none_or(|asked| asked == own);
         let (lacking, has_none) = {
             let mut indexed = indexed.write();
-            // Vectors of two models have no angle between them.
-            if indexed.model.as_ref() != Some(model) {
-                indexed.index.forget_vectors();
-                indexed.model = Some(model.clone());
-            }
+            indexed.index.begin_vectors(&model.to_string());
             let lacking = indexed.index.without_vector();
             let has_none = lacking.len() == indexed.index.memories();
             (lacking, has_none)
         };
         let is_of_one_length = read(indexed, |indexed| {
             let own = indexed.index.vector_dimensions();
-            own.is_none_or(|own| own == vector.dimensions())
+            own.is_none_or(is_of_the_question)
         });
         if lacking.is_empty() && is_of_one_length {
-            return Ok(Some(SemanticStatus::Merged));
+            return Ok(SemanticStatus::Merged);
         }
         // Without a list where all are missing: in a new index that is every memory, and the store reads them in one
         // run.
@@ -552,10 +562,10 @@ impl Memories<'_> {
             }
             for (number, one) in &made {
                 indexed.index.put_vector(*number, one);
-                is_of_one_length &= one.dimensions() == vector.dimensions();
+                is_of_one_length &= is_of_the_question(one.dimensions());
             }
             let own = indexed.index.vector_dimensions();
-            is_of_one_length &= own.is_none_or(|own| own == vector.dimensions());
+            is_of_one_length &= own.is_none_or(is_of_the_question);
             if !is_of_one_length {
                 indexed.index.forget_vectors();
             }
@@ -567,10 +577,10 @@ impl Memories<'_> {
             self.memoir.store.forget_vectors(self.scope, None).await?;
             self.memoir.state::<VectorUpkeep>().enqueue(self.scope, 0);
         }
-        Ok(Some(match is_whole {
+        Ok(match is_whole {
             true => SemanticStatus::Merged,
             false => SemanticStatus::Partial,
-        }))
+        })
     }
 
     /// The agent's index, of some version.
@@ -600,8 +610,13 @@ impl Memories<'_> {
         };
         // An agent that was read has a version.
         let version = loaded.base.memories_version().unwrap_or_default();
+        let stored_vectors = index.vectors();
         let indexed = building.finish(version, index)?;
-        indexed.write().is_stored = is_stored || !self.is_index_stored(&loaded);
+        {
+            let mut indexed = indexed.write();
+            indexed.is_stored = is_stored || !self.is_index_stored(&loaded);
+            indexed.stored_vectors = stored_vectors;
+        }
         Ok(Some(indexed))
     }
 
@@ -624,19 +639,75 @@ impl Memories<'_> {
     /// # Errors
     /// The agent is gone; the store fails.
     pub async fn is_stored_index_outdated(self) -> Result<bool> {
-        let indexed = again(|| self.indexed_by(false)).await?;
-        Ok(indexed.is_none_or(|indexed| read(&indexed, |indexed| !indexed.is_stored)))
+        let Some(indexed) = again(|| self.indexed_by(false)).await? else {
+            return Ok(true);
+        };
+        let (is_stored, vectors) = read(&indexed, |indexed| {
+            (indexed.is_stored, indexed.stored_vectors)
+        });
+        if !is_stored || self.memoir.settings.recall.embedding_model().is_none() {
+            return Ok(!is_stored);
+        }
+        let loaded = self.load(&AgentQuery::default()).await?;
+        self.has_new_vectors(vectors, &loaded).await
     }
 
-    /// The agent's index in the form to be stored, and its version.
-    pub(super) async fn index_bytes(self) -> Result<(u64, Zeroizing<Vec<u8>>)> {
+    /// Whether so many vectors were made since `stored` of them were stored with the index that it is stored again.
+    pub(super) async fn has_new_vectors(self, stored: usize, loaded: &Loaded) -> Result<bool> {
+        let is_without = self.memoir.settings.recall.embedding_model().is_none();
+        if is_without || !self.is_index_stored(loaded) {
+            return Ok(false);
+        }
+        let models = self.memoir.store.vector_models(self.scope).await?;
+        let made = models.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        Ok(made.saturating_sub(stored as u64) >= stored_index::difference(loaded))
+    }
+
+    /// The agent's index in the form to be stored, its version, and how many vectors are in it: those of a model that
+    /// the agent's texts may be sent to, and none where the whole would be larger than the memory for all indexes.
+    pub(super) async fn index_bytes(self) -> Result<IndexBytes> {
         let indexed = again(|| self.indexed()).await?;
+        let has_vectors = self.add_allowed_vectors(&indexed).await?;
+        let most = self.memoir.settings.recall.index_bytes;
         run_blocking(move || {
             read(&indexed, |indexed| {
-                (indexed.version, indexed.index.to_bytes())
+                let index = &indexed.index;
+                let whole = has_vectors.then(|| index.to_bytes(true));
+                let whole = whole.filter(|whole| whole.len() <= most);
+                IndexBytes {
+                    version: indexed.version,
+                    stored_vectors: indexed.stored_vectors,
+                    vectors: whole.as_ref().map_or(0, |_| index.vectors()),
+                    bytes: whole.unwrap_or_else(|| index.to_bytes(false)),
+                }
             })
         })
         .await
+    }
+
+    /// Adds the vectors that recall uses to the index; `false` where it uses none, or the agent no longer allows them.
+    async fn add_allowed_vectors(self, indexed: &RwLock<Indexed>) -> Result<bool> {
+        let configured = self.memoir.settings.recall.embedding_model();
+        let Some(model) = self.serving().await?.or(configured) else {
+            return Ok(false);
+        };
+        let Ok(embedder) = self.memoir.models.embedder(&model.name) else {
+            return Ok(false);
+        };
+        let is_allowed = self.lets_embed(embedder.as_ref()).await?;
+        if is_allowed {
+            self.take_vectors_in(indexed, &model, None).await?;
+        }
+        Ok(is_allowed)
+    }
+
+    /// Notes that the agent's index was stored with so many vectors.
+    pub(super) fn note_stored(self, vectors: usize) {
+        if let Some(indexed) = self.memoir.state::<Indexes>().get(self.scope) {
+            let mut indexed = indexed.write();
+            indexed.is_stored = true;
+            indexed.stored_vectors = vectors;
+        }
     }
 }
 

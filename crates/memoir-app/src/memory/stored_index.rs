@@ -1,4 +1,4 @@
-//! The index of an agent's words between processes: one sealed document (SPEC 5.3).
+//! The index of an agent's words and vectors between processes: one sealed document (SPEC 5.3).
 //!
 //! It is of one version of the agent, and bound to the head of its log. A process that reads it compares that head with
 //! the log, and applies the memories that later records changed. Where it does not fit (it does not open, is not of this
@@ -6,7 +6,8 @@
 //! texts as without it; one that does not open is deleted. No error of it reaches a caller.
 //!
 //! It is written by processes for which no call waits, at a version that the store compares again: shredding moves the
-//! version on and deletes the document in one transaction, so that none outlasts its words.
+//! version on and deletes the document in one transaction, so that none outlasts its words. Deleting vectors deletes it
+//! too; which vectors the agent allows is read after that version.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -23,7 +24,7 @@ use crate::{
     metrics::{Metrics, StoredIndex},
 };
 
-/// Records after the document from which on it is written anew.
+/// Records or vectors after the document from which on it is written anew, at most.
 // The difference costs about a tenth of a millisecond for each of them at every process's first recall.
 const BEHIND: u64 = 128;
 /// Records after the document from which on it is not used: a share of the memories, and the least and the most.
@@ -44,10 +45,12 @@ impl Memories<'_> {
     /// The agent is gone; the store fails.
     pub async fn store_index(self) -> Result<bool> {
         for _ in 0..ATTEMPTS {
-            // Reading the stored one may find that it does not open: then it is deleted, and missing below.
-            let (version, index) = self.index_bytes().await?;
+            // Before the agent's consent to its vectors is read: where that is revoked later, the store refuses.
             let loaded = self.load(&AgentQuery::default()).await?;
-            if !self.needs_storing(&loaded).await? {
+            // Reading the stored one may find that it does not open: then it is deleted, and missing below.
+            let index = self.index_bytes().await?;
+            let version = index.version;
+            if !self.needs_storing(&loaded, index.stored_vectors).await? {
                 return Ok(false);
             }
             if loaded.base.memories_version() != Some(version) {
@@ -56,9 +59,10 @@ impl Memories<'_> {
                     .forget_version(self.scope, version);
                 continue;
             }
-            if index.len() > self.memoir.settings.recall.index_bytes {
+            if index.bytes.len() > self.memoir.settings.recall.index_bytes {
                 return Ok(false);
             }
+            let vectors = index.vectors;
             let of = IndexVersion {
                 version,
                 last_seq: loaded.newest_seq(),
@@ -67,7 +71,7 @@ impl Memories<'_> {
             let (key, random) = (loaded.base.key().clone(), self.memoir.random.clone());
             let parts = run_blocking(move || {
                 let random = random.as_ref();
-                codec::word_index_rows(&Sealer { key: &key, random }, of, &index)
+                codec::word_index_rows(&Sealer { key: &key, random }, of, &index.bytes)
             });
             let parts = parts.await??;
             let row_version = loaded.base.version().unwrap_or_default();
@@ -76,19 +80,21 @@ impl Memories<'_> {
                 .keep_word_index(self.scope, row_version, parts)
                 .await?
             {
+                self.note_stored(vectors);
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Whether the stored index is missing or outdated.
-    async fn needs_storing(self, loaded: &Loaded) -> Result<bool> {
+    /// Whether the stored index is missing or outdated, also in its vectors.
+    async fn needs_storing(self, loaded: &Loaded, stored_vectors: usize) -> Result<bool> {
         let first = self.memoir.store.word_index(self.scope, Some(1)).await?;
         let is_current = first
             .first()
             .is_some_and(|row| !is_outdated(IndexVersion::of(row), loaded));
-        Ok(self.is_index_stored(loaded) && !is_current)
+        Ok(self.is_index_stored(loaded)
+            && (!is_current || self.has_new_vectors(stored_vectors, loaded).await?))
     }
 
     /// Whether the agent has so many memories that its index is stored.
@@ -243,7 +249,12 @@ fn most_behind(loaded: &Loaded) -> u64 {
 
 /// Whether to write it anew.
 fn is_outdated(of: IndexVersion, loaded: &Loaded) -> bool {
-    behind(of, loaded) >= BEHIND.min(most_behind(loaded))
+    behind(of, loaded) >= difference(loaded)
+}
+
+/// Records or vectors after the document from which on it is written anew.
+pub(super) fn difference(loaded: &Loaded) -> u64 {
+    BEHIND.min(most_behind(loaded))
 }
 
 impl Memoir {

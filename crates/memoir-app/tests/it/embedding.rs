@@ -82,6 +82,13 @@ fn settings(model: &str) -> InstallationSettings {
     }
 }
 
+/// As [`settings`]; the index of an agent with any memory is stored.
+fn storing(model: &str) -> InstallationSettings {
+    let mut settings = settings(model);
+    settings.recall.stored_from = 1;
+    settings
+}
+
 impl Embedding {
     /// With an agent and two memories, in memory.
     async fn new(server: &ScriptedServer) -> Self {
@@ -663,6 +670,41 @@ async fn spec_5_3_no_vector_stands_unsealed_on_the_disk_and_none_opens_in_anothe
 }
 
 #[tokio::test]
+async fn spec_5_3_a_stored_index_brings_its_vectors() {
+    let server = ScriptedServer::always(model());
+    let folder = InstallationFolder::new();
+    let process =
+        async || Embedding::on(&folder.open(), &server.base_url(), storing("lab:small")).await;
+    let wren = process().await;
+    for number in 0..30 {
+        save(&wren.agent, &format!("Note {number} of the kiln")).await;
+    }
+    let is_outdated = async |process: &Embedding| {
+        let memories = process.agent.memories();
+        memories.is_stored_index_outdated().await.unwrap()
+    };
+    assert!(wren.agent.memories().store_index().await.unwrap());
+    assert!(!is_outdated(&process().await).await);
+    // Vectors that are made later make it outdated.
+    assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 32);
+    let next = process().await;
+    assert!(is_outdated(&next).await);
+    assert!(next.agent.memories().store_index().await.unwrap());
+    for process in [&next, &process().await] {
+        assert!(!is_outdated(process).await);
+        assert!(!process.agent.memories().store_index().await.unwrap());
+    }
+    // Only the index has them now.
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    assert_eq!(raw.execute("DELETE FROM memory_vectors", []).unwrap(), 32);
+    let (found, meaning) = process().await.ask("honey").await;
+    assert_eq!((found[0], meaning), (1, ALL));
+    // Those of another model are not compared with its question.
+    let other = Embedding::on(&installation, &server.base_url(), storing("lab:large")).await;
+    assert_eq!(other.ask("honey").await, (vec![], SOME));
+}
+
+#[tokio::test]
 async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_yes() {
     let server = ScriptedServer::always(model());
     // The same server by an address that is none of loopback.
@@ -783,7 +825,7 @@ async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
     let elsewhere = server.base_url().replace("127.0.0.1", "0.0.0.0");
     let installation = TestInstallation::in_memory();
     let at = async |address: &str, model: &str| {
-        Embedding::on(&installation, address, settings(model)).await
+        Embedding::on(&installation, address, storing(model)).await
     };
     let forbidden = Some(SemanticStatus::NotAllowed);
     let wren = at(&elsewhere, "lab:small").await;
@@ -796,8 +838,12 @@ async fn spec_6_4_with_the_agents_leave_go_the_vectors_that_were_made_by_it() {
         );
         let (found, meaning) = wren.ask("honey").await;
         assert_eq!((found[0], meaning), (1, ALL));
+        assert!(wren.agent.memories().store_index().await.unwrap());
         wren.agent.grants().revoke_access(id, &who).await.unwrap();
         assert_eq!(wren.vectors("lab:small").await, NONE);
+        // The stored index had them too.
+        let stored = wren.store.word_index(wren.agent.scope(), None).await;
+        assert_eq!(stored.unwrap(), []);
         assert_eq!(wren.ask("honey").await, (vec![], forbidden));
         assert_eq!(wren.agent.memories().make_vectors().await.unwrap().made, 0);
     }

@@ -151,6 +151,8 @@ pub struct RecallIndex {
     tagged: usize,
     slot_of: HashMap<Number, u32>,
     vectors: IndexVectors,
+    /// What the vectors were made with; empty where there was none yet.
+    vector_model: String,
     /// The number of memories in each language; the last one counts those without.
     languages: [u32; LANGUAGES],
     length: u64,
@@ -405,6 +407,24 @@ impl RecallIndex {
     /// The length of its vectors; `None` where it has none.
     pub fn vector_dimensions(&self) -> Option<usize> {
         self.vectors.dimensions()
+    }
+
+    /// What the vectors were made with, as [`RecallIndex::begin_vectors`] was given it; empty where there was none yet.
+    pub fn vector_model(&self) -> &str {
+        &self.vector_model
+    }
+
+    /// How many memories have a vector.
+    pub fn vectors(&self) -> usize {
+        self.vectors.count()
+    }
+
+    /// Wipes the vectors of any other model: between vectors of two models there is no angle.
+    pub fn begin_vectors(&mut self, model: &str) {
+        if self.vector_model != model {
+            self.forget_vectors();
+            model.clone_into(&mut self.vector_model);
+        }
     }
 
     /// Wipes all vectors.

@@ -989,6 +989,11 @@ fn lived_index() -> RecallIndex {
     });
     all[2].tags = Tags::parse(["home"]).unwrap();
     index.put(&all[0]);
+    index.begin_vectors("lab:small");
+    for (at, memory) in all.iter().enumerate().skip(3) {
+        let vector = Vector::of(&[at as f32 - 5.5, 1.0, -2.0]).unwrap();
+        assert!(index.put_vector(memory.number, &vector));
+    }
     index.put(&all[2]);
     index.take(Number(6));
     index
@@ -997,10 +1002,14 @@ fn lived_index() -> RecallIndex {
 #[test]
 fn spec_5_3_a_stored_index_finds_the_same() {
     for index in [RecallIndex::default(), lived_index()] {
-        let mut stored = index.to_bytes().to_vec();
+        let mut stored = index.to_bytes(true).to_vec();
         stored.extend([0; 100]);
         let mut read = RecallIndex::from_bytes(&stored).unwrap();
         let mut index = index;
+        assert_eq!(read.vectors(), index.vectors());
+        assert_eq!(read.vector_model(), index.vector_model());
+        let without = RecallIndex::from_bytes(&index.to_bytes(false)).unwrap();
+        assert_eq!((without.vectors(), without.vector_model()), (0, ""));
         let new = test_memory(40, "A second kiln came to the studio in Leipzig");
         for is_later in [false, true] {
             if is_later {
@@ -1013,6 +1022,13 @@ fn spec_5_3_a_stored_index_finds_the_same() {
             for text in ASKED {
                 let found = index.search(&query_of(text), None);
                 assert_eq!(read.search(&query_of(text), None), found, "{text}");
+                let near = Vector::of(&[0.5, -1.0, 0.25]);
+                let found = index.search_near(&query_of(text), near.as_ref(), None);
+                assert_eq!(
+                    read.search_near(&query_of(text), near.as_ref(), None),
+                    found,
+                    "{text}"
+                );
             }
             for kind in Kind::ALL {
                 let query = RecallQuery {
@@ -1028,7 +1044,7 @@ fn spec_5_3_a_stored_index_finds_the_same() {
 
 #[test]
 fn spec_5_3_what_is_no_stored_index_is_none() {
-    let stored = lived_index().to_bytes();
+    let stored = lived_index().to_bytes(true);
     for length in 0..stored.len() {
         let read = RecallIndex::from_bytes(&stored[..length]);
         assert!(read.is_none(), "the first {length} bytes");
@@ -1045,7 +1061,7 @@ fn spec_5_3_what_is_no_stored_index_is_none() {
 /// uses an index by other rules, and put the new value here.
 #[test]
 fn spec_5_3_another_form_or_other_rules_are_another_version() {
-    let stored = lived_index().to_bytes();
+    let stored = lived_index().to_bytes(true);
     let digest = stored
         .iter()
         .fold(0xCBF2_9CE4_8422_2325_u64, |mixed, byte| {

@@ -174,6 +174,19 @@ impl IndexVectors {
         (self.count() > 0).then_some(self.dimensions)
     }
 
+    /// The slots with a vector, ascending, each with its steps.
+    pub(super) fn by_slot(&self) -> impl ExactSizeIterator<Item = (u32, &[u8])> {
+        let mut slots: Vec<(u32, u32)> = self
+            .place_of
+            .iter()
+            .map(|(at, place)| (*at, *place))
+            .collect();
+        slots.sort_unstable();
+        slots
+            .into_iter()
+            .map(|(slot, place)| (slot, self.steps_at(place)))
+    }
+
     pub(super) fn has(&self, slot: u32) -> bool {
         self.place_of.contains_key(&slot)
     }
@@ -199,18 +212,24 @@ impl IndexVectors {
 
     /// Adds one; `false` where it has another number of dimensions than the present ones.
     pub(super) fn put(&mut self, slot: u32, vector: &Vector) -> bool {
-        let given = vector.0.as_slice();
-        if self.count() == 0 && self.dimensions != given.len() {
+        self.put_steps(slot, at_one_length(vector.0.as_slice()).as_slice())
+    }
+
+    /// As [`IndexVectors::put`], by the steps of [`IndexVectors::by_slot`]; `false` also where they are no direction.
+    pub(super) fn put_steps(&mut self, slot: u32, steps: &[u8]) -> bool {
+        let length = length_of(steps);
+        if length <= 0.0 {
+            return false;
+        }
+        if self.count() == 0 && self.dimensions != steps.len() {
             *self = Self {
-                dimensions: given.len(),
+                dimensions: steps.len(),
                 ..Self::default()
             };
-        } else if self.dimensions != given.len() {
+        } else if self.dimensions != steps.len() {
             return false;
         }
         self.take(slot);
-        let steps = at_one_length(given);
-        let length = length_of(steps.as_slice());
         let place = match self.free.pop() {
             Some(place) => {
                 self.lengths.as_mut_slice()[place as usize] = length;
@@ -218,14 +237,14 @@ impl IndexVectors {
                 place
             }
             None => {
-                self.steps.extend(steps.as_slice());
+                self.steps.extend(steps);
                 self.lengths.push(length);
                 self.slots.push(slot);
                 // As many as there are slots at most.
                 self.lengths.len() as u32 - 1
             }
         };
-        self.steps_at_mut(place).copy_from_slice(steps.as_slice());
+        self.steps_at_mut(place).copy_from_slice(steps);
         self.place_of.insert(slot, place);
         self.tell_side(place);
         true

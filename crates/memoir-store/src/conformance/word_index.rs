@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use memoir_domain::audit::Action;
+use memoir_domain::{audit::Action, memory::Number};
 
 use super::fixtures::*;
-use crate::{BodyRow, Commit, MemoryRow, Store, WordIndexRow};
+use crate::{BodyRow, Commit, MemoryRow, Store, VectorRow, WordIndexRow};
 
 fn index(version: u64, parts: u64) -> Vec<WordIndexRow> {
     let part = |part| WordIndexRow {
@@ -103,6 +103,22 @@ pub(super) async fn spec_5_3_an_index_goes_where_words_go(store: Arc<dyn Store>)
         ..author.commit()
     };
     author.write(commit).await.unwrap();
+    assert_eq!(kept(&store, &author).await, []);
+    keep(&store, &author, &index(3, 2)).await;
+    // It holds vectors too: where some are deleted, it goes with them.
+    let vector = VectorRow {
+        number: Number(2),
+        version: 1,
+        model: "lab:small".to_owned(),
+        body: text("a vector"),
+    };
+    let keeping = store.keep_vectors(author.scope(), vec![vector]);
+    assert_eq!(keeping.await.unwrap(), 1);
+    for (of, except) in [(scope(2, 1), None), (author.scope(), Some("lab:small"))] {
+        store.forget_vectors(of, except).await.unwrap();
+        assert_eq!(kept(&store, &author).await, index(3, 2));
+    }
+    store.forget_vectors(author.scope(), None).await.unwrap();
     assert_eq!(kept(&store, &author).await, []);
     keep(&store, &author, &index(3, 2)).await;
     let mut commit = author.recording(vec![record(Action::AgentErased)]);

@@ -1,7 +1,7 @@
 //! The form of an index outside of memory, which a store keeps sealed (SPEC 5.3).
 //!
-//! Numbers are in variable length, seven bits a byte, the low ones first; keys are 8 bytes. Vectors are left out: each
-//! is stored by itself. The form is read whole, and only by the version that wrote it.
+//! Numbers are in variable length, seven bits a byte, the low ones first; keys are 8 bytes; a vector is a byte a
+//! dimension. The form is read whole, and only by the version that wrote it.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::{
 
 /// The version of the form, and of the rules by which words become terms. An index of another one is built anew.
 // Raised with every change that makes another index of the same memories: a test holds its bytes.
-const FORM: u64 = 1;
+const FORM: u64 = 2;
 
 const IS_SUMMARY: u64 = 1;
 const IS_ACTIVE: u64 = 1 << 1;
@@ -27,8 +27,8 @@ const CORRECTS: u64 = 1 << 3;
 const LIVES: u64 = 1 << 4;
 
 impl RecallIndex {
-    /// The whole index without its vectors; wiped when dropped.
-    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+    /// The whole index, with its vectors where `has_vectors`; wiped when dropped.
+    pub fn to_bytes(&self, has_vectors: bool) -> Zeroizing<Vec<u8>> {
         let mut bytes = Bytes(Wiped::default());
         bytes.0.make_room(self.bytes() / 2);
         bytes.count(FORM);
@@ -73,6 +73,10 @@ impl RecallIndex {
         }
         bytes.count(self.slots.len() as u64);
         self.slots.iter().for_each(|slot| bytes.slot(slot));
+        match has_vectors {
+            true => bytes.vectors(&self.vector_model, &self.vectors),
+            false => bytes.vectors("", &IndexVectors::default()),
+        }
         let Bytes(mut bytes) = bytes;
         bytes.take()
     }
@@ -114,7 +118,7 @@ impl RecallIndex {
             index.sequence.push(bytes.number()?);
         }
         index.read_slots(&mut bytes)?;
-        index.vectors = IndexVectors::default();
+        index.read_vectors(&mut bytes)?;
         let is_end = bytes.0.iter().all(|byte| *byte == 0);
         (is_end && index.is_whole()).then_some(index)
     }
@@ -167,6 +171,22 @@ impl RecallIndex {
         Some(())
     }
 
+    fn read_vectors(&mut self, bytes: &mut StoredBytes<'_>) -> Option<()> {
+        let model = bytes.length()?;
+        self.vector_model = str::from_utf8(bytes.part(model)?).ok()?.to_owned();
+        let (count, dimensions) = (bytes.length()?, bytes.length()?);
+        // So that wrong counts take no memory.
+        (count.checked_mul(dimensions)? <= bytes.0.len()).then_some(())?;
+        self.vectors.make_room(count, dimensions);
+        let mut at = 0_u32;
+        for _ in 0..count {
+            at = at.checked_add(bytes.number()?)?;
+            let lives = self.slots.get(at as usize)?.lives;
+            (lives && self.vectors.put_steps(at, bytes.part(dimensions)?)).then_some(())?;
+        }
+        Some(())
+    }
+
     /// Whether every place that a part names is in the part that it names, so that a search finds each.
     fn is_whole(&self) -> bool {
         let (units, groups) = (self.units.len() as u32, self.postings.len() as u32);
@@ -207,6 +227,20 @@ impl Bytes {
             count >>= 7;
         }
         self.0.push(count as u8);
+    }
+
+    fn vectors(&mut self, model: &str, vectors: &IndexVectors) {
+        self.count(model.len() as u64);
+        self.0.extend(model.as_bytes());
+        self.count(vectors.count() as u64);
+        self.count(vectors.dimensions().unwrap_or(0) as u64);
+        self.0.make_room(vectors.bytes());
+        let mut last = 0;
+        for (slot, steps) in vectors.by_slot() {
+            self.count(u64::from(slot - last));
+            self.0.extend(steps);
+            last = slot;
+        }
     }
 
     fn slot(&mut self, slot: &IndexSlot) {
