@@ -1,7 +1,8 @@
-/* Put before the C library (LD_PRELOAD): lets the n-th write to a database fail, for the tests of faults.
+/* Put before the C library (LD_PRELOAD): lets the n-th write to a database, or read of one, fail, for the tests
+ * of faults.
  *
- * DISK_FAULT is KIND:N; DISK_LOG, a file that gets one byte for each write or sync that was counted.
- * KIND: write (the write fails), sync (the sync fails), full (no room is left from then on), cut (half of it is
+ * DISK_FAULT is KIND:N; DISK_LOG, a file that gets one byte for each write, sync or read that was counted.
+ * KIND: write (the write fails), read (the read fails), sync (the sync fails), full (no room is left from then on), cut (half of it is
  * written, and the process is gone). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -50,6 +51,17 @@ static int fails(int file, const char *kinds, char *kind) {
     }
 WRITE(pwrite, off_t)
 WRITE(pwrite64, off64_t)
+
+#define READ(name, offset_type)                                                         \
+    ssize_t name(int file, void *bytes, size_t length, offset_type at) {                \
+        ssize_t (*real)(int, void *, size_t, offset_type) = dlsym(RTLD_NEXT, #name);    \
+        char kind;                                                                      \
+        if (!fails(file, "r", &kind)) return real(file, bytes, length, at);             \
+        errno = EIO;                                                                    \
+        return -1;                                                                      \
+    }
+READ(pread, off_t)
+READ(pread64, off64_t)
 
 #define SYNC(name)                                          \
     int name(int file) {                                    \

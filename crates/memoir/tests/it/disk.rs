@@ -1,9 +1,10 @@
-//! A disk that fails below SQLite, at each write and each sync of a session, a rollback, a shredding and a rotation of
-//! keys: nothing that was acknowledged is lost, nothing is done by half, and the log fits (SPEC 6.2).
+//! A disk that fails below SQLite, at each write, sync and read of a session, a rollback, a shredding, a rotation of
+//! keys, the creation of a database and a move: nothing that was acknowledged is lost, nothing is done by half, and the
+//! log fits (SPEC 6.2).
 //!
 //! A library before the C library (`tests/disk/fault.c`) lets the n-th write fail, finds no room from then on, writes
-//! half of it and ends the process, or lets the n-th sync fail. The suite takes every sync and every eleventh write, from
-//! another one on in each run; `MEMOIR_TEST_EVERY_FAULT=1` takes each.
+//! half of it and ends the process, or lets the n-th sync or read fail. The suite takes every sync and every eleventh
+//! write and read, from another one on in each run; `MEMOIR_TEST_EVERY_FAULT=1` takes each.
 #![cfg(target_os = "linux")]
 
 use std::{
@@ -111,15 +112,10 @@ fn is_on_the_disk(installation: &Installation, sealed: &[Vec<u8>]) -> bool {
     })
 }
 
-/// Lets a command fail at each write and sync. `is_whole` says that it is done whole or not at all.
-fn check(start: &Installation, arguments: &[&str], is_whole: bool) {
-    let (before, secret) = (state(start), sealed(start));
-    let undisturbed = copied(start);
-    undisturbed.ok(arguments);
-    let after = state(&undisturbed);
-    let is_shredding = arguments[0] == "shred";
+/// Lets a command fail at each write, sync and read, and checks what it leaves.
+fn each_fault(start: &Installation, arguments: &[&str], check: impl Fn(&Installation, &Ran, &str)) {
     let every = std::env::var_os("MEMOIR_TEST_EVERY_FAULT").is_some();
-    for kind in ["write", "full", "cut", "sync"] {
+    for kind in ["write", "full", "cut", "sync", "read"] {
         let (first, step) = match every || kind == "sync" {
             true => (1, 1),
             false => (u64::from(std::process::id()) % 11 + 1, 11),
@@ -149,24 +145,36 @@ fn check(start: &Installation, arguments: &[&str], is_whole: bool) {
                 "{what}"
             );
             // The next process has a disk that works, and finishes what was begun.
-            let verified = installation.json(&["audit", "verify", "wren"]);
-            assert_eq!(verified["originals"]["lost"], 0, "{what}: {verified}");
-            let found = state(&installation);
-            assert!(ran.code != Some(0) || found == after, "{what}: {found:?}");
-            assert!(
-                !is_whole || found == before || found == after,
-                "{what}: {found:?}"
-            );
-            if is_shredding && found == after {
-                assert!(!is_on_the_disk(&installation, &secret), "{what}");
-            }
+            check(&installation, &ran, &what);
             installation.ok(&["doctor"]);
-            if is_whole && found == before {
-                installation.ok(arguments);
-            }
         }
         assert!(runs > 0, "{arguments:?}: {kind}");
     }
+}
+
+/// `is_whole` says that the command is done whole or not at all.
+fn check(start: &Installation, arguments: &[&str], is_whole: bool) {
+    let (before, secret) = (state(start), sealed(start));
+    let undisturbed = copied(start);
+    undisturbed.ok(arguments);
+    let after = state(&undisturbed);
+    let is_shredding = arguments[0] == "shred";
+    each_fault(start, arguments, |installation, ran, what| {
+        let verified = installation.json(&["audit", "verify", "wren"]);
+        assert_eq!(verified["originals"]["lost"], 0, "{what}: {verified}");
+        let found = state(installation);
+        assert!(ran.code != Some(0) || found == after, "{what}: {found:?}");
+        assert!(
+            !is_whole || found == before || found == after,
+            "{what}: {found:?}"
+        );
+        if is_shredding && found == after {
+            assert!(!is_on_the_disk(installation, &secret), "{what}");
+        }
+        if is_whole && found == before {
+            installation.ok(arguments);
+        }
+    });
 }
 
 #[test]
@@ -189,4 +197,46 @@ fn spec_4_4_a_shredding_on_a_failing_disk_is_done_whole_or_not_at_all() {
 #[test]
 fn spec_5_3_a_rotation_on_a_failing_disk_keeps_every_key() {
     check(&installation(), &["key", "rotate"], true);
+}
+
+#[test]
+fn spec_6_2_a_database_that_is_created_on_a_failing_disk_is_usable_at_the_next_attempt() {
+    let arguments = ["agent", "create", "wren"];
+    each_fault(
+        &Installation::new(),
+        &arguments,
+        |installation, ran, what| {
+            let again = installation.run(&arguments);
+            let is_there = again.stderr.contains("exists");
+            assert!(again.code == Some(0) || is_there, "{what}: {again:?}");
+            // What was acknowledged is there, and is not made a second time.
+            assert!(ran.code != Some(0) || is_there, "{what}: {again:?}");
+            installation.remember(&["Tea at four."]);
+            assert_eq!(installation.core(), ["Tea at four."], "{what}");
+        },
+    );
+}
+
+#[test]
+fn spec_6_2_a_move_onto_a_failing_disk_is_resumed() {
+    let start = installation();
+    let (before, to) = (state(&start), "moved/memoir.db");
+    each_fault(&start, &["move", "--to", to], |installation, ran, what| {
+        assert_eq!(
+            state(installation),
+            before,
+            "the source is as it was: {what}"
+        );
+        if ran.code != Some(0) {
+            installation.ok(&["move", "--to", to]);
+        }
+        let default = installation.path(".local/share/memoir");
+        fs::rename(&default, installation.path("source")).unwrap();
+        fs::rename(installation.path("moved"), &default).unwrap();
+        assert_eq!(state(installation), before, "{what}");
+        assert_eq!(
+            installation.json(&["audit", "verify", "wren"])["valid"],
+            true
+        );
+    });
 }
