@@ -26,6 +26,7 @@ mod key_files;
 mod leases;
 mod life;
 mod lost_answers;
+mod network;
 mod own;
 mod privacy;
 mod queue;
