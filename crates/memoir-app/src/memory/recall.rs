@@ -136,7 +136,7 @@ pub struct RecallPage {
 struct Indexed {
     version: u64,
     index: RecallIndex,
-    /// How many vectors other processes find stored with it.
+    /// How many vectors there were as it was last stored.
     stored_vectors: usize,
     /// Whether other processes find it stored, or nearly as it is; or it is too small to be stored.
     is_stored: bool,
@@ -145,9 +145,9 @@ struct Indexed {
 /// An index in the form to be stored.
 pub(super) struct IndexBytes {
     pub(super) version: u64,
-    /// How many vectors other processes find now.
+    /// How many vectors there were as it was last stored.
     pub(super) stored_vectors: usize,
-    /// How many are in `bytes`.
+    /// How many there are now.
     pub(super) vectors: usize,
     pub(super) bytes: Zeroizing<Vec<u8>>,
 }
@@ -610,7 +610,7 @@ impl Memories<'_> {
         };
         // An agent that was read has a version.
         let version = loaded.base.memories_version().unwrap_or_default();
-        let stored_vectors = index.vectors();
+        let stored_vectors = index.stored_vectors();
         let indexed = building.finish(version, index)?;
         {
             let mut indexed = indexed.write();
@@ -663,8 +663,8 @@ impl Memories<'_> {
         Ok(made.saturating_sub(stored as u64) >= stored_index::difference(loaded))
     }
 
-    /// The agent's index in the form to be stored, its version, and how many vectors are in it: those of a model that
-    /// the agent's texts may be sent to, and none where the whole would be larger than the memory for all indexes.
+    /// The agent's index in the form to be stored. Its vectors are those of a model that the agent's texts may be sent
+    /// to; they are left out where the whole would be larger than the memory for all indexes.
     pub(super) async fn index_bytes(self) -> Result<IndexBytes> {
         let indexed = again(|| self.indexed()).await?;
         let has_vectors = self.add_allowed_vectors(&indexed).await?;
@@ -677,7 +677,7 @@ impl Memories<'_> {
                 IndexBytes {
                     version: indexed.version,
                     stored_vectors: indexed.stored_vectors,
-                    vectors: whole.as_ref().map_or(0, |_| index.vectors()),
+                    vectors: index.vectors(),
                     bytes: whole.unwrap_or_else(|| index.to_bytes(false)),
                 }
             })
@@ -701,7 +701,7 @@ impl Memories<'_> {
         Ok(is_allowed)
     }
 
-    /// Notes that the agent's index was stored with so many vectors.
+    /// Notes that the agent's index was stored as it had so many vectors.
     pub(super) fn note_stored(self, vectors: usize) {
         if let Some(indexed) = self.memoir.state::<Indexes>().get(self.scope) {
             let mut indexed = indexed.write();

@@ -153,6 +153,8 @@ pub struct RecallIndex {
     vectors: IndexVectors,
     /// What the vectors were made with; empty where there was none yet.
     vector_model: String,
+    /// How many there were as it was stored; 0 for an index that was built.
+    stored_vectors: usize,
     /// The number of memories in each language; the last one counts those without.
     languages: [u32; LANGUAGES],
     length: u64,
@@ -417,6 +419,11 @@ impl RecallIndex {
     /// How many memories have a vector.
     pub fn vectors(&self) -> usize {
         self.vectors.count()
+    }
+
+    /// How many memories had a vector as the index was stored, with its vectors or without; 0 for one that was built.
+    pub fn stored_vectors(&self) -> usize {
+        self.stored_vectors
     }
 
     /// Wipes the vectors of any other model: between vectors of two models there is no angle.

@@ -1010,6 +1010,7 @@ fn spec_5_3_a_stored_index_finds_the_same() {
         assert_eq!(read.vector_model(), index.vector_model());
         let without = RecallIndex::from_bytes(&index.to_bytes(false)).unwrap();
         assert_eq!((without.vectors(), without.vector_model()), (0, ""));
+        assert_eq!(without.stored_vectors(), index.vectors());
         let new = test_memory(40, "A second kiln came to the studio in Leipzig");
         for is_later in [false, true] {
             if is_later {

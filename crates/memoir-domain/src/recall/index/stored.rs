@@ -73,6 +73,7 @@ impl RecallIndex {
         }
         bytes.count(self.slots.len() as u64);
         self.slots.iter().for_each(|slot| bytes.slot(slot));
+        bytes.count(self.vectors.count() as u64);
         match has_vectors {
             true => bytes.vectors(&self.vector_model, &self.vectors),
             false => bytes.vectors("", &IndexVectors::default()),
@@ -172,6 +173,7 @@ impl RecallIndex {
     }
 
     fn read_vectors(&mut self, bytes: &mut StoredBytes<'_>) -> Option<()> {
+        self.stored_vectors = usize::try_from(bytes.count()?).ok()?;
         let model = bytes.length()?;
         self.vector_model = str::from_utf8(bytes.part(model)?).ok()?.to_owned();
         let (count, dimensions) = (bytes.length()?, bytes.length()?);
