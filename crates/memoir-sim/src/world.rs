@@ -412,6 +412,7 @@ impl World {
             return Ok(());
         }
         let account = self
+            .node
             .memoir
             .account(resident.account)
             .await

@@ -1062,7 +1062,7 @@ mod tests {
         let (other, waited) = std::sync::mpsc::channel();
         let waited = Mutex::new(waited);
         let wait = move || {
-            let other = waited.lock().unwrap();
+            let other = waited.lock();
             other.recv_timeout(Duration::from_secs(60)).unwrap();
         };
         let task = tokio::spawn({

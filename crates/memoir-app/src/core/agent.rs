@@ -6,7 +6,7 @@ use memoir_domain::{
     AccountId, AgentId, AgentScope, SessionId, Timestamp,
     agent::{self, Agent},
     audit::Actor,
-    memory::{Memory, Number},
+    memory::{Kind, Memory, Number},
     session::Session,
     text::Digester,
 };
@@ -286,7 +286,9 @@ impl AgentHandle {
 
     /// The approximate bytes of the result of a query.
     async fn size_of(&self, query: &AgentQuery) -> Result<usize> {
-        Ok(load_room::weight(&self.known_counts().await?, query))
+        // Reading the counts makes the weight known.
+        self.known_counts().await?;
+        Ok(self.memoir.room.weight(self.scope, query).unwrap_or(0))
     }
 
     /// The number and size of the agent's memory rows when they were last read.
@@ -330,6 +332,9 @@ impl AgentHandle {
         let snapshot = self.memoir.store.snapshot(self.scope, query).await?;
         let snapshot = snapshot.ok_or_else(|| Error::NoAgent(self.name.clone()))?;
         self.memoir.room.note(self.scope, snapshot.row_counts);
+        if let Some(recent) = recent_journal(query, &snapshot) {
+            self.memoir.room.note_recent_journal(self.scope, recent);
+        }
         Ok(snapshot)
     }
 
@@ -545,4 +550,17 @@ impl Loaded {
             .map(|(session, _)| session)
             .ok_or_else(|| Error::NoSession(id.to_string()))
     }
+}
+
+/// The part of the journal that a context reads, in what it read; `None` for any other query.
+fn recent_journal(query: &AgentQuery, snapshot: &Snapshot) -> Option<CountAndTokens> {
+    let is_context = matches!(query.memories, Selection::Context { .. });
+    if !is_context && query.marks_after.is_none() {
+        return None;
+    }
+    let rows = snapshot.memories.iter().map(|row| (row.kind, row.tokens));
+    let marks = snapshot.marks.iter().map(|row| (row.kind, row.tokens));
+    let journal = rows.chain(marks).filter(|(kind, _)| *kind == Kind::Journal);
+    let one = |(_, tokens)| CountAndTokens { count: 1, tokens };
+    Some(journal.map(one).sum())
 }

@@ -50,6 +50,8 @@ const REMEMBERED: usize = 10_000;
 struct KnownAgent {
     /// The counts of its rows when they were last read.
     counts: RowCounts,
+    /// All of its journal when a context last read the recent part, and that part; `None` before.
+    recent_journal: Option<(CountAndTokens, CountAndTokens)>,
     /// Its part of the room for long loads.
     room: Arc<Semaphore>,
 }
@@ -58,7 +60,21 @@ impl KnownAgent {
     fn new(counts: RowCounts) -> Self {
         Self {
             counts,
+            recent_journal: None,
             room: Arc::new(Semaphore::new(AGENT_ROOM / UNIT)),
+        }
+    }
+
+    /// The most journal that a context reads: what the last one read, and all that was added since.
+    fn recent(&self) -> CountAndTokens {
+        let now = self.counts.journal;
+        let Some((then, recent)) = self.recent_journal else {
+            return now;
+        };
+        let at_most = |now: u64, then: u64, recent: u64| now.min(recent + now.saturating_sub(then));
+        CountAndTokens {
+            count: at_most(now.count, then.count, recent.count),
+            tokens: at_most(now.tokens, then.tokens, recent.tokens),
         }
     }
 }
@@ -135,6 +151,20 @@ impl LoadRoom {
         self.known.lock().get(&scope).map(|agent| agent.counts)
     }
 
+    /// Notes the part of an agent's journal that a context read.
+    pub(crate) fn note_recent_journal(&self, scope: AgentScope, recent: CountAndTokens) {
+        if let Some(agent) = self.known.lock().get_mut(&scope) {
+            agent.recent_journal = Some((agent.counts.journal, recent));
+        }
+    }
+
+    /// The approximate bytes of the result of a query; `None` where this process has not read the agent's rows.
+    pub(crate) fn weight(&self, scope: AgentScope, query: &AgentQuery) -> Option<usize> {
+        let known = self.known.lock();
+        let agent = known.get(&scope)?;
+        Some(weight(&agent.counts, agent.recent(), query))
+    }
+
     /// Waits for room for so many bytes of an agent.
     ///
     /// # Errors
@@ -188,12 +218,12 @@ fn forget_idle(known: &mut HashMap<AgentScope, KnownAgent>) {
     }
 }
 
-/// The approximate bytes of the memories of `query`, of an agent with `counts` rows: as rows and opened, for texts of
-/// one byte a character.
-pub(crate) fn weight(counts: &RowCounts, query: &AgentQuery) -> usize {
+/// The approximate bytes of the memories of `query`, of an agent with `counts` rows and so much journal in its context:
+/// as rows and opened, for texts of one byte a character.
+fn weight(counts: &RowCounts, recent_journal: CountAndTokens, query: &AgentQuery) -> usize {
     let RowCounts {
         core,
-        journal,
+        journal: _,
         archival,
         discarded,
         shredded,
@@ -225,12 +255,12 @@ pub(crate) fn weight(counts: &RowCounts, query: &AgentQuery) -> usize {
         Selection::Core => sum([core, discarded]),
         Selection::Searchable => sum([core, archival]),
         Selection::Archive => archival,
-        Selection::Context { .. } => sum([core, journal]),
+        Selection::Context { .. } => sum([core, recent_journal]),
         Selection::Active => active,
         Selection::All => everything,
     };
     let marks = match query.marks_after {
-        Some(_) => core.count + journal.count,
+        Some(_) => core.count + recent_journal.count,
         None => 0,
     };
     bytes(wanted).saturating_add(usize::try_from(marks * MARK_BYTES).unwrap_or(usize::MAX))
@@ -317,6 +347,22 @@ mod tests {
     }
 
     #[test]
+    fn a_context_is_weighed_by_the_journal_that_it_reads() {
+        let part = |count, tokens| CountAndTokens { count, tokens };
+        let mut agent = KnownAgent::new(RowCounts {
+            journal: part(12_000, 96_000),
+            ..RowCounts::default()
+        });
+        // Not known yet: it may be all of it.
+        assert_eq!(agent.recent(), part(12_000, 96_000));
+        agent.recent_journal = Some((agent.counts.journal, part(20, 160)));
+        agent.counts.journal = part(12_010, 96_080);
+        assert_eq!(agent.recent(), part(30, 240));
+        agent.counts.journal = part(10, 80);
+        assert_eq!(agent.recent(), part(10, 80));
+    }
+
+    #[test]
     fn a_load_is_weighed_by_what_it_selects() {
         let part = |count, tokens| CountAndTokens { count, tokens };
         let counts = RowCounts {
@@ -329,6 +375,7 @@ mod tests {
         let of = |memories| {
             weight(
                 &counts,
+                part(30, 6_000),
                 &AgentQuery {
                     memories,
                     ..AgentQuery::default()
@@ -344,7 +391,11 @@ mod tests {
             marks_after: Some(memoir_domain::Timestamp::MAX),
             ..AgentQuery::default()
         };
-        assert_eq!(weight(&counts, &marks), 110 * 192);
+        assert_eq!(weight(&counts, part(30, 6_000), &marks), 40 * 192);
+        let context = of(Selection::Context {
+            journal_after: memoir_domain::Timestamp::MIN,
+        });
+        assert_eq!(context, 40 * 1_024 + 7_000 * 8);
         let numbers = |count| {
             of(Selection::Numbers(
                 (1..=count).map(memoir_domain::memory::Number).collect(),

@@ -576,7 +576,8 @@ impl Memoir {
             let live = agents.iter().filter(|row| row.columns.erased_at.is_none());
             // 0 means all memories, and replaces any higher number that `enqueue` has noted.
             self.state::<VectorUpkeep>()
-                .waiting()
+                .waiting
+                .lock()
                 .extend(live.map(|row| (row.scope, 0)));
         }
         Ok(())

@@ -672,9 +672,11 @@ async fn spec_5_3_no_vector_stands_unsealed_on_the_disk_and_none_opens_in_anothe
 #[tokio::test]
 async fn spec_5_3_a_stored_index_brings_its_vectors() {
     let server = ScriptedServer::always(model());
-    let folder = InstallationFolder::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let installation = TestInstallation::on(Arc::new(SqliteStore::open(&path).unwrap()));
     let process =
-        async || Embedding::on(&folder.open(), &server.base_url(), storing("lab:small")).await;
+        async || Embedding::on(&installation, &server.base_url(), storing("lab:small")).await;
     let wren = process().await;
     for number in 0..30 {
         save(&wren.agent, &format!("Note {number} of the kiln")).await;
