@@ -305,7 +305,7 @@ mod tests {
                     .embed(purpose, &texts[usize::from(is_question)..])
                     .await
                     .unwrap();
-                ended.lock().unwrap().push(is_question);
+                ended.lock().push(is_question);
             }));
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -313,7 +313,7 @@ mod tests {
         for task in tasks {
             task.await.unwrap();
         }
-        assert_eq!(*ended.lock().unwrap(), [true, false, false]);
+        assert_eq!(*ended.lock(), [true, false, false]);
         assert_eq!(*embedder.file.turns.questions.borrow(), 0);
     }
 

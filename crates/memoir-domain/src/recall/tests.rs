@@ -1070,6 +1070,6 @@ fn spec_5_3_another_form_or_other_rules_are_another_version() {
         });
     assert_eq!(
         format!("{}: {digest:016x}", stored[0]),
-        "1: 91b050433d36bf7e"
+        "2: d459bb40048c8a92"
     );
 }
