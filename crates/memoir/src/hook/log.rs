@@ -34,13 +34,15 @@ impl Log {
             (_, true) => " (storing the index)",
             _ => "",
         };
+        let (client, event) = (arguments.client.name(), arguments.event.as_str());
+        Self::of(format!("{client} {event}{part}"))
+    }
+
+    /// One whose lines are about something else than an event.
+    pub(super) fn of(about: String) -> Self {
         Self {
             file: place().and_then(|path| opened(&path)).map(Arc::new),
-            about: format!(
-                "{} {}{part}",
-                arguments.client.name(),
-                arguments.event.as_str()
-            ),
+            about,
         }
     }
 

@@ -15,7 +15,7 @@ use memoir_app::{AgentHandle, Clock, SystemClock};
 use memoir_domain::{AgentId, Timestamp, text::Digester};
 use serde::{Deserialize, Serialize};
 
-use super::state;
+use super::{log::Log, state};
 use crate::{failure::Failure, installation::Installation, private_file};
 
 /// Most characters of the folder's name in the agent's name.
@@ -401,7 +401,9 @@ impl Installation {
                     map.insert(project, &self.place, &name, id)?;
                     // The token is created now, so that the project keeps its memory where the configuration closes the
                     // installation later. Where it cannot be stored now, the next closing by command creates it.
-                    let _ = self.program_token(&agent).await;
+                    if let Err(problem) = self.program_token(&agent).await {
+                        Log::of(format!("the first token of `{name}`")).problem(&problem);
+                    }
                     return Ok(agent);
                 }
             }

@@ -1014,6 +1014,27 @@ fn spec_5_5_a_new_projects_agent_has_its_token_in_a_closed_installation() {
     }
 }
 
+/// SPEC 5.5: that the first token of a project's agent cannot be stored is in the log of the hooks, and stops nothing.
+#[test]
+fn spec_5_5_a_projects_token_that_cannot_be_stored_is_named_in_the_log() {
+    let installation = Installation::with_agent();
+    installation.write(".config/memoir/tokens.json", "no tokens");
+    let folder = installation.path("shop");
+    fs::create_dir_all(&folder).unwrap();
+    let whose = ["--per-project", "--within", "20000"];
+    let hook = ["hook", "session-start", "--client", "claude-code"];
+    let told = json!({"session_id": "s-1", "cwd": folder}).to_string();
+    let ran = installation.run_with_input(&[&hook[..], &whose].concat(), &told);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let agents = installation.json(&["agent", "list"]);
+    assert_eq!(agents["items"].as_array().unwrap().len(), 2);
+    let log = fs::read_to_string(installation.path(".local/state/memoir/hook.log")).unwrap();
+    assert!(
+        log.contains("the first token of `shop-") && log.contains("tokens.json` holds no tokens"),
+        "{log}"
+    );
+}
+
 /// SPEC 5.5: a project's agent keeps its memory, whether the command or the configuration closes the installation.
 #[test]
 fn spec_5_5_closing_keeps_the_memory_of_each_projects_agent() {
