@@ -12,9 +12,13 @@ use std::{
 use memoir_app::{Examination, Severity};
 
 use super::{
-    clients::{Folders, OwnedPart, Program, command_of},
+    clients::{
+        Folders, OwnedPart, Program, command_of, command_of_server, has_only_options, hooks_in,
+        is_named, words_of,
+    },
     json as members,
     lasting::Passing,
+    lines, parts,
     record::ProgramRecord,
     restored,
 };
@@ -73,7 +77,8 @@ pub(super) fn state(global: &Global, program: Program, folders: &Folders) -> Pro
             };
         }
     };
-    let is_set_up = changes.iter().any(super::FileChange::is_one);
+    let is_set_up =
+        changes.iter().any(super::FileChange::is_one) || !parts(program, folders).is_empty();
     let finding = match (is_set_up, record.call()) {
         (true, _) => Some(examined(global, program, folders, &record)),
         // It was set up, and its files were replaced since.
@@ -107,15 +112,31 @@ struct Finding {
 
 /// The commands in the program's files.
 struct Configured {
-    call: ProgramCall,
+    /// Its server of tools; `None` where it has none of Memoir.
+    server: Option<ProgramCall>,
     /// The variables that the program's settings give to the server of tools.
     environment: Vec<(String, String)>,
+    /// The program of another server that has Memoir's name.
+    foreign: Option<String>,
     /// The lines of its hooks for a shell.
     hooks: Vec<String>,
     /// The first event whose hook is missing.
     lacks: Option<String>,
     /// The file and the setting by which all hooks are switched off.
     switched_off: Option<(PathBuf, String)>,
+}
+
+impl Configured {
+    /// The words of each command.
+    fn commands(&self) -> Vec<Vec<String>> {
+        let server = self.server.iter().map(|call| {
+            let program = call.program.display().to_string();
+            [&[program], &call.arguments[..]].concat()
+        });
+        server
+            .chain(self.hooks.iter().map(|hook| words_of(hook)))
+            .collect()
+    }
 }
 
 /// The settings with which programs run no hook at all.
@@ -131,17 +152,21 @@ fn examined(
     record: &ProgramRecord,
 ) -> Finding {
     let again = format!("`memoir setup {}`", program.name());
-    let Some(configured) = configured(program, folders, record) else {
-        return Finding {
-            severity: Severity::Warning,
-            text: "has something of Memoir that setup did not write, and that cannot be run here"
-                .to_owned(),
-            advice: Some(format!("{again} writes it anew")),
-        };
+    let configured = configured(program, folders, record);
+    let commands = configured.commands();
+    if commands.is_empty() {
+        return unknown(configured.foreign, &again);
+    }
+    let programs = || {
+        commands
+            .iter()
+            .filter_map(|words| words.first())
+            .map(Path::new)
     };
-    let call = &configured.call;
-    let path = call.program.display();
-    if found(&call.program).is_none() {
+    // A shell finds a path in the user's home.
+    let is_gone = |program: &&Path| found(program).is_none() && !program.starts_with("~");
+    if let Some(gone) = programs().find(is_gone) {
+        let path = gone.display();
         return Finding {
             severity: Severity::Problem,
             text: format!("calls `{path}`, which is gone: its sessions have no memory"),
@@ -164,7 +189,9 @@ fn examined(
             };
         }
     };
-    if let Some(passing) = Passing::of(&call.program) {
+    let mut passing = programs().filter_map(|path| Some((path, Passing::of(path)?)));
+    if let Some((path, passing)) = passing.next() {
+        let path = path.display();
         return Finding {
             severity: Severity::Warning,
             text: format!("calls `{path}`, which {}", passing.why()),
@@ -178,7 +205,7 @@ fn examined(
         None => "a memory for each project".to_owned(),
     };
     let place = report.place.unwrap_or_default();
-    let is_here = call.arguments.iter().all(|word| word != "--url");
+    let is_here = commands.iter().flatten().all(|word| word != "--url");
     let own = database::place(global).unwrap_or_default();
     if is_here && place != own {
         return Finding {
@@ -186,6 +213,18 @@ fn examined(
             text: format!("works with {memory} in `{place}`, and this command opens `{own}`"),
             advice: Some(format!(
                 "`memoir --database '{place}' …` opens that one; {again} sets the program up with this one"
+            )),
+        };
+    }
+    if let Some(other) = configured.foreign {
+        return Finding {
+            severity: Severity::Warning,
+            text: format!(
+                "works with {memory}, but its server `memoir` is another program's: `{other}`"
+            ),
+            advice: Some(format!(
+                "give that server another name; {again} registers Memoir's own in its place, and its `--remove` puts \
+                 that one back"
             )),
         };
     }
@@ -204,11 +243,27 @@ fn examined(
                 file.display()
             ),
             advice: Some(format!(
-                "take `{setting}` out of the file; without hooks a session begins without memory"
+                "take `{setting}` out of the file, and call {again}; without hooks a session begins without memory"
             )),
         };
     }
     called(program, record, &memory)
+}
+
+/// The finding for a program without a command that can be run; `again` sets it up.
+fn unknown(foreign: Option<String>, again: &str) -> Finding {
+    let text = match foreign {
+        Some(other) => {
+            format!("has a server `memoir` of another program, that setup did not write: `{other}`")
+        }
+        None => "has something of Memoir that setup did not write, and that cannot be run here"
+            .to_owned(),
+    };
+    Finding {
+        severity: Severity::Warning,
+        text,
+        advice: Some(format!("{again} writes it anew")),
+    }
 }
 
 /// The finding for a program whose memory is reached: whether it calls.
@@ -245,8 +300,8 @@ fn called(program: Program, record: &ProgramRecord, memory: &str) -> Finding {
     }
 }
 
-/// The commands in the program's files; `None` where none can be run.
-fn configured(program: Program, folders: &Folders, record: &ProgramRecord) -> Option<Configured> {
+/// The commands in the program's files, also where setup did not write them.
+fn configured(program: Program, folders: &Folders, record: &ProgramRecord) -> Configured {
     let written = record.call().map(|written| written.call.clone());
     let edits = program.edits(folders, written.as_ref().unwrap_or(&ProgramCall::default()));
     let mut server = None;
@@ -264,10 +319,8 @@ fn configured(program: Program, folders: &Folders, record: &ProgramRecord) -> Op
                     .map(|(path, off)| (edit.path.clone(), format!("{}: {off}", path.join(".")))));
         let known = record.known(&edit.path);
         for part in &edit.parts {
+            server = server.or(part.server(&text));
             match part {
-                OwnedPart::Member(path, _) => {
-                    server = server.or(members::get(&text, path).ok().flatten());
-                }
                 OwnedPart::Hook(path, _) => {
                     let own = members::find_hook(&text, path, |hook| known.is_own_hook(hook));
                     match own.as_ref().and_then(command_of) {
@@ -275,80 +328,75 @@ fn configured(program: Program, folders: &Folders, record: &ProgramRecord) -> Op
                         None => lacks = lacks.or(path.last().map(|event| (*event).to_owned())),
                     }
                 }
+                OwnedPart::Whole(whole) => {
+                    let own = hooks_in(&text);
+                    // A plugin that is no list of hooks has none.
+                    let has_hooks = whole.contains(" hook ");
+                    if own.is_empty() && (has_hooks || text.trim().is_empty()) {
+                        lacks = lacks.or(Some("SessionStart".to_owned()));
+                    }
+                    hooks.extend(own);
+                }
+                OwnedPart::True(table, key) => {
+                    let table_now = lines::table_value(&text, table);
+                    if table_now.is_some_and(|now| now[*key] == false) {
+                        let setting = format!("{table}.{key} = false");
+                        switched_off = switched_off.or(Some((edit.path.clone(), setting)));
+                    }
+                }
                 _ => {}
             }
         }
     }
     let environment = server.as_ref().map(environment).unwrap_or_default();
-    let of_server = server.and_then(|server| {
-        // OpenCode has the whole command in one list.
-        let words = |name: &str| {
-            let list = server[name].as_array()?;
-            let words = list.iter().map(|word| word.as_str().map(str::to_owned));
-            words.collect::<Option<Vec<String>>>()
-        };
-        let words = match server["command"].as_str() {
-            Some(program) => [vec![program.to_owned()], words("args").unwrap_or_default()].concat(),
-            None => words("command")?,
-        };
-        let (program, words) = words.split_first()?;
-        Some((program.clone(), words.to_vec()))
-    });
+    let of_server = server.as_ref().and_then(command_of_server);
     // Another program's server may have the same name, and is not started.
-    let is_foreign = of_server
+    let is_own = of_server
         .as_ref()
-        .is_some_and(|(path, words)| !is_memoir(path.as_ref(), words, written.as_ref()));
-    if is_foreign {
-        return None;
-    }
-    let call = match (of_server, written) {
-        (Some((path, words)), written) => ProgramCall {
-            program: path.into(),
-            // Without `mcp` and the program's name, which are put before them again.
-            arguments: own_arguments(words, &program.name()),
-            agent: written.and_then(|call| call.agent),
-        },
-        (None, Some(written)) => written,
-        (None, None) => return None,
+        .is_some_and(|(path, words)| is_memoir(path.as_ref(), words, written.as_ref()));
+    let (server, foreign) = match of_server {
+        Some((path, words)) if is_own => {
+            let call = ProgramCall {
+                program: path.into(),
+                // Without `mcp` and the program's name, which are put before them again.
+                arguments: own_arguments(words, &program.name()),
+                agent: written.and_then(|call| call.agent),
+            };
+            (Some(call), None)
+        }
+        Some((path, _)) => (None, Some(path)),
+        None => (written, None),
     };
-    // Hooks in a file of their own were written with the call.
-    if hooks.is_empty()
-        && lacks.is_none()
-        && let Some(client) = program.hook_client()
-    {
-        hooks.push(call.hook(HookEvent::SessionStart, client));
+    // OpenCode's plugin, which is no JSON, was written with the call. Without any hook of Memoir none is missing.
+    if hooks.is_empty() {
+        if lacks.is_none()
+            && let (Some(call), Some(client)) = (&server, program.hook_client())
+        {
+            hooks.push(call.hook(HookEvent::SessionStart, client));
+        }
+        lacks = lacks.filter(|_| server.is_some());
     }
-    Some(Configured {
-        call,
+    Configured {
+        server,
         environment,
+        foreign,
         hooks,
         lacks,
         switched_off,
-    })
+    }
 }
 
 /// Whether a server's command is Memoir's: setup wrote it, its words are Memoir's own, or it starts this binary.
 fn is_memoir(path: &Path, words: &[String], written: Option<&ProgramCall>) -> bool {
-    const OPTIONS: [&str; 8] = [
-        "--client",
-        "--agent",
-        "--per-project",
-        "--prefix",
-        "--url",
-        "--database",
-        "--account",
-        "--config",
-    ];
     let Some(("mcp", options)) = words.split_first().map(|(first, rest)| (&**first, rest)) else {
         return false;
     };
-    let mut named = options.iter().filter(|word| word.starts_with("--"));
     // One that only Memoir has: setup always names the client, and a person the agent.
-    let is_in_form = path.file_stem().is_some_and(|name| name == "memoir")
+    let is_in_form = is_named(path)
         && options
             .iter()
             .any(|word| ["--client", "--agent", "--per-project"].contains(&&**word))
-        && named.all(|word| OPTIONS.contains(&word.split('=').next().unwrap_or_default()));
+        && has_only_options(options);
     let is_this = || {
         let own = std::env::current_exe().and_then(|own| own.canonicalize());
         let path = found(path).and_then(|path| path.canonicalize().ok());
@@ -403,22 +451,25 @@ impl Unreached {
     }
 }
 
-/// Runs every hook and the server of tools, each once.
+/// Runs every hook and the server of tools, each once, and returns the last report.
 fn run(program: Program, configured: &Configured) -> Result<ProbeReport, Unreached> {
     let began = Instant::now();
+    let mut last = Err(Unreached::new("nothing is configured"));
     for hook in &configured.hooks {
         let mut shell = match cfg!(windows) {
             true => Command::new("cmd"),
             false => Command::new("sh"),
         };
         shell.args([if cfg!(windows) { "/C" } else { "-c" }, hook]);
-        report(&mut shell, &[], "its hook", began)?;
+        last = Ok(report(&mut shell, &[], "its hook", began)?);
     }
-    let call = &configured.call;
-    let mut server = Command::new(&call.program);
-    server.args(call.mcp(program));
-    let what = "its server of tools";
-    report(&mut server, &configured.environment, what, began)
+    if let Some(call) = &configured.server {
+        let mut server = Command::new(&call.program);
+        server.args(call.mcp(program));
+        let what = "its server of tools";
+        last = Ok(report(&mut server, &configured.environment, what, began)?);
+    }
+    last
 }
 
 /// The variables that choose a memory or identify a caller: those of this shell are not the program's.

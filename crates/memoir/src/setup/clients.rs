@@ -104,16 +104,112 @@ impl KnownFile<'_> {
         let Some(command) = command_of(hook) else {
             return false;
         };
-        let command = command.strip_suffix(ENDS_WELL).unwrap_or(command);
+        let command = without_end(command);
         match self.hooks {
             Some(hooks) => hooks.iter().any(|own| {
-                let own = own.strip_suffix(ENDS_WELL).unwrap_or(own);
-                let more = command.strip_prefix(own);
+                let more = command.strip_prefix(without_end(own));
                 more.is_some_and(|more| is_end_of_words(more) && is_one_command(more))
             }),
             None => is_in_form(command),
         }
     }
+
+    /// Whether setup certainly wrote the hook: by the record, or without one, word for word in the form of setup. A
+    /// hook that a person wrote mostly lacks a part of it.
+    fn is_written_hook(&self, hook: &Value) -> bool {
+        let is_as_written = || command_of(hook).is_some_and(is_as_written);
+        self.is_own_hook(hook) && (self.hooks.is_some() || is_as_written())
+    }
+}
+
+/// A hook's line without the end that makes it succeed.
+fn without_end(line: &str) -> &str {
+    line.strip_suffix(ENDS_WELL).unwrap_or(line)
+}
+
+/// Whether a line is one that [`ProgramCall::hook`] makes.
+fn is_as_written(line: &str) -> bool {
+    let words = words_of(without_end(line));
+    let [_, hook, event, client, _, options @ ..] = &words[..] else {
+        return false;
+    };
+    let is_event = HookEvent::from_str(event, false).is_ok();
+    let has_form = hook == "hook" && is_event && client == "--client";
+    line.ends_with(ENDS_WELL) && has_form && are_written_options(options)
+}
+
+/// Whether these are the options that setup writes: whose memory it is, where that is, and nothing else.
+fn are_written_options(words: &[String]) -> bool {
+    let has = |names: [&str; 2]| words.iter().any(|word| names.contains(&&**word));
+    has(["--agent", "--per-project"]) && has(["--database", "--url"]) && has_only_options(words)
+}
+
+/// Whether the options among these words are those with which programs call Memoir.
+pub(super) fn has_only_options(words: &[String]) -> bool {
+    const OPTIONS: [&str; 8] = [
+        "--client",
+        "--agent",
+        "--per-project",
+        "--prefix",
+        "--url",
+        "--database",
+        "--account",
+        "--config",
+    ];
+    let mut named = words.iter().filter(|word| word.starts_with("--"));
+    named.all(|word| OPTIONS.contains(&word.split('=').next().unwrap_or_default()))
+}
+
+/// The words of a line of one command (see [`is_one_command`]).
+pub(super) fn words_of(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' | '"' if quote.is_none_or(|quote| quote == letter) => {
+                quote = quote.is_none().then_some(letter);
+                word.get_or_insert_default();
+            }
+            '\\' if quote.is_none() && !cfg!(windows) => {
+                word.get_or_insert_default().extend(letters.next());
+            }
+            letter if letter.is_whitespace() && quote.is_none() => words.extend(word.take()),
+            letter => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// The hooks that call Memoir in a file of JSON that is Memoir's own.
+pub(super) fn hooks_in(text: &str) -> Vec<String> {
+    let mut hooks = Vec::new();
+    let mut values: Vec<Value> = serde_json::from_str(text).into_iter().collect();
+    while let Some(value) = values.pop() {
+        match value {
+            Value::String(line) if is_in_form(without_end(&line)) => hooks.push(line),
+            Value::Array(items) => values.extend(items),
+            Value::Object(members) => values.extend(members.into_iter().map(|(_, value)| value)),
+            _ => {}
+        }
+    }
+    hooks
+}
+
+/// The program of a server's entry and its words; `None` where the entry starts none.
+pub(super) fn command_of_server(server: &Value) -> Option<(String, Vec<String>)> {
+    let words = |name: &str| {
+        let list = server[name].as_array()?;
+        let words = list.iter().map(|word| word.as_str().map(str::to_owned));
+        words.collect::<Option<Vec<String>>>()
+    };
+    // OpenCode has the whole command in one list.
+    let mut command = match server["command"].as_str() {
+        Some(program) => [vec![program.to_owned()], words("args").unwrap_or_default()].concat(),
+        None => words("command")?,
+    }
+    .into_iter();
+    Some((command.next()?, command.collect()))
 }
 
 /// The command of a hook.
@@ -132,12 +228,16 @@ fn is_in_form(command: &str) -> bool {
         Some(inner) => (inner, !inner.contains(['\'', '"'])),
         None => (program, !program.contains(char::is_whitespace)),
     };
-    let name = Path::new(program).file_stem().unwrap_or_default();
     is_one_word
         && is_one_command(program)
-        && name == NAME
+        && is_named(Path::new(program))
         && rest.contains("--client ")
         && is_one_command(rest)
+}
+
+/// Whether a program has Memoir's name.
+pub(super) fn is_named(program: &Path) -> bool {
+    program.file_stem().is_some_and(|name| name == NAME)
 }
 
 fn is_end_of_words(text: &str) -> bool {
@@ -207,8 +307,41 @@ impl OwnedPart {
         }
     }
 
+    /// The entry of Memoir's name in a program's list of servers of tools; `None` for another part, or where there is
+    /// none.
+    pub(super) fn server(&self, text: &str) -> Option<Value> {
+        match self {
+            Self::Member(path, _) => members::get(text, path).ok().flatten(),
+            Self::Table(name, _) => lines::table_value(text, name),
+            Self::Entry(mapping, _) => {
+                let body = lines::entry_body(text, mapping, NAME)?;
+                Some(lines::entry_value(&body))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a server or a whole file is certainly of setup, where no record says so.
+    fn is_written(&self, text: &str) -> bool {
+        if let Self::Whole(whole) = self {
+            // Only its texts differ: the command line, and a version.
+            let form = |text: &str| {
+                let outside = text.split('"').step_by(2).collect::<String>();
+                outside.replace(|letter: char| letter == ',' || letter.is_whitespace(), "")
+            };
+            return text.contains(NAME) && form(text) == form(whole);
+        }
+        let command = self.server(text).as_ref().and_then(command_of_server);
+        command.is_some_and(|(program, words)| {
+            let options = words.strip_prefix(&["mcp".to_owned(), "--client".to_owned()]);
+            let options = options.and_then(<[String]>::split_first);
+            is_named(Path::new(&program))
+                && options.is_some_and(|(_, options)| are_written_options(options))
+        })
+    }
+
     /// The file without the part. Foreign parts stay, and the part's previous value is restored. Enclosing objects stay
-    /// too, if they existed before; without a record, empty ones go.
+    /// too, if they existed before; without a record, empty ones go, and only what is certainly of setup.
     pub(super) fn removed(&self, text: &str, known: &KnownFile<'_>) -> Result<String, JsonProblem> {
         if text.trim_start_matches('\u{feff}').trim().is_empty() {
             return Ok(text.to_owned());
@@ -216,6 +349,16 @@ impl OwnedPart {
         let before = known.before;
         let stood = before.unwrap_or_default();
         match self {
+            Self::Member(..) | Self::Table(..) | Self::Entry(..) | Self::Whole(_)
+                if before.is_none() && !self.is_written(text) =>
+            {
+                match self {
+                    Self::Member(path, _) => drop(members::get(text, path)?),
+                    Self::Table(..) => lines::check_toml(text)?,
+                    _ => {}
+                }
+                Ok(text.to_owned())
+            }
             Self::Member(path, _) => match members::get(stood, path)? {
                 Some(value) if members::get(text, path)?.is_some() => {
                     members::set(text, path, &value)
@@ -223,7 +366,7 @@ impl OwnedPart {
                 _ => members::remove(text, path, kept(path, before)),
             },
             Self::Hook(path, _) => {
-                let is_own = |hook: &Value| known.is_own_hook(hook);
+                let is_own = |hook: &Value| known.is_written_hook(hook);
                 let by_form = |hook: &Value| KnownFile::default().is_own_hook(hook);
                 // A hook that the user wrote in this form, and that setup replaced.
                 if let Some(replaced) = members::find_hook(stood, path, by_form)
@@ -426,5 +569,45 @@ impl Program {
     /// The changes of its files.
     pub(super) fn edits(self, folders: &Folders, call: &ProgramCall) -> Vec<Edit> {
         edits::edits(self, folders, call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_5_5_only_lines_word_for_word_of_setup_are_certainly_its_own() {
+        let call = |program: &str, options: &[&str]| ProgramCall {
+            program: program.into(),
+            arguments: options.iter().map(|word| (*word).to_owned()).collect(),
+            agent: None,
+        };
+        let written = ["--agent", "wren", "--database", "/home/a b/it's.db"];
+        for (program, options) in [
+            ("/usr/bin/memoir", &written[..]),
+            ("/home/a b/memoir", &written),
+            ("memoir", &["--per-project", "--url", "http://127.0.0.1:1"]),
+        ] {
+            let line = call(program, options).hook(HookEvent::Stop, hook::Client::ClaudeCode);
+            assert!(is_as_written(&line), "{line}");
+            assert_eq!(words_of(&line)[0], program);
+            assert_eq!(words_of(without_end(&line))[5..], *options);
+        }
+        for line in [
+            "memoir hook stop --client claude-code --agent robin",
+            "memoir hook stop --client claude-code --agent robin || true",
+            "memoir hook stop --client claude-code --agent robin --database m.db --quiet || true",
+            "notes hook stop --client claude-code --agent robin --database m.db || true",
+            "memoir hook dream --client claude-code --agent robin --database m.db || true",
+            "echo memoir hook stop --client x --agent robin --database m.db || true",
+        ] {
+            let own = KnownFile::default().is_written_hook(&serde_json::json!({"command": line}));
+            assert!(!own, "{line}");
+        }
+        assert_eq!(
+            words_of(r#""/a b/memoir" hook 'x y'"#),
+            ["/a b/memoir", "hook", "x y"]
+        );
     }
 }

@@ -1,5 +1,7 @@
 //! Changes to files whose parts are lines: the tables of TOML, and the entries of one mapping of YAML.
 
+use serde_json::{Value, json};
+
 use super::json::JsonProblem;
 
 /// Adds a table of TOML after all others, or replaces the one of that name.
@@ -61,6 +63,15 @@ pub(super) fn table_body<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text[begin..end].split_once('\n').map(|(_, body)| body)
 }
 
+/// A table of TOML as JSON; `None` where there is none.
+pub(super) fn table_value(text: &str, name: &str) -> Option<Value> {
+    let file: toml::Table = toml::from_str(text).ok()?;
+    let mut names = name.split('.');
+    let first = file.get(names.next()?)?;
+    let table = names.try_fold(first, |table, name| table.get(name))?;
+    serde_json::to_value(table).ok()
+}
+
 /// Whether a key of a table of TOML is true.
 pub(super) fn is_true(text: &str, table: &str, key: &str) -> bool {
     let file: toml::Table = toml::from_str(text).unwrap_or_default();
@@ -88,7 +99,9 @@ pub(super) fn set_true(text: &str, name: &str, key: &str) -> Result<String, Json
     Ok(changed)
 }
 
-fn check_toml(text: &str) -> Result<(), JsonProblem> {
+/// # Errors
+/// The text is no TOML.
+pub(super) fn check_toml(text: &str) -> Result<(), JsonProblem> {
     toml::from_str::<toml::Table>(text)
         .map(drop)
         // The parser's message is omitted, since it would quote the line.
@@ -180,6 +193,23 @@ pub(super) fn entry_body(text: &str, mapping: &str, name: &str) -> Option<Vec<St
             .map(|line| line.get(indent..).unwrap_or_default().to_owned())
             .collect(),
     )
+}
+
+/// The command of a server's entry of YAML (see [`entry_body`]), with JSON's names for its parts.
+pub(super) fn entry_value(body: &[String]) -> Value {
+    let plain = |word: &str| {
+        let word = word.trim();
+        serde_json::from_str(word).unwrap_or_else(|_| word.trim_matches('\'').to_owned())
+    };
+    let command = body.iter().find_map(|line| line.strip_prefix("cmd:"));
+    let items = body.iter().skip_while(|line| line.trim_end() != "args:");
+    let items = items
+        .skip(1)
+        .map_while(|line| line.trim_start().strip_prefix("- "));
+    json!({
+        "command": command.map(plain),
+        "args": items.map(plain).collect::<Vec<String>>(),
+    })
 }
 
 /// The file without an entry, and the entry.

@@ -23,7 +23,7 @@ use reqwest::Url;
 use serde_json::json;
 
 use check::ProgramState;
-use clients::{Edit, Folders, KnownFile, OwnedPart, Program};
+use clients::{Edit, Folders, KnownFile, OwnedPart, Program, hooks_in};
 use record::ProgramRecord;
 
 use crate::{
@@ -143,12 +143,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             record.forget()?;
             calls::forget(&program.name());
             lasting::remove_unused_copy();
-            if has_other_hooks(program, &folders) {
-                terminal::note(
-                    "hooks that call Memoir, and that setup did not write, stay in its settings",
-                );
-            }
-            report(global, program, None, &changes, &arguments)
+            report_removal(global, program, &changes, &arguments, &folders)
         }
         Some(program) => {
             let call = call(global, &arguments).await?;
@@ -177,6 +172,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
                     })?),
                     None => None,
                 };
+                let is_gone = |text: &String| text.is_empty() && edit.is_some_and(Edit::is_own);
+                let cleaned = cleaned.filter(|text| !is_gone(text));
                 let hooks = parts.iter().filter_map(OwnedPart::hook_command);
                 // The record first: the previous text is known even after a crash.
                 record.note(change, cleaned, hooks.map(str::to_owned))?;
@@ -199,17 +196,56 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
 }
 
-/// Whether hooks in the program's files call Memoir, also where setup did not write them.
-fn has_other_hooks(program: Program, folders: &Folders) -> bool {
-    let edits = program.edits(folders, &ProgramCall::default());
-    edits.iter().any(|edit| {
+/// Reports a removal, and names what stays.
+fn report_removal(
+    global: &Global,
+    program: Program,
+    changes: &[FileChange],
+    arguments: &Arguments,
+    folders: &Folders,
+) -> Outcome {
+    let left = parts(program, folders);
+    if !left.is_empty() {
+        terminal::note(&format!(
+            "note: these stay in its settings, since setup did not certainly write them: {}",
+            left.join(", ")
+        ));
+    }
+    if left.is_empty() || global.json {
+        return report(global, program, None, changes, arguments);
+    }
+    let done = match changes.iter().any(FileChange::is_one) {
+        true => "what setup wrote is removed from",
+        false => "nothing was removed from",
+    };
+    output::print(&format!("{done} {}", program.title()))?;
+    Ok(Ending::Done)
+}
+
+/// The hooks and servers of Memoir's form or name in the program's files, by name, also those that setup did not write.
+fn parts(program: Program, folders: &Folders) -> Vec<String> {
+    let mut found = Vec::new();
+    for edit in program.edits(folders, &ProgramCall::default()) {
         let text = fs::read_to_string(&edit.path).unwrap_or_default();
         let calls = |hook: &serde_json::Value| KnownFile::default().is_own_hook(hook);
-        edit.parts.iter().any(|part| match part {
-            OwnedPart::Hook(path, _) => json::find_hook(&text, path, calls).is_some(),
-            _ => false,
-        })
-    })
+        let place = safe(&edit.path.display().to_string()).into_owned();
+        for part in &edit.parts {
+            match part {
+                OwnedPart::Hook(path, _) if json::find_hook(&text, path, calls).is_some() => {
+                    let event = path.last().copied().unwrap_or_default();
+                    found.push(format!("the hook of `{event}` in `{place}`"));
+                }
+                OwnedPart::Whole(_) if !hooks_in(&text).is_empty() => {
+                    found.push(format!("the hooks in `{place}`"));
+                }
+                part if part.server(&text).is_some() => {
+                    found.push(format!("the server `memoir` in `{place}`"));
+                }
+                _ => {}
+            }
+        }
+    }
+    found
 }
 
 /// The agents of an installation on this machine that programs are set up with by name.

@@ -106,7 +106,7 @@ impl ProgramRecord {
 
     /// Records the text that is about to be written into a file. `cleaned` is the file's present text without Memoir's
     /// parts, which is restored later if another program has changed the file since the last setup. Before the first
-    /// setup, that is the whole file.
+    /// setup that is the whole file, unless an earlier record was lost.
     ///
     /// # Errors
     /// It cannot be written.
@@ -122,11 +122,7 @@ impl ProgramRecord {
                 (earlier.before, earlier.folders, earlier.hooks)
             }
             Some(earlier) => (cleaned, earlier.folders, earlier.hooks),
-            None => (
-                change.before.clone(),
-                self.made_folders(&change.path),
-                BTreeSet::new(),
-            ),
+            None => (cleaned, self.made_folders(&change.path), BTreeSet::new()),
         };
         hooks.extend(new_hooks);
         let written = WrittenFile {

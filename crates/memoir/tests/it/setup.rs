@@ -85,7 +85,7 @@ fn others(installation: &Installation) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn every_program_is_set_up_once_and_every_byte_is_restored() {
+fn spec_6_2_every_program_is_set_up_once_and_every_byte_is_restored() {
     for (installation, is_new) in [(with_settings(), false), (Installation::with_agent(), true)] {
         let before = others(&installation);
         for program in PROGRAMS {
@@ -143,7 +143,7 @@ fn every_program_is_set_up_once_and_every_byte_is_restored() {
 }
 
 #[test]
-fn a_setup_is_undone_with_an_agent_and_with_a_service_of_the_environment() {
+fn spec_6_2_a_setup_is_undone_with_an_agent_and_with_a_service_of_the_environment() {
     let installation = Installation::with_agent();
     let before = others(&installation);
     installation.ok(&["setup", "claude-code", "--yes"]);
@@ -166,7 +166,7 @@ fn a_setup_is_undone_with_an_agent_and_with_a_service_of_the_environment() {
 }
 
 #[test]
-fn other_changes_stay_when_a_setup_is_undone() {
+fn spec_6_2_other_changes_stay_when_a_setup_is_undone() {
     let installation = with_settings();
     let before = others(&installation);
     for program in PROGRAMS {
@@ -205,7 +205,7 @@ fn other_changes_stay_when_a_setup_is_undone() {
 }
 
 #[test]
-fn the_hooks_that_are_written_are_those_that_answer() {
+fn spec_5_5_the_hooks_that_are_written_are_those_that_answer() {
     let installation = Installation::new();
     let made = installation.run(&["setup", "claude-code", "--yes"]);
     assert!(
@@ -251,7 +251,7 @@ fn the_hooks_that_are_written_are_those_that_answer() {
 }
 
 #[test]
-fn nothing_is_written_without_consent_or_where_a_file_cannot_be_written() {
+fn spec_6_2_nothing_is_written_without_consent_or_where_a_file_cannot_be_written() {
     let installation = with_settings();
     let before = others(&installation);
     let refused = installation.run(&["setup", "claude-code"]);
@@ -425,7 +425,7 @@ fn put_beside(installation: &Installation, path: &str, event: &str) -> Vec<Strin
 
 /// SPEC 3.3 of the clients: removing Memoir from a program leaves the user's own hooks, in whatever group they are.
 #[test]
-fn removing_and_repeating_a_setup_keeps_the_users_own_hooks() {
+fn spec_6_2_removing_and_repeating_a_setup_keeps_the_users_own_hooks() {
     for (program, path, event) in SHARED_HOOKS {
         let installation = Installation::with_agent();
         installation.ok(&["agent", "create", "robin"]);
@@ -453,9 +453,81 @@ fn removing_and_repeating_a_setup_keeps_the_users_own_hooks() {
     }
 }
 
+/// Where the state folder was lost, what is word for word of setup is removed, and what stays is named. A setup that is
+/// given again then does not take the first one for the user's own.
+#[test]
+fn spec_6_2_a_setup_without_its_record_is_removed_and_the_users_own_hooks_stay() {
+    for (program, path, event) in SHARED_HOOKS {
+        for is_set_up_again in [false, true] {
+            let installation = Installation::with_agent();
+            installation.ok(&["agent", "create", "robin"]);
+            installation.ok(&["setup", program, "--agent", "wren", "--yes"]);
+            let own = put_beside(&installation, path, event);
+            fs::remove_dir_all(installation.path(".local/state/memoir")).unwrap();
+            if is_set_up_again {
+                installation.ok(&["setup", program, "--agent", "robin", "--yes"]);
+            }
+            let ran = installation.run(&["setup", program, "--remove", "--yes"]);
+            assert_eq!(ran.code, Some(0), "{program}: {ran:?}");
+            let named = format!("did not certainly write them: the hook of `{event}` in `");
+            assert!(ran.stderr.contains(&named), "{program}: {ran:?}");
+            assert!(
+                ran.stdout.contains("what setup wrote is removed from"),
+                "{program}: {ran:?}"
+            );
+            let hooks = hooks_of(&installation, path, event);
+            assert_eq!(hooks, own, "{program}: {is_set_up_again}");
+            let is_clean = |bytes: &Vec<u8>| !String::from_utf8_lossy(bytes).contains("--database");
+            let left = others(&installation);
+            assert!(left.values().all(is_clean), "{program}: {is_set_up_again}");
+        }
+    }
+}
+
+/// A server or a file of Memoir's name that setup did not write stays where there is no record.
+#[test]
+fn spec_6_2_without_a_record_no_foreign_server_or_file_is_removed() {
+    for (program, path, own) in [
+        (
+            "claude-code",
+            ".claude.json",
+            "{\"mcpServers\": {\"memoir\": {\"command\": \"mine\"}}}\n",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[mcp_servers.memoir]\ncommand = \"mine\"\n",
+        ),
+        (
+            "goose",
+            ".config/goose/config.yaml",
+            "extensions:\n  memoir:\n    type: stdio\n    cmd: mine\n",
+        ),
+        ("opencode", ".config/opencode/plugin/memoir.js", "// mine\n"),
+        (
+            "copilot",
+            ".copilot/hooks/memoir-cli.json",
+            "{\"hooks\": {\"sessionStart\": []}}\n",
+        ),
+    ] {
+        let installation = Installation::with_agent();
+        installation.write(path, own);
+        let ran = installation.run(&["setup", program, "--remove", "--yes"]);
+        assert_eq!(ran.code, Some(0), "{program}: {ran:?}");
+        let is_server = !path.contains("memoir");
+        assert_eq!(
+            ran.stderr.contains("the server `memoir` in "),
+            is_server,
+            "{program}: {ran:?}"
+        );
+        let left = fs::read_to_string(installation.path(path)).unwrap();
+        assert_eq!(left, own, "{program}");
+    }
+}
+
 /// A repeated setup, with a change of the user's in between, is removed completely.
 #[test]
-fn removing_a_repeated_setup_leaves_nothing_of_the_first() {
+fn spec_6_2_removing_a_repeated_setup_leaves_nothing_of_the_first() {
     for (program, path) in [
         ("claude-code", ".claude/settings.json"),
         ("codex", ".codex/config.toml"),
@@ -485,7 +557,7 @@ fn removing_a_repeated_setup_leaves_nothing_of_the_first() {
 /// A hook that the user wrote in setup's form is replaced, and restored, also where the file was changed since. No empty
 /// list is left, with a record or without one.
 #[test]
-fn removing_a_setup_brings_the_users_own_hook_back_and_leaves_no_empty_list() {
+fn spec_6_2_removing_a_setup_brings_the_users_own_hook_back_and_leaves_no_empty_list() {
     let path = ".claude/settings.json";
     let own = "memoir hook stop --client claude-code --agent robin";
     let file = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": own}]}]}});
@@ -513,7 +585,7 @@ fn removing_a_setup_brings_the_users_own_hook_back_and_leaves_no_empty_list() {
 
 /// A user's own server under setup's name is restored, also where the file was changed since.
 #[test]
-fn removing_a_setup_brings_the_users_own_server_back() {
+fn spec_6_2_removing_a_setup_brings_the_users_own_server_back() {
     for (program, path, own) in [
         (
             "claude-code",
@@ -572,7 +644,7 @@ fn run_at(installation: &Installation, program: &std::path::Path, arguments: &[&
 
 /// Paths in a program's settings last: none is in a cache or in a folder of one version.
 #[test]
-fn setup_writes_no_path_that_vanishes() {
+fn spec_6_2_setup_writes_no_path_that_vanishes() {
     for place in [
         ".cache/uv/archive-v0/a1b2/bin/memoir",
         ".npm/_npx/a1b2/node_modules/memoir-linux-x64/memoir",
@@ -693,7 +765,7 @@ fn call_hook(installation: &Installation) -> Ran {
 }
 
 #[test]
-fn setup_and_doctor_run_what_is_configured_and_say_that_it_works() {
+fn spec_5_5_setup_and_doctor_run_what_is_configured_and_say_that_it_works() {
     let installation = Installation::with_agent();
     assert_eq!(examined(&installation, &[]), (String::new(), String::new()));
     installation.ok(&["setup", "claude-code", "--yes"]);
@@ -712,7 +784,7 @@ fn setup_and_doctor_run_what_is_configured_and_say_that_it_works() {
 }
 
 #[test]
-fn setup_and_doctor_name_a_way_out_where_the_program_is_gone() {
+fn spec_5_5_setup_and_doctor_name_a_way_out_where_the_program_is_gone() {
     let installation = Installation::with_agent();
     let program = installed_at(&installation, "bin/memoir");
     run_at(&installation, &program, &["setup", "claude-code", "--yes"]);
@@ -729,7 +801,7 @@ fn setup_and_doctor_name_a_way_out_where_the_program_is_gone() {
 }
 
 #[test]
-fn setup_and_doctor_name_a_way_out_where_the_path_is_in_a_cache() {
+fn spec_5_5_setup_and_doctor_name_a_way_out_where_the_path_is_in_a_cache() {
     let installation = Installation::with_agent();
     let program = installed_at(&installation, ".cache/uv/archive-v0/a1/bin/memoir");
     // As by hand, since setup refuses to write it.
@@ -750,7 +822,7 @@ fn setup_and_doctor_name_a_way_out_where_the_path_is_in_a_cache() {
 
 /// Another program's server of the same name is not started, and no check creates a database.
 #[test]
-fn setup_and_doctor_start_no_foreign_server_and_create_nothing() {
+fn spec_5_5_setup_and_doctor_start_no_foreign_server_and_create_nothing() {
     let installation = Installation::with_agent();
     let started = installation.path("started");
     let foreign = installation.write("bin/memoir", "");
@@ -766,7 +838,11 @@ fn setup_and_doctor_start_no_foreign_server_and_create_nothing() {
     both_say(
         &installation,
         &[],
-        &["warning ", "that setup did not write"],
+        &[
+            "warning ",
+            "has a server `memoir` of another program, that setup did not write: `",
+            "bin/memoir`",
+        ],
     );
     assert!(!started.exists());
 
@@ -790,9 +866,91 @@ fn setup_and_doctor_start_no_foreign_server_and_create_nothing() {
     assert!(!missing.exists());
 }
 
+/// Another program's server of Memoir's name hides no hook: the hooks are run, with a record and without one.
+#[test]
+fn spec_5_5_hooks_are_checked_beside_a_foreign_server_and_without_a_record() {
+    let installation = Installation::with_agent();
+    installation.ok(&["setup", "claude-code", "--yes"]);
+    let path = ".claude/settings.json";
+    let text = fs::read_to_string(installation.path(path)).unwrap();
+    let server =
+        json!({"mcpServers": {"memoir": {"command": "/opt/other/notes", "args": ["serve"]}}});
+    for has_record in [true, false] {
+        if !has_record {
+            fs::remove_dir_all(installation.path(".local/state/memoir")).unwrap();
+        }
+        installation.write(path, &text);
+        installation.write(".claude.json", server.to_string());
+        both_say(
+            &installation,
+            &[],
+            &[
+                "warning ",
+                "works with the memory of `wren`, but its server `memoir` is another program's: `/opt/other/notes`",
+                "hint: give that server another name; `memoir setup claude-code` registers Memoir's own",
+            ],
+        );
+        // Hooks alone.
+        fs::remove_file(installation.path(".claude.json")).unwrap();
+        let (setup, _) = examined(&installation, &[]);
+        assert!(setup.contains("works with the memory of `wren`"), "{setup}");
+        // A hook whose agent is missing, and one whose program is.
+        let hook = &hooks_of(&installation, path, "Stop")[0];
+        if !has_record {
+            let gone = hook.replace("--agent wren", "--agent gone");
+            installation.write(path, text.replace(hook.as_str(), &gone));
+            both_say(
+                &installation,
+                &[],
+                &["problem ", "there is no agent `gone`"],
+            );
+            let program = env!("CARGO_BIN_EXE_memoir");
+            let gone = hook.replace(program, "/nowhere/memoir");
+            installation.write(path, text.replace(hook.as_str(), &gone));
+            both_say(
+                &installation,
+                &[],
+                &[
+                    "problem ",
+                    "calls `/nowhere/memoir`, which is gone",
+                    "hint: ",
+                ],
+            );
+        }
+    }
+}
+
+/// Hooks in a file of Memoir's own are read from it, and so are servers in TOML and YAML.
+#[test]
+fn spec_5_5_what_is_checked_is_what_the_programs_files_say() {
+    let program = env!("CARGO_BIN_EXE_memoir");
+    for (name, path) in [
+        ("copilot", ".copilot/hooks/memoir-cli.json"),
+        ("vscode", ".copilot/hooks/memoir.json"),
+        ("goose", ".agents/plugins/memoir/hooks/hooks.json"),
+        ("codex", ".codex/config.toml"),
+        ("goose", ".config/goose/config.yaml"),
+    ] {
+        let installation = Installation::with_agent();
+        installation.ok(&["setup", name, "--yes"]);
+        let text = fs::read_to_string(installation.path(path)).unwrap();
+        installation.write(path, text.replace(program, "/nowhere/memoir"));
+        both_say(
+            &installation,
+            &[],
+            &["problem ", "calls `/nowhere/memoir`, which is gone"],
+        );
+        if path.ends_with("json") {
+            fs::remove_file(installation.path(path)).unwrap();
+            let missing = "has no hook of Memoir for `SessionStart`";
+            both_say(&installation, &[], &["warning ", missing]);
+        }
+    }
+}
+
 /// Each of the program's hooks is run, and a missing one is named. A token of this shell is none of the program's.
 #[test]
-fn setup_and_doctor_check_every_hook_with_the_programs_own_environment() {
+fn spec_5_5_setup_and_doctor_check_every_hook_with_the_programs_own_environment() {
     let installation = Installation::with_agent();
     installation.ok(&["setup", "claude-code", "--yes"]);
     let path = ".claude/settings.json";
@@ -814,6 +972,28 @@ fn setup_and_doctor_check_every_hook_with_the_programs_own_environment() {
         &["warning ", "has no hook of Memoir for `PreCompact`"],
     );
 
+    // A hook that setup wrote, with an option that a person appended: it is run, whichever it is.
+    for event in [
+        "SessionStart",
+        "UserPromptSubmit",
+        "Stop",
+        "PreCompact",
+        "SessionEnd",
+    ] {
+        installation.write(path, &text);
+        let hook = &hooks_of(&installation, path, event)[0];
+        let broken = hook.replace(" || true", " --within soon || true");
+        installation.write(path, text.replace(hook.as_str(), &broken));
+        both_say(
+            &installation,
+            &[],
+            &[
+                "problem ",
+                "does not reach its memory: its hook does not respond: ",
+            ],
+        );
+    }
+
     installation.write(path, text);
     let token = installation.json(&["token", "create", "--role", "agent", "--agent", "wren"]);
     installation.ok(&["installation", "close"]);
@@ -827,7 +1007,7 @@ fn setup_and_doctor_check_every_hook_with_the_programs_own_environment() {
 }
 
 #[test]
-fn setup_and_doctor_name_both_ways_out_where_the_installation_is_closed() {
+fn spec_5_5_setup_and_doctor_name_both_ways_out_where_the_installation_is_closed() {
     let installation = Installation::with_agent();
     installation.remember(&["Ines keeps bees."]);
     installation.ok(&["setup", "claude-code", "--yes"]);
@@ -850,7 +1030,7 @@ fn setup_and_doctor_name_both_ways_out_where_the_installation_is_closed() {
 }
 
 #[test]
-fn setup_and_doctor_name_a_way_out_where_hooks_were_never_trusted() {
+fn spec_5_5_setup_and_doctor_name_a_way_out_where_hooks_were_never_trusted() {
     let installation = Installation::with_agent();
     installation.ok(&["setup", "codex", "--yes"]);
     both_say(
@@ -877,7 +1057,7 @@ fn setup_and_doctor_name_a_way_out_where_hooks_were_never_trusted() {
 }
 
 #[test]
-fn setup_and_doctor_name_a_way_out_where_hooks_are_switched_off() {
+fn spec_5_5_setup_and_doctor_name_a_way_out_where_hooks_are_switched_off() {
     let installation = Installation::with_agent();
     installation.ok(&["setup", "claude-code", "--yes"]);
     let settings = installation.path(".claude/settings.json");
@@ -893,10 +1073,24 @@ fn setup_and_doctor_name_a_way_out_where_hooks_are_switched_off() {
             "hint: take `disableAllHooks: true` out of the file",
         ],
     );
+    installation.ok(&["setup", "claude-code", "--remove", "--yes"]);
+    installation.ok(&["setup", "codex", "--yes"]);
+    let settings = installation.path(".codex/config.toml");
+    let text = fs::read_to_string(&settings).unwrap();
+    fs::write(&settings, text.replace("hooks = true", "hooks = false")).unwrap();
+    both_say(
+        &installation,
+        &[],
+        &[
+            "warning ",
+            "Codex CLI works with the memory of `wren`, but runs no hook: `features.hooks = false` is set in `",
+            "hint: take `features.hooks = false` out of the file, and call `memoir setup codex`",
+        ],
+    );
 }
 
 #[test]
-fn setup_and_doctor_name_a_way_out_where_another_database_is_called() {
+fn spec_5_5_setup_and_doctor_name_a_way_out_where_another_database_is_called() {
     let installation = Installation::with_agent();
     installation.ok(&["setup", "claude-code", "--yes"]);
     let other = installation.path("other.db").display().to_string();
@@ -1208,7 +1402,7 @@ fn spec_5_5_a_token_goes_only_to_this_machine_or_where_it_is_stored_for() {
 }
 
 #[test]
-fn the_last_line_of_setup_says_what_is_left_to_do() {
+fn spec_5_5_the_last_line_of_setup_says_what_is_left_to_do() {
     let installation = Installation::with_agent();
     for program in PROGRAMS {
         for _ in 0..2 {
