@@ -255,10 +255,16 @@ fn ranks(agent: &Agent) -> FleetRanks {
     }
 }
 
-/// The core size as a share of the budget, in millionths.
+/// The core size as a share of the budget, in millionths: over one million where it is over the budget, by however
+/// little.
 pub(crate) fn budget_share(agent: &Agent) -> u64 {
     let budget = agent.settings.effective_core_token_budget();
-    millionths(agent.tally.core_tokens, budget)
+    share_of_budget(agent.tally.core_tokens, budget)
+}
+
+fn share_of_budget(core_tokens: u64, budget: u64) -> u64 {
+    // Of a budget over a million tokens, what is over by one token is less than a millionth.
+    millionths(core_tokens, budget).saturating_add(u64::from(core_tokens > budget))
 }
 
 fn millionths(part: u64, whole: u64) -> u64 {
@@ -1039,6 +1045,16 @@ mod tests {
         };
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
         keys.create(scope, Timestamp::MAX).unwrap()
+    }
+
+    #[test]
+    fn spec_2_2_a_core_size_over_its_budget_by_one_token_is_over_it() {
+        use memoir_domain::session::Health;
+        for budget in [1_000, 5_000, 1_000_000, 3_000_001, 1_000_000_000] {
+            let health = |core| Health::from_row(None, share_of_budget(core, budget));
+            assert_eq!(health(budget), Health::InOrder, "{budget}");
+            assert_eq!(health(budget + 1), Health::OverBudget, "{budget}");
+        }
     }
 
     /// SPEC 5.3, 2.4, 3.4: what another version wrote makes no memory unreadable; the weakest origin and the other side
