@@ -1,6 +1,9 @@
 //! The common output of all readers: texts are cleaned, split and counted here.
 
-use std::{collections::BTreeSet, ops::ControlFlow};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::ControlFlow,
+};
 
 use data_encoding::HEXLOWER;
 use memoir_domain::{
@@ -79,6 +82,8 @@ pub(crate) struct Out<'a> {
     pub(crate) report: ImportReport,
     format: ImportFormat,
     offered: OfferedPrompt,
+    /// Of each code, the notices beyond those that the report names.
+    further: BTreeMap<&'static str, u64>,
     give: &'a mut dyn FnMut(ImportedMemory) -> ControlFlow<()>,
 }
 
@@ -93,11 +98,16 @@ impl<'a> Out<'a> {
             report: ImportReport::default(),
             format,
             offered: OfferedPrompt::default(),
+            further: BTreeMap::new(),
             give,
         }
     }
 
     pub(crate) fn finish(mut self) -> ImportReport {
+        for (code, count) in self.further {
+            let text = format!("and {count} more of the same kind").into();
+            self.report.notices.push(Notice { code, text });
+        }
         if !self.offered.text.is_empty() {
             self.report.system_prompt = Some(self.offered.text.into());
         }
@@ -156,19 +166,16 @@ impl<'a> Out<'a> {
     }
 
     pub(crate) fn notice(&mut self, code: &'static str, text: impl Into<String>) {
-        let same_code = self
-            .report
-            .notices
-            .iter()
-            .filter(|notice| notice.code == code);
-        let text = match same_code.count() {
-            ..PLACES => PrivateText::from(text.into()),
-            _ => "the same holds for more of them".into(),
-        };
+        let text = PrivateText::from(text.into());
         let notice = Notice { code, text };
         // A folder may have many files with the same cause.
-        if !self.report.notices.contains(&notice) {
-            self.report.notices.push(notice);
+        if self.report.notices.contains(&notice) {
+            return;
+        }
+        let notices = self.report.notices.iter();
+        match notices.filter(|notice| notice.code == code).count() {
+            ..PLACES => self.report.notices.push(notice),
+            _ => *self.further.entry(code).or_default() += 1,
         }
     }
 

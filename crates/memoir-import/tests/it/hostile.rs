@@ -354,6 +354,20 @@ fn spec_2_1_a_page_is_read_in_the_encoding_that_it_has() {
 }
 
 #[test]
+fn spec_2_1_notices_beyond_the_first_twenty_are_counted() {
+    let (_home, root) = folder(&[]);
+    for number in 0..25 {
+        std::fs::write(root.join(format!("{number:02}.md")), b"Likes caf\xE9s.").unwrap();
+    }
+    let found = read_path(&root);
+    let notices = found.report.notices.iter();
+    let notices: Vec<_> = notices.map(|notice| notice.text.expose()).collect();
+    assert_eq!(notices.len(), 21);
+    assert_eq!(notices[19], "19.md: not UTF-8; read as Windows-1252");
+    assert_eq!(notices[20], "and 5 more of the same kind");
+}
+
+#[test]
 fn control_characters_do_not_come_along() {
     let file = json!([{"id": "1\u{1b}", "memory": "a\u{0}b\u{1b}[31m\r\nc\u{85}", "hash": "x", "categories": ["a\u{7}"]}]);
     let found = read(file.to_string().as_bytes());
