@@ -726,7 +726,7 @@ fn write_waiting<'row>(
             let sql = "INSERT INTO transcripts (agent_id, account_id, due_at, claims, failures) \
                  VALUES ($1, $2, $3, 0, 0) \
                  ON CONFLICT (agent_id) DO UPDATE SET due_at = excluded.due_at, failures = 0 \
-                 WHERE transcripts.claimed_until IS NULL";
+                 WHERE transcripts.claimed_until IS NULL OR transcripts.due_at IS NULL";
             statements.push(Statement::new(sql, values![agent, account, due_at]));
         }
         Waiting::Again { which, count, .. } => {

@@ -27,7 +27,10 @@ pub(crate) fn state(scope: &AgentScope) -> [Statement<'_>; 3] {
     let agent = scope.agent.as_bytes();
     [
         Statement::new(
-            "SELECT due_at, failures FROM transcripts WHERE agent_id = $1 AND account_id = $2",
+            // Of the agent, since messages count also where nothing says when they are read.
+            "SELECT transcripts.due_at, coalesce(failures, 0) FROM agents LEFT JOIN transcripts \
+                 ON transcripts.agent_id = agents.id AND transcripts.account_id = agents.account_id \
+             WHERE agents.id = $1 AND agents.account_id = $2",
             scoped(scope),
         ),
         Statement::new(

@@ -234,7 +234,7 @@ pub(crate) fn write_waiting(
                     "INSERT INTO transcripts (agent_id, account_id, due_at, claims, failures) \
                      VALUES (?1, ?2, ?3, 0, 0) \
                      ON CONFLICT (agent_id) DO UPDATE SET due_at = excluded.due_at, failures = 0 \
-                     WHERE claimed_until IS NULL",
+                     WHERE claimed_until IS NULL OR transcripts.due_at IS NULL",
                 )?
                 .execute(params![
                     agent,
@@ -291,7 +291,10 @@ pub(crate) fn transcript(
 ) -> error::Result<TranscriptRow> {
     let row = first(
         connection,
-        "SELECT due_at, failures FROM transcripts WHERE agent_id = ?1 AND account_id = ?2",
+        // Of the agent, since messages count also where nothing says when they are read.
+        "SELECT transcripts.due_at, coalesce(failures, 0) FROM agents \
+         LEFT JOIN transcripts ON transcripts.agent_id = agents.id AND transcripts.account_id = agents.account_id \
+         WHERE agents.id = ?1 AND agents.account_id = ?2",
         [scope.agent.as_bytes(), scope.account.as_bytes()],
         |row| {
             let mut columns = Columns::new(row, "transcripts");

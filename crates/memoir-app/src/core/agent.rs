@@ -169,6 +169,18 @@ pub(crate) fn check_messages(agent: &Agent, row: &TranscriptRow) -> Result<()> {
     )))
 }
 
+/// Checks that messages which wait have a time from which they are read: without one the schedule passes them over.
+pub(crate) fn check_due(row: &TranscriptRow) -> Result<()> {
+    if row.pending == 0 || row.due_at.is_some() {
+        return Ok(());
+    }
+    Err(Error::Tampered(format!(
+        "table `transcripts`: modified outside Memoir ({} messages wait, and nothing says from when on they are read); \
+         `memoir absorb` reads them",
+        row.pending
+    )))
+}
+
 impl AgentHandle {
     pub(crate) fn new(memoir: Memoir, scope: AgentScope, name: String) -> Self {
         Self {

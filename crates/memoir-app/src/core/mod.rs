@@ -33,7 +33,7 @@ pub(crate) mod tuned;
 use std::time::Duration;
 
 pub use agent::{Account, AgentHandle};
-pub(crate) use agent::{Condition, Loaded, agent_part, check_counts, check_messages};
+pub(crate) use agent::{Condition, Loaded, agent_part, check_counts, check_due, check_messages};
 pub(crate) use commit::{AfterCommit, CommitCounts, CommitListener};
 pub(crate) use error::{Error, Result};
 pub(crate) use installation::Parts;

@@ -13,8 +13,8 @@ use tokio::time::Instant;
 
 use crate::{
     core::{
-        Account, AgentHandle, Error, Memoir, Result, check_messages, quotas::NEAR_PERCENT,
-        replies::account_data, tuned::RULES_ONLY,
+        Account, AgentHandle, Error, Memoir, Result, check_due, check_messages,
+        quotas::NEAR_PERCENT, replies::account_data, tuned::RULES_ONLY,
     },
     memory::{context::QuarterInContext, memories::memory_query},
     shown::views::ScheduleView,
@@ -271,17 +271,34 @@ impl Memoir {
     /// Whether the stored counts of each agent, with the core size, match its memories, and whether its rows match
     /// these counts (SPEC 3.12): reading an agent compares them.
     async fn examine_counts(&self, account: &Account) -> Result<Examination> {
-        let mut miscounted = Vec::new();
+        let (mut miscounted, mut unread) = (Vec::new(), Vec::new());
         for agent in account.agents().await? {
             let handle: AgentHandle = account.agent(&agent.id.to_string()).await?;
             let query = memory_query(Selection::All).with_transcript();
             match handle.load(&query).await {
                 Ok(loaded)
                     if loaded.agent.miscounted(&loaded.memories).is_empty()
-                        && check_messages(&loaded.agent, &loaded.transcript).is_ok() => {}
+                        && check_messages(&loaded.agent, &loaded.transcript).is_ok() =>
+                {
+                    if check_due(&loaded.transcript).is_err() {
+                        unread.push(agent.name);
+                    }
+                }
                 // An agent that cannot be opened, or whose rows do not match, must not hide the others.
                 Ok(_) | Err(_) => miscounted.push(agent.name),
             }
+        }
+        if let (Some(first), true) = (unread.first(), miscounted.is_empty()) {
+            return Ok(bad(
+                "counts",
+                Severity::Problem,
+                format!(
+                    "the database was modified outside Memoir: conversations of these agents wait, and nothing says from \
+                     when on they are read: {}",
+                    unread.join(", ")
+                ),
+                format!("`memoir absorb {first}` reads them"),
+            ));
         }
         let Some(first) = miscounted.first() else {
             let finding = "every agent's core size and counts are the sums over its memories, and no memory or conversation is missing";

@@ -34,7 +34,7 @@ use utoipa::ToSchema;
 
 use crate::{
     core::{
-        ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, check_counts,
+        ATTEMPTS, AgentHandle, CONFLICT, Error, Memoir, Result, again, check_counts, check_due,
         check_messages, codec,
         parallel::{self, run_blocking},
     },
@@ -365,7 +365,8 @@ impl AgentLog<'_> {
                         comparison.note(None, problem);
                     }
                     let messages = snapshot.transcript.unwrap_or_default();
-                    if let Err(problem) = check_messages(&agent, &messages) {
+                    let checked = [check_messages(&agent, &messages), check_due(&messages)];
+                    for problem in checked.into_iter().filter_map(Result::err) {
                         comparison.note(None, problem);
                     }
                 }

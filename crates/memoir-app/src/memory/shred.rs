@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 
 use crate::{
     core::{
-        Error, Loaded, Result,
+        Error, Loaded, Result, check_messages,
         codec::{self, Base, CommitExtras},
     },
     memory::{Memories, memories::memory_query},
@@ -222,7 +222,8 @@ impl Memories<'_> {
         actor: &Actor,
     ) -> Result<Shredded> {
         self.decide_again(|| async {
-            let loaded = self.load(&memory_query(Selection::All)).await?;
+            let query = memory_query(Selection::All).with_transcript();
+            let loaded = self.load(&query).await?;
             let wish = ShredOrder {
                 number,
                 reason,
@@ -243,7 +244,7 @@ impl Memories<'_> {
         derived: bool,
         consent: Consent,
     ) -> Result<Shredded> {
-        let query = memory_query(Selection::All);
+        let query = memory_query(Selection::All).with_transcript();
         let (shredded, reason, actor) = self
             .decide_again(|| async {
                 let (loaded, request, now) =
@@ -299,6 +300,9 @@ impl Memories<'_> {
             .iter()
             .find(|memory| memory.number == number);
         let memory = found.ok_or(Error::NoMemory(number))?;
+        // A person relies on the number of stored messages, for the text may be in them too.
+        check_messages(&loaded.agent, &loaded.transcript)?;
+        let transcript = StoredTranscript::of(loaded.transcript);
         let store = &self.memoir.store;
         // Every record, since the text may be in any: in the before of an edit, in the after of an undo.
         let rows = self.log().whole_log(&loaded).await?;
@@ -364,7 +368,7 @@ impl Memories<'_> {
             redacted_records: decision.redactions.len() as u64,
             summaries,
             derived: Vec::new(),
-            transcript: StoredTranscript::of(store.transcript(self.scope).await?),
+            transcript,
         };
         // The decision comes first, so that the consent is recorded before the shredding.
         let decision = match answer {

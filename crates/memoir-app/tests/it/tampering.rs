@@ -1338,6 +1338,7 @@ async fn spec_5_3_a_message_that_was_changed_is_not_read() {
 async fn spec_3_12_a_conversation_that_was_removed_or_cut_is_noticed_at_reading() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
+    wren.remember("The key of the shed is under the pot.").await;
     let message = |id: &str| HandedMessage {
         id: id.into(),
         at: None,
@@ -1366,14 +1367,27 @@ async fn spec_3_12_a_conversation_that_was_removed_or_cut_is_noticed_at_reading(
         "UPDATE transcript_messages SET state = 'absorbed', body = x'' WHERE seq = 2",
         "UPDATE transcript_messages SET state = 'failed' WHERE seq = 3",
         "DELETE FROM transcript_messages WHERE seq = 1",
-        "DELETE FROM transcripts WHERE agent_id IS NOT NULL",
+        // A row that no count has, also where nothing says when messages are read.
+        "DELETE FROM transcripts WHERE agent_id IS NOT NULL; UPDATE transcript_messages SET state = 'failed' WHERE seq = 3",
     ] {
         let copy = folder.path().join("copy.db");
         folder.copy_to(&copy);
-        intrude(&copy, |connection| change(connection, sql, []));
+        intrude(&copy, |connection| {
+            for sql in sql.split(';') {
+                change(connection, sql, []);
+            }
+        });
         let memoir = folder.open_at(&copy).memoir;
         let agent = agent_of(&memoir, "wren").await;
         let life = agent.life();
+        // A shredding says how many messages may hold the text, which has to be right.
+        let wish = memoir_app::ShredWish::of(Number(1), "It was a key.");
+        let refused = agent.memories().shred(wish, &Actor::agent("wren")).await;
+        assert_eq!(
+            refused.map_err(|error| error.code()).unwrap_err(),
+            "tampered",
+            "{sql}"
+        );
         // What a session's start asks for is answered: a context is worth more than a count of messages.
         life.transcript().await.unwrap();
         life.unread().await.unwrap();
@@ -1399,6 +1413,65 @@ async fn spec_3_12_a_conversation_that_was_removed_or_cut_is_noticed_at_reading(
         let more = life.hand_over(vec![message("d")], true, ActorKind::Agent);
         assert_eq!(more.await.unwrap().received, 1, "{sql}");
     }
+}
+
+/// SPEC 2.6: messages that wait are named where nothing says when they are read, and a request reads them.
+#[tokio::test]
+async fn spec_2_6_messages_without_a_time_of_reading_are_named_and_read() {
+    let folder = new_folder();
+    let wren = TestAgent::of(&folder.open()).await;
+    let message = |id: &str| HandedMessage {
+        id: id.into(),
+        at: None,
+        speaker: "Ann".into(),
+        text: format!("Message {id} says something.").into(),
+    };
+    let waiting = vec![message("a"), message("b")];
+    let life = wren.agent.life();
+    life.hand_over(waiting, true, ActorKind::Agent)
+        .await
+        .unwrap();
+    drop(wren);
+    for sql in [
+        "DELETE FROM transcripts WHERE agent_id IS NOT NULL",
+        "UPDATE transcripts SET due_at = NULL WHERE agent_id IS NOT NULL",
+        "UPDATE transcripts SET due_at = NULL, claimed_until = 1 WHERE agent_id IS NOT NULL",
+    ] {
+        let copy = folder.path().join("copy.db");
+        folder.copy_to(&copy);
+        intrude(&copy, |connection| change(connection, sql, []));
+        let installation = folder.open_at(&copy);
+        let wren = TestAgent::named("wren", &installation).await;
+        let verified = wren.agent.log().verify().await.unwrap();
+        let problem = &verified.first_bad.unwrap().problem;
+        assert!(problem.contains("table `transcripts`"), "{sql}: {problem}");
+        let account = wren.memoir.account("default").await.unwrap();
+        let found = wren.memoir.examine(&account).await.unwrap();
+        let counts = found.iter().find(|one| one.area == "counts").unwrap();
+        assert_eq!(counts.severity, Severity::Problem, "{sql}");
+        let advice = counts.advice.as_deref().unwrap_or_default();
+        assert!(advice.contains("`memoir absorb wren`"), "{sql}: {counts:?}");
+        wren.script([Turn::text(r#"{"journal": [], "core": []}"#)]);
+        let life = wren.agent.life();
+        let absorbed = life.absorb(pending(), &mut |_| {}).await.unwrap();
+        assert_eq!((absorbed.messages, absorbed.pending), (2, 0), "{sql}");
+        assert!(wren.agent.log().verify().await.unwrap().valid, "{sql}");
+    }
+}
+
+/// SPEC 3.12: a message that no count has is named, also of an agent to which none was handed over.
+#[tokio::test]
+async fn spec_3_12_a_message_that_no_count_has_is_named() {
+    let folder = new_folder();
+    drop(TestAgent::of(&folder.open()).await);
+    let sql = "INSERT INTO transcript_messages (agent_id, seq, digest, tokens, received_at, counted_bytes, state, body) \
+         SELECT id, 1, zeroblob(32), 5, 0, 0, 'pending', x'00' FROM agents WHERE name = 'wren'";
+    intrude(&folder.database(), |connection| change(connection, sql, []));
+    let memoir = folder.open().memoir;
+    let agent = agent_of(&memoir, "wren").await;
+    let verified = agent.log().verify().await.unwrap();
+    let problem = &verified.first_bad.unwrap().problem;
+    assert!(problem.contains("table `transcript_messages`"), "{problem}");
 }
 
 #[tokio::test]

@@ -81,11 +81,14 @@ fn spec_6_1_commands_that_read_wait_for_no_other_process() {
     let installation = Installation::with_agent();
     installation.remember(&["Tea at four.", "Tea at four.", "Lena likes figs."]);
     installation.ok(&["refine", "wren"]);
+    let _server = installation.scripted([ServerStep::text(r#"{"journal": [], "core": []}"#)]);
+    installation.ok(&["agent", "set", "wren", "model", "lab:small"]);
+    let talk = installation.write("talk.txt", "Ann: It rains.\n");
+    installation.ok(&["absorb", "wren", &talk]);
     let path = installation.path(".local/share/memoir/memoir.db");
     let other = rusqlite::Connection::open(path).unwrap();
     // Words that are to be removed, which any command does by the way.
-    let due = "INSERT INTO transcript_messages (agent_id, seq, digest, tokens, received_at, counted_bytes, state, body, words_until) \
-         SELECT id, 1, zeroblob(32), 1, 0, 0, 'absorbed', x'00', 1 FROM agents WHERE name = 'wren'";
+    let due = "UPDATE transcript_messages SET words_until = 1 WHERE words_until IS NOT NULL";
     assert_eq!(other.execute(due, []).unwrap(), 1);
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     for command in [
