@@ -80,6 +80,14 @@ fn counted(row: &dyn DatabaseRow) -> Result<u64> {
     Columns::new(row, "agents").count()
 }
 
+fn count_and_tokens(row: &dyn DatabaseRow) -> Result<CountAndTokens> {
+    let mut columns = Columns::new(row, "transcript_messages");
+    Ok(CountAndTokens {
+        count: columns.count()?,
+        tokens: columns.count()?,
+    })
+}
+
 #[async_trait]
 impl Fleet for PostgresStore {
     async fn time(&self) -> Result<Option<Timestamp>> {
@@ -508,15 +516,17 @@ impl Fleet for PostgresStore {
             log_bytes: first(log_bytes, counted)?.unwrap_or_default(),
             driven_sessions: first(driven, counted)?.unwrap_or_default(),
             handed_bytes: first(handed_bytes, counted)?.unwrap_or_default(),
-            waiting: first(waiting, |row| {
-                let mut columns = Columns::new(row, "transcript_messages");
-                Ok(CountAndTokens {
-                    count: columns.count()?,
-                    tokens: columns.count()?,
-                })
-            })?
-            .unwrap_or_default(),
+            waiting: first(waiting, count_and_tokens)?.unwrap_or_default(),
         })
+    }
+
+    async fn waiting_messages(&self, account: AccountId) -> Result<CountAndTokens> {
+        let sql = "SELECT count(*), coalesce(sum(transcript_messages.tokens), 0)::bigint FROM transcript_messages \
+             JOIN agents ON agents.id = transcript_messages.agent_id \
+             WHERE agents.account_id = $1 AND transcript_messages.state = 'pending'";
+        let values = values![account.as_bytes()];
+        let rows = self.rows(Reach::Account(account), sql, values).await?;
+        Ok(first(&rows, count_and_tokens)?.unwrap_or_default())
     }
 
     async fn load(&self) -> Result<FleetLoad> {

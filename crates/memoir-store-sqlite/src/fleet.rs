@@ -6,9 +6,9 @@ use memoir_domain::{
     session::State, time::AHEAD_DAYS,
 };
 use memoir_store::{
-    AccountRow, AgentRow, DueQuery, Error, FURTHEST_DAYS, Finding, Fleet, FleetLoad, FleetPage,
-    FleetRecord, FleetSlice, LeafRow, LogsOf, OpenAccess, RecordFilter, RecordOrder, RecordPlace,
-    Result, StoredUsage, WaitingSession, columns, select,
+    AccountRow, AgentRow, CountAndTokens, DueQuery, Error, FURTHEST_DAYS, Finding, Fleet,
+    FleetLoad, FleetPage, FleetRecord, FleetSlice, LeafRow, LogsOf, OpenAccess, RecordFilter,
+    RecordOrder, RecordPlace, Result, StoredUsage, WaitingSession, columns, select,
 };
 use rusqlite::{CachedStatement, Connection, ToSql, params};
 
@@ -275,6 +275,11 @@ impl Fleet for SqliteStore {
         since: Timestamp,
     ) -> Result<StoredUsage> {
         self.scan(move |connection| usage::usage(connection, account, agent, since))
+            .await
+    }
+
+    async fn waiting_messages(&self, account: AccountId) -> Result<CountAndTokens> {
+        self.scan(move |connection| usage::waiting(connection, account))
             .await
     }
 

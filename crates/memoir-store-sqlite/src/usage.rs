@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use crate::{
     agent::{all, first},
-    decode::Columns,
+    decode::{Columns, DatabaseRow},
     error::Result,
     reader::ReadTransaction,
 };
@@ -28,11 +28,34 @@ const DRIVEN: &str = "SELECT count(*) FROM sessions \
 const WAITING: &str = "SELECT count(*), coalesce(sum(tokens), 0) FROM transcript_messages \
      WHERE agent_id = ?1 AND state = 'pending'";
 
+const WAITING_OF_ACCOUNT: &str = "SELECT count(*), coalesce(sum(transcript_messages.tokens), 0) FROM agents \
+     CROSS JOIN transcript_messages INDEXED BY transcript_messages_pending \
+     WHERE agents.account_id = ?1 AND agent_id = agents.id AND state = 'pending'";
+
 const HANDED: &str = "SELECT coalesce(sum(counted_bytes), 0) FROM transcript_messages \
      WHERE agent_id = ?1 AND received_at > ?2 AND counted_bytes > 0";
 
 const RECORDS: &str = "SELECT recorded_at, CASE actor_kind WHEN 'agent' THEN length(body) ELSE 0 END \
      FROM audit_records WHERE agent_id = ?1 ORDER BY seq DESC";
+
+/// The messages of an account that wait.
+pub(crate) fn waiting(connection: &Connection, account: AccountId) -> Result<CountAndTokens> {
+    let waiting = first(
+        connection,
+        WAITING_OF_ACCOUNT,
+        [account.as_bytes()],
+        count_and_tokens,
+    )?;
+    Ok(waiting.unwrap_or_default())
+}
+
+fn count_and_tokens(row: &dyn DatabaseRow) -> memoir_store::Result<CountAndTokens> {
+    let mut columns = Columns::new(row, "transcript_messages");
+    Ok(CountAndTokens {
+        count: columns.count()?,
+        tokens: columns.count()?,
+    })
+}
 
 /// As of one instant.
 pub(crate) fn usage(
@@ -60,13 +83,7 @@ pub(crate) fn usage(
         };
         usage.memories += count(MEMORIES, &[agent])?;
         usage.handed_bytes += count(HANDED, &[agent, &since.microseconds()])?;
-        let waiting = first(connection, WAITING, [agent], |row| {
-            let mut columns = Columns::new(row, "transcript_messages");
-            Ok(CountAndTokens {
-                count: columns.count()?,
-                tokens: columns.count()?,
-            })
-        })?;
+        let waiting = first(connection, WAITING, [agent], count_and_tokens)?;
         usage.waiting = [usage.waiting, waiting.unwrap_or_default()]
             .into_iter()
             .sum();
@@ -96,6 +113,7 @@ mod tests {
             (MEMORIES, "COVERING INDEX memories_"),
             (DRIVEN, "INDEX sessions_by_start"),
             (WAITING, "COVERING INDEX transcript_messages_pending"),
+            (WAITING_OF_ACCOUNT, "COVERING INDEX "),
             (HANDED, "COVERING INDEX transcript_messages_counted"),
             (RECORDS, "SEARCH audit_records USING PRIMARY KEY"),
         ] {

@@ -542,6 +542,10 @@ pub trait Fleet: Send + Sync {
         since: Timestamp,
     ) -> Result<StoredUsage>;
 
+    /// The messages of an account's agents that wait to be read, as in [`StoredUsage::waiting`]. Costs a step of an
+    /// index for each agent, and a walk through those that wait.
+    async fn waiting_messages(&self, account: AccountId) -> Result<CountAndTokens>;
+
     /// What the fleet is doing now. Costs a walk through an index of the agents and one through the running
     /// sessions; reads no agent.
     async fn load(&self) -> Result<FleetLoad>;

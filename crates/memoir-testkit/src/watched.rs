@@ -9,11 +9,11 @@ use memoir_domain::{
 };
 use memoir_store::{
     Access, AccessRow, AccountRow, AgentQuery, AgentRow, ArchiveLink, AuditRow, Commit, Commits,
-    Deliveries, DeliveryRow, Document, DueQuery, Error, Finding, Fleet, FleetLoad, FleetPage,
-    FleetRecord, FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow, OpenAccess,
-    ReceiverDigest, RecordFilter, RecordOrder, RecordPlace, ReplyRow, Result, SessionRow, Snapshot,
-    Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts, UserRow, VectorRow,
-    Vectors, WaitingSession, WordIndexRow, WordIndexes,
+    CountAndTokens, Deliveries, DeliveryRow, Document, DueQuery, Error, Finding, Fleet, FleetLoad,
+    FleetPage, FleetRecord, FleetSlice, LeafRow, LogsOf, MemoryPage, MemoryRow, MessageRow,
+    OpenAccess, ReceiverDigest, RecordFilter, RecordOrder, RecordPlace, ReplyRow, Result,
+    SessionRow, Snapshot, Store, StoredUsage, SummaryRow, TokenRow, TranscriptRow, Transcripts,
+    UserRow, VectorRow, Vectors, WaitingSession, WordIndexRow, WordIndexes,
 };
 
 /// What happens around each commit.
@@ -34,6 +34,9 @@ pub trait StoreWatch: Send + Sync {
     async fn written(&self) -> Result<()> {
         Ok(())
     }
+
+    /// Before the usage of an agent, or of an account, is counted.
+    fn counting(&self, _agent: Option<AgentId>) {}
 
     /// Returns while the process lives.
     async fn alive(&self) {}
@@ -63,7 +66,11 @@ impl Fleet for WatchedStore {
         agent: Option<AgentId>,
         since: Timestamp,
     ) -> Result<StoredUsage> {
+        self.watch.counting(agent);
         self.inner.usage(account, agent, since).await
+    }
+    async fn waiting_messages(&self, account: AccountId) -> Result<CountAndTokens> {
+        self.inner.waiting_messages(account).await
     }
     async fn accounts(&self) -> Result<Vec<AccountRow>> {
         self.inner.accounts().await

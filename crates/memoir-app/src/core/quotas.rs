@@ -92,8 +92,8 @@ quotas! {
     AgentMemories = "agent_memories", Some(500_000), "storage_quota", "memories of this agent";
     /// Characters of an agent's active memories.
     AgentCharacters = "agent_characters", Some(64_000_000), "storage_quota", "characters of this agent's memories";
-    /// Characters of conversations that wait to be read.
-    AgentWaiting = "agent_waiting_characters", Some(64_000_000), "storage_quota", "characters of conversations of this agent that wait to be read";
+    /// Characters of conversations that wait to be read or could not be.
+    AgentWaiting = "agent_waiting_characters", Some(64_000_000), "storage_quota", "characters of conversations of this agent that wait to be read or could not be";
     /// Bytes that are written to an agent's log in a day.
     AgentBytesADay = "agent_bytes_a_day", Some(128 << 20), "daily_quota", "bytes that this agent saves in 24 hours";
     /// Bytes of conversations that an agent itself hands over in a day.
@@ -147,11 +147,14 @@ fn characters(messages: CountAndTokens) -> u64 {
     texts.saturating_add(messages.count.saturating_mul(MESSAGE_CHARACTERS))
 }
 
-/// The characters of conversations that wait to be read, with the rows of those whose words are kept.
+/// The characters of conversations that wait to be read or could not be, with the rows of those whose words are kept.
 fn waiting(transcript: &TranscriptRow) -> u64 {
     characters(CountAndTokens {
-        count: transcript.pending + transcript.kept,
-        tokens: transcript.pending_tokens,
+        count: transcript.pending + transcript.failed + transcript.kept,
+        // The words of what failed stay, and can be read on request.
+        tokens: transcript
+            .pending_tokens
+            .saturating_add(transcript.failed_tokens),
     })
 }
 
@@ -420,6 +423,18 @@ impl Memoir {
         Ok(usage)
     }
 
+    /// The messages of an account that wait. Where its usage is not cached, these alone are read: a process of a hook
+    /// would otherwise count everything that the account has, for each conversation that it hands over.
+    ///
+    /// # Errors
+    /// The store fails.
+    async fn waiting_of(&self, account: AccountId) -> Result<CountAndTokens> {
+        match self.usages.get((account, None), self.now()) {
+            Some(usage) => Ok(usage.waiting),
+            None => Ok(self.store.waiting_messages(account).await?),
+        }
+    }
+
     /// The usage of each stored quota by an account.
     ///
     /// # Errors
@@ -662,8 +677,11 @@ impl AgentHandle {
             let own = memoir.usage_of((scope.account, Some(scope.agent))).await?;
             quotas.check(Quota::AgentHandedBytesADay, own.handed_bytes, bytes)?;
         }
-        let account = memoir.usage_of((scope.account, None)).await?;
-        quotas.check(Quota::AccountWaiting, characters(account.waiting), more)
+        if quotas.limit(Quota::AccountWaiting).is_none() {
+            return Ok(());
+        }
+        let account = memoir.waiting_of(scope.account).await?;
+        quotas.check(Quota::AccountWaiting, characters(account), more)
     }
 
     /// The usage of each stored quota by the agent, which has used so many tokens of its day.

@@ -126,6 +126,63 @@ async fn spec_2_6_conversations_wait_up_to_a_quota() {
     assert_eq!(reached(hand_over("f", 1).await), Quota::AgentWaiting);
 }
 
+/// SPEC 2.6: the words of messages that failed permanently stay, and count.
+#[tokio::test]
+async fn spec_2_6_conversations_that_could_not_be_read_count_with_those_that_wait() {
+    let wren = TestAgent::with(&[], with(&[(Quota::AgentWaiting, 110_000)])).await;
+    let hand_over = async |id: &str, length: usize| {
+        let message = HandedMessage {
+            id: id.into(),
+            at: None,
+            speaker: "Ann".into(),
+            text: "w".repeat(length).into(),
+        };
+        let life = wren.agent.life();
+        life.hand_over(vec![message], false, ActorKind::Agent).await
+    };
+    // Too large for the agent's own reading, which gives it up.
+    hand_over("a", 100_000).await.unwrap();
+    let part = wren.agent.read_part().await.unwrap();
+    assert_eq!((part.too_large, part.waiting), (1, 0));
+    assert_eq!(reached(hand_over("b", 20_000).await), Quota::AgentWaiting);
+    hand_over("c", 4_000).await.unwrap();
+}
+
+/// Notes whose usage is counted.
+#[derive(Default)]
+struct Counted(std::sync::Mutex<Vec<Option<memoir_domain::AgentId>>>);
+
+impl memoir_testkit::StoreWatch for Counted {
+    fn counting(&self, agent: Option<memoir_domain::AgentId>) {
+        self.0.lock().unwrap().push(agent);
+    }
+}
+
+/// SPEC 2.6, 6.1: a process that hands a conversation over counts what waits, not all that the account has.
+#[tokio::test]
+async fn spec_2_6_handing_over_counts_no_whole_account() {
+    let counted = std::sync::Arc::new(Counted::default());
+    let inner = std::sync::Arc::new(memoir_store_sqlite::SqliteStore::in_memory().unwrap());
+    let store = memoir_testkit::WatchedStore::new(inner, counted.clone());
+    let limits = with(&[(Quota::AccountWaiting, 6_000)]);
+    let wren = TestAgent::on(std::sync::Arc::new(store), &[], limits).await;
+    let hand_over = async |id: &str| {
+        let message = HandedMessage {
+            id: id.into(),
+            at: None,
+            speaker: "Ann".into(),
+            text: "w".repeat(4_000).into(),
+        };
+        let life = wren.agent.life();
+        life.hand_over(vec![message], false, ActorKind::Agent).await
+    };
+    counted.0.lock().unwrap().clear();
+    hand_over("a").await.unwrap();
+    assert_eq!(reached(hand_over("b").await), Quota::AccountWaiting);
+    let counted = counted.0.lock().unwrap();
+    assert!(counted.iter().all(Option::is_some), "{counted:?}");
+}
+
 /// SPEC 2.6, 5.1: only new messages count that the agent itself hands over, also after they were read, in every process.
 #[tokio::test]
 async fn spec_2_6_bytes_of_conversations_that_an_agent_hands_over_have_a_daily_quota() {

@@ -403,6 +403,10 @@ pub(super) async fn spec_6_1_bytes_that_an_agent_hands_over_count_by_their_time(
         let found = (usage.handed_bytes, waiting.count, waiting.tokens);
         assert_eq!(found, expected);
     }
+    let waiting = store.waiting_messages(scope.account).await.unwrap();
+    assert_eq!((waiting.count, waiting.tokens), (4, 20));
+    let none = store.waiting_messages(account_id(2)).await.unwrap();
+    assert_eq!((none.count, none.tokens), (0, 0));
 }
 
 pub(super) async fn spec_2_5_reflections_are_due_after_a_slot(store: Arc<dyn Store>) {
