@@ -158,7 +158,7 @@ impl Grants<'_> {
         let rows = self.memoir.store.open_requests(self.scope).await?;
         let mut facts = Vec::with_capacity(rows.len());
         for row in rows {
-            let request = self.end_if_over(row.id).await?;
+            let request = self.request_now(row.id).await?;
             if request.state.is_open() {
                 facts.push(AccessRequestFacts::new(&self.name, request));
             }
@@ -527,6 +527,25 @@ impl Grants<'_> {
     pub(crate) async fn end_if_over(self, id: AccessRequestId) -> Result<AccessRequest> {
         let query = AgentQuery::default();
         let (_, request, _) = again(|| self.load_access(id, &query)).await?;
+        Ok(request)
+    }
+
+    /// The request as it is now, without waiting for another process: an end that cannot be recorded now is shown all
+    /// the same, and the next writer records it.
+    pub(crate) async fn request_now(self, id: AccessRequestId) -> Result<AccessRequest> {
+        match memoir_store::without_waiting(self.end_if_over(id)).await {
+            // Only an end writes anything here.
+            Err(Error::Store(memoir_store::Error::Busy)) => {}
+            request => return request,
+        }
+        let loaded = self.load(&AgentQuery::default()).await?;
+        let row = self.memoir.store.access_request(self.scope, id).await?;
+        let row = row.ok_or_else(|| Error::NoAccessRequest(id.to_string()))?;
+        let mut request = codec::access_request(loaded.base.key(), &row)?;
+        if request.state.is_open() {
+            request.state = AccessState::Expired;
+            request.ended_at = Some(self.memoir.now());
+        }
         Ok(request)
     }
 

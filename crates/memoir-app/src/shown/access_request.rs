@@ -172,7 +172,8 @@ impl ShownAccessRequest {
 }
 
 impl AgentLens<'_> {
-    /// The agent's requests made before that one, newest first; expired ones are ended first.
+    /// The agent's requests made before that one, newest first. Expired ones are ended first, or shown as ended where
+    /// another process has the database locked.
     ///
     /// # Errors
     /// The store fails.
@@ -182,20 +183,27 @@ impl AgentLens<'_> {
         limit: u32,
     ) -> Result<Vec<ShownAccessRequest>> {
         let agent = self.agent;
-        agent.grants().end_overdue().await?;
         let loaded = agent.load(&AgentQuery::default()).await?;
         let store = &agent.memoir.store;
         let rows = store.access_page(agent.scope, before, limit).await?;
-        let seen = |row| Ok(self.seen_request(codec::access_request(loaded.base.key(), row)?));
-        rows.iter().map(seen).collect()
+        let mut seen = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let request = codec::access_request(loaded.base.key(), row)?;
+            let request = match request.state.is_open() {
+                true => agent.grants().request_now(row.id).await?,
+                false => request,
+            };
+            seen.push(self.seen_request(request));
+        }
+        Ok(seen)
     }
 
-    /// One request; ended first if it has expired.
+    /// One request, as in [`AgentLens::access_requests`].
     ///
     /// # Errors
     /// The agent has none of that identifier; the store fails.
     pub async fn access_request(&self, id: AccessRequestId) -> Result<ShownAccessRequest> {
-        Ok(self.seen_request(self.agent.grants().end_if_over(id).await?))
+        Ok(self.seen_request(self.agent.grants().request_now(id).await?))
     }
 
     /// Not by a grant: who may read the response to a request does not depend on whether it was granted.

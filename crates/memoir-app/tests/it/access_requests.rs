@@ -105,6 +105,41 @@ async fn is_valid(wren: &TestAgent) {
     wren.check().await;
 }
 
+/// An expired request is shown as ended beside a process that has the database locked, and its end is recorded later.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spec_6_1_an_expired_request_is_listed_without_waiting_for_another_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.db");
+    let store = std::sync::Arc::new(memoir_store_sqlite::SqliteStore::open(&path).unwrap());
+    let wren = TestAgent::on(store, &MEMORIES, crate::installation::settings()).await;
+    let asks = [AccessScope::Core, AccessScope::All].map(|scope| reading(scope, 30));
+    let waiting = asked(&wren, &asks[0]).await;
+    wren.clock.advance(7 * 24 * 60 * MINUTE - MINUTE);
+    let granted = granted(&wren, &asks[1]).await;
+    wren.clock.advance(31 * MINUTE);
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let states = async || {
+        let listed = wren.seen().access_requests(None, 9).await.unwrap();
+        listed.iter().map(|one| one.state).collect::<Vec<_>>()
+    };
+    assert_eq!(states().await, [AccessState::Expired; 2]);
+    for id in [waiting.id, granted.id] {
+        assert_eq!(now(&wren, id).await.state, AccessState::Expired);
+    }
+    assert_eq!(wren.agent.grants().open_access().await.unwrap().len(), 0);
+    let ends = async || {
+        let actions = wren.actions().await;
+        let ends = actions.iter().filter(|action| *action == "access_expired");
+        ends.count()
+    };
+    assert_eq!(ends().await, 0);
+    raw.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(states().await, [AccessState::Expired; 2]);
+    assert_eq!(ends().await, 2);
+    is_valid(&wren).await;
+}
+
 fn refusal<T: std::fmt::Debug>(result: Result<T, Error>) -> &'static str {
     result.unwrap_err().code()
 }
