@@ -81,6 +81,19 @@ mod tests {
     static CORPUS: LazyLock<Corpus> =
         LazyLock::new(|| Corpus::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/hooks")));
 
+    #[test]
+    fn spec_2_1_an_event_behind_a_byte_order_mark_or_with_half_an_emoji_is_read() {
+        for bytes in [
+            &b"\xEF\xBB\xBF{\"session_id\": \"s\", \"prompt\": \"Where are they?\"}"[..],
+            b"{\"session_id\": \"s\", \"prompt\": \"Where are they \\ud83d?\"}",
+            b"{\"session_id\": \"s\", \"prompt\": \"Where are they \xE9?\"}",
+        ] {
+            let read = Payload::read(bytes);
+            assert_eq!(read.session.as_deref(), Some("s"));
+            assert!(read.prompt.unwrap().expose().starts_with("Where are they"));
+        }
+    }
+
     proptest! {
         /// What is passed to the process that hands messages over says the same.
         #[test]

@@ -382,6 +382,20 @@ fn a_model_that_is_down_is_asked_again_and_then_given_up() {
 fn spec_6_2_nothing_is_written_into_a_home_that_is_no_folder_of_a_user() {
     let installation = Installation::new();
     let database = format!("sqlite:{}", installation.path("own.db").display());
+    // As the root of a container, Memoir could write there.
+    let at_root = || {
+        let own = [
+            "/.local/share/memoir",
+            "/.local/state/memoir",
+            "/.config/memoir",
+            "/.claude",
+        ];
+        let own = own.map(|path| std::path::Path::new(path).exists());
+        let mut names = names_in(std::path::Path::new("/"));
+        names.sort();
+        (names, own)
+    };
+    let before = at_root();
     for home in ["/", "relative"] {
         for arguments in [
             &["remember", "wren", "Kiln."][..],
@@ -421,6 +435,7 @@ fn spec_6_2_nothing_is_written_into_a_home_that_is_no_folder_of_a_user() {
         assert_eq!(ran.code, Some(0), "{ran:?}");
     }
     assert!(!installation.path("relative").exists());
+    assert_eq!(at_root(), before);
 }
 
 #[test]
