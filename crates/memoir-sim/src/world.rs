@@ -513,8 +513,9 @@ impl World {
             .account(gone.account)
             .await
             .map_err(broken)?;
-        let is_there = account.agent(gone.name).await.is_ok();
-        ensure!(!is_there, "5.4", "the erased agent is found by its name");
+        let reading = async { View::of(&own(&account.agent(gone.name).await?)?).await };
+        let is_read = reading.await.is_ok();
+        ensure!(!is_read, "5.4", "an erased agent's memory can be read");
         for resident in &mut self.residents {
             let view = View::of(&resident.agent).await.map_err(broken)?;
             resident.reconcile(view, Between::Nothing, &[])?;
