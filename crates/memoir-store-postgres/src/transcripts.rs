@@ -28,7 +28,7 @@ pub(crate) fn state(scope: &AgentScope) -> [Statement<'_>; 3] {
     [
         Statement::new(
             // Of the agent, since messages count also where nothing says when they are read.
-            "SELECT transcripts.due_at, coalesce(failures, 0) FROM agents LEFT JOIN transcripts \
+            "SELECT transcripts.due_at, coalesce(transcripts.failures, 0) FROM agents LEFT JOIN transcripts \
                  ON transcripts.agent_id = agents.id AND transcripts.account_id = agents.account_id \
              WHERE agents.id = $1 AND agents.account_id = $2",
             scoped(scope),

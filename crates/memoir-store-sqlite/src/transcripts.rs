@@ -292,7 +292,7 @@ pub(crate) fn transcript(
     let row = first(
         connection,
         // Of the agent, since messages count also where nothing says when they are read.
-        "SELECT transcripts.due_at, coalesce(failures, 0) FROM agents \
+        "SELECT transcripts.due_at, coalesce(transcripts.failures, 0) FROM agents \
          LEFT JOIN transcripts ON transcripts.agent_id = agents.id AND transcripts.account_id = agents.account_id \
          WHERE agents.id = ?1 AND agents.account_id = ?2",
         [scope.agent.as_bytes(), scope.account.as_bytes()],
