@@ -58,6 +58,7 @@ pub use log::fleet::{CORE_SIZE_DAYS, FleetQuery, FleetView, LastSessionView, Lis
 pub use log::look_back::{
     CORE_SIZE_POINTS, CoreSizeAt, LogHistory, LookBack, RecordMark, SessionSpan,
 };
+pub use log::probe::{BeforeAndAfter, SessionProbe};
 pub use log::rewind::{Point, Rewound};
 pub use log::stats::{
     AgentStats, CoreSizeHistory, OriginalsView, QuarterOfOriginals, Return, SessionCounts,

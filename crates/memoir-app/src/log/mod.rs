@@ -12,6 +12,7 @@ pub(crate) mod finish;
 pub(crate) mod fleet;
 pub(crate) mod history;
 pub(crate) mod look_back;
+pub(crate) mod probe;
 pub(crate) mod rewind;
 pub(crate) mod stats;
 pub(crate) mod verify;

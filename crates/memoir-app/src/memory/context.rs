@@ -244,6 +244,15 @@ impl OwnAgent {
     }
 }
 
+/// The bounds of the agent's last context, by its present settings.
+pub(crate) fn last_bounds(agent: &Agent) -> Bounds {
+    let last = agent.last_context;
+    Bounds {
+        is_hard: last.is_some_and(|last| last.is_hard),
+        ..Bounds::of(&agent.settings, last.and_then(|last| last.max_tokens))
+    }
+}
+
 /// The agent, and the marks of what may be in its context at `now`, with their room.
 async fn load_marks(
     agent: &AgentHandle,
@@ -285,12 +294,8 @@ impl Memories<'_> {
     pub async fn context_share(self) -> Result<ContextShare> {
         let now = self.memoir.now();
         let (loaded, rows, room) = load_marks(&self, now).await?;
-        let last = loaded.agent.last_context;
-        let max_tokens = last.and_then(|last| last.max_tokens);
-        let bounds = Bounds {
-            is_hard: last.is_some_and(|last| last.is_hard),
-            ..Bounds::of(&loaded.agent.settings, max_tokens)
-        };
+        let bounds = last_bounds(&loaded.agent);
+        let max_tokens = bounds.total;
         let marks = rows.iter().map(|row| mark(&loaded.agent, row));
         let shares = ContextPlan::new(marks, bounds).expected_shares();
         drop(room);

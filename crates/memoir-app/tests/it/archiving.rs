@@ -38,6 +38,11 @@ fn text(place: usize) -> String {
 /// An agent that is over its budget of 1,000 tokens, under the guard `archive`: 14 originals of 120 tokens each, by the
 /// agent itself. #4 has tags and a source.
 pub async fn archivist() -> TestAgent {
+    archivist_of(text).await
+}
+
+/// As [`archivist`], with texts of these places from 0 to 13.
+pub async fn archivist_of(text: impl Fn(usize) -> String) -> TestAgent {
     let wren = TestAgent::new(&[]).await;
     for place in 0..14 {
         wren.clock.advance(Duration::from_secs(60));

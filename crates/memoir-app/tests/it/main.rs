@@ -29,6 +29,7 @@ mod lost_answers;
 mod network;
 mod own;
 mod privacy;
+mod probing;
 mod queue;
 mod quotas;
 mod reaching;

@@ -36,7 +36,7 @@ use crate::{
     ids::{AccessRequestId, SessionId, TokenId},
     log::audit::{Action, Actor, Facts, Record, RecordBody},
     memory::{Invalid, Memory, Number, ReportKind, origin::ActorKind, parse_text},
-    text::{answer::Usage, is_unspaced, private::PrivateText, quote},
+    text::{answer::Usage, is_unspaced, private::PrivateText, quote, sentences},
     time::Timestamp,
 };
 
@@ -854,10 +854,9 @@ pub fn repeats_a_sentence<'a>(
         let sentence = same_text_key_ignoring_case(sentence);
         is_informative(&sentence) && reason.contains(&sentence)
     };
-    let ends = |character: char| ".!?\n。！？।؟".contains(character);
     memories
         .into_iter()
-        .any(|memory| memory.content.expose().split(ends).any(is_repeated))
+        .any(|memory| sentences(memory.content.expose()).any(is_repeated))
 }
 
 /// Whether a sentence is long enough to reveal something.

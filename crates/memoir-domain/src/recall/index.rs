@@ -515,6 +515,30 @@ impl RecallIndex {
         &self.letters.as_slice()[place as usize..end]
     }
 
+    /// In how many memories the rarest word of a text in that language stands; `None` where none stands in any.
+    pub(super) fn frequency(&self, text: &str, language: Option<Language>) -> Option<usize> {
+        let mut scratch = String::with_capacity(WORD_BYTES);
+        let (mut least, mut before) = (None, 0);
+        Cut::of(text).each(|term| {
+            let last = std::mem::take(&mut before);
+            let key = match term.kind {
+                TermKind::Word => Some(stem_key(term.word, language, &mut scratch)),
+                TermKind::Sign => Some(term.key),
+                TermKind::Character { follows } => {
+                    before = term.key;
+                    (follows && last != 0).then(|| pair_key([last, term.key]))
+                }
+                TermKind::Mark | TermKind::Whole => None,
+            };
+            let group = key.and_then(|key| self.group_of.get(key));
+            let memories = group.map(|group| self.postings[group as usize].len());
+            let known = memories.filter(|memories| *memories > 0);
+            least = least.into_iter().chain(known).min();
+        });
+        scratch.zeroize();
+        least
+    }
+
     /// The languages of any memory.
     fn present(&self) -> impl Iterator<Item = Option<Language>> {
         Language::every()

@@ -3,10 +3,11 @@
 //!
 //! Ranked by BM25 over the stems of folded words ([`RecallIndex`]). `query` parses a question, `index` holds the terms
 //! of all memories, `vectors` their vectors where a model made some, `rank` orders the matches, `replaced` places
-//! replaced memories after their successors, `wiped` is the index's storage. What is stored is sealed (SPEC 5.3): vectors,
-//! and an index as a whole.
+//! replaced memories after their successors, `wiped` is the index's storage. `probe` makes questions of memories. What
+//! is stored is sealed (SPEC 5.3): vectors, and an index as a whole.
 
 mod index;
+mod probe;
 mod query;
 mod rank;
 mod replaced;
@@ -27,6 +28,7 @@ use crate::{
 };
 
 pub use index::RecallIndex;
+pub use probe::{PROBES, Probe, probes};
 pub use replaced::ReplacedMark;
 pub use vectors::{DIMENSIONS_LIMIT, Vector};
 

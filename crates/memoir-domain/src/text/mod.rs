@@ -137,6 +137,11 @@ impl Digester {
     }
 }
 
+/// The sentences of a text, cut at the marks that end one in several scripts, and between lines.
+pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|character| ".!?\n。！？।؟".contains(character))
+}
+
 /// Thai, Lao, Khmer, kana, Han: written without spaces between words.
 pub(crate) fn is_unspaced(character: char) -> bool {
     matches!(character as u32,

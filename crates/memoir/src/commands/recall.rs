@@ -1,7 +1,8 @@
 //! `memoir recall`: finds memories by a query, narrowed by dates, kind, tag and origin; and measures recall and prompts
-//! on questions whose answers are known (`eval`).
+//! on questions whose answers are known (`eval`), or what sessions changed in both (`sessions`).
 
 mod eval;
+mod sessions;
 
 use std::{
     io::{self, IsTerminal},
@@ -63,8 +64,14 @@ pub(crate) struct Arguments {
     explain: bool,
     /// Measure recall and prompts on the questions of a file instead: JSON lines of `query`, and `numbers` of the
     /// memories that answer it
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "explain", "limit"])]
-    eval: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["query", "explain", "limit"])]
+    eval: Option<Option<PathBuf>>,
+    /// With `--eval`, in place of a file: what each of the last N sessions changed in context and recall, by questions
+    /// of the memories before it [default: 10]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "10",
+        value_parser = parse::whole_number::<usize>(1..=200), requires = "eval",
+        conflicts_with_all = ["first", "tokens", "since", "until", "kind", "tag", "origin"])]
+    sessions: Option<usize>,
     #[command(flatten)]
     sizes: eval::EvalSizes,
     /// Ask nothing: make the vectors that memories lack, where `[recall] embeddings` is configured and no service does
@@ -74,6 +81,15 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let installation = Installation::existing(global).await?;
+    if let (Some(file), Some(most)) = (&arguments.eval, arguments.sessions) {
+        if file.is_some() {
+            return Err(Failure::new("`--sessions` needs no file of questions")
+                .hint("name the agent before `--eval`: `memoir recall AGENT --eval --sessions`"));
+        }
+        let name = arguments.agent.as_ref().map(PrivateText::expose);
+        let agent = installation.agent_or_only(name).await?;
+        return sessions::run(global, &installation.own(&agent).await?, most).await;
+    }
     let (agent, text) = asked(&installation, arguments.agent, arguments.query).await?;
     let query = RecallQuery {
         text,
@@ -90,6 +106,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         return index(global, &agent).await;
     }
     if let Some(file) = &arguments.eval {
+        let file = file.as_deref().ok_or_else(|| {
+            Failure::new("`--eval` needs a file of questions, or `--sessions`").hint(
+                "`memoir recall AGENT --eval FILE`, or `memoir recall AGENT --eval --sessions`",
+            )
+        })?;
         let agent = installation.own(&agent).await?;
         return eval::run(global, &agent, &query, &arguments.sizes, file).await;
     }

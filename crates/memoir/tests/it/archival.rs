@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::installation::{Installation, script};
+use crate::installation::{Installation, Ran, script};
 
 /// An agent with the default loss guard and the smallest budget.
 fn installation() -> Installation {
@@ -243,6 +243,52 @@ pub(crate) fn summarised() -> (Installation, String) {
     );
     let session = installation.last_session();
     (installation, session)
+}
+
+#[test]
+fn spec_2_8_what_a_session_changed_in_context_and_recall_is_for_the_agent_and_the_owner() {
+    let (installation, session) = summarised();
+    let measured = ["recall", "wren", "--eval", "--sessions"];
+    let listed = installation.json(&measured);
+    let one = &listed["items"][0];
+    assert_eq!(
+        (&one["session"], &one["state"], &one["probes"]),
+        (&json!(session), &json!("completed"), &json!(12))
+    );
+    assert_eq!(one["in_context"], json!({"before": 12, "after": 9}));
+    assert_eq!(one["recalled"], json!({"before": 12, "after": 12}));
+    assert_eq!(one["left_context"], json!([3, 4, 5]));
+    assert_eq!(one["no_longer_recalled"], json!([]));
+    let told = installation.ok(&measured);
+    for part in ["12 → 9", "12 → 12", "no longer in the context: #3 #4 #5\n"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!format!("{told}{listed}").contains("Marta"), "{told}");
+    let without_file = installation.refused(&["recall", "wren", "--eval"]);
+    assert!(without_file.contains("--eval FILE"), "{without_file}");
+    let as_file = installation.refused(&["recall", "--eval", "wren", "--sessions"]);
+    assert!(
+        as_file.contains("name the agent before `--eval`"),
+        "{as_file}"
+    );
+    let alone = installation.run(&["recall", "wren", "--sessions"]);
+    assert_eq!(alone.code, Some(2), "{alone:?}");
+
+    let token = installation.ok(&["token", "create", "--role", "agent", "--agent", "wren"]);
+    let password = installation.write("password", "correct horse battery\n");
+    installation.ok(&["user", "add", "Ada", "--password-file", &password]);
+    let administrator = installation.ok(&["token", "create", "--role", "admin"]);
+    let ran_with = |token: &str| {
+        let mut command = installation.command(&measured);
+        Ran::of(command.env("MEMOIR_TOKEN", token.trim_end()))
+    };
+    for other in ["", administrator.as_str()] {
+        let ran = ran_with(other);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{ran:?}");
+        assert!(ran.stderr.contains("MEMOIR_TOKEN"), "{ran:?}");
+    }
+    let own = ran_with(&token);
+    assert_eq!((own.code, own.stdout), (Some(0), told));
 }
 
 #[test]
