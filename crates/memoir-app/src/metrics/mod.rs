@@ -38,8 +38,8 @@ use prometheus::{
     core::Collector, proto::MetricFamily,
 };
 
-pub use models::ProviderResponse;
 pub(crate) use models::Watched;
+pub use models::{ModelCallResult, ProviderResponse};
 pub(crate) use recall::{IndexBuild, StoredIndex};
 
 use self::load::Gauges;

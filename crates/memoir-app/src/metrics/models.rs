@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use memoir_domain::{PrivateText, Timestamp, session::Usage};
+use memoir_domain::{PrivateText, Timestamp, session::Usage, wire_names};
 use memoir_model::{
     ConnectError, Embedder, Embeddings, Model, ModelError, ModelName, ModelRequest, Outage,
     Purpose, Reply,
@@ -134,7 +134,7 @@ impl Counters {
             of: self,
             span: span.clone(),
             begun: Instant::now(),
-            result: BROKEN_OFF,
+            result: ModelCallResult::BrokenOff,
         };
         let answer = asking.instrument(span.clone()).await;
         // Until here it counts as interrupted: a dropped future leaves no other trace.
@@ -173,10 +173,36 @@ impl Counters {
     }
 }
 
+wire_names! {
+    /// The result of a request to a model, by its name in the metric `memoir_model_calls_total`.
+    pub enum ModelCallResult {
+        /// A usable response.
+        Answered = "answered",
+        /// The provider limits the rate, or the account has no credit.
+        RateLimited = "rate_limited",
+        /// The server reported an error of its own.
+        Unavailable = "unavailable",
+        /// No connection was made.
+        Unreachable = "unreachable",
+        /// No response in time.
+        Timeout = "timeout",
+        /// The connection ended too early.
+        Cut = "cut",
+        /// The provider refused the request.
+        Rejected = "rejected",
+        /// The response cannot be read.
+        BadAnswer = "bad_answer",
+        /// The built-in model's file cannot be used.
+        ModelFile = "model_file",
+        /// Interrupted: the session's time was over, or its lease lost.
+        BrokenOff = "broken_off",
+    }
+}
+
 /// The last response of a provider, as it is kept.
 pub(super) struct LastResponse {
     model: String,
-    result: &'static str,
+    result: ModelCallResult,
     took: Duration,
     ended: Instant,
 }
@@ -188,8 +214,8 @@ pub struct ProviderResponse {
     pub provider: String,
     /// The model that was called.
     pub model: String,
-    /// The result, by its name in the metric `memoir_model_calls_total`: `answered`, `rate_limited`, `timeout`, …
-    pub result: &'static str,
+    /// The result.
+    pub result: ModelCallResult,
     /// How long it took.
     pub took: Duration,
     /// When it ended.
@@ -216,15 +242,12 @@ impl Memoir {
 /// More tokens than a response has, whatever a provider reports: so that no sum of them overflows.
 const MOST: u64 = 1 << 40;
 
-/// The result of an interrupted request: the session's time was over, or its lease lost.
-const BROKEN_OFF: &str = "broken_off";
-
 /// A request in progress. It is counted when this is dropped, so that an interrupted one counts too.
 struct CountedRequest<'a> {
     of: &'a Counters,
     span: Span,
     begun: Instant,
-    result: &'static str,
+    result: ModelCallResult,
 }
 
 impl Drop for CountedRequest<'_> {
@@ -248,28 +271,28 @@ impl Drop for CountedRequest<'_> {
             .insert(provider.to_owned(), response);
         metrics
             .model_calls
-            .with_label_values(&[provider, model, self.result])
+            .with_label_values(&[provider, model, self.result.as_str()])
             .inc();
-        if self.result != ANSWERED {
-            spans::failed(&self.span, self.result);
+        if self.result != ModelCallResult::Answered {
+            spans::failed(&self.span, self.result.as_str());
         }
     }
 }
 
-const ANSWERED: &str = "answered";
-
-fn result<T>(answer: &Result<T, ModelError>) -> &'static str {
+fn result<T>(answer: &Result<T, ModelError>) -> ModelCallResult {
     match answer {
-        Ok(_) => ANSWERED,
-        Err(ModelError::RateLimited { .. }) => "rate_limited",
+        Ok(_) => ModelCallResult::Answered,
+        Err(ModelError::RateLimited { .. }) => ModelCallResult::RateLimited,
         Err(ModelError::Unavailable { outage, .. }) => match outage {
-            Outage::Status(_) => "unavailable",
-            Outage::Connect | Outage::NotListening(_) | Outage::Certificate => "unreachable",
-            Outage::Timeout => "timeout",
-            Outage::Cut => "cut",
+            Outage::Status(_) => ModelCallResult::Unavailable,
+            Outage::Connect | Outage::NotListening(_) | Outage::Certificate => {
+                ModelCallResult::Unreachable
+            }
+            Outage::Timeout => ModelCallResult::Timeout,
+            Outage::Cut => ModelCallResult::Cut,
         },
-        Err(ModelError::Rejected { .. }) => "rejected",
-        Err(ModelError::BadAnswer { .. }) => "bad_answer",
-        Err(ModelError::ModelFile { .. }) => "model_file",
+        Err(ModelError::Rejected { .. }) => ModelCallResult::Rejected,
+        Err(ModelError::BadAnswer { .. }) => ModelCallResult::BadAnswer,
+        Err(ModelError::ModelFile { .. }) => ModelCallResult::ModelFile,
     }
 }

@@ -11,8 +11,8 @@ use axum::{
 use futures_util::stream;
 use maud::{Markup, html};
 use memoir_app::{
-    Account, AgentHandle, Error, ProviderResponse, RecordFacts, RecordFilter, RecordOrder,
-    RecordPlace, ShownRecord,
+    Account, AgentHandle, Error, ModelCallResult, ProviderResponse, RecordFacts, RecordFilter,
+    RecordOrder, RecordPlace, ShownRecord,
 };
 use memoir_domain::Timestamp;
 
@@ -188,19 +188,19 @@ fn providers(responses: &[ProviderResponse], clock: &Clock) -> Markup {
     }
 }
 
-/// The result of a call, by its name in the metrics, in words.
-fn result(name: &str) -> Markup {
-    let words = match name {
-        "answered" => return html! { span.badge.good { "answered" } },
-        "rate_limited" => "too many requests, or no credit",
-        "unavailable" => "error of the server",
-        "unreachable" => "not reached",
-        "timeout" => "no response in time",
-        "cut" => "the connection broke",
-        "rejected" => "request refused",
-        "bad_answer" => "unreadable response",
-        "model_file" => "its file cannot be used",
-        _ => "broken off",
+/// The result of a call in words.
+fn result(result: ModelCallResult) -> Markup {
+    let words = match result {
+        ModelCallResult::Answered => return html! { span.badge.good { "answered" } },
+        ModelCallResult::RateLimited => "too many requests, or no credit",
+        ModelCallResult::Unavailable => "error of the server",
+        ModelCallResult::Unreachable => "not reached",
+        ModelCallResult::Timeout => "no response in time",
+        ModelCallResult::Cut => "the connection broke",
+        ModelCallResult::Rejected => "request refused",
+        ModelCallResult::BadAnswer => "unreadable response",
+        ModelCallResult::ModelFile => "its file cannot be used",
+        ModelCallResult::BrokenOff => "broken off",
     };
     html! { span.badge.bad { (words) } }
 }
