@@ -453,6 +453,16 @@ impl Memoir {
         used.map_or(created_at, |used| used.max(created_at))
     }
 
+    /// The tokens of these rows, with the uses that this process has not written yet.
+    fn token_views(&self, mut rows: Vec<TokenRow>) -> Result<Vec<TokenView>> {
+        let uses = self.uses();
+        let views = rows.iter_mut().map(|row| {
+            row.last_used_at = row.last_used_at.max(uses.get(&row.id).copied());
+            Ok(HeldToken::read(row)?.into())
+        });
+        views.collect()
+    }
+
     /// Whether the token was ever used, as far as that is written or was noted by this process.
     pub(crate) fn was_used(&self, token: &HeldToken) -> bool {
         token.last_used_at.is_some()
@@ -648,7 +658,8 @@ impl Account {
     /// # Errors
     /// The store fails.
     pub async fn tokens(&self) -> Result<Vec<TokenView>> {
-        views(&self.memoir.store.tokens(self.id).await?)
+        self.memoir
+            .token_views(self.memoir.store.tokens(self.id).await?)
     }
 
     /// Revokes a token: from now on it opens nothing. Repeating it is no error.
@@ -706,7 +717,8 @@ impl Grants<'_> {
     /// # Errors
     /// The store fails.
     pub async fn tokens(self) -> Result<Vec<TokenView>> {
-        views(&self.memoir.store.agent_tokens(self.scope).await?)
+        let rows = self.memoir.store.agent_tokens(self.scope).await?;
+        self.memoir.token_views(rows)
     }
 
     /// Makes sure that the agent may have one more token.
@@ -846,16 +858,19 @@ impl Memoir {
 
 fn count_tokens(rows: &[TokenRow], now: Timestamp) -> Result<u64> {
     let day = now.plus_seconds(-DAY_SECONDS);
-    let counts = |token: &&TokenView| {
-        let is_over = token.expires_at.is_some_and(|at| at <= now);
-        token.created_at > day || (token.revoked_at.is_none() && !is_over)
+    let counts = |row: &TokenRow| {
+        let OpenToken {
+            created_at,
+            expires_at,
+            revoked_at,
+            ..
+        } = HeldToken::read(row)?.open;
+        let is_over = expires_at.is_some_and(|at| at <= now);
+        Ok(u64::from(
+            created_at > day || (revoked_at.is_none() && !is_over),
+        ))
     };
-    Ok(views(rows)?.iter().filter(counts).count() as u64)
-}
-
-fn views(rows: &[TokenRow]) -> Result<Vec<TokenView>> {
-    let read = rows.iter().map(|row| Ok(HeldToken::read(row)?.into()));
-    read.collect()
+    rows.iter().map(counts).sum()
 }
 
 /// A byte that marks a time, and its microseconds.

@@ -306,8 +306,9 @@ async fn spec_5_5_tokens_are_on_the_record_of_their_agent_and_the_log_verifies()
 async fn spec_5_5_uses_are_written_together_and_never_go_back() {
     let site = Site::new().await;
     let (one, other) = (site.first().await, site.another().await);
+    let beside = site.folder.open().account("default").await;
     let used = async || {
-        let tokens = site.account.tokens().await.unwrap();
+        let tokens = beside.tokens().await.unwrap();
         let of = |token: &TokenWithSecret| {
             let found = tokens.iter().find(|view| view.id == token.view.id);
             found.unwrap().last_used_at
@@ -318,6 +319,9 @@ async fn spec_5_5_uses_are_written_together_and_never_go_back() {
     site.enters(&other).await.unwrap();
     assert_eq!(used().await, (None, None), "a request does not wait for it");
     let early = site.folder.now();
+    // The process that was called knows.
+    let own = site.account.tokens().await.unwrap();
+    assert!(own.iter().all(|token| token.last_used_at == Some(early)));
     site.memoir.write_uses().await.unwrap();
     assert_eq!(used().await, (Some(early), Some(early)));
 

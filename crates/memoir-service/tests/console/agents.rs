@@ -270,7 +270,7 @@ async fn an_agent_without_memories_shows_how_its_program_is_connected() {
         )
         .await;
     assert_eq!(called.status, 200, "{}", called.text);
-    installation.memoir.write_uses().await.unwrap();
+    // Before the use is written.
     let told = browser.page(&page).await;
     told.check(&page);
     assert!(told.by_id("main").text.contains("Its program called now"));
