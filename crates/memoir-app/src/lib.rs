@@ -65,6 +65,7 @@ pub use log::stats::{
     SessionMark,
 };
 pub use log::verify::{Mismatch, Verification};
+pub use log::verify_run::{NamedLog, VerificationRun};
 pub use memoir_store::{
     Expiry, FleetOrder, MemoryPage, ReceiverDigest, RecordFilter, RecordOrder, RecordPlace,
     WaitingSession, WorkMeter, note_low_priority, without_waiting,
@@ -163,6 +164,7 @@ mod tests {
         let _ = memoir.state::<people::access_requests::GrantsInUse>();
         let _ = memoir.state::<people::asking::AskingWaits>();
         let _ = memoir.state::<log::Limits>();
+        let _ = memoir.state::<log::verify_run::VerificationRuns>();
         let _ = memoir.state::<sessions::Unwritten>();
         let _ = memoir.state::<sessions::Recent>();
         let _ = memoir.state::<sessions::AgentChanges>();

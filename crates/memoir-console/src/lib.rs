@@ -227,6 +227,7 @@ fn session_pages() -> Router<Console> {
             get(pages::undo::preview).post(pages::undo::roll_back),
         )
         .route("/activity", get(pages::activity::show))
+        .route("/activity/verify", post(pages::activity::verify))
         .route("/activity/{format}", get(pages::activity::save))
         .route("/audit", get(pages::audit::show))
         .route("/audit/checkpoint", post(pages::audit::checkpoint))

@@ -16,6 +16,7 @@ pub(crate) mod probe;
 pub(crate) mod rewind;
 pub(crate) mod stats;
 pub(crate) mod verify;
+pub(crate) mod verify_run;
 
 use std::sync::Arc;
 
@@ -31,10 +32,13 @@ pub(crate) struct Limits {
 
 /// Enters this module's state.
 pub(crate) fn enter(states: ModuleStates) -> ModuleStates {
-    states.with(Arc::new(Limits {
+    let limits = Limits {
         whole_pasts: ConcurrencyLimit::new(rewind::AT_ONCE),
         verifications: ConcurrencyLimit::new(verify::AT_ONCE),
-    }))
+    };
+    states
+        .with(Arc::new(limits))
+        .with(Arc::<verify_run::VerificationRuns>::default())
 }
 
 agent_part! {

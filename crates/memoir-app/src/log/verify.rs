@@ -144,7 +144,7 @@ impl Memoir {
         AgentHandle::new(self.clone(), scope, scope.agent.to_string())
     }
 
-    async fn leaves_by_agent(&self) -> Result<BTreeMap<AgentId, Vec<LeafRow>>> {
+    pub(super) async fn leaves_by_agent(&self) -> Result<BTreeMap<AgentId, Vec<LeafRow>>> {
         let mut by_agent: BTreeMap<AgentId, Vec<LeafRow>> = BTreeMap::new();
         for leaf in self.store.leaves(0).await? {
             by_agent.entry(leaf.agent).or_default().push(leaf);
@@ -213,7 +213,7 @@ impl AgentLog<'_> {
         self.verify_with(&own).await
     }
 
-    async fn verify_with(self, leaves: &[LeafRow]) -> Result<Verification> {
+    pub(super) async fn verify_with(self, leaves: &[LeafRow]) -> Result<Verification> {
         let _turn = self
             .memoir
             .state::<Limits>()

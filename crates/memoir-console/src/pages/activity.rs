@@ -1,5 +1,5 @@
-//! `/activity`: the records of all agents in one list, without text, to be filtered and saved as a file; and the last
-//! response of each model's provider.
+//! `/activity`: the records of all agents in one list, without text, to be filtered and saved as a file; the
+//! verification of all agents; and the last response of each model's provider.
 
 use axum::{
     BoxError,
@@ -11,8 +11,8 @@ use axum::{
 use futures_util::stream;
 use maud::{Markup, html};
 use memoir_app::{
-    Account, AgentHandle, Error, ModelCallResult, ProviderResponse, RecordFacts, RecordFilter,
-    RecordOrder, RecordPlace, ShownRecord,
+    Account, AgentHandle, Error, ModelCallResult, NamedLog, ProviderResponse, RecordFacts,
+    RecordFilter, RecordOrder, RecordPlace, ShownRecord,
 };
 use memoir_domain::Timestamp;
 
@@ -22,15 +22,21 @@ use super::{
 };
 use crate::{
     Console,
-    answer::{PageFailure, PageResult, page_of},
+    answer::{PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
     field::Faults,
     form::PageQuery,
     parts::{self, Clock, ConsoleSection, SignedInPage},
+    words,
 };
 
 /// Its address.
 pub(super) const PATH: &str = "/activity";
+/// Where all agents begin to be verified, and where the progress is.
+const VERIFY: &str = "/activity/verify";
+const VERIFICATION: &str = "/activity#verification";
+/// Most logs that are named.
+const LISTED: usize = 50;
 /// Records on a page.
 const AT_ONCE: u32 = 50;
 /// Records that are read at a time for a file.
@@ -69,13 +75,15 @@ pub(crate) async fn show(
         1 => Some(console.memoir().provider_responses()),
         _ => None,
     };
+    let clock = Clock::new(console.memoir());
     let content = html! {
         h1 { "Activity" }
         p { "What happened to all agents, the newest first." }
         (faults.wrong())
         (query.form(PATH, &faults))
         (found)
-        @if let Some(responses) = responses { (providers(&responses, &Clock::new(console.memoir()))) }
+        (verification(&visitor, &clock))
+        @if let Some(responses) = responses { (providers(&responses, &clock)) }
     };
     let shown = SignedInPage::new(&visitor, "Activity", ConsoleSection::Activity).show(content);
     Ok(match faults.is_empty() {
@@ -149,6 +157,70 @@ fn found(query: &AuditQuery, is_later: bool, mut records: Vec<ListedRecord>) -> 
                 }
             }
         }
+    }
+}
+
+/// The verification of all agents: its progress, and the way to begin one.
+fn verification(visitor: &Visitor, clock: &Clock) -> Markup {
+    let run = visitor.account.verification();
+    let is_running = run.as_ref().is_some_and(|run| run.ended_at.is_none());
+    html! {
+        section aria-labelledby="verification" {
+            h2 #verification { "Verification" }
+            p { "Each log is compared with itself and with the stored memories, one agent after the other." }
+            @if let Some(run) = &run {
+                p { strong { (words::number(run.verified as u64)) " of " (words::number(run.total as u64))
+                    " verified, " (words::number(run.damaged.len() as u64)) " damaged" }
+                    @match run.ended_at {
+                        None => { ". It began " (clock.relative(run.started_at)) ". "
+                            a href=(PATH) { "Look again" } },
+                        Some(at) if run.verified + run.unverified.len() < run.total => {
+                            ". It ended early, " (clock.relative(at)) "." },
+                        Some(at) => { ". It ended " (clock.relative(at)) "." },
+                    }
+                }
+                (parts::bar(run.verified as u64, run.total as u64))
+                (logs("Damaged", &run.damaged))
+                (logs("Not verified, since the database failed or they changed meanwhile", &run.unverified))
+            }
+            @if !is_running {
+                (parts::button(visitor, VERIFY, "Verify all agents", "Verify all agents", "main"))
+            }
+        }
+    }
+}
+
+/// Logs by their names, with links to those of agents.
+fn logs(what: &str, logs: &[NamedLog]) -> Markup {
+    html! {
+        @if !logs.is_empty() {
+            p.problem { (what) ": "
+                @for (place, log) in logs.iter().take(LISTED).enumerate() {
+                    @if place > 0 { ", " }
+                    @match log.agent {
+                        Some(agent) => a href={ "/audit?agent=" (agent) } { (log.name) },
+                        None => (log.name),
+                    }
+                }
+                @if logs.len() > LISTED { ", and " (words::number((logs.len() - LISTED) as u64)) " more" }
+                "."
+            }
+        }
+    }
+}
+
+/// Begins to verify all agents, unless that is under way.
+pub(crate) async fn verify(visitor: Visitor) -> PageResult {
+    let is_own = |account: &Account| {
+        let run = account.verification();
+        run.is_some_and(|run| run.ended_at.is_none())
+    };
+    match visitor.account.begin_verification().await? || is_own(&visitor.account) {
+        true => Ok(see_other(VERIFICATION)),
+        false => Err(PageFailure::new(
+            StatusCode::CONFLICT,
+            "This service verifies the agents of another account. Try again later.",
+        )),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The activity of all agents: one list without text, its filter, and the files (SPEC 4.1, 5.1).
 
+use std::time::Duration;
+
 use memoir_domain::{agent::Field, session::Mode};
 use serde_json::{Value, json};
 
@@ -147,4 +149,45 @@ async fn spec_5_1_the_list_is_saved_as_a_file_without_a_word() {
     }
     assert_eq!(browser.get("/activity/xml").await.status, 404);
     assert_eq!(browser.get("/activity/csv?action=x").await.status, 400);
+}
+
+/// Begins to verify all agents, and waits for the end.
+async fn verify(browser: &Browser) -> Document {
+    let begun = browser.press("/activity", "/activity/verify", &[]).await;
+    assert_eq!(begun.leads_to(), "/activity#verification");
+    for _ in 0..500 {
+        let page = browser.page("/activity").await;
+        if page.by_id("main").text.contains("It ended") {
+            page.check("/activity");
+            return page;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the run does not end");
+}
+
+#[tokio::test]
+async fn spec_4_2_all_agents_of_an_account_are_verified_and_damaged_ones_named() {
+    let (installation, browser) = installation().await;
+    let before = browser.page("/activity").await;
+    assert!(!before.by_id("main").text.contains("verified, "));
+    let intact = verify(&browser).await;
+    // Two agents, and the log of the account.
+    let told = &intact.by_id("main").text;
+    assert!(told.contains("3 of 3 verified, 0 damaged"), "{told}");
+    assert!(!told.to_lowercase().contains(CANARY) && !told.contains("Owl"));
+    // The key of an agent is gone, and no record shows that it was erased.
+    let lark = installation.account.agent("=Lark, \"co\"").await.unwrap();
+    let now = installation.memoir.now();
+    assert!(installation.keys.destroy(lark.scope(), now).unwrap());
+    let damaged = verify(&browser).await;
+    let told = &damaged.by_id("main").text;
+    assert!(told.contains("3 of 3 verified, 1 damaged"), "{told}");
+    assert!(told.contains("Damaged: =Lark, \"co\"."), "{told}");
+    // Another process knows of no run, and a visitor without a sign-in begins none.
+    let restarted = installation.another_process();
+    let restarted = restarted.account("default").await;
+    assert_eq!(restarted.verification(), None);
+    let stranger = installation.browser().post("/activity/verify", &[]).await;
+    assert!(stranger.leads_to().starts_with("/sign-in"));
 }
