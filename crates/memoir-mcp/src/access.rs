@@ -15,6 +15,7 @@ use memoir_domain::{
     access::{AccessKindName, AccessScopeName, AccessState, REASON_LIMIT},
     memory::Invalid,
     quote::quote,
+    text::counted,
 };
 use rmcp::{
     Peer, RoleServer,
@@ -343,9 +344,8 @@ fn question(request: &AccessRequestFacts) -> String {
         ),
     };
     let minutes = request.minutes.map_or_else(String::new, |minutes| {
-        format!(
-            " for {minutes} minutes; every read is recorded, and it can be revoked at any moment"
-        )
+        let minutes = counted(u64::from(minutes), "minute", "minutes");
+        format!(" for {minutes}; every read is recorded, and it can be revoked at any moment")
     });
     format!(
         "The administrator {} asks the agent {} {what}{minutes}. Their purpose, in their words: {}",

@@ -1,6 +1,6 @@
 //! The store's check of itself. Findings name tables, numbers and identifiers, never words.
 
-use memoir_domain::{AgentId, TokenId};
+use memoir_domain::{AgentId, TokenId, text::counted};
 use memoir_store::{Error, Finding};
 use rusqlite::Connection;
 
@@ -71,8 +71,9 @@ fn references(connection: &Connection) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     while let Some(row) = rows.next()? {
         let (table, parent, count): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let count = counted(count.unsigned_abs(), "row refers", "rows refer");
         findings.push(Finding::new(
-            format!("table `{table}`: {count} rows refer to rows of `{parent}` that do not exist"),
+            format!("table `{table}`: {count} to rows of `{parent}` that do not exist"),
             RESTORE,
         ));
     }

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use memoir_domain::text::counted;
+
 use crate::{FilePosition, Item, NoMessageReason};
 
 /// Most positions that a report names.
@@ -46,12 +48,16 @@ impl TranscriptReport {
 
 impl fmt::Display for TranscriptReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} messages", self.messages)?;
+        formatter.write_str(&counted(self.messages, "message", "messages"))?;
         if self.left_out > 0 {
             write!(
                 formatter,
-                " ({} pictures, files or calls in them left out)",
-                self.left_out
+                " ({} in them left out)",
+                counted(
+                    self.left_out,
+                    "picture, file or call",
+                    "pictures, files or calls"
+                )
             )?;
         }
         for (reason, count) in &self.skipped {

@@ -21,7 +21,7 @@ use memoir_domain::{
 };
 
 pub(crate) use crate::times::{time, until};
-use crate::{failure::Failure, spelling::closest, terminal};
+use crate::{failure::Failure, show::counted, spelling::closest, terminal};
 
 /// `core`, `journal` or `archival`.
 pub(crate) fn kind(text: &str) -> Result<Kind, String> {
@@ -93,9 +93,10 @@ pub(crate) fn text_of_stdin(most_bytes: u64) -> Result<String, Failure> {
     }
     let text = mend::text(&bytes);
     if let Cow::Owned(mended) = &text {
-        let replaced = mended.matches(mend::REPLACEMENT).count();
+        let replaced = mended.matches(mend::REPLACEMENT).count() as u64;
+        let replaced = counted(replaced, "part was", "parts were");
         terminal::note(&format!(
-            "stdin is not UTF-8: {replaced} parts were replaced by U+FFFD; give it in UTF-8"
+            "stdin is not UTF-8: {replaced} replaced by U+FFFD; give it in UTF-8"
         ));
     }
     Ok(without_byte_order_mark(&text).to_owned())

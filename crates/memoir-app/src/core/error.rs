@@ -9,6 +9,7 @@ use memoir_domain::{
     manage::ChangeRefusal,
     memory::{Invalid, Number},
     rollback::Obstacle,
+    text::counted,
 };
 use memoir_model::{ConnectError, ModelNameError};
 use memoir_store as store;
@@ -134,7 +135,7 @@ pub enum Error {
         problem: String,
     },
     /// A file to import has bad lines.
-    #[error("nothing was imported: {} of {total} lines cannot be read", bad.len())]
+    #[error("nothing was imported: {} of {} cannot be read", bad.len(), counted(*total as u64, "line", "lines"))]
     BadLines {
         /// The lines' numbers, from 1, and the error of each.
         bad: Vec<(usize, String)>,
@@ -151,7 +152,8 @@ pub enum Error {
     NotReplaceable(Number),
     /// Later changes of imported memories conflict with undoing the import.
     #[error(
-        "undoing the import conflicts with later changes of {count} memories: sessions consolidated them, or they were protected (the first: {})",
+        "undoing the import conflicts with later changes of {}: sessions consolidated them, or they were protected (the first: {})",
+        counted(*count as u64, "memory", "memories"),
         list(numbers)
     )]
     ImportInTheWay {

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_domain::{AgentScope, PrivateText, audit::Actor, manage};
+use memoir_domain::{AgentScope, PrivateText, audit::Actor, manage, text::counted};
 use memoir_model::{Model, ModelMessage, ModelName, ModelRequest};
 use memoir_store::Selection;
 use serde::Serialize;
@@ -308,8 +308,8 @@ impl Memoir {
             "counts",
             Severity::Problem,
             format!(
-                "{} agents have memories or conversations that cannot be counted, or that differ from the counts kept with the agent: {}",
-                miscounted.len(),
+                "{} memories or conversations that cannot be counted, or that differ from the counts kept with the agent: {}",
+                counted(miscounted.len() as u64, "agent has", "agents have"),
                 miscounted.join(", ")
             ),
             format!(
@@ -433,7 +433,12 @@ impl Memoir {
             .filter(|open| open.expires_at <= long_ago)
             .count();
         if over > 0 {
-            left.push(format!("{over} requests for access are past their time"));
+            let over = counted(
+                over as u64,
+                "request for access is past its",
+                "requests for access are past their",
+            );
+            left.push(format!("{over} time"));
         }
         Ok(match left.is_empty() {
             true => fine("unfinished", "nothing was left half-done"),
@@ -511,8 +516,8 @@ impl Memoir {
                 "model",
                 Severity::Warning,
                 format!(
-                    "{without} of {} agents have no model, and there is no default",
-                    agents.len()
+                    "{without} of {} without a model, and there is no default",
+                    counted(agents.len() as u64, "agent", "agents")
                 ),
                 "set `model` in the configuration, or `memoir agent set NAME model PROVIDER:NAME`; \
                  `builtin:careful` needs no network",
@@ -550,17 +555,26 @@ impl Memoir {
         let findings = [
             (
                 lapsed,
-                format!("{lapsed} sessions are open whose worker ended"),
+                format!(
+                    "{} open whose worker ended",
+                    counted(lapsed as u64, "session is", "sessions are")
+                ),
                 "`memoir sweep` closes them",
             ),
             (
                 due,
-                format!("{due} of {agents} agents are due for a session"),
+                format!(
+                    "{due} of {} due for a session",
+                    counted(agents as u64, "agent", "agents")
+                ),
                 "`memoir serve` asks them while it runs; `memoir sweep` asks them now",
             ),
             (
                 overdue,
-                format!("{overdue} agents have been due for more than a day"),
+                format!(
+                    "{} been due for more than a day",
+                    counted(overdue as u64, "agent has", "agents have")
+                ),
                 "see that `memoir serve` runs with `enabled = true` in `[schedule]`, or `memoir sweep` by \
                  cron, and that these agents have a model that can be used",
             ),
@@ -604,7 +618,7 @@ impl Memoir {
             let actor = Actor::system();
             let memories = loaded.memories.copies().collect();
             let corrected = manage::correct_times(loaded.agent, memories, &actor, now);
-            ahead += usize::from(corrected.is_some());
+            ahead += u64::from(corrected.is_some());
         }
         if ahead == 0 {
             return Ok(fine(
@@ -612,8 +626,8 @@ impl Memoir {
                 format!("{now}, after everything that decides"),
             ));
         }
-        let finding =
-            format!("{ahead} agents have times that lie more than a day ahead of now ({now})");
+        let ahead = counted(ahead, "agent has", "agents have");
+        let finding = format!("{ahead} times that lie more than a day ahead of now ({now})");
         Ok(bad(
             "clock",
             Severity::Problem,

@@ -856,7 +856,7 @@ async fn what_has_been_due_for_more_than_a_day_is_told() {
         let schedule = found.into_iter().filter(|found| found.area == "schedule");
         schedule.map(|found| found.finding).collect::<Vec<_>>()
     };
-    let due = "2 of 2 agents are due for a session";
+    let due = "2 of 2 agents due for a session";
     assert_eq!(told().await, [due]);
     month.clock.advance(Duration::from_secs(86_400));
     let overdue = "2 agents have been due for more than a day";

@@ -1151,14 +1151,15 @@ fn notify(draft: &mut Draft, request: &AccessRequest, how: &str) {
             let much = match request.reads {
                 0 => "They read nothing".to_owned(),
                 reads => format!(
-                    "They read {} in {} ({} tokens)",
+                    "They read {} in {} ({})",
                     plural(request.memories_read, "memory", "memories"),
                     plural(reads, "read", "reads"),
-                    request.tokens_read,
+                    plural(request.tokens_read, "token", "tokens"),
                 ),
             };
             format!(
-                "On {day} I let the administrator {who} read {what} for {minutes} minutes. Their purpose: {purpose}. {much}. It ended because {how}."
+                "On {day} I let the administrator {who} read {what} for {}. Their purpose: {purpose}. {much}. It ended because {how}.",
+                plural(u64::from(minutes), "minute", "minutes")
             )
         }
         AccessKind::Token { .. } if how.is_empty() => format!(

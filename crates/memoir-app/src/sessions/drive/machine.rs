@@ -447,7 +447,10 @@ impl Machine {
         let wait = self.limits.wait_after(self.failures, error);
         let Some(wait) = wait.filter(|_| is_worth_waiting) else {
             return fail(match error.is_retryable() && is_worth_waiting {
-                true => format!("{message}; it was asked {} times", self.failures),
+                true if self.failures > 1 => {
+                    format!("{message}; it was asked {} times", self.failures)
+                }
+                true => format!("{message}; it was asked once"),
                 false => message,
             });
         };

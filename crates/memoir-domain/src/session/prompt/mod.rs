@@ -413,7 +413,8 @@ fn asked_for(kind: AccessKind) -> String {
 fn how_long(kind: AccessKind) -> String {
     match kind {
         AccessKind::Read { minutes, .. } => {
-            format!("{minutes} minutes from your answer on; then it ends by itself")
+            let minutes = crate::text::counted(u64::from(minutes), "minute", "minutes");
+            format!("{minutes} from your answer on; then it ends by itself")
         }
         AccessKind::Token { .. } => {
             "it can be made once, within an hour from your answer on".to_owned()

@@ -21,7 +21,7 @@ use crate::{
     },
     options::Global,
     output, parse,
-    show::{TextTable, percent, thousands},
+    show::{TextTable, counted, percent, thousands},
 };
 
 /// The sizes to measure.
@@ -158,7 +158,8 @@ impl Evaluation {
                 percent(row.all),
             ]);
         }
-        format!("{} questions; {mean}\n\n{table}", self.questions)
+        let questions = counted(self.questions, "question", "questions");
+        format!("{questions}; {mean}\n\n{table}")
     }
 }
 
