@@ -1,7 +1,7 @@
 //! The effect of each session on what the agent's context and recall give back of its memories (SPEC 2.8).
 //!
-//! The log holds the memories before and after each session, so that both are asked later, when someone wants to know:
-//! nothing is measured while a session runs, and nothing is stored. The probes are made of the memories before the
+//! The log holds the memories before and after each session, so that both are asked later and on request: nothing is
+//! measured while a session runs, and nothing is stored. The probes are made of the memories before the
 //! session ([`recall::probes`]); they and their answers are the agent's words, and only its own view has the result
 //! ([`OwnAgent`]). A memory that a duplicate took the place of is found by its text.
 

@@ -174,7 +174,8 @@ fn verification(visitor: &Visitor, clock: &Clock) -> Markup {
                     @match run.ended_at {
                         None => { ". It began " (clock.relative(run.started_at)) ". "
                             a href=(PATH) { "Look again" } },
-                        Some(at) if run.verified + run.unverified.len() < run.total => {
+                        // There is always the account's own log.
+                        Some(at) if run.verified + run.unverified.len() < run.total.max(1) => {
                             ". It ended early, " (clock.relative(at)) "." },
                         Some(at) => { ". It ended " (clock.relative(at)) "." },
                     }
