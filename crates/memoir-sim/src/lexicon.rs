@@ -23,11 +23,10 @@ const WORDS: [[&str; 2]; 16] = [
 ];
 
 /// One word for each agent, which stands in each of its texts and in no other.
-const MARKS: [[&str; 2]; 4] = [
+const MARKS: [[&str; 2]; 3] = [
     ["zubfak", "vorkil"],
     ["zubfek", "vorkel"],
     ["zubfok", "vorkol"],
-    ["zubfuk", "vorkul"],
 ];
 
 /// How many texts of an agent an administrator knows, word for word, where the vocabulary is the first one.

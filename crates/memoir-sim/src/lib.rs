@@ -132,8 +132,6 @@ pub struct Report {
     pub acts: BTreeMap<&'static str, u64>,
     /// Processes that were killed.
     pub kills: u64,
-    /// Times that another process served the agents from then on.
-    pub node_changes: u64,
     /// Edits of sessions that succeeded, where the agent drove the session.
     pub edits: u64,
     /// Refusals of acts, by code.
@@ -152,7 +150,6 @@ impl Report {
     pub fn add(&mut self, other: &Self) {
         self.steps += other.steps;
         self.kills += other.kills;
-        self.node_changes += other.node_changes;
         self.edits += other.edits;
         for (all, more) in [
             (&mut self.sessions, &other.sessions),

@@ -23,8 +23,6 @@ use crate::{
 /// A step of one agent, or of its administrators.
 pub(crate) enum Plan {
     Save(Vec<MemoryInput>, Actor),
-    Import(Vec<String>),
-    UndoImport,
     Look,
     Handle(Number, Handling, Actor),
     Configure(Field, &'static str, Actor),
@@ -52,8 +50,6 @@ impl Plan {
         match self {
             Self::Save(_, actor) if *actor == administrator() => "save (administrator)",
             Self::Save(..) => "save",
-            Self::Import(_) => "import",
-            Self::UndoImport => "undo an import",
             Self::Look => "recall and context",
             Self::Handle(_, handling, _) => match handling {
                 Handling::Discard => "discard",
@@ -84,7 +80,6 @@ impl Plan {
                 .iter()
                 .map(|input| input.content.expose().to_owned())
                 .collect(),
-            Self::Import(texts) => texts.clone(),
             Self::Absorb(_, answer) => {
                 let answer: serde_json::Value = serde_json::from_str(answer).unwrap_or_default();
                 let notes = ["journal", "core"].map(|kind| answer[kind].as_array().cloned());
@@ -100,12 +95,11 @@ impl Plan {
     /// What may be between the memory before and after it. `undone` says whether a session was undone in it.
     pub(crate) fn between(&self, undone: bool) -> Between {
         match self {
-            Self::Save(..) | Self::Import(_) | Self::Absorb(..) => Between::Saving,
+            Self::Save(..) | Self::Absorb(..) => Between::Saving,
             Self::Own(..) | Self::Refine { .. } | Self::Apply(_) | Self::Cancel => {
                 Between::Session { undone }
             }
             Self::Look
-            | Self::UndoImport
             | Self::Handle(..)
             | Self::Configure(..)
             | Self::Undo(..)
@@ -118,10 +112,7 @@ impl Plan {
 
     /// Whether the age rule can no longer be computed from the outside.
     pub(crate) fn unsettles(&self) -> bool {
-        matches!(
-            self,
-            Self::Undo(..) | Self::UndoImport | Self::Rewind(_) | Self::Shred(..)
-        )
+        matches!(self, Self::Undo(..) | Self::Rewind(_) | Self::Shred(..))
     }
 
     /// One for that agent. `undoable` and `rehearsed` are its sessions.
@@ -148,13 +139,7 @@ impl Plan {
             return Self::Own(Some(Box::new(Player::any(dice, rows))), false);
         }
         let wanted = match dice.roll(100) {
-            0..13 => return Self::saves(resident, lexicon, dice),
-            13..15 => {
-                let count = dice.roll(4) + 1;
-                let texts = (0..count).map(|_| lexicon.text(resident.place, dice, 1));
-                Some(Self::Import(texts.collect()))
-            }
-            15 => Some(Self::UndoImport),
+            0..16 => return Self::saves(resident, lexicon, dice),
             16..20 => {
                 let which = dice.roll(PLANTED);
                 // In the first vocabulary it may be a text of the agent's own, in the second one never.
@@ -217,7 +202,6 @@ impl Plan {
             0 => (Field::RefinementThreshold, &["0.5", "0.75", "0.9"]),
             1 => (Field::CoreTokenBudget, &["1000", "1200", "1500"]),
             2 => (Field::DuplicateMatch, &["exact", "ignore_case"]),
-            _ if resident.view.is_off => (Field::LossGuard, &["off"]),
             _ => (Field::LossGuard, &["archive", "archive", "refuse"]),
         };
         let value = values[dice.roll(values.len() as u64) as usize];

@@ -124,7 +124,7 @@ impl OwnSession {
         let is_over = self.opened.counts.core_tokens > self.opened.budget;
         let budget = self.opened.budget.max(now.budget);
         let is_smaller = now.counts.core_tokens < before.counts.core_tokens;
-        if is_over && is_smaller && !is_free && !now.is_off {
+        if is_over && is_smaller && !is_free {
             ensure!(
                 10 * now.counts.core_tokens >= 9 * budget,
                 "3.14",

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use memoir_app::{MemoryCounts, OwnAgent, ShownMemory};
 use memoir_domain::{
     Timestamp,
-    agent::LossGuard,
     memory::{Kind, Number, tokens},
     origin::Origin,
 };
@@ -95,8 +94,6 @@ pub(crate) struct View {
     pub(crate) memories: BTreeMap<u64, Seen>,
     pub(crate) counts: MemoryCounts,
     pub(crate) budget: u64,
-    /// Whether its loss guard is `off`: sessions may rewrite and discard.
-    pub(crate) is_off: bool,
 }
 
 impl View {
@@ -110,7 +107,6 @@ impl View {
                 .collect(),
             counts: facts.counts,
             budget: facts.effective_core_token_budget,
-            is_off: facts.effective_loss_guard == LossGuard::Off,
         })
     }
 
@@ -197,10 +193,9 @@ impl View {
         );
         let originals = counts.originals;
         ensure!(
-            self.is_off
-                || originals.in_prompt == core.0 - summaries.0
-                    && originals.archived == archive.0
-                    && originals.total == originals.in_prompt + originals.archived,
+            originals.in_prompt == core.0 - summaries.0
+                && originals.archived == archive.0
+                && originals.total == originals.in_prompt + originals.archived,
             "originals",
             "{originals:?}"
         );
@@ -228,12 +223,8 @@ impl View {
                 ensure!(old == new, "others", "#{number} changed");
                 continue;
             }
-            let may_remove = self.is_off && matches!(between, Between::Session { .. });
-            let is_same = is_same_text(&old.content, &new.content);
-            // Undoing a session under `off` brings texts back.
-            let may_rewrite = may_remove || self.is_off && between == Between::Outside;
             ensure!(
-                new.is_shredded || is_same || old.is_summary || may_rewrite,
+                new.is_shredded || is_same_text(&old.content, &new.content) || old.is_summary,
                 "3.12",
                 "the text of #{number} is another one"
             );
@@ -247,11 +238,7 @@ impl View {
             let is_copy = || self.has_copy_in(*number, &old.content, &kinds);
             let is_newly_discarded = !old.is_discarded && new.is_discarded;
             ensure!(
-                between == Between::Outside
-                    || !is_newly_discarded
-                    || old.is_summary
-                    || may_remove
-                    || is_copy(),
+                between == Between::Outside || !is_newly_discarded || old.is_summary || is_copy(),
                 "3.12",
                 "#{number} was discarded"
             );

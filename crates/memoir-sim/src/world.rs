@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
 use memoir_app::{
-    Error, InstallationSettings, Memoir, RecordFilter, SessionLimits, ShredWish, Viewer, import,
+    Error, InstallationSettings, Memoir, RecordFilter, SessionLimits, ShredWish, Viewer,
     sessions::RefineOptions,
 };
 use memoir_domain::{
@@ -36,13 +36,8 @@ use crate::{
     view::{Between, View, check_marks, ensure},
 };
 
-/// The agents: two each of two accounts, with the same names. The last one has the loss guard `off`.
-const RESIDENTS: [(&str, &str); 4] = [
-    ("one", "wren"),
-    ("one", "finch"),
-    ("two", "wren"),
-    ("two", "finch"),
-];
+/// The agents: two of one account, and one of another that has the name of one of them.
+const RESIDENTS: [(&str, &str); 3] = [("one", "wren"), ("one", "finch"), ("two", "wren")];
 
 /// A simulated installation.
 pub(crate) struct World {
@@ -54,20 +49,11 @@ pub(crate) struct World {
     clock: Arc<TestClock>,
     model: SetModel,
     random: Arc<SeededRandom>,
-    /// The process that serves the agents.
-    node: Node,
-    /// Another one over the same rows.
-    other: Node,
+    process: Arc<Process>,
+    memoir: Memoir,
     residents: Vec<Resident>,
     identifiers: Mutex<Identifiers>,
     pub(crate) report: Report,
-}
-
-/// A process, and its use cases.
-#[derive(Clone)]
-struct Node {
-    process: Arc<Process>,
-    memoir: Memoir,
 }
 
 fn settings() -> InstallationSettings {
@@ -105,7 +91,6 @@ impl World {
         // The beginning is without faults.
         let process = Arc::new(Process::new(None));
         let memoir = open(&rows, &process, (&keys, &clock, &model, &random));
-        let node = Node { process, memoir };
         let mut world = Self {
             rows,
             _folder: folder,
@@ -113,8 +98,8 @@ impl World {
             clock,
             model,
             random,
-            other: node.clone(),
-            node,
+            process,
+            memoir,
             residents: Vec::new(),
             identifiers: Mutex::default(),
             report: Report::default(),
@@ -122,11 +107,8 @@ impl World {
         };
         let mut dice = Dice::of_step(world.options.seed, u64::MAX - 2);
         for (place, (account_name, name)) in RESIDENTS.into_iter().enumerate() {
-            let account = account(&world.node.memoir, account_name).await;
-            let is_off = place + 1 == RESIDENTS.len();
-            let guard = if is_off { "off" } else { "archive" };
+            let account = account(&world.memoir, account_name).await;
             let settings = [
-                (Field::LossGuard, Some(guard)),
                 (Field::Model, Some("scripted:model")),
                 (Field::CoreTokenBudget, Some("1000")),
                 (Field::RefinementThreshold, Some("0.6")),
@@ -149,40 +131,20 @@ impl World {
                 resolved.unwrap();
             }
         }
-        world.other = world.process();
         world.restart().await.unwrap();
         world
     }
 
     /// A new process over the same rows.
     async fn restart(&mut self) -> Result<(), Error> {
-        self.node = self.process();
+        self.process = Arc::new(Process::new(self.options.falsification));
+        let parts = (&self.keys, &self.clock, &self.model, &self.random);
+        self.memoir = open(&self.rows, &self.process, parts);
         for resident in &mut self.residents {
+            let account = self.memoir.account(resident.account).await?;
+            resident.agent = own(&account.agent(resident.name).await?)?;
             // Its model is gone with the process.
             resident.session = None;
-        }
-        self.connect().await
-    }
-
-    /// A process over the rows.
-    fn process(&self) -> Node {
-        let process = Arc::new(Process::new(self.options.falsification));
-        let parts = (&self.keys, &self.clock, &self.model, &self.random);
-        let memoir = open(&self.rows, &process, parts);
-        Node { process, memoir }
-    }
-
-    /// The other process serves the agents from now on. Neither knows what the other one did since.
-    async fn change_node(&mut self) -> Result<(), Error> {
-        std::mem::swap(&mut self.node, &mut self.other);
-        self.report.node_changes += 1;
-        self.connect().await
-    }
-
-    async fn connect(&mut self) -> Result<(), Error> {
-        for resident in &mut self.residents {
-            let account = self.node.memoir.account(resident.account).await?;
-            resident.agent = own(&account.agent(resident.name).await?)?;
         }
         Ok(())
     }
@@ -230,24 +192,21 @@ impl World {
         if dice.roll(12) == 0 {
             return self.time_passes(&mut dice).await;
         }
-        if dice.roll(3) == 0 {
-            self.change_node().await.map_err(broken)?;
-        }
         let who = dice.roll(self.residents.len() as u64) as usize;
         let mut plan = self.plan(who, &mut dice).await?;
         *self.report.acts.entry(plan.name()).or_default() += 1;
         if dice.roll(9) == 0 {
             let commits = dice.roll(6);
-            self.node.process.arm(commits, Fault::any(&mut dice));
+            self.process.arm(commits, Fault::any(&mut dice));
         }
-        let process = self.node.process.clone();
+        let process = self.process.clone();
         let before = self.residents[who].view.clone();
         let performed = tokio::select! {
             biased;
             () = process.ended() => None,
             performed = self.perform(who, &mut plan) => Some(performed),
         };
-        self.node.process.disarm();
+        self.process.disarm();
         if performed.is_none() {
             self.report.kills += 1;
             self.restart().await.map_err(broken)?;
@@ -260,7 +219,7 @@ impl World {
             Some(Ok(())) | None => {}
         }
         self.reconcile(who, &plan, &before).await?;
-        let moment = self.node.memoir.now();
+        let moment = self.memoir.now();
         if dice.roll(4) == 0 {
             self.residents[who].moments.push(moment);
         }
@@ -311,9 +270,7 @@ impl World {
         }
         let gone = gone(before, &resident.view);
         let floor = match plan {
-            Plan::Save(..) | Plan::Import(_) | Plan::Absorb(..) | Plan::Reflect(_) => {
-                Some(Floor::Replacing)
-            }
+            Plan::Save(..) | Plan::Absorb(..) | Plan::Reflect(_) => Some(Floor::Replacing),
             // Its guard and its budget may have changed since the calls that it repeats.
             Plan::Refine { .. } if before.counts.core_tokens > before.budget => Some(Floor::Over),
             Plan::Refine { .. } => Some(Floor::Within),
@@ -387,12 +344,9 @@ impl World {
         let shown = resident.view.counts.originals;
         ensure!(
             counted.lost == 0
-                && (resident.view.is_off || counted.removed_off == 0)
-                && (
-                    counted.total - counted.removed_off,
-                    counted.in_prompt,
-                    counted.archived
-                ) == (shown.total, shown.in_prompt, shown.archived),
+                && counted.removed_off == 0
+                && (counted.total, counted.in_prompt, counted.archived)
+                    == (shown.total, shown.in_prompt, shown.archived),
             "3.12",
             "{counted}, and the counts are {shown:?}"
         );
@@ -412,7 +366,6 @@ impl World {
             return Ok(());
         }
         let account = self
-            .node
             .memoir
             .account(resident.account)
             .await
@@ -440,13 +393,9 @@ impl World {
             4 => self.clock.set_back(Duration::ZERO),
             _ => self.clock.advance(hours(7 * 24)),
         }
-        self.node
-            .memoir
-            .close_lapsed_sessions()
-            .await
-            .map_err(broken)?;
-        self.node.memoir.expire_access().await.map_err(broken)?;
-        self.node.memoir.forget_words().await.map_err(broken)?;
+        self.memoir.close_lapsed_sessions().await.map_err(broken)?;
+        self.memoir.expire_access().await.map_err(broken)?;
+        self.memoir.forget_words().await.map_err(broken)?;
         for who in 0..self.residents.len() {
             let before = self.residents[who].view.clone();
             self.reconcile(who, &Plan::Cancel, &before).await?;
@@ -457,11 +406,7 @@ impl World {
     /// The whole installation, once all is over.
     async fn end(&mut self) -> Result<(), Violation> {
         self.clock.advance(Duration::from_secs(30 * 86_400));
-        self.node
-            .memoir
-            .close_lapsed_sessions()
-            .await
-            .map_err(broken)?;
+        self.memoir.close_lapsed_sessions().await.map_err(broken)?;
         for who in 0..self.residents.len() {
             let before = self.residents[who].view.clone();
             self.reconcile(who, &Plan::Cancel, &before).await?;
@@ -473,53 +418,15 @@ impl World {
                 ensure!(is_known, "3.16", "a session ended unnoticed");
             }
         }
-        let verified = self.node.memoir.verify_all().await.map_err(broken)?;
+        let verified = self.memoir.verify_all().await.map_err(broken)?;
         let bad = verified.iter().filter(|one| !one.valid).count();
         ensure!(bad == 0, "4.2", "{bad} logs do not fit");
         if let Some(folder) = &self.options.export {
             self.export(folder).await?;
         }
-        self.check_rows().await?;
-        self.erase().await?;
-        self.check_rows().await
-    }
-
-    async fn check_rows(&self) -> Result<(), Violation> {
         let findings = self.rows.check().await;
         let findings = findings.map_err(|error| broken(error.into()))?;
         ensure!(findings.is_empty(), "6.1", "{findings:?}");
-        Ok(())
-    }
-
-    /// One agent is erased: its log still verifies, and the others are as they were, for either process.
-    async fn erase(&mut self) -> Result<(), Violation> {
-        let gone = self.options.seed as usize % self.residents.len();
-        let gone = self.residents.remove(gone);
-        let erased = gone.agent.log().erase(&administrator()).await;
-        erased.map_err(broken)?;
-        let verified = self.node.memoir.verify_all().await.map_err(broken)?;
-        let bad = verified.iter().filter(|one| !one.valid).count();
-        ensure!(bad == 0, "5.4", "{bad} logs do not fit after an erasing");
-        let erased = verified.iter().filter(|one| one.erased_at.is_some());
-        ensure!(
-            erased.count() == 1,
-            "5.4",
-            "the erased agent is not reported"
-        );
-        self.change_node().await.map_err(broken)?;
-        let account = self
-            .node
-            .memoir
-            .account(gone.account)
-            .await
-            .map_err(broken)?;
-        let reading = async { View::of(&own(&account.agent(gone.name).await?)?).await };
-        let is_read = reading.await.is_ok();
-        ensure!(!is_read, "5.4", "an erased agent's memory can be read");
-        for resident in &mut self.residents {
-            let view = View::of(&resident.agent).await.map_err(broken)?;
-            resident.reconcile(view, Between::Nothing, &[])?;
-        }
         Ok(())
     }
 
@@ -589,28 +496,6 @@ impl World {
                     let is_there = seen.content() == input.content.expose().trim();
                     ensure!(is_there, "6.2", "an acknowledged save is missing");
                 }
-            }
-            Plan::Import(texts) => {
-                let lines = texts
-                    .iter()
-                    .map(|text| json!({"content": text}).to_string());
-                let lines: Vec<String> = lines.collect();
-                let read = import::read(lines.join("\n").as_bytes(), self.node.memoir.now());
-                let (memories, actor) = (agent.memories(), resident.actor());
-                let imported = memories.import(read, false, &actor, Arc::default()).await?;
-                let is_whole = imported.imported == texts.len();
-                ensure!(
-                    is_whole,
-                    "2.4",
-                    "{} memories were imported",
-                    imported.imported
-                );
-            }
-            Plan::UndoImport => {
-                agent
-                    .memories()
-                    .undo_import(&resident.actor(), false)
-                    .await?;
             }
             Plan::Look => self.look(resident).await?,
             Plan::Handle(number, handling, actor) => {

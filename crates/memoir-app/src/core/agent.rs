@@ -176,7 +176,7 @@ pub(crate) fn check_due(row: &TranscriptRow) -> Result<()> {
     }
     Err(Error::Tampered(format!(
         "table `transcripts`: modified outside Memoir ({} messages wait, and nothing says from when on they are read); \
-         `memoir absorb` reads them",
+         absorbing on request reads them",
         row.pending
     )))
 }

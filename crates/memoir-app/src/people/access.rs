@@ -455,7 +455,7 @@ impl Memoir {
 
     /// The tokens of these rows, with the uses that this process has not written yet.
     fn token_views(&self, mut rows: Vec<TokenRow>) -> Result<Vec<TokenView>> {
-        let uses = self.uses();
+        let uses = self.state::<LastUseBuffer>().0.lock();
         let views = rows.iter_mut().map(|row| {
             row.last_used_at = row.last_used_at.max(uses.get(&row.id).copied());
             Ok(HeldToken::read(row)?.into())
