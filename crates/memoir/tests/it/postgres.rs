@@ -734,7 +734,7 @@ fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() 
     );
     let why = "the agent's key was destroyed, and no record shows it: records were cut off";
     assert_eq!(
-        told(1, "mismatches"),
+        told(1, "misfits"),
         json!([{"seq": null, "problem": why}])
     );
     // Nor does that suppress the other findings.
