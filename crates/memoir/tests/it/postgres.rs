@@ -733,10 +733,7 @@ fn spec_5_4_a_backup_of_postgres_is_restored_and_brings_no_destroyed_key_back() 
         (json!("robin"), json!(false))
     );
     let why = "the agent's key was destroyed, and no record shows it: records were cut off";
-    assert_eq!(
-        told(1, "misfits"),
-        json!([{"seq": null, "problem": why}])
-    );
+    assert_eq!(told(1, "misfits"), json!([{"seq": null, "problem": why}]));
     // Nor does that suppress the other findings.
     let doctor = there.run(&["doctor"], "").stdout;
     let problems: Vec<&str> = doctor
