@@ -146,15 +146,20 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn every_modules_state_is_entered() {
+    /// An installation in memory, without a provider.
+    pub(crate) fn memoir() -> Memoir {
         let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
-        let memoir = Memoir::new(
+        Memoir::new(
             Arc::new(SqliteStore::in_memory().unwrap()),
             Arc::new(keys),
             Arc::new(Providers::new(BTreeMap::new()).unwrap()),
             InstallationSettings::default(),
-        );
+        )
+    }
+
+    #[test]
+    fn every_modules_state_is_entered() {
+        let memoir = memoir();
         let _ = memoir.state::<Metrics>();
         let _ = memoir.state::<memory::same_text::SameTexts>();
         let _ = memoir.state::<memory::recall::Indexes>();

@@ -176,25 +176,12 @@ impl Point {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeMap, sync::Arc, time::Duration};
+    use std::time::Duration;
 
     use memoir_domain::{AgentId, AgentScope};
-    use memoir_model::Providers;
-    use memoir_store_sqlite::SqliteStore;
-    use memoir_vault::{KeyStore, MasterKey};
 
     use super::*;
-    use crate::core::{AgentHandle, Memoir, settings::InstallationSettings};
-
-    fn memoir() -> Memoir {
-        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
-        Memoir::new(
-            Arc::new(SqliteStore::in_memory().unwrap()),
-            Arc::new(keys),
-            Arc::new(Providers::new(BTreeMap::new()).unwrap()),
-            InstallationSettings::default(),
-        )
-    }
+    use crate::{core::AgentHandle, tests::memoir};
 
     #[tokio::test]
     async fn two_whole_pasts_are_in_memory_at_a_time() {

@@ -1,12 +1,10 @@
 //! Verifying all agents of an account in the background (SPEC 4.2): one after the other, where it delays no request, and
 //! one run at a time in a process. Its progress is in memory, and a restart forgets it.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
+use parking_lot::Mutex;
 use tracing::Instrument;
 
 use crate::core::{Account, Memoir, Result, parallel::long_work};
@@ -41,12 +39,6 @@ pub struct NamedLog {
 #[derive(Default)]
 pub(crate) struct VerificationRuns(Mutex<HashMap<AccountId, VerificationRun>>);
 
-impl VerificationRuns {
-    fn all(&self) -> MutexGuard<'_, HashMap<AccountId, VerificationRun>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Account {
     /// Begins to verify all agents of the account. `false` where a run is under way in this process, of whichever
     /// account.
@@ -71,12 +63,12 @@ impl Account {
     /// The account's last run in this process; `None` where there was none.
     pub fn verification(&self) -> Option<VerificationRun> {
         let runs = self.memoir.state::<VerificationRuns>();
-        runs.all().get(&self.id).cloned()
+        runs.0.lock().get(&self.id).cloned()
     }
 
     fn begin_run(&self) -> Option<BegunRun> {
         let runs = self.memoir.state::<VerificationRuns>();
-        let mut all = runs.all();
+        let mut all = runs.0.lock();
         if all.values().any(|run| run.ended_at.is_none()) {
             return None;
         }
@@ -105,7 +97,7 @@ struct BegunRun {
 impl BegunRun {
     fn note(&self, change: impl FnOnce(&mut VerificationRun)) {
         let runs = self.memoir.state::<VerificationRuns>();
-        if let Some(run) = runs.all().get_mut(&self.account) {
+        if let Some(run) = runs.0.lock().get_mut(&self.account) {
             change(run);
         }
     }
@@ -147,15 +139,12 @@ impl Drop for BegunRun {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeMap, sync::Arc, time::Duration};
+    use std::time::Duration;
 
     use memoir_domain::audit::Actor;
-    use memoir_model::Providers;
-    use memoir_store_sqlite::SqliteStore;
-    use memoir_vault::{KeyStore, MasterKey};
 
     use super::*;
-    use crate::{core::settings::InstallationSettings, log::Limits};
+    use crate::{log::Limits, tests::memoir};
 
     /// The account's run once it has ended.
     async fn ended(account: &Account) -> VerificationRun {
@@ -171,13 +160,7 @@ mod tests {
 
     #[tokio::test]
     async fn spec_4_2_one_run_at_a_time_verifies_all_agents_of_its_account() {
-        let keys = KeyStore::in_memory(&MasterKey::generate().unwrap()).unwrap();
-        let memoir = Memoir::new(
-            Arc::new(SqliteStore::in_memory().unwrap()),
-            Arc::new(keys),
-            Arc::new(Providers::new(BTreeMap::new()).unwrap()),
-            InstallationSettings::default(),
-        );
+        let memoir = memoir();
         let account = memoir.account("default").await.unwrap();
         let actor = Actor::administrator("test");
         for name in ["wren", "robin"] {

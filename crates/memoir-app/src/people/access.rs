@@ -24,7 +24,7 @@ use memoir_vault::{
     seal::{Nonce, SealedRow},
     token::{self, TokenSecret},
 };
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -263,6 +263,10 @@ pub enum Provision {
 pub(crate) struct LastUseBuffer(Arc<Mutex<HashMap<TokenId, Timestamp>>>);
 
 impl Memoir {
+    fn uses(&self) -> MutexGuard<'_, HashMap<TokenId, Timestamp>> {
+        self.state::<LastUseBuffer>().0.lock()
+    }
+
     /// The holder of a secret whose token is neither expired nor revoked; `None` otherwise. Its use is noted, and
     /// written with the next [`Memoir::write_uses`].
     ///
@@ -321,7 +325,7 @@ impl Memoir {
         key: AgentKey,
         now: Timestamp,
     ) -> (Principal, Option<AgentHandle>) {
-        let mut uses = self.state::<LastUseBuffer>().0.lock();
+        let mut uses = self.uses();
         // Kept in memory and written every few seconds: a write per request would cost more than most requests do. A
         // crash loses the uses of the last seconds.
         uses.insert(row.id, now);
@@ -344,14 +348,13 @@ impl Memoir {
     /// The store fails; the uses are kept for the next time.
     pub async fn write_uses(&self) -> Result<()> {
         // Removed, and restored where writing fails: concurrent uses must not wait for the store.
-        let uses: Vec<(TokenId, Timestamp)> =
-            self.state::<LastUseBuffer>().0.lock().drain().collect();
+        let uses: Vec<(TokenId, Timestamp)> = self.uses().drain().collect();
         if uses.is_empty() {
             return Ok(());
         }
         let written = self.store.note_uses(&uses).await;
         if written.is_err() {
-            let mut kept = self.state::<LastUseBuffer>().0.lock();
+            let mut kept = self.uses();
             for (token, at) in uses {
                 // Concurrent uses come first: a later use must not be replaced by an earlier one.
                 kept.entry(token).or_insert(at);
@@ -381,10 +384,7 @@ impl Memoir {
     ) -> Result<Option<SignedInUser>> {
         let entered = self.recognize_browser(presented, idle_seconds).await?;
         if let Some(signed_in) = &entered {
-            self.state::<LastUseBuffer>()
-                .0
-                .lock()
-                .insert(signed_in.token, self.now());
+            self.uses().insert(signed_in.token, self.now());
         }
         Ok(entered)
     }
@@ -442,12 +442,7 @@ impl Memoir {
 
     /// When the token was last used; its creation where it never was.
     pub(crate) fn last_use(&self, token: &HeldToken) -> Timestamp {
-        let noted = self
-            .state::<LastUseBuffer>()
-            .0
-            .lock()
-            .get(&token.id)
-            .copied();
+        let noted = self.uses().get(&token.id).copied();
         let created_at = token.open.created_at;
         let used = noted.max(token.last_used_at);
         used.map_or(created_at, |used| used.max(created_at))
@@ -455,7 +450,7 @@ impl Memoir {
 
     /// The tokens of these rows, with the uses that this process has not written yet.
     fn token_views(&self, mut rows: Vec<TokenRow>) -> Result<Vec<TokenView>> {
-        let uses = self.state::<LastUseBuffer>().0.lock();
+        let uses = self.uses();
         let views = rows.iter_mut().map(|row| {
             row.last_used_at = row.last_used_at.max(uses.get(&row.id).copied());
             Ok(HeldToken::read(row)?.into())
@@ -465,12 +460,7 @@ impl Memoir {
 
     /// Whether the token was ever used, as far as that is written or was noted by this process.
     pub(crate) fn was_used(&self, token: &HeldToken) -> bool {
-        token.last_used_at.is_some()
-            || self
-                .state::<LastUseBuffer>()
-                .0
-                .lock()
-                .contains_key(&token.id)
+        token.last_used_at.is_some() || self.uses().contains_key(&token.id)
     }
 
     /// The token of a row, and the key that it is sealed with; `None` for a row that Memoir did not write. Otherwise,

@@ -11,8 +11,8 @@ use std::{
 };
 
 use memoir_app::{
-    AgentHandle, AgentLens, Error, InstallationSettings, Memoir, MemoryInput, OwnAgent, Random,
-    RecordFilter, SessionFacts, SessionLimits, ShownSession, Viewer,
+    AgentHandle, AgentLens, Error, HandedMessage, InstallationSettings, Memoir, MemoryInput,
+    OwnAgent, Random, RecordFilter, SessionFacts, SessionLimits, ShownSession, Viewer,
     sessions::{Progress, RefineOptions},
 };
 use memoir_domain::{agent::Field, audit::Actor, memory::Kind, session::State};
@@ -70,6 +70,16 @@ pub fn settings() -> InstallationSettings {
 /// An installation on files, which can be closed, copied and tampered with.
 pub fn new_folder() -> InstallationFolder {
     InstallationFolder::new().with_settings(settings())
+}
+
+/// A message of a conversation, without a time.
+pub fn message(id: &str, text: &str) -> HandedMessage {
+    HandedMessage {
+        id: id.into(),
+        at: None,
+        speaker: "Ann".into(),
+        text: text.into(),
+    }
 }
 
 /// The agent for itself.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use memoir_app::{
-    Error, HandedMessage, InstallationSettings, MemoryInput, Provision, Quota, Quotas, Severity,
+    Error, InstallationSettings, MemoryInput, Provision, Quota, Quotas, Severity,
     sessions::RefineOptions,
 };
 use memoir_domain::{
@@ -14,7 +14,7 @@ use memoir_domain::{
 use memoir_testkit::Turn;
 
 use crate::installation::{
-    TestAgent, agent_of, input, intrude, journal, new_folder, person, settings,
+    TestAgent, agent_of, input, intrude, journal, message, new_folder, person, settings,
 };
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -105,12 +105,7 @@ async fn spec_6_1_what_is_saved_in_a_day_counts_by_the_log_and_is_free_again_a_d
 async fn spec_2_6_conversations_wait_up_to_a_quota() {
     let wren = TestAgent::with(&[], with(&[(Quota::AgentWaiting, 10_000)])).await;
     let hand_over = async |id: &str, length: usize| {
-        let message = HandedMessage {
-            id: id.into(),
-            at: None,
-            speaker: "Ann".into(),
-            text: "w".repeat(length).into(),
-        };
+        let message = message(id, &"w".repeat(length));
         let handed = wren
             .agent
             .life()
@@ -131,12 +126,7 @@ async fn spec_2_6_conversations_wait_up_to_a_quota() {
 async fn spec_2_6_conversations_that_could_not_be_read_count_with_those_that_wait() {
     let wren = TestAgent::with(&[], with(&[(Quota::AgentWaiting, 110_000)])).await;
     let hand_over = async |id: &str, length: usize| {
-        let message = HandedMessage {
-            id: id.into(),
-            at: None,
-            speaker: "Ann".into(),
-            text: "w".repeat(length).into(),
-        };
+        let message = message(id, &"w".repeat(length));
         let life = wren.agent.life();
         life.hand_over(vec![message], false, ActorKind::Agent).await
     };
@@ -167,12 +157,7 @@ async fn spec_2_6_handing_over_counts_no_whole_account() {
     let limits = with(&[(Quota::AccountWaiting, 6_000)]);
     let wren = TestAgent::on(std::sync::Arc::new(store), &[], limits).await;
     let hand_over = async |id: &str| {
-        let message = HandedMessage {
-            id: id.into(),
-            at: None,
-            speaker: "Ann".into(),
-            text: "w".repeat(4_000).into(),
-        };
+        let message = message(id, &"w".repeat(4_000));
         let life = wren.agent.life();
         life.hand_over(vec![message], false, ActorKind::Agent).await
     };
@@ -190,12 +175,7 @@ async fn spec_2_6_bytes_of_conversations_that_an_agent_hands_over_have_a_daily_q
     let wren = TestAgent::with(&[], with(&limits)).await;
     let other = TestAgent::of(&wren.another_process()).await;
     let hand_over = async |agent: &TestAgent, id: &str, role: ActorKind| {
-        let message = HandedMessage {
-            id: id.into(),
-            at: None,
-            speaker: "Ann".into(),
-            text: "w".repeat(4_000).into(),
-        };
+        let message = message(id, &"w".repeat(4_000));
         let life = agent.agent.life();
         let handed = life.hand_over(vec![message], false, role).await;
         handed.map(|handed| (handed.received, handed.known))
@@ -234,12 +214,7 @@ async fn spec_6_1_waiting_conversations_tokens_and_model_calls_have_quotas_of_th
     let wren = TestAgent::with(&["I like rain."], with(&limits)).await;
     let robin = agent_of(&wren.memoir, "robin").await;
     let hand_over = async |agent: &memoir_app::AgentHandle, id: &str| {
-        let message = HandedMessage {
-            id: id.into(),
-            at: None,
-            speaker: "Ann".into(),
-            text: "w".repeat(4_000).into(),
-        };
+        let message = message(id, &"w".repeat(4_000));
         let life = agent.life();
         life.hand_over(vec![message], false, ActorKind::Agent).await
     };

@@ -1264,18 +1264,17 @@ async fn spec_5_5_a_token_that_memoir_did_not_write_opens_nothing() {
     }
 }
 
+fn message(id: &str) -> HandedMessage {
+    crate::installation::message(id, &format!("Message {id} says something."))
+}
+
 /// A waiting conversation is not part of an agent's memory, and no record mentions it before it is read, so
 /// verification ignores it. But no text of a changed message reaches a model.
 #[tokio::test]
 async fn spec_5_3_a_message_that_was_changed_is_not_read() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
-    let message = |id: &str| HandedMessage {
-        id: id.into(),
-        at: None,
-        speaker: "Ann".into(),
-        text: format!("Message {id} says something.").into(),
-    };
+
     let read = message("read");
     wren.agent
         .life()
@@ -1339,12 +1338,7 @@ async fn spec_3_12_a_conversation_that_was_removed_or_cut_is_noticed_at_reading(
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     wren.remember("The key of the shed is under the pot.").await;
-    let message = |id: &str| HandedMessage {
-        id: id.into(),
-        at: None,
-        speaker: "Ann".into(),
-        text: format!("Message {id} says something.").into(),
-    };
+
     for ids in [&["a"][..], &["b", "c"]] {
         let messages = ids.iter().map(|id| message(id)).collect();
         let life = wren.agent.life();
@@ -1420,12 +1414,7 @@ async fn spec_3_12_a_conversation_that_was_removed_or_cut_is_noticed_at_reading(
 async fn spec_2_6_messages_without_a_time_of_reading_are_named_and_read() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
-    let message = |id: &str| HandedMessage {
-        id: id.into(),
-        at: None,
-        speaker: "Ann".into(),
-        text: format!("Message {id} says something.").into(),
-    };
+
     let waiting = vec![message("a"), message("b")];
     let life = wren.agent.life();
     life.hand_over(waiting, true, ActorKind::Agent)
