@@ -1,7 +1,7 @@
 //! Reading all active memories of an agent page by page.
 
 use memoir_domain::memory::Memory;
-use memoir_store::MemoryPage;
+use memoir_store::{CountAndTokens, MemoryPage};
 use memoir_vault::AgentKey;
 
 use crate::{
@@ -15,9 +15,9 @@ const PAGE_BYTES: usize = 4 << 20;
 const PAGE_ROWS: [usize; 2] = [64, 4_096];
 
 impl Memories<'_> {
-    /// Adds all active memories to `folded`, in the order of their numbers; a long page on a thread for long work. In
-    /// memory are one page of them and what `fold` keeps. The pages are of different moments: the caller compares the
-    /// agent's version before and after, or follows what is written meanwhile.
+    /// Adds all active memories to `folded`, in the order of their numbers; where they are long together, on
+    /// threads for long work. In memory are one page of them and what `fold` keeps. The pages are of different moments:
+    /// the caller compares the agent's version before and after, or follows what is written meanwhile.
     ///
     /// # Errors
     /// [`crate::Error::NoRoom`]; a row that Memoir did not write; the store fails.
@@ -27,7 +27,10 @@ impl Memories<'_> {
         mut folded: T,
         fold: fn(&mut T, &Memory),
     ) -> Result<T> {
-        let rows = self.rows_of_a_page().await?;
+        let active = self.known_counts().await?.active();
+        // By the size of all pages together: many short ones in a row would delay others as much as a long one.
+        let is_quick = load_room::bytes(active) <= load_room::QUICK_LOAD;
+        let rows = rows_of_a_page(active);
         let mut page = MemoryPage {
             limit: rows,
             ..MemoryPage::default()
@@ -38,7 +41,6 @@ impl Memories<'_> {
             let is_last = found.len() < rows as usize;
             let last = found.last().map(|row| row.number.0);
             let key = key.clone();
-            let sealed: usize = found.iter().map(|row| row.body.0.len()).sum();
             let folding = move || {
                 let opened = parallel::map(found, |row| codec::memory(&key, &row));
                 for memory in opened {
@@ -47,7 +49,7 @@ impl Memories<'_> {
                 drop(room);
                 Ok::<T, crate::Error>(folded)
             };
-            folded = match sealed <= load_room::QUICK_LOAD {
+            folded = match is_quick {
                 true => folding()?,
                 false => parallel::run_blocking(folding).await??,
             };
@@ -57,15 +59,14 @@ impl Memories<'_> {
             }
         }
     }
+}
 
-    async fn rows_of_a_page(self) -> Result<u32> {
-        let counts = self.known_counts().await?;
-        let active = counts.active();
-        let average =
-            load_room::bytes(active) / usize::try_from(active.count).unwrap_or(usize::MAX).max(1);
-        let [fewest, most] = PAGE_ROWS;
-        // At most `PAGE_ROWS`, so that it cannot fail.
-        let rows = (PAGE_BYTES / average.max(1)).clamp(fewest, most);
-        Ok(u32::try_from(rows).unwrap_or(u32::MAX))
-    }
+/// The rows of a page of so many memories.
+fn rows_of_a_page(active: CountAndTokens) -> u32 {
+    let average =
+        load_room::bytes(active) / usize::try_from(active.count).unwrap_or(usize::MAX).max(1);
+    let [fewest, most] = PAGE_ROWS;
+    // At most `PAGE_ROWS`, so that it cannot fail.
+    let rows = (PAGE_BYTES / average.max(1)).clamp(fewest, most);
+    u32::try_from(rows).unwrap_or(u32::MAX)
 }
