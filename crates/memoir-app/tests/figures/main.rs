@@ -1,6 +1,6 @@
 //! The memory of an agent after months of refinement: hostile and honest models over the real loop, on a real store,
-//! with scripted models. The tables are in `docs/archive.md`; a test fails where the page has other figures. After an
-//! intended change: `ARCHIVE=overwrite cargo test -p memoir-app --test figures`.
+//! with scripted models. The tables are in `docs/hostile-models.md`; a test fails where the page has other figures.
+//! After an intended change: `ARCHIVE=overwrite cargo test -p memoir-app --test figures`.
 //!
 //! `FIGURES=full` plays every character with both agents under every guard; it takes minutes.
 #![expect(

@@ -1,4 +1,4 @@
-//! The tables of `docs/archive.md` that tests make.
+//! The tables of `docs/hostile-models.md` that tests make.
 
 use std::{fs, path::PathBuf, sync::Mutex};
 
@@ -10,7 +10,7 @@ static WRITING: Mutex<()> = Mutex::new(());
 pub fn compare(mark: &str, made: &str) {
     println!("{mark}\n{made}");
     let _turn = WRITING.lock().unwrap();
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/archive.md");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/hostile-models.md");
     let page = fs::read_to_string(&path).unwrap();
     let (begin, end) = (
         format!("<!-- {mark}:begin -->\n"),
@@ -25,7 +25,7 @@ pub fn compare(mark: &str, made: &str) {
     }
     assert!(
         stated == made,
-        "docs/archive.md has other figures for `{mark}`: ARCHIVE=overwrite writes these"
+        "docs/hostile-models.md has other figures for `{mark}`: ARCHIVE=overwrite writes these"
     );
 }
 
