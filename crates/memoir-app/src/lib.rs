@@ -27,7 +27,11 @@ use memoir_store::Store;
 use memoir_vault::KeyStore;
 
 use crate::{
-    core::{CommitListener, ModuleStates, Parts},
+    core::{
+        CommitListener, ModuleStates,
+        clock::{SharedClock, SystemRandom},
+        keys::InstallationKeys,
+    },
     metrics::{Metrics, Watched},
 };
 
@@ -125,14 +129,19 @@ impl Memoir {
         states = log::enter(states);
         // Last: a task that a session's listener wakes reads what was written, and finds the caches up to date.
         states = sessions::enter(states, &mut listeners);
-        Self::of(Parts {
+        Self {
             store,
-            keys,
+            keys: InstallationKeys(keys),
             models: Arc::new(watched),
+            clock: Arc::new(SharedClock::new(Arc::new(SystemClock))),
+            random: Arc::new(SystemRandom),
             settings,
+            opened: Arc::default(),
+            room: Arc::default(),
+            usages: Arc::default(),
             states,
-            listeners,
-        })
+            listeners: listeners.into(),
+        }
     }
 }
 

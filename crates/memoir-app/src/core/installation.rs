@@ -5,11 +5,12 @@ use std::{sync::Arc, time::Duration};
 use memoir_domain::Timestamp;
 use memoir_model::{ConnectError, Embedder, Model, ModelName, Providers};
 use memoir_store::Store;
-use memoir_vault::KeyStore;
+use memoir_vault::AgentKey;
 
 use super::{
     CommitListener, ModuleStates, Result,
-    clock::{Clock, Ids, Random, SharedClock, SystemClock, SystemRandom},
+    clock::{Clock, Ids, Random, SharedClock},
+    codec::Sealer,
     keys::InstallationKeys,
     load_room::LoadRoom,
     opened::OpenedMemories,
@@ -76,40 +77,12 @@ pub struct Memoir {
     pub(crate) opened: Arc<OpenedMemories>,
     pub(crate) room: Arc<LoadRoom>,
     pub(crate) usages: Arc<Usages>,
-    states: ModuleStates,
+    pub(crate) states: ModuleStates,
     /// In the order in which they follow a commit.
     pub(crate) listeners: Arc<[Arc<dyn CommitListener>]>,
 }
 
-/// What an installation is made of.
-pub(crate) struct Parts {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) keys: Arc<KeyStore>,
-    pub(crate) models: Arc<dyn Models>,
-    pub(crate) settings: Arc<InstallationSettings>,
-    pub(crate) states: ModuleStates,
-    /// In the order in which they follow a commit.
-    pub(crate) listeners: Vec<Arc<dyn CommitListener>>,
-}
-
 impl Memoir {
-    /// Of its parts, with the machine's clock and random numbers.
-    pub(crate) fn of(parts: Parts) -> Self {
-        Self {
-            store: parts.store,
-            keys: InstallationKeys(parts.keys),
-            models: parts.models,
-            clock: Arc::new(SharedClock::new(Arc::new(SystemClock))),
-            random: Arc::new(SystemRandom),
-            settings: parts.settings,
-            opened: Arc::default(),
-            room: Arc::default(),
-            usages: Arc::default(),
-            states: parts.states,
-            listeners: parts.listeners.into(),
-        }
-    }
-
     /// The state of a module.
     pub(crate) fn state<T: Send + Sync + 'static>(&self) -> &T {
         self.states.get()
@@ -176,6 +149,12 @@ impl Memoir {
     /// Now: by the database's time where several machines share one.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// A sealer with that key.
+    pub(crate) fn sealer<'a>(&'a self, key: &'a AgentKey) -> Sealer<'a> {
+        let random = self.random.as_ref();
+        Sealer { key, random }
     }
 
     pub(crate) fn ids(&self) -> Ids<'_> {

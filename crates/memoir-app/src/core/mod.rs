@@ -36,7 +36,6 @@ pub use agent::{Account, AgentHandle};
 pub(crate) use agent::{Condition, Loaded, agent_part, check_counts, check_due, check_messages};
 pub(crate) use commit::{AfterCommit, CommitCounts, CommitListener};
 pub(crate) use error::{Error, Result};
-pub(crate) use installation::Parts;
 pub use installation::{Memoir, Models};
 pub(crate) use state::ModuleStates;
 

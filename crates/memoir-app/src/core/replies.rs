@@ -8,21 +8,19 @@
 
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use memoir_domain::{
     AccountId, AgentId, AgentScope, SessionId, Timestamp, audit::Action, memory::Number,
     text::Digester,
 };
-use memoir_store::{Commit, Document, ReplyMark, ReplyRow};
+use memoir_store::{Commit, ReplyMark, ReplyRow};
 use memoir_vault::{AgentKey, seal::SealedRow};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::core::{
     Error, Memoir, Result,
-    codec::{
-        Sealer,
-        document::{self, digest},
-    },
+    codec::document::{self, digest},
 };
 
 /// How long responses are kept.
@@ -191,7 +189,7 @@ impl RequestAttempt {
             status,
             key_digest: self.0.key_digest,
             request_digest: self.0.request_digest,
-            attempt: hex(self.0.id),
+            attempt: HEXLOWER.encode(&self.0.id),
             done,
         }
     }
@@ -279,14 +277,12 @@ impl Memoir {
         wordless: bool,
         response: (u16, &[u8]),
     ) -> Result<bool> {
-        let sealer = Sealer {
-            key: &self.reply_key(key).await?,
-            random: self.random.as_ref(),
-        };
+        let sealing = self.reply_key(key).await?;
         let WrittenReply { open, done, .. } = attempt.0.written.lock().clone();
         let (status, body) = response;
         let kept = attempt.kept(Some(status), done);
-        let document: Document = sealer.document_of(row_of(key), ONLY_VERSION, &kept, body)?;
+        let sealer = self.sealer(&sealing);
+        let document = sealer.document_of(row_of(key), ONLY_VERSION, &kept, body)?;
         let came_at = (!wordless).then_some(attempt.0.came_at);
         let (account, digest) = (key.account, &key.key_digest);
         let ended = self
@@ -365,10 +361,6 @@ struct KeptResponse {
     /// The changes; `None` where there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     done: Option<RequestOutcome>,
-}
-
-fn hex(bytes: [u8; 16]) -> String {
-    format!("{:032x}", u128::from_be_bytes(bytes))
 }
 
 fn row_of(key: &ReplyKey) -> SealedRow {

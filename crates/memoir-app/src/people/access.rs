@@ -21,7 +21,7 @@ use memoir_domain::{
 use memoir_store::{AgentQuery, Document, TokenColumns, TokenRow};
 use memoir_vault::{
     AgentKey,
-    seal::{Nonce, SealedRow},
+    seal::SealedRow,
     token::{self, TokenSecret},
 };
 use parking_lot::{Mutex, MutexGuard};
@@ -559,19 +559,6 @@ impl Memoir {
             }
         }
         Ok(token.into())
-    }
-
-    /// A sealer with that key.
-    pub(crate) fn sealer<'a>(&'a self, key: &'a AgentKey) -> Sealer<'a> {
-        let random = self.random.as_ref();
-        Sealer { key, random }
-    }
-
-    /// A new nonce for a seal.
-    pub(crate) fn nonce(&self) -> Result<Nonce> {
-        let mut nonce = [0; 24];
-        self.random.fill(&mut nonce)?;
-        Ok(Nonce::from_random(nonce))
     }
 
     pub(crate) fn new_token(

@@ -388,7 +388,7 @@ impl Memoir {
         // Under the key of one account for all: the account of the consenting administrator is not known yet.
         let account = self.account(DEFAULT_ACCOUNT).await?;
         let key = self.account_key(account.id()).await?;
-        let sealed = key.seal(&CLIENT_PLACE, &[], &plain, self.nonce()?);
+        let sealed = key.seal(&CLIENT_PLACE, &[], &plain, self.sealer(&key).nonce()?);
         Ok(OAuthClient {
             id: format!("{CLIENT_PREFIX}{}", URL_SAFE_NO_PAD.encode(sealed)),
             name: registered.name,

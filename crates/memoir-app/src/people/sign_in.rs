@@ -201,8 +201,7 @@ impl Memoir {
         };
         let generation = found.open.generation;
         // The generation is the version of the seal: a password that was changed meanwhile makes it another one.
-        let place = Passing::Code.place(user, generation);
-        let Some(opened) = self.open_passing(&key, Passing::Code, &place, sealed) else {
+        let Some(opened) = self.open_passing(&key, Passing::Code, (user, generation), sealed) else {
             return Ok(None);
         };
         // Only `passage` makes a text that opens here, and it seals a name, so these bytes are UTF-8.
@@ -283,12 +282,12 @@ impl Memoir {
         &self,
         key: &AgentKey,
         passing: Passing,
-        place: &SealContext,
+        of: (UserId, u64),
         plain: &[u8],
     ) -> Result<Vec<u8>> {
         let ends_at = time_bytes(self.now().plus_seconds(passing.seconds()));
         let columns = passing.columns(&ends_at);
-        let sealed = key.seal(place, &columns, plain, self.nonce()?);
+        let sealed = key.seal(&place(of), &columns, plain, self.sealer(key).nonce()?);
         Ok([ends_at.as_slice(), &sealed].concat())
     }
 
@@ -297,14 +296,23 @@ impl Memoir {
         &self,
         key: &AgentKey,
         passing: Passing,
-        place: &SealContext,
+        of: (UserId, u64),
         sealed: &[u8],
     ) -> Option<Zeroizing<Vec<u8>>> {
         let (ends_at, sealed) = sealed.split_first_chunk::<9>()?;
-        let opened = key.open(place, &passing.columns(ends_at), sealed).ok()?;
+        let opened = key.open(&place(of), &passing.columns(ends_at), sealed);
+        let opened = opened.ok()?;
         // It opens, so these are a time's bytes.
         let microseconds = i64::from_be_bytes(*ends_at.last_chunk()?);
         (self.now().microseconds() < microseconds).then_some(opened)
+    }
+}
+
+/// Under what it is sealed for a user and the generation of the user's sign-ins.
+fn place((user, generation): (UserId, u64)) -> SealContext {
+    SealContext {
+        row: SealedRow::PasswordProof(user),
+        version: generation,
     }
 }
 
@@ -322,13 +330,6 @@ impl Passing {
         match self {
             Self::Code => PASSAGE_SECONDS,
             Self::SecondFactorOffer => OFFER_SECONDS,
-        }
-    }
-
-    fn place(self, user: UserId, generation: u64) -> SealContext {
-        SealContext {
-            row: SealedRow::PasswordProof(user),
-            version: generation,
         }
     }
 
@@ -370,14 +371,10 @@ impl Account {
     }
 
     async fn passage(&self, user: &User) -> Result<PasswordProof> {
-        let (id, generation) = (user.id, user.open.generation);
-        let key = self.memoir.account_key(self.id).await?;
-        let place = Passing::Code.place(id, generation);
-        let name = self.name.as_bytes();
-        let sealed = self
-            .memoir
-            .seal_passing(&key, Passing::Code, &place, name)?;
-        let bytes = [self.id.as_bytes().as_slice(), id.as_bytes(), &sealed].concat();
+        let (memoir, of) = (&self.memoir, (user.id, user.open.generation));
+        let key = memoir.account_key(self.id).await?;
+        let sealed = memoir.seal_passing(&key, Passing::Code, of, self.name.as_bytes())?;
+        let bytes = [self.id.as_bytes().as_slice(), user.id.as_bytes(), &sealed].concat();
         Ok(PasswordProof(Zeroizing::new(URL_SAFE_NO_PAD.encode(bytes))))
     }
 
@@ -598,10 +595,9 @@ impl SignedInUser {
     pub async fn offer_second_factor(&self) -> Result<SecondFactorOffer> {
         // Not stored until a device has shown that it has it: an abandoned set-up must lock no user out.
         let secret = FactorSecret::generate()?;
-        let (place, key) = self.offering().await?;
-        let memoir = &self.account.memoir;
-        let sealed =
-            memoir.seal_passing(&key, Passing::SecondFactorOffer, &place, secret.expose())?;
+        let (memoir, of) = (&self.account.memoir, (self.user.id, self.generation));
+        let key = memoir.account_key(self.account.id).await?;
+        let sealed = memoir.seal_passing(&key, Passing::SecondFactorOffer, of, secret.expose())?;
         Ok(self.offer(&secret, URL_SAFE_NO_PAD.encode(sealed)))
     }
 
@@ -719,19 +715,13 @@ impl SignedInUser {
         }
     }
 
-    async fn offering(&self) -> Result<(SealContext, AgentKey)> {
-        let place = Passing::SecondFactorOffer.place(self.user.id, self.generation);
-        let key = self.account.memoir.account_key(self.account.id).await?;
-        Ok((place, key))
-    }
-
     async fn offered_secret(&self, sealed: &str) -> Result<Option<FactorSecret>> {
         let Ok(sealed) = URL_SAFE_NO_PAD.decode(sealed) else {
             return Ok(None);
         };
-        let (place, key) = self.offering().await?;
-        let memoir = &self.account.memoir;
-        let opened = memoir.open_passing(&key, Passing::SecondFactorOffer, &place, &sealed);
+        let (memoir, of) = (&self.account.memoir, (self.user.id, self.generation));
+        let key = memoir.account_key(self.account.id).await?;
+        let opened = memoir.open_passing(&key, Passing::SecondFactorOffer, of, &sealed);
         Ok(opened.and_then(|bytes| FactorSecret::from_bytes(&bytes)))
     }
 }

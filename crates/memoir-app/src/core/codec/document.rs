@@ -43,25 +43,12 @@ impl Sealer<'_> {
         open: &impl Serialize,
         private: &[u8],
     ) -> Result<Document> {
-        self.document_from_raw(row, version, open_json(open)?, private)
-    }
-
-    /// As [`Sealer::document_of`], with the open part as its stored text.
-    pub(crate) fn document_from_raw(
-        &self,
-        row: SealedRow,
-        version: u64,
-        open: String,
-        private: &[u8],
-    ) -> Result<Document> {
-        let place = SealContext { row, version };
-        let sealed = self
-            .key
-            .seal(&place, open.as_bytes(), private, self.nonce()?);
+        let open = open_json(open)?;
+        let sealed = self.seal_bytes(row, version, open.as_bytes(), private)?;
         Ok(Document {
             version,
             open,
-            sealed: StoredText(sealed),
+            sealed,
         })
     }
 }

@@ -43,10 +43,7 @@ impl Sealer<'_> {
         columns: &SealedColumns,
         value: &impl Serialize,
     ) -> Result<StoredText> {
-        let plain = plain_json(value)?;
-        let place = SealContext { row, version };
-        let sealed = self.key.seal(&place, &columns.0, &plain, self.nonce()?);
-        Ok(StoredText(sealed))
+        self.seal_bytes(row, version, &columns.0, &plain_json(value)?)
     }
 
     /// As [`Sealer::seal`], for bytes that are no JSON.
@@ -62,7 +59,7 @@ impl Sealer<'_> {
         Ok(StoredText(sealed))
     }
 
-    pub(super) fn nonce(&self) -> Result<Nonce> {
+    pub(crate) fn nonce(&self) -> Result<Nonce> {
         // No nonce may be used twice under one key. With 192 random bits that does not happen, and processes need no
         // common counter.
         let mut nonce = [0; 24];
