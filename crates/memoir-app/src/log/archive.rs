@@ -17,9 +17,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     core::{
         Account, Error, Result,
-        codec::{self, CommitExtras},
+        codec::{self, CommitExtras, Rehearsals},
         parallel::run_blocking,
-        rehearsal::Rehearsal,
     },
     memory::memories::memory_query,
     shown::{OwnAgent, ShownAgent},
@@ -35,7 +34,7 @@ const VERSION: u32 = 1;
 struct ArchiveContents {
     version: u32,
     traveller: ArchivedAgent,
-    rehearsals: BTreeMap<SessionId, Rehearsal>,
+    rehearsals: Rehearsals,
 }
 
 impl OwnAgent {
@@ -53,26 +52,19 @@ impl OwnAgent {
             let sessions = store.session_page(self.scope, None, u32::MAX).await?;
             let key = Some(loaded.base.key());
             let head = rows.last().map_or([0; 32], |row| row.hash);
-            let records = crate::core::parallel::map(rows, |row| codec::record(key, row))
-                .into_iter()
-                .collect::<Result<_>>()?;
-            let mut contents = ArchiveContents {
+            let records = codec::records(key, rows)?;
+            let (sessions, rehearsals) = codec::sessions(key, sessions)?;
+            let contents = ArchiveContents {
                 version: VERSION,
                 traveller: ArchivedAgent {
                     memories: loaded.memories.copies().collect(),
                     agent: loaded.agent,
-                    sessions: Vec::with_capacity(sessions.len()),
+                    sessions,
                     records,
                     head,
                 },
-                rehearsals: BTreeMap::new(),
+                rehearsals,
             };
-            for row in sessions {
-                let (session, rehearsal) = codec::session(key, row)?;
-                let rehearsal = rehearsal.map(|rehearsal| (session.id, rehearsal));
-                contents.rehearsals.extend(rehearsal);
-                contents.traveller.sessions.push(session);
-            }
             // Before it is sealed: a later check could not repair an inconsistency.
             contents.traveller.check()?;
             Ok(contents)

@@ -44,10 +44,7 @@ impl AgentLog<'_> {
     /// As [`AgentLog::whole_log`], opened.
     pub(crate) async fn read_whole_log(self, loaded: &Loaded) -> Result<Vec<Record>> {
         let rows = self.whole_log(loaded).await?;
-        let key = Some(loaded.base.key());
-        crate::core::parallel::map(rows, |row| codec::record(key, row))
-            .into_iter()
-            .collect()
+        codec::records(Some(loaded.base.key()), rows)
     }
 
     /// The agent's log from the record at `first` on, without a gap up to its end.
@@ -85,9 +82,6 @@ impl AgentLog<'_> {
         let limit = filter.last.or(filter.first).unwrap_or(u32::MAX);
         let _room = self.room_for_rows(limit).await?;
         let rows = self.memoir.store.records(self.scope, filter).await?;
-        let key = self.key().await?;
-        crate::core::parallel::map(rows, |row| codec::record(key.as_ref(), row))
-            .into_iter()
-            .collect()
+        codec::records(self.key().await?.as_ref(), rows)
     }
 }

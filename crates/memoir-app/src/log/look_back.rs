@@ -23,10 +23,7 @@ use memoir_store::{AgentQuery, RecordFilter, SummaryRow};
 use serde::Serialize;
 
 use crate::{
-    core::{
-        CONFLICT, Error, Loaded, Result, again, codec,
-        parallel::{self, run_blocking},
-    },
+    core::{CONFLICT, Error, Loaded, Result, again, codec, parallel::run_blocking},
     log::{AgentLog, Limits, rewind::Point},
 };
 
@@ -144,11 +141,8 @@ impl AgentLog<'_> {
         let at = self.memoir.now();
         let running = loaded.running_session;
         run_blocking(move || {
-            let sessions = rows
-                .into_iter()
-                // Without their text, and so without the key: these are open facts.
-                .map(|row| Ok(codec::session(None, row)?.0))
-                .collect::<Result<Vec<Session>>>()?;
+            // Without their text, and so without the key: these are open facts.
+            let (sessions, _) = codec::sessions(None, rows)?;
             let HistoryWindow {
                 past, mut before, ..
             } = pasts;
@@ -192,10 +186,7 @@ impl AgentLog<'_> {
             .await?;
             // The rest of the log grows with the next record, so a summary of it would soon be outdated.
             if summary.is_full() {
-                let sealer = codec::Sealer {
-                    key: loaded.base.key(),
-                    random: self.memoir.random.as_ref(),
-                };
+                let sealer = self.memoir.sealer(loaded.base.key());
                 rows.push(codec::summary_row(&sealer, &summary, hash)?);
             }
             pasts.add(summary);
@@ -310,10 +301,7 @@ impl AgentLog<'_> {
             return Err(CONFLICT);
         }
         let key = loaded.base.key().clone();
-        let opened = run_blocking(move || {
-            let opened = parallel::map(rows, |row| codec::record(Some(&key), row));
-            opened.into_iter().collect::<Result<Vec<Record>>>()
-        });
+        let opened = run_blocking(move || codec::records(Some(&key), rows));
         Ok((opened.await??, hash))
     }
 

@@ -124,11 +124,7 @@ impl AgentLog<'_> {
         let log = self.read_whole_log(&loaded).await?;
         let store = &self.memoir.store;
         let rows = store.session_page(self.scope, None, u32::MAX).await?;
-        let key = Some(loaded.base.key());
-        let sessions = rows
-            .into_iter()
-            .map(|row| Ok(codec::session(key, row)?.0))
-            .collect::<Result<Vec<_>>>()?;
+        let (sessions, _) = codec::sessions(Some(loaded.base.key()), rows)?;
         Ok(AgentPast {
             memories: by_number(loaded.memories.copies()),
             base: loaded.base,

@@ -1,25 +1,23 @@
 //! Shredding: removing the text of one memory from everywhere, for good (SPEC 4.4).
 
-use std::collections::BTreeMap;
-
 use memoir_domain::{
     PrivateText, SessionId, Timestamp,
     access::{self, AccessRefusal},
-    audit::{Action, Actor, Record},
+    audit::{Action, Actor},
     draft::Decision,
     memories::AllMemories,
     memory::{Number, parse_text},
     session::Session,
     shred::{self, Derived, ShredTarget},
 };
-use memoir_store::{RecordFilter, Selection, SessionRow, TranscriptRow};
+use memoir_store::{RecordFilter, Selection, TranscriptRow};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
     core::{
         Error, Loaded, Result, check_messages,
-        codec::{self, Base, CommitExtras},
+        codec::{self, CommitExtras},
     },
     memory::{Memories, memories::memory_query},
     people::access_requests::Consent,
@@ -196,9 +194,7 @@ impl Memories<'_> {
         };
         let rows = self.memoir.store.records(self.scope, &filter).await?;
         // The facts, which are not sealed, name the members, so no record has to be opened.
-        let records = rows.into_iter().map(|row| codec::record(None, row));
-        let records = records.collect::<Result<Vec<Record>>>()?;
-        let mut derived = shred::derived_from(number, &records);
+        let mut derived = shred::derived_from(number, &codec::records(None, rows)?);
         // The summary of an import, which no session wrote here.
         let read = async |number| {
             self.load(&memory_query(Selection::Numbers(vec![number])))
@@ -308,9 +304,7 @@ impl Memories<'_> {
         let rows = self.log().whole_log(&loaded).await?;
         let read = rows.iter().map(|row| (row.seq, row.clone())).collect();
         let key = Some(loaded.base.key());
-        let history = crate::core::parallel::map(rows, |row| codec::record(key, row))
-            .into_iter()
-            .collect::<Result<Vec<_>>>()?;
+        let history = codec::records(key, rows)?;
         let all = AllMemories::new(loaded.memories.shared());
         // Shredded ones have no text.
         let imported = memory
@@ -328,7 +322,7 @@ impl Memories<'_> {
             .collect();
         // Rehearsals keep copies of memories in their sessions' rows; these texts are removed too.
         let rows = store.session_page(self.scope, None, u32::MAX).await?;
-        let (sessions, mut rehearsals) = sessions(&loaded.base, rows)?;
+        let (sessions, mut rehearsals) = codec::sessions(key, rows)?;
         // The agent after the decision, since the decision and the shredding are written in one commit.
         let agent = match &answer {
             Some(answer) => answer.agent.clone(),
@@ -383,17 +377,4 @@ impl Memories<'_> {
         self.commit(&loaded.base, decision, beside).await?;
         Ok(shredded)
     }
-}
-
-type Rehearsals = BTreeMap<SessionId, crate::core::rehearsal::Rehearsal>;
-
-fn sessions(base: &Base, rows: Vec<SessionRow>) -> Result<(Vec<Session>, Rehearsals)> {
-    let mut sessions = Vec::with_capacity(rows.len());
-    let mut rehearsals = Rehearsals::new();
-    for row in rows {
-        let (session, rehearsal) = codec::session(Some(base.key()), row)?;
-        rehearsals.extend(rehearsal.map(|rehearsal| (session.id, rehearsal)));
-        sessions.push(session);
-    }
-    Ok((sessions, rehearsals))
 }

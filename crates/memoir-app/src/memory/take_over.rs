@@ -197,10 +197,7 @@ impl Memories<'_> {
         };
         let rows = self.memoir.store.records(self.scope, &filter).await?;
         // The facts are not sealed and list the numbers that an import gave, so no record has to be opened.
-        let records = rows.into_iter().map(|row| codec::record(None, row));
-        Ok(import::kept_and_undone(
-            &records.collect::<Result<Vec<_>>>()?,
-        ))
+        Ok(import::kept_and_undone(&codec::records(None, rows)?))
     }
 
     /// Adds the agent's memories.

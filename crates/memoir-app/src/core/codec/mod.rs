@@ -53,12 +53,11 @@ pub(crate) use self::{
     sealed::Sealer,
     word_index::{IndexVersion, word_index, word_index_rows},
 };
-use crate::{
-    core::rehearsal::Rehearsal,
-    core::{
-        Error, Result,
-        clock::{DrawnTogether, Random},
-    },
+use crate::core::{
+    Error, Result,
+    clock::{DrawnTogether, Random},
+    parallel,
+    rehearsal::Rehearsal,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -417,6 +416,21 @@ pub(crate) fn session(
     Ok((session, words.rehearsal))
 }
 
+/// Sessions, in their order, and the states of the rehearsals among them; as for [`session`].
+pub(crate) fn sessions(
+    key: Option<&AgentKey>,
+    rows: Vec<SessionRow>,
+) -> Result<(Vec<Session>, Rehearsals)> {
+    let mut sessions = Vec::with_capacity(rows.len());
+    let mut rehearsals = Rehearsals::new();
+    for row in rows {
+        let (session, rehearsal) = session(key, row)?;
+        rehearsals.extend(rehearsal.map(|rehearsal| (session.id, rehearsal)));
+        sessions.push(session);
+    }
+    Ok((sessions, rehearsals))
+}
+
 /// A session in a list of agents.
 pub(crate) fn listed_session(row: &FleetSession) -> Result<Session> {
     let place = SealedRow::Session(row.id);
@@ -566,6 +580,12 @@ pub(crate) fn record(key: Option<&AgentKey>, row: AuditRow) -> Result<Record> {
     };
     let record = bare_record(row)?;
     Ok(Record { body, ..record })
+}
+
+/// Records, in their order; as for [`record`].
+pub(crate) fn records(key: Option<&AgentKey>, rows: Vec<AuditRow>) -> Result<Vec<Record>> {
+    let opened = parallel::map(rows, |row| record(key, row));
+    opened.into_iter().collect()
 }
 
 /// A record's text as it was sealed, byte for byte, with what shows that it is.
@@ -732,11 +752,14 @@ impl Base {
     }
 }
 
+/// The states of rehearsals, by their sessions.
+pub(crate) type Rehearsals = BTreeMap<SessionId, Rehearsal>;
+
 /// Data that is written with a decision and that the domain does not know.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CommitExtras {
     /// The states of the rehearsals among its sessions.
-    pub(crate) rehearsals: BTreeMap<SessionId, Rehearsal>,
+    pub(crate) rehearsals: Rehearsals,
     /// The records that it redacts, as they are now.
     pub(crate) read: BTreeMap<u64, AuditRow>,
     /// The agent's tokens that it makes or changes.
@@ -796,10 +819,9 @@ pub(crate) fn commit(
     // Before the records are sealed: the record of a shredding holds the hashes of the replacement texts, and its own
     // hash covers them.
     let bodies = redacted(sealer, &mut decision, &beside.read)?;
-    let mut records =
-        crate::core::parallel::map(decision.records, |record| audit_row(sealer, record))
-            .into_iter()
-            .collect::<Result<Vec<AuditRow>>>()?;
+    let mut records = parallel::map(decision.records, |record| audit_row(sealer, record))
+        .into_iter()
+        .collect::<Result<Vec<AuditRow>>>()?;
     next.head = chain_records(base.scope, base.head, &mut records);
     count_messages(&mut decision.agent.messages, &beside);
     // After the chain: the agent's row holds the end of the chain, so that truncating the log requires changing that
@@ -821,7 +843,7 @@ pub(crate) fn commit(
         reply: None,
         progress: None,
     };
-    let prepared = crate::core::parallel::map(last_states(decision.changes), |memory| {
+    let prepared = parallel::map(last_states(decision.changes), |memory| {
         memory_row(sealer, version, memory)
     });
     commit.memories = prepared.into_iter().collect::<Result<_>>()?;
