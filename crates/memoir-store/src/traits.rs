@@ -66,6 +66,14 @@ pub struct AgentQuery {
 }
 
 impl AgentQuery {
+    /// The agent with that session.
+    pub fn of_session(id: SessionId) -> Self {
+        Self {
+            session: Some(id),
+            ..Self::default()
+        }
+    }
+
     /// The same with the agent's prompts.
     #[must_use]
     pub fn with_prompts(self) -> Self {

@@ -134,10 +134,7 @@ impl Memoir {
         names: &HashMap<AccountId, String>,
     ) -> Result<Option<EndNotice>> {
         let scope = delivery.scope;
-        let query = AgentQuery {
-            session: Some(delivery.session),
-            ..AgentQuery::default()
-        };
+        let query = AgentQuery::of_session(delivery.session);
         let snapshot = self.store.snapshot(scope, &query).await?;
         let Some((name, row)) =
             snapshot.and_then(|snapshot| Some((snapshot.agent.columns.name, snapshot.session?)))

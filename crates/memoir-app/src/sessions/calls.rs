@@ -25,7 +25,7 @@ use tracing::Instrument;
 
 use super::{
     end::holds,
-    recent::{KnownMemories, SessionNotes},
+    recent::KnownMemories,
 };
 use crate::{
     core::{
@@ -102,39 +102,41 @@ impl Sessions<'_> {
         request: &ToolRequest,
         usage: Option<Usage>,
     ) -> Result<ToolOutcome> {
-        let mut notes = self.memoir.state::<Recent>().take_notes(id);
-        let called = self.attempt_noting(id, request, usage, &mut notes).await;
+        let recent = self.memoir.state::<Recent>();
+        let mut memories = recent.take_memories(id);
+        let called = self.attempt_known(id, request, usage, &mut memories).await;
         let is_over = called.as_ref().is_ok_and(|called| {
             called.result.refusal() == Some(RefusalCode::SessionOver)
                 || called.result.ends_session()
         });
         if is_over {
-            self.memoir.state::<Recent>().drop_notes(id);
-        } else {
-            self.memoir.state::<Recent>().put_notes(id, notes);
+            recent.drop_memories(id);
+        } else if let Some(known) = memories {
+            recent.put_memories(id, known);
         }
         called
     }
 
-    async fn attempt_noting(
+    /// `memories` are those that are cached for the session, before the call and after it.
+    async fn attempt_known(
         self,
         id: SessionId,
         request: &ToolRequest,
         usage: Option<Usage>,
-        notes: &mut SessionNotes,
+        memories: &mut Option<KnownMemories>,
     ) -> Result<ToolOutcome> {
         let now = self.memoir.now();
         // Only a decision that will be committed may be based on this. Its version is the proof; a refusal, a search or
         // a result without a commit has none, and is decided on the store's state.
-        let known = self.known_state(id, request, notes);
+        let known = self.known_state(id, request, memories.as_ref());
         if let Some(state) = known.filter(|state| !has_lapsed(state, now)) {
             let state = state.with_usage(usage);
-            let (outcome, before) = self.decide_call(&state, request, notes, now);
+            let (outcome, before) = self.decide_call(&state, request, memories.as_ref(), now);
             // Only a write can be based on the cache: the commit fails where another process wrote since. A trip is
             // left out: it needs the session's history, which is read from the store anyway.
             if let CallOutcome::Commit(decision, result) = outcome {
                 match self
-                    .write_call(state, request, *decision, result, before, notes)
+                    .write_call(state, request, *decision, result, before, memories)
                     .await
                 {
                     // Nothing was written. The call is decided once more below, on the store's state, and only a second
@@ -154,9 +156,9 @@ impl Sessions<'_> {
         }
         let state = state.with_usage(usage);
         if names_memories(request) && state.is_open() {
-            self.load_memories(&state, notes).await?;
+            self.load_memories(&state, memories).await?;
         }
-        let (outcome, before) = self.decide_call(&state, request, notes, now);
+        let (outcome, before) = self.decide_call(&state, request, memories.as_ref(), now);
         match outcome {
             CallOutcome::Answer(result) => {
                 // A refusal commits nothing, and so does not renew the lease, although the agent is still active.
@@ -169,13 +171,13 @@ impl Sessions<'_> {
                 Ok(unchanged(&state, result, before))
             }
             CallOutcome::Commit(decision, result) => {
-                self.write_call(state, request, *decision, result, before, notes)
+                self.write_call(state, request, *decision, result, before, memories)
                     .await
             }
             CallOutcome::Tripped(trip) => {
                 let rolled_back = self.roll_back_tripped(&state, id, *trip);
                 let (decision, result) = Box::pin(rolled_back).await?;
-                self.write_call(state, request, decision, result, before, notes)
+                self.write_call(state, request, decision, result, before, memories)
                     .await
             }
         }
@@ -187,14 +189,14 @@ impl Sessions<'_> {
         self,
         id: SessionId,
         request: &ToolRequest,
-        notes: &SessionNotes,
+        memories: Option<&KnownMemories>,
     ) -> Option<Box<CallState>> {
         if !names_memories(request) {
             return None;
         }
         // Removed: if the call is interrupted, the cache is empty, and the next one reads the store.
         let known = self.memoir.state::<Recent>().take(self.scope, id)?;
-        notes.memories_at(known.base.memories_version())?;
+        memories.filter(|memories| memories.is_of(known.base.memories_version()))?;
         Some(Box::new(CallState {
             base: known.base,
             agent: known.agent,
@@ -205,11 +207,7 @@ impl Sessions<'_> {
     }
 
     async fn fresh_state(self, id: SessionId) -> Result<Box<CallState>> {
-        let query = AgentQuery {
-            session: Some(id),
-            ..AgentQuery::default()
-        };
-        let loaded = self.load(&query).await?;
+        let loaded = self.load(&AgentQuery::of_session(id)).await?;
         let (session, rehearsal) = loaded.session.unzip();
         let state = Box::new(CallState {
             base: loaded.base,
@@ -217,7 +215,7 @@ impl Sessions<'_> {
             session,
             rehearsed: None,
         });
-        match rehearsal.flatten().and_then(Rehearsal::into_copy) {
+        match rehearsal.flatten().and_then(|kept| kept.copy) {
             Some(copy) => Ok(state.on_copy(copy)),
             // Without its copy a rehearsal would be a session like any other.
             None if state.session.as_ref().is_some_and(needs_copy) => Err(Error::Inconsistent(
@@ -231,22 +229,26 @@ impl Sessions<'_> {
     ///
     /// # Errors
     /// A conflict, where another process wrote since the state was read.
-    async fn load_memories(self, state: &CallState, notes: &mut SessionNotes) -> Result<()> {
-        if notes.memories_at(state.base.memories_version()).is_some() {
+    async fn load_memories(
+        self,
+        state: &CallState,
+        known: &mut Option<KnownMemories>,
+    ) -> Result<()> {
+        let version = state.base.memories_version();
+        if known.as_ref().is_some_and(|known| known.is_of(version)) {
             return Ok(());
         }
         let loaded = self
             .load(&memory_query(Selection::All).with_prompts())
             .await?;
         // The edit is decided on one version of the agent, and must not be decided on memories of another one.
-        let version = loaded.base.memories_version();
-        let version = version.filter(|_| version == state.base.memories_version());
+        let version = version.filter(|_| version == loaded.base.memories_version());
         let version = version.ok_or(CONFLICT)?;
         let memories = match state.copy() {
             Some(copy) => copy.lay_over_all(&loaded.memories),
             None => loaded.memories,
         };
-        notes.memories = Some(KnownMemories {
+        *known = Some(KnownMemories {
             version,
             memories: AllMemories::new(memories.shared()),
             system_prompt: loaded.agent.settings.system_prompt,
@@ -259,11 +261,11 @@ impl Sessions<'_> {
         self,
         state: &CallState,
         request: &ToolRequest,
-        notes: &SessionNotes,
+        memories: Option<&KnownMemories>,
         now: Timestamp,
     ) -> (CallOutcome, Option<Gauge>) {
         let none = AllMemories::default();
-        let known = notes.memories_at(state.base.memories_version());
+        let known = memories.filter(|known| known.is_of(state.base.memories_version()));
         let view = View {
             agent: &state.agent,
             system_prompt: known.and_then(|known| known.system_prompt.as_ref()),
@@ -285,10 +287,10 @@ impl Sessions<'_> {
         mut decision: Decision,
         result: ToolResult,
         before: Option<Gauge>,
-        notes: &mut SessionNotes,
+        memories: &mut Option<KnownMemories>,
     ) -> Result<ToolOutcome> {
         // Only cached memories have to be updated.
-        let changes = match notes.memories {
+        let changes = match memories {
             Some(_) => decision.changes.clone(),
             None => Vec::new(),
         };
@@ -296,7 +298,7 @@ impl Sessions<'_> {
             let call = request.call.as_ref().ok();
             let written = self.write_rehearsed(&state.base, *rehearsed, decision, call);
             let (version, after) = Box::pin(written).await?;
-            follow(notes, &state.base, version, &changes);
+            follow(memories, &state.base, version, &changes);
             let gauges = before.zip(Some(after));
             return Ok(ToolOutcome {
                 result,
@@ -311,7 +313,7 @@ impl Sessions<'_> {
         });
         let written = self.commit(&state.base, decision, codec::CommitExtras::default());
         let base = written.await?;
-        follow(notes, &state.base, base.memories_version(), &changes);
+        follow(memories, &state.base, base.memories_version(), &changes);
         Ok(ToolOutcome {
             result,
             gauges: before.zip(after.or(before)),
@@ -485,11 +487,8 @@ impl Sessions<'_> {
     }
 
     async fn edits_of(self, id: SessionId) -> Result<u32> {
-        let wanted = AgentQuery {
-            session: Some(id),
-            ..AgentQuery::default()
-        };
-        Ok(self.load(&wanted).await?.take_session(id)?.edits)
+        let mut loaded = self.load(&AgentQuery::of_session(id)).await?;
+        Ok(loaded.take_session(id)?.edits)
     }
 }
 
@@ -545,10 +544,15 @@ fn has_lapsed(state: &CallState, now: Timestamp) -> bool {
 }
 
 /// Updates the cached memories with a write on `base`.
-fn follow(notes: &mut SessionNotes, base: &codec::Base, written: Option<u64>, changes: &[Change]) {
-    let known = notes.memories.take();
-    let known = known.filter(|known| Some(known.version) == base.memories_version());
-    notes.memories = known.zip(written).map(|(mut known, version)| {
+fn follow(
+    cached: &mut Option<KnownMemories>,
+    base: &codec::Base,
+    written: Option<u64>,
+    changes: &[Change],
+) {
+    let known = cached.take();
+    let known = known.filter(|known| known.is_of(base.memories_version()));
+    *cached = known.zip(written).map(|(mut known, version)| {
         known.memories.follow(changes);
         known.version = version;
         known

@@ -47,7 +47,7 @@ impl CommitListener for Recent {
             }
             // However it ended: the data read in it is wiped.
             for session in ended {
-                self.drop_notes(session);
+                self.drop_memories(session);
             }
         }))
     }

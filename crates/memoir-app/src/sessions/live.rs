@@ -159,11 +159,7 @@ impl Sessions<'_> {
 
     /// The agent with one of its sessions, read together.
     async fn watched(self, id: SessionId) -> Result<(AgentRow, SessionRow)> {
-        let query = AgentQuery {
-            session: Some(id),
-            ..AgentQuery::default()
-        };
-        let snapshot = self.snapshot(&query).await?;
+        let snapshot = self.snapshot(&AgentQuery::of_session(id)).await?;
         let row = snapshot.session;
         let row = row.ok_or_else(|| Error::NoSession(id.to_string()))?;
         Ok((snapshot.agent, row))

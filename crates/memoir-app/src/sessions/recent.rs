@@ -58,37 +58,24 @@ pub(crate) struct KnownMemories {
     pub(crate) system_prompt: Option<PrivateText>,
 }
 
-/// The cache of this process for an open session.
-#[derive(Default)]
-pub(crate) struct SessionNotes {
-    pub(crate) memories: Option<KnownMemories>,
-}
-
-impl SessionNotes {
-    /// The memories, where they are cached for this version of the agent.
-    pub(crate) fn memories_at(&self, version: Option<u64>) -> Option<&KnownMemories> {
-        let known = self.memories.as_ref();
-        known.filter(|known| Some(known.version) == version)
-    }
-
-    /// Their approximate size in bytes.
-    fn weight(&self) -> usize {
-        let known = self.memories.as_ref();
-        size_of::<Self>() + known.map_or(0, |known| known.memories.bytes())
+impl KnownMemories {
+    /// Whether they are of this version of the agent.
+    pub(crate) fn is_of(&self, version: Option<u64>) -> bool {
+        Some(self.version) == version
     }
 }
 
 /// The cached sessions.
 pub(crate) struct Recent {
     known: Mutex<BoundedCache<AgentScope, KnownSession>>,
-    notes: Mutex<BoundedCache<SessionId, SessionNotes>>,
+    memories: Mutex<BoundedCache<SessionId, KnownMemories>>,
 }
 
 impl Default for Recent {
     fn default() -> Self {
         Self {
             known: Mutex::new(BoundedCache::new(SESSIONS)),
-            notes: Mutex::new(BoundedCache::new(MEMORIES_BYTES)),
+            memories: Mutex::new(BoundedCache::new(MEMORIES_BYTES)),
         }
     }
 }
@@ -106,22 +93,20 @@ impl Recent {
         drop(gone);
     }
 
-    /// The notes of a session; of two simultaneous calls the later one begins new ones.
-    pub(crate) fn take_notes(&self, session: SessionId) -> SessionNotes {
-        self.notes.lock().take(session).unwrap_or_default()
+    /// The memories for a session's call; of two simultaneous calls the later one reads its own.
+    pub(crate) fn take_memories(&self, session: SessionId) -> Option<KnownMemories> {
+        self.memories.lock().take(session)
     }
 
-    pub(crate) fn put_notes(&self, session: SessionId, kept: SessionNotes) {
-        // An empty entry must not evict that of another session.
-        if kept.memories.is_some() {
-            let gone = self.notes.lock().put(session, kept.weight(), kept);
-            drop(gone);
-        }
+    pub(crate) fn put_memories(&self, session: SessionId, known: KnownMemories) {
+        let bytes = size_of::<KnownMemories>() + known.memories.bytes();
+        let gone = self.memories.lock().put(session, bytes, known);
+        drop(gone);
     }
 
-    /// Forgets the cache of an ended session.
-    pub(crate) fn drop_notes(&self, session: SessionId) {
-        let gone = self.notes.lock().take(session);
+    /// Forgets the memories of an ended session.
+    pub(crate) fn drop_memories(&self, session: SessionId) {
+        let gone = self.memories.lock().take(session);
         drop(gone);
     }
 }

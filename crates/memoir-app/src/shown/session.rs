@@ -210,13 +210,6 @@ impl ShowsWords for ShownSession {
     }
 }
 
-fn session_query(id: SessionId) -> AgentQuery {
-    AgentQuery {
-        session: Some(id),
-        ..AgentQuery::default()
-    }
-}
-
 /// The end of the last page: the beginning of its last session, and that session.
 type SessionPlace = (Timestamp, SessionId);
 
@@ -226,15 +219,10 @@ impl Views<'_> {
     /// # Errors
     /// The agent has none of that identifier; the store fails.
     pub async fn session(self, id: SessionId) -> Result<SessionFacts> {
-        self.check_present().await?;
-        let snapshot = self
-            .memoir
-            .store
-            .snapshot(self.scope, &session_query(id))
-            .await?;
-        let row = snapshot.and_then(|snapshot| snapshot.session);
-        let row = row.ok_or_else(|| Error::NoSession(id.to_string()))?;
-        self.facts(row)
+        let snapshot = self.snapshot(&AgentQuery::of_session(id)).await?;
+        self.key_of(&snapshot.agent).await?;
+        let row = snapshot.session;
+        self.facts(row.ok_or_else(|| Error::NoSession(id.to_string()))?)
     }
 
     /// One page of sessions, newest first: those begun before that one; without text.
@@ -267,7 +255,7 @@ impl AgentLens<'_> {
     /// The agent has none of that identifier; the store fails.
     pub async fn session(&self, id: SessionId) -> Result<ShownSession> {
         let covers = |scope: AccessScope| scope.shows_session(Some(id));
-        let query = &session_query(id);
+        let query = &AgentQuery::of_session(id);
         self.look(query, covers, |mut look| async move {
             let agent = look.agent;
             if look.access_level == AccessLevel::NoWords {
