@@ -79,7 +79,7 @@ impl Rehearsal {
     /// An ended one.
     pub(crate) fn ended(copy: &RehearsalCopy) -> Self {
         Self {
-            edits: copy.edits().to_vec(),
+            edits: copy.edits.clone(),
             memories: copy.differences(),
             applied_by: None,
             copy: None,
@@ -92,11 +92,6 @@ impl Rehearsal {
             Some(copy) if !session.state.is_running() => Self::ended(copy),
             _ => self,
         }
-    }
-
-    /// Its copy; `None` once it has ended.
-    pub(crate) fn into_copy(self) -> Option<RehearsalCopy> {
-        self.copy
     }
 
     /// Removes the text of one memory, and the texts written by edits of it and of the resulting memories. Returns
@@ -278,11 +273,6 @@ impl RehearsalCopy {
     /// The edits so far, oldest first.
     pub(crate) fn history(&self) -> &[Record] {
         &self.history
-    }
-
-    /// The successful edits and protections so far, oldest first.
-    pub(crate) fn edits(&self) -> &[RehearsedEdit] {
-        &self.edits
     }
 
     /// Adds the outcome of a call on the copy.

@@ -17,10 +17,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{
-        AgentHandle, CONFLICT, Loaded, Result, again, codec::CommitExtras, load_room::HeldRoom,
-        opened::MemoryList,
-    },
+    core::{AgentHandle, CONFLICT, Loaded, Result, again, codec::CommitExtras, load_room::HeldRoom},
     memory::{Memories, memories::memory_query},
     metrics::Metrics,
     shown::{OwnAgent, schemas::AnyObject, views::RefinementDue},
@@ -186,12 +183,8 @@ impl OwnAgent {
         // In one read where all of it is a short load, as nearly always.
         if self.is_short(&whole).await? {
             let loaded = self.load(&whole).await?;
-            let archive = self
-                .memories()
-                .archive_note(&loaded.agent, &loaded.memories)
-                .await?;
             let bounds = bounds(&loaded.agent);
-            let context = context::build(&loaded.memories, now, bounds, &archive);
+            let context = self.memories().built_context(&loaded, now, bounds).await?;
             return Ok((loaded, context));
         }
         let (loaded, rows, room) = load_marks(self, now).await?;
@@ -200,10 +193,8 @@ impl OwnAgent {
         let summaries = rows.iter().filter(|row| row.is_summary);
         let summaries: Vec<Number> = summaries.map(|row| row.number).collect();
         drop((rows, room));
-        let archive = self
-            .memories()
-            .archive_note_of(&loaded.agent, summaries)
-            .await?;
+        let archive = self.memories().archive_note(&loaded.agent, summaries);
+        let archive = archive.await?;
         loop {
             let wanted = plan.wanted();
             if wanted.is_empty() {
@@ -302,19 +293,21 @@ impl Memories<'_> {
         Ok(ContextShare::new(max_tokens, &shares))
     }
 
-    /// The note about the archive in a context of these memories.
-    pub(crate) async fn archive_note(
+    /// The context of the memories that were loaded.
+    pub(crate) async fn built_context(
         self,
-        agent: &Agent,
-        memories: &MemoryList,
-    ) -> Result<ArchiveNote> {
-        let summaries = memories.iter().filter(|memory| memory.is_summary);
+        loaded: &Loaded,
+        now: Timestamp,
+        bounds: Bounds,
+    ) -> Result<ContextText> {
+        let summaries = loaded.memories.iter().filter(|memory| memory.is_summary);
         let summaries = summaries.map(|memory| memory.number).collect();
-        self.archive_note_of(agent, summaries).await
+        let archive = self.archive_note(&loaded.agent, summaries).await?;
+        Ok(context::build(&loaded.memories, now, bounds, &archive))
     }
 
-    /// As [`Memories::archive_note`], of a context with these summaries.
-    async fn archive_note_of(self, agent: &Agent, summaries: Vec<Number>) -> Result<ArchiveNote> {
+    /// The note about the archive in a context with these summaries.
+    async fn archive_note(self, agent: &Agent, summaries: Vec<Number>) -> Result<ArchiveNote> {
         let links = self
             .views()
             .links_around(summaries.iter().copied().collect())

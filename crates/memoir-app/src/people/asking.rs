@@ -191,11 +191,7 @@ impl Grants<'_> {
         ];
         let room = room(self.sessions().context_of(context_tokens), own);
         let bounds = context::Bounds::of(&loaded.agent.settings, Some(room));
-        let archive = self
-            .memories()
-            .archive_note(&loaded.agent, &loaded.memories)
-            .await?;
-        let context = context::build(&loaded.memories, now, bounds, &archive);
+        let context = self.memories().built_context(&loaded, now, bounds).await?;
         let prompt = prompt::access(&loaded.agent, &context, &request, memory.as_ref());
         Ok((request.state == AccessState::Asked).then_some(prompt))
     }

@@ -19,14 +19,8 @@ use memoir_domain::{
 use memoir_model::{Model, ModelName};
 use memoir_store::{AgentQuery, Selection};
 
-use super::end::with_session;
 use crate::{
-    core::{
-        Error, Loaded, Result,
-        quotas::Written,
-        rehearsal::{Rehearsal, RehearsalCopy},
-        tuned::RULES_ONLY,
-    },
+    core::{Error, Loaded, Result, quotas::Written, rehearsal::RehearsalCopy, tuned::RULES_ONLY},
     memory::memories::memory_query,
     sessions::Sessions,
 };
@@ -132,23 +126,12 @@ impl Sessions<'_> {
         }
     }
 
-    /// Begins a session that waits for the agent's consent. A running session whose lease has lapsed is
-    /// closed first.
+    /// Begins a session that waits for the agent's consent, for the holder of its lease; `None` for a worker that is to
+    /// acquire it. A running session whose lease has lapsed is closed first.
     ///
     /// # Errors
     /// No session can be begun (SPEC 3.1, 3.2).
-    pub(crate) async fn begin(
-        self,
-        options: &RefineOptions,
-        model: &ModelName,
-    ) -> Result<(SessionId, u64)> {
-        let holder = self.memoir.ids().holder()?;
-        let session = self.begin_for(Some(holder), options, model).await?;
-        Ok((session.id, holder))
-    }
-
-    /// As [`Sessions::begin`], for the holder of the session's lease; `None` for a worker that is to acquire it.
-    pub(super) async fn begin_for(
+    pub(super) async fn begin(
         self,
         holder: Option<u64>,
         options: &RefineOptions,
@@ -250,7 +233,7 @@ impl Sessions<'_> {
             memories: Selection::Context {
                 journal_after: context::journal_since(now),
             },
-            ..with_session(id).with_prompts()
+            ..AgentQuery::of_session(id).with_prompts()
         };
         let mut loaded = self.load(&query).await?;
         let session = loaded.take_session(id)?;
@@ -267,11 +250,7 @@ impl Sessions<'_> {
                 .memories
                 .retain(|memory| memory.side() == Side::Agent);
         }
-        let archive = self
-            .memories()
-            .archive_note(&loaded.agent, &loaded.memories)
-            .await?;
-        let context = context::build(&loaded.memories, now, bounds, &archive);
+        let context = self.memories().built_context(&loaded, now, bounds).await?;
         Ok(prompt::consent(&loaded.agent, (&session).into(), &context))
     }
 
@@ -318,7 +297,7 @@ impl Sessions<'_> {
         let rehearsal = loaded.session.as_mut().and_then(|(_, kept)| kept.take());
         let session = loaded.take_session(id)?;
         let room = self.ledger_room(&loaded.agent, context_tokens, session.model.as_deref());
-        let (prompt, ledger, gauge) = match rehearsal.and_then(Rehearsal::into_copy) {
+        let (prompt, ledger, gauge) = match rehearsal.and_then(|kept| kept.copy) {
             Some(copy) => {
                 let memories = copy.lay_over_all(&loaded.memories);
                 let memories = AllMemories::new(memories.shared());
@@ -378,7 +357,7 @@ pub(crate) fn room<const N: usize>(context_tokens: u32, own: [&Option<PrivateTex
     (u64::from(context_tokens) * 2 / 3).saturating_sub(FIXED_TOKENS + own)
 }
 
-/// The query to resume an open session: its prompt is rebuilt.
+/// A session, with all that its prompt is built of: to open it, to resume it, or to apply its result.
 pub(super) fn as_it_stands(id: SessionId) -> AgentQuery {
     AgentQuery {
         session: Some(id),

@@ -14,7 +14,7 @@ use memoir_store::AgentQuery;
 
 use super::{Unwritten, begin::running, bounded};
 use crate::{
-    core::{AgentHandle, Error, Loaded, Memoir, Result, again, rehearsal::Rehearsal, replies},
+    core::{AgentHandle, Error, Loaded, Memoir, Result, again, replies},
     sessions::Sessions,
     shown::SessionFacts,
 };
@@ -76,7 +76,7 @@ impl Sessions<'_> {
             Ok((decision, is_closed))
         };
         // Not by `decide`, which calls this.
-        let query = with_session(id);
+        let query = AgentQuery::of_session(id);
         again(|| self.attempt(&query, |loaded, now| ready(close(loaded, now)))).await
     }
 
@@ -134,7 +134,7 @@ impl Sessions<'_> {
         usage: Option<Usage>,
         decide: impl Fn(Agent, Session, Timestamp) -> Decision,
     ) -> Result<SessionFacts> {
-        self.decide(&with_session(id), |loaded, now| {
+        self.decide(&AgentQuery::of_session(id), |loaded, now| {
             let decision = ended(loaded, id, now, |agent, session| {
                 let session = Session {
                     // A caller from outside does not know the usage: the last one written remains.
@@ -170,7 +170,7 @@ fn ended(
         return decide(loaded.agent, session);
     }
     let outside = loaded.agent;
-    let copy = match rehearsal.and_then(Rehearsal::into_copy) {
+    let copy = match rehearsal.and_then(|kept| kept.copy) {
         Some(copy) => copy.agent(outside.clone()),
         // It has not begun.
         None => outside.clone(),
@@ -197,11 +197,4 @@ pub(super) fn holds(lease: Lease, now: Timestamp) -> bool {
     /// would block the agent's sessions until then.
     const LONGEST_SECONDS: i64 = 2 * 3_600;
     lease.until > now && lease.until.seconds_since(now) <= LONGEST_SECONDS
-}
-
-pub(super) fn with_session(id: SessionId) -> AgentQuery {
-    AgentQuery {
-        session: Some(id),
-        ..AgentQuery::default()
-    }
 }

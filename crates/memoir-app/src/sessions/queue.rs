@@ -21,7 +21,6 @@ use super::{
     RefineOptions,
     begin::{OpenedSession, as_it_stands, running},
     drive::{Drive, Hold, Observer, Progress},
-    end::with_session,
     turns::Turns,
 };
 use crate::{
@@ -80,7 +79,7 @@ impl Memoir {
         // After it the loser goes through the queue in its own order (`turns.rs`), so that the same processes do not
         // meet again at each session.
         let taken = agent
-            .decide(&with_session(id), |mut loaded, now| {
+            .decide(&AgentQuery::of_session(id), |mut loaded, now| {
                 let session = loaded.take_session(id)?;
                 if lifecycle::is_withdrawn(&loaded.agent, &session) {
                     let (why, actor) = (EndReason::Cancelled, Actor::system());
@@ -165,16 +164,15 @@ impl LeasedSession {
             model: model.name().to_string(),
             rehearsal: *rehearsal,
         });
-        let drive = Drive::new(agent.clone(), hold, model.clone());
-        if *state == State::Open {
-            let opened = agent
-                .sessions()
-                .reopen(hold.id, model.context_tokens())
-                .await?;
-            Box::pin(drive.go_on(opened, observer)).await
-        } else {
-            Box::pin(drive.run(observer)).await
-        }
+        let drive = Drive::new(hold, model.clone());
+        let opened = match state {
+            State::Open => {
+                let opened = agent.sessions().reopen(hold.id, model.context_tokens());
+                Some(opened.await?)
+            }
+            _ => None,
+        };
+        Box::pin(drive.run(opened, observer)).await
     }
 
     /// Releases the session for another worker. Its edits stay, and the next worker resumes with the remaining edits.
@@ -184,7 +182,7 @@ impl LeasedSession {
     pub async fn release(&self) -> Result<()> {
         let hold = &self.hold;
         hold.agent
-            .decide(&with_session(hold.id), |mut loaded, _| {
+            .decide(&AgentQuery::of_session(hold.id), |mut loaded, _| {
                 let mut session = loaded.take_session(hold.id)?;
                 session.usage = hold.used();
                 // Only while the lease is still this worker's: another one may have the session by now.
@@ -212,7 +210,7 @@ impl Sessions<'_> {
                 self.model_name(&agent, options)?
             }
         };
-        let queued = self.begin_for(None, options, &model).await?;
+        let queued = self.begin(None, options, &model).await?;
         Ok(SessionFacts::new(&self.name, &queued))
     }
 

@@ -18,10 +18,10 @@ use memoir_domain::{
     session::{Lease, Session, State, Trigger},
     tools::{self, CallOutcome, RefusalCode, Tool, ToolCall, ToolRequest, ToolResult, View},
 };
-use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::begin::as_it_stands;
 use crate::{
     core::{
         Error, Loaded, Result,
@@ -29,7 +29,6 @@ use crate::{
         opened::MemoryList,
         rehearsal::{Rehearsal, RehearsedEdit, Touched},
     },
-    memory::memories::memory_query,
     sessions::Sessions,
     shown::{ArchiveLinks, MemoryFacts, ShownMemory, ShownSession},
 };
@@ -206,7 +205,7 @@ impl Sessions<'_> {
     /// # Errors
     /// It was not completed or was applied before; no edit can be applied: then nothing is changed.
     pub async fn apply_rehearsal(self, id: SessionId, actor: &Actor) -> Result<AppliedRehearsal> {
-        self.decide_reading(&applying(id), |loaded, now| async move {
+        self.decide_reading(&as_it_stands(id), |loaded, now| async move {
             self.attempt_apply(loaded, id, actor, now)
         })
         .await
@@ -222,7 +221,7 @@ impl Sessions<'_> {
         id: SessionId,
         actor: &Actor,
     ) -> Result<Option<RehearsalFacts>> {
-        let mut loaded = self.load(&applying(id)).await?;
+        let mut loaded = self.load(&as_it_stands(id)).await?;
         let newest_seq = loaded.newest_seq();
         let core_tokens_before = loaded.agent.tally.core_tokens;
         let no_session = || Error::NoSession(id.to_string());
@@ -374,14 +373,6 @@ impl Sessions<'_> {
             decision: applying.decision,
             not_applied: applying.not_applied,
         })
-    }
-}
-
-/// The query for applying.
-fn applying(id: SessionId) -> AgentQuery {
-    AgentQuery {
-        session: Some(id),
-        ..memory_query(Selection::All).with_prompts()
     }
 }
 

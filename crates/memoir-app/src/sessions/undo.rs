@@ -12,11 +12,10 @@ use memoir_domain::{
     rollback::{self, Obstacle, UndoPlan},
     session::{Session, State},
 };
-use memoir_store::RecordFilter;
+use memoir_store::{AgentQuery, RecordFilter};
 
-use super::end::with_session;
 use crate::{
-    core::{Error, Loaded, Result},
+    core::{Error, Loaded, Result, codec},
     sessions::Sessions,
     shown::{SessionFacts, ShownSession},
 };
@@ -124,12 +123,8 @@ impl Sessions<'_> {
             .iter()
             .find(|session| session.id == id)
             .cloned();
-        self.commit(
-            &loaded.base,
-            decision,
-            crate::core::codec::CommitExtras::default(),
-        )
-        .await?;
+        self.commit(&loaded.base, decision, codec::CommitExtras::default())
+            .await?;
         undone
             .map(|session| ShownSession::answered(&self.name, session, actor))
             .ok_or(Error::SessionLost(id))
@@ -142,7 +137,7 @@ impl Sessions<'_> {
         cascade: bool,
         actor: &Actor,
     ) -> Result<PlannedRollBack> {
-        let mut loaded = self.load(&with_session(id)).await?;
+        let mut loaded = self.load(&AgentQuery::of_session(id)).await?;
         let session = loaded.take_session(id)?;
         check_undoable(&session)?;
         if !session.state.is_running() {
@@ -214,10 +209,7 @@ impl Sessions<'_> {
         };
         // Without a gap, and up to the end in the sealed row: a missing record would hide a conflicting change.
         let rows = self.log().log_from(from_seq, loaded).await?;
-        let key = Some(loaded.base.key());
-        crate::core::parallel::map(rows, |row| crate::core::codec::record(key, row))
-            .into_iter()
-            .collect()
+        codec::records(Some(loaded.base.key()), rows)
     }
 
     /// The sessions of a plan, the one asked for first.
@@ -230,7 +222,8 @@ impl Sessions<'_> {
             .collect();
         let mut sessions = vec![requested];
         for id in others {
-            sessions.push(self.load(&with_session(id)).await?.take_session(id)?);
+            let mut loaded = self.load(&AgentQuery::of_session(id)).await?;
+            sessions.push(loaded.take_session(id)?);
         }
         Ok(sessions)
     }

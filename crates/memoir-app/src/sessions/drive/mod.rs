@@ -22,7 +22,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use self::machine::{Machine, SessionEffect, SessionEvent};
-use super::{RefineOptions, calls::ToolOutcome};
+use super::{OpenedSession, RefineOptions, calls::ToolOutcome};
 use crate::{
     core::{AgentHandle, Error, Result, spans},
     sessions::{Sessions, Unwritten},
@@ -42,7 +42,9 @@ impl Sessions<'_> {
         observer: &mut Observer<'_>,
     ) -> Result<SessionFacts> {
         let model = self.model(options).await?;
-        let (id, holder) = self.begin(options, model.name()).await?;
+        let holder = self.memoir.ids().holder()?;
+        let begun = self.begin(Some(holder), options, model.name());
+        let id = begun.await?.id;
         observer(&Progress::Begun {
             session: id,
             agent: self.name.clone(),
@@ -56,7 +58,7 @@ impl Sessions<'_> {
             used: Mutex::default(),
         };
         // Boxed: a whole session is the largest of all futures, and lies on the stack of the polling task.
-        let session = Box::pin(Drive::new(self.0.clone(), &hold, model).run(observer)).await?;
+        let session = Box::pin(Drive::new(&hold, model).run(None, observer)).await?;
         observer(&Progress::Ended {
             session: Box::new(session.clone()),
         });
@@ -127,7 +129,6 @@ impl Hold {
 
 /// One run of the loop.
 pub(crate) struct Drive<'a> {
-    agent: AgentHandle,
     hold: &'a Hold,
     model: Arc<dyn Model>,
     machine: Machine,
@@ -135,14 +136,13 @@ pub(crate) struct Drive<'a> {
 }
 
 impl<'a> Drive<'a> {
-    pub(crate) fn new(agent: AgentHandle, hold: &'a Hold, model: Arc<dyn Model>) -> Self {
-        let settings = &agent.memoir.settings;
+    pub(crate) fn new(hold: &'a Hold, model: Arc<dyn Model>) -> Self {
+        let settings = &hold.agent.memoir.settings;
         let price = settings.prices.get(model.name()).copied();
         let mut limits = settings.limits;
         limits.answer_tokens = model.answer_tokens().unwrap_or(limits.answer_tokens);
         let machine = Machine::new(limits, price, model.context_tokens(), hold.used());
         Self {
-            agent,
             hold,
             model,
             machine,
@@ -150,47 +150,40 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Drives the session to its end.
-    pub(crate) async fn run(self, observer: &mut Observer<'_>) -> Result<SessionFacts> {
-        let span = self.span();
-        span::of_session(span, self.begin(observer)).await
-    }
-
-    async fn begin(mut self, observer: &mut Observer<'_>) -> Result<SessionFacts> {
-        let consent = self
-            .agent
-            .sessions()
-            .consent_prompt(self.hold.id, self.model.context_tokens())
-            .await?;
-        self.follow(SessionEvent::Begun { consent }, observer).await
-    }
-
-    /// Resumes an open session: the agent consented to it before.
-    pub(crate) async fn go_on(
-        self,
-        opened: super::OpenedSession,
-        observer: &mut Observer<'_>,
-    ) -> Result<SessionFacts> {
-        let span = self.span();
-        span::of_session(span, self.acquire(opened, observer)).await
-    }
-
-    fn span(&self) -> tracing::Span {
-        spans::session(self.agent.scope, self.hold.id, self.model.name())
-    }
-
-    async fn acquire(
+    /// Drives the session to its end: from the request for consent on, or where it is open already from there on.
+    pub(crate) async fn run(
         mut self,
-        opened: super::OpenedSession,
+        opened: Option<OpenedSession>,
         observer: &mut Observer<'_>,
     ) -> Result<SessionFacts> {
+        let span = spans::session(self.hold.agent.scope, self.hold.id, self.model.name());
+        let driving = async {
+            let event = match opened {
+                Some(opened) => self.opened(opened, observer).await?,
+                None => {
+                    let context = self.model.context_tokens();
+                    let sessions = self.hold.agent.sessions();
+                    let consent = sessions.consent_prompt(self.hold.id, context).await?;
+                    SessionEvent::Begun { consent }
+                }
+            };
+            self.follow(event, observer).await
+        };
+        span::of_session(span, driving).await
+    }
+
+    /// That the session tools are given.
+    async fn opened(
+        &self,
+        opened: OpenedSession,
+        observer: &mut Observer<'_>,
+    ) -> Result<SessionEvent> {
         observer(&Progress::opened(&opened));
-        let session = self.agent.views().session(self.hold.id).await?;
-        let event = SessionEvent::Opened {
+        let session = self.hold.agent.views().session(self.hold.id).await?;
+        Ok(SessionEvent::Opened {
             prompt: opened.prompt,
             tools: super::tool_definitions(session.mode),
-        };
-        self.follow(event, observer).await
+        })
     }
 
     async fn follow(
@@ -228,17 +221,12 @@ impl<'a> Drive<'a> {
         observer: &mut Observer<'_>,
     ) -> Result<Next> {
         use machine::SessionAction;
-        let (agent, id) = (&self.agent, self.hold.id);
+        let (agent, id) = (&self.hold.agent, self.hold.id);
         let usage = self.machine.usage();
         let ended = match action {
             SessionAction::Call(request) => {
-                let limit = self
-                    .agent
-                    .memoir
-                    .settings
-                    .limits
-                    .time
-                    .saturating_sub(self.started.elapsed());
+                let time = agent.memoir.settings.limits.time;
+                let limit = time.saturating_sub(self.started.elapsed());
                 // The rest of the session's time limits the call, whatever the provider's client allows.
                 let call = tokio::time::timeout(limit, self.model.complete(&request));
                 return Ok(match self.hold.during(call).await? {
@@ -263,13 +251,7 @@ impl<'a> Drive<'a> {
                     .sessions()
                     .open(id, self.model.context_tokens())
                     .await?;
-                observer(&Progress::opened(&opened));
-                let mode = agent.views().session(id).await?.mode;
-                return Ok(SessionEvent::Opened {
-                    prompt: opened.prompt,
-                    tools: super::tool_definitions(mode),
-                }
-                .into());
+                return Ok(self.opened(opened, observer).await?.into());
             }
             SessionAction::RunTool(call) => return self.run_tool(&call, observer).await,
             SessionAction::Decline(words) => agent.sessions().decline(id, &words, usage).await?,
@@ -294,6 +276,7 @@ impl<'a> Drive<'a> {
         };
         let request = ToolRequest::read(&call.name, arguments);
         let called = self
+            .hold
             .agent
             // No lease check is needed here: closing the session increases the agent's version, which fences the
             // commit.
@@ -314,7 +297,7 @@ impl<'a> Drive<'a> {
 
     /// Another process ended the session: its outcome is in the store.
     async fn lost(&self) -> Result<Next> {
-        let session = self.agent.views().session(self.hold.id).await?;
+        let session = self.hold.agent.views().session(self.hold.id).await?;
         // Another worker drives the session now, and will report its end.
         if session.state.is_running() {
             return Err(Error::SessionLost(self.hold.id));
