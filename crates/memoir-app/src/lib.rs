@@ -49,8 +49,8 @@ pub use core::{Account, AgentHandle, Memoir, Models, clock};
 pub use life::Life;
 pub use life::notices::{EndNotice, Retry};
 pub use life::{
-    AbsorbProgress, Absorbed, HandedMessage, HandedOver, Job, JobOutcome, LifeSchedule, NotedPart,
-    Reflected, TranscriptView, UnreadPart,
+    Absorbed, HandedMessage, HandedOver, Job, JobOutcome, LifeSchedule, NotedPart, Reflected,
+    TranscriptView, UnreadPart,
 };
 pub use log::AgentLog;
 pub use log::checkpoint::{CheckpointGrowth, CheckpointView};

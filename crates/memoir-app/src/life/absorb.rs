@@ -4,7 +4,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use memoir_domain::{
-    AgentScope, PrivateText, Timestamp,
+    PrivateText, Timestamp,
     absorption::{
         self, ANSWER, CHUNK_TOKENS, ConversationMessage, IDLE_SECONDS, KEPT_DAYS, Known,
         MessageState,
@@ -100,7 +100,7 @@ pub struct TranscriptView {
     pub due_at: Option<Timestamp>,
 }
 
-/// The result of an absorption.
+/// The result of an absorption; to an observer, of its part so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
 pub struct Absorbed {
     /// Messages that were read.
@@ -119,17 +119,6 @@ pub struct Absorbed {
     pub failure: Option<String>,
     /// Whether it was stopped before the end.
     pub is_interrupted: bool,
-}
-
-/// The progress of an absorption.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AbsorbProgress {
-    /// Messages read so far.
-    pub messages: u64,
-    /// Memories saved so far.
-    pub saved: u64,
-    /// Messages that still wait.
-    pub pending: u64,
 }
 
 impl HandedMessage {
@@ -303,12 +292,8 @@ impl Life<'_> {
                 return Ok((None, received));
             }
             self.check_waiting(&loaded.transcript, &new).await?;
-            let beside = codec::CommitExtras {
-                waiting: Some((Waiting::New(new), due_at)),
-                ..codec::CommitExtras::default()
-            };
-            let decision = Decision::of_sessions(loaded.agent, Vec::new());
-            Ok((Some(Writing { decision, beside }), received))
+            let writing = waits(loaded.agent, Waiting::New(new), due_at);
+            Ok((Some(writing), received))
         })
         .await
     }
@@ -328,13 +313,7 @@ impl Life<'_> {
                 count,
                 tokens,
             };
-            let writing = (count > 0).then(|| Writing {
-                decision: Decision::of_sessions(loaded.agent, Vec::new()),
-                beside: codec::CommitExtras {
-                    waiting: Some((again, now)),
-                    ..codec::CommitExtras::default()
-                },
-            });
+            let writing = (count > 0).then(|| waits(loaded.agent, again, now));
             Ok((writing, count))
         })
         .await
@@ -343,13 +322,7 @@ impl Life<'_> {
     /// Lets the messages that wait be due now, where nothing says when they are read.
     async fn wait_anew(self) -> Result<()> {
         self.decide(&AgentQuery::default(), |loaded, now| {
-            let writing = Writing {
-                decision: Decision::of_sessions(loaded.agent, Vec::new()),
-                beside: codec::CommitExtras {
-                    waiting: Some((Waiting::New(Vec::new()), now)),
-                    ..codec::CommitExtras::default()
-                },
-            };
+            let writing = waits(loaded.agent, Waiting::New(Vec::new()), now);
             Ok((Some(writing), ()))
         })
         .await
@@ -394,7 +367,7 @@ impl Life<'_> {
     pub async fn absorb(
         self,
         stop: impl Future<Output = ()> + Send,
-        observer: &mut (dyn FnMut(AbsorbProgress) + Send),
+        observer: &mut (dyn FnMut(&Absorbed) + Send),
     ) -> Result<Absorbed> {
         let loaded = self.load(&AgentQuery::default().with_transcript()).await?;
         if loaded.agent.settings.inactive {
@@ -476,7 +449,7 @@ impl Life<'_> {
                 return Err(error);
             }
         };
-        let (model, observer) = (model.as_ref(), &mut |_| {});
+        let (model, observer) = (model.as_ref(), &mut |_: &Absorbed| {});
         self.absorb_claimed(model, claim, row, stop, observer)
             .await
             .map(Some)
@@ -504,7 +477,7 @@ impl Life<'_> {
         claim: u64,
         row: TranscriptRow,
         stop: &mut Stop<'_>,
-        observer: &mut (dyn FnMut(AbsorbProgress) + Send),
+        observer: &mut (dyn FnMut(&Absorbed) + Send),
     ) -> Result<Absorbed> {
         let mut reading = AbsorptionUnderWay {
             model,
@@ -539,7 +512,7 @@ impl Life<'_> {
         self,
         reading: &mut AbsorptionUnderWay<'_>,
         stop: &mut Stop<'_>,
-        observer: &mut (dyn FnMut(AbsorbProgress) + Send),
+        observer: &mut (dyn FnMut(&Absorbed) + Send),
     ) -> Result<Timestamp> {
         let store = &self.memoir.store;
         while let Some(chunk) = self.next_chunk(reading).await? {
@@ -571,12 +544,12 @@ impl Life<'_> {
                         return Ok(self.after(reading.failures));
                     }
                     // Later chunks stay small: the next large one may be too much for the model, too.
-                    self.give_up(&chunk, "given_up").await?;
+                    self.give_up(&chunk.places, "given_up").await?;
                     reading.failures = 0;
                 }
                 ChunkOutcome::TooLarge { problem } => {
                     absorbed.failure = Some(problem);
-                    self.give_up(&chunk, "too_large").await?;
+                    self.give_up(&chunk.places, "too_large").await?;
                 }
                 // Not counted against the chunk: a provider that is down does not depend on its contents.
                 ChunkOutcome::ModelFailed(problem) => {
@@ -595,14 +568,8 @@ impl Life<'_> {
                     return Ok(self.memoir.now());
                 }
             }
-            let pending = store.transcript(self.scope).await?.pending;
-            let absorbed = &mut reading.absorbed;
-            absorbed.pending = pending;
-            observer(AbsorbProgress {
-                messages: absorbed.messages,
-                saved: absorbed.saved,
-                pending,
-            });
+            reading.absorbed.pending = store.transcript(self.scope).await?.pending;
+            observer(&reading.absorbed);
             let until = self.claimed_until();
             // After each chunk and not by a clock: a lease outlasts one question (`claimed_until`), and a reader that
             // lost it has wasted one at most.
@@ -610,7 +577,7 @@ impl Life<'_> {
                 .extend_transcript(self.scope, reading.claim, until)
                 .await?
             {
-                absorbed.failure = Some("another process reads on".to_owned());
+                reading.absorbed.failure = Some("another process reads on".to_owned());
                 break;
             }
         }
@@ -735,13 +702,8 @@ impl Life<'_> {
         })
     }
 
-    /// Records that a chunk failed permanently; it waits no longer.
-    async fn give_up(self, chunk: &Chunk, why: &'static str) -> Result<()> {
-        self.give_up_at(&chunk.places, why).await
-    }
-
-    /// As [`Life::give_up`], of the messages at these places.
-    pub(super) async fn give_up_at(self, places: &[MessagePlace], why: &'static str) -> Result<()> {
+    /// Records that the messages at these places failed permanently; they wait no longer.
+    pub(super) async fn give_up(self, places: &[MessagePlace], why: &'static str) -> Result<()> {
         let count = places.len();
         let decide = |agent, _: &mut Replacing, now| (absorption::fail(agent, count, why, now), ());
         self.resolve(places, MessageState::Failed, &[], decide)
@@ -811,6 +773,17 @@ pub(super) fn outcomes(
     places.map(outcome).collect()
 }
 
+/// That messages wait from now on, and from when on they are to be read.
+fn waits(agent: Agent, waiting: Waiting, due_at: Timestamp) -> Writing {
+    Writing {
+        decision: Decision::of_sessions(agent, Vec::new()),
+        beside: codec::CommitExtras {
+            waiting: Some((waiting, due_at)),
+            ..codec::CommitExtras::default()
+        },
+    }
+}
+
 /// The messages, opened.
 pub(super) fn opened(loaded: &Loaded, rows: &[MessageRow]) -> Result<Vec<ConversationMessage>> {
     let key = loaded.base.key();
@@ -826,11 +799,5 @@ impl crate::core::Memoir {
     /// The store fails.
     pub async fn forget_words(&self) -> Result<()> {
         Ok(self.store.forget_words(self.now()).await?)
-    }
-
-    /// The agents whose conversations are due.
-    pub(super) async fn due_transcripts(&self, per_account: u32) -> Result<Vec<AgentScope>> {
-        let now = self.now();
-        Ok(self.store.due_transcripts(None, now, per_account).await?)
     }
 }

@@ -23,7 +23,7 @@ mod schedule;
 
 use crate::core::agent_part;
 
-pub use absorb::{AbsorbProgress, Absorbed, HandedMessage, HandedOver, TranscriptView};
+pub use absorb::{Absorbed, HandedMessage, HandedOver, TranscriptView};
 pub use own::{NotedPart, UnreadPart};
 pub use reflect::Reflected;
 pub use schedule::{Job, JobOutcome, LifeSchedule};

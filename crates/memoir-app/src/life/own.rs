@@ -95,7 +95,7 @@ impl OwnAgent {
             {
                 // Otherwise it would stay the first that waits, and block all later ones.
                 self.life()
-                    .give_up_at(&[MessagePlace::of(row)], "too_large")
+                    .give_up(&[MessagePlace::of(row)], "too_large")
                     .await?;
                 too_large += 1;
                 continue;

@@ -60,7 +60,7 @@ impl LifeSchedule {
             let due = memoir.store.due_reflections(None, slot, limit).await?;
             jobs.extend(due.into_iter().map(Job::Reflect));
         }
-        let due = memoir.due_transcripts(limit).await?;
+        let due = memoir.store.due_transcripts(None, now, limit).await?;
         jobs.extend(due.into_iter().map(Job::Absorb));
         jobs.retain(|job| !passed_over.contains(&job.scope().agent));
         Ok(self.in_turn(jobs))

@@ -248,7 +248,7 @@ async fn an_absorption(wren: &TestAgent) {
     hand_over(wren).await;
     let notes = json!({"journal": ["Ann came by."], "core": [TOLD]});
     wren.script([Turn::text(&notes.to_string())]);
-    let mut pass = |_: memoir_app::AbsorbProgress| {};
+    let mut pass = |_: &memoir_app::Absorbed| {};
     let reading = wren.agent.life().absorb(std::future::pending(), &mut pass);
     reading.await.unwrap();
 }

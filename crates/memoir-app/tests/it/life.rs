@@ -3,8 +3,8 @@
 use std::{future::pending, sync::Arc, time::Duration};
 
 use memoir_app::{
-    AbsorbProgress, Absorbed, Clock, Error, HandedMessage, LifeSchedule, MemoryInput, Reflected,
-    ShredWish, without_waiting,
+    Absorbed, Clock, Error, HandedMessage, LifeSchedule, MemoryInput, Reflected, ShredWish,
+    without_waiting,
 };
 use memoir_domain::{
     absorption::CoreNote,
@@ -55,12 +55,7 @@ fn message(id: &str, text: &str) -> HandedMessage {
 
 async fn absorb(wren: &TestAgent, turns: impl IntoIterator<Item = Turn>) -> Absorbed {
     let script = wren.script(turns);
-    let absorbed = wren
-        .agent
-        .life()
-        .absorb(pending(), &mut |_: AbsorbProgress| {})
-        .await
-        .unwrap();
+    let absorbed = wren.absorb().await;
     assert_eq!(script.turns_left(), 0);
     absorbed
 }
@@ -489,7 +484,7 @@ async fn spec_2_6_of_two_readers_one_saves() {
         .unwrap();
     let slow = |text: &str| notes(&[text], &[]).after(Duration::from_secs(5));
     wren.script([slow("One."), slow("Two.")]);
-    let (mut first, mut second) = (|_: AbsorbProgress| {}, |_: AbsorbProgress| {});
+    let (mut first, mut second) = (|_: &Absorbed| {}, |_: &Absorbed| {});
     let (one, other) = tokio::join!(
         wren.agent.life().absorb(pending(), &mut first),
         wren.agent.life().absorb(pending(), &mut second)
@@ -606,7 +601,7 @@ async fn spec_6_3_a_refiner_that_follows_rules_reads_no_conversation() {
     let refused = wren
         .agent
         .life()
-        .absorb(pending(), &mut |_: AbsorbProgress| {})
+        .absorb(pending(), &mut |_| {})
         .await;
     assert!(matches!(refused, Err(Error::RulesOnly(_))));
     assert_eq!(wren.agent.life().transcript().await.unwrap().pending, 1);
@@ -1095,12 +1090,7 @@ async fn spec_2_6_an_absorbed_entry_replaces_what_has_changed() {
         ],
     });
     let script = wren.script([Turn::text(&answer.to_string())]);
-    let absorbed = wren
-        .agent
-        .life()
-        .absorb(pending(), &mut |_: AbsorbProgress| {})
-        .await
-        .unwrap();
+    let absorbed = wren.absorb().await;
     assert_eq!(
         (absorbed.saved, absorbed.replaced, absorbed.not_replaced),
         (4, 2, 1)

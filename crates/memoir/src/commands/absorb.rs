@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memoir_app::{AbsorbProgress, Absorbed, AgentHandle, HandedMessage, HandedOver};
+use memoir_app::{Absorbed, AgentHandle, HandedMessage, HandedOver};
 use memoir_domain::audit::Actor;
 use memoir_import::ImportLimits;
 use memoir_transcripts::{ByteStream, TranscriptFormat};
@@ -173,7 +173,7 @@ async fn read(agent: &AgentHandle) -> Result<Absorbed, Failure> {
     let progress = ProgressLine::start(Some(waiting.pending + waiting.failed), template);
     let bar = &progress.bar;
     bar.set_message(counted(0, "memory", "memories"));
-    let mut observer = |progress: AbsorbProgress| {
+    let mut observer = |progress: &Absorbed| {
         // Others may add messages or read some meanwhile, so the length is set each time.
         bar.set_length(progress.messages + progress.pending);
         bar.set_position(progress.messages);
