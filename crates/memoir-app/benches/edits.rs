@@ -150,7 +150,7 @@ async fn agent_of(memoir: &Memoir, name: &str, lines: String, guard: &str) -> Ow
         .seen_by(memoir_app::Viewer::Agent)
         .as_agent()
         .unwrap();
-    let read = import::read(lines.as_bytes(), memoir_domain::Timestamp::MAX);
+    let read = import::read(lines.as_bytes(), None, memoir_domain::Timestamp::MAX);
     // The agent's own side (SPEC 3.4).
     let own = Actor::agent("wren");
     handle
@@ -838,7 +838,7 @@ async fn bulk(folder: &Folder) {
         let memoir = open(&folder.path(&format!("bulk-{round}.db")));
         let handle = agent(&memoir, "wren", 1).await;
         let began = Instant::now();
-        let read = import::read(lines.as_bytes(), memoir_domain::Timestamp::MAX);
+        let read = import::read(lines.as_bytes(), None, memoir_domain::Timestamp::MAX);
         let count = handle
             .memories()
             .import(read, false, &person(), Arc::new(AtomicU64::new(0)))

@@ -98,7 +98,7 @@ async fn prepare_long(path: &Path, memories: usize) -> Agent {
     let lines: String = (0..memories)
         .map(|number| json!({"content": customer(number)}).to_string() + "\n")
         .collect();
-    let read = import::read(lines.as_bytes(), memoir_domain::Timestamp::MAX);
+    let read = import::read(lines.as_bytes(), None, memoir_domain::Timestamp::MAX);
     let counted = Arc::new(AtomicU64::new(0));
     handle
         .memories()
@@ -129,7 +129,7 @@ async fn prepare(path: &Path, copy: &Path) -> Vec<Agent> {
         let name = format!("agent-{number}");
         account.create_agent(&name, &[], &owner).await.unwrap();
         let handle = account.agent(&name).await.unwrap();
-        let read = import::read(lines.as_bytes(), memoir_domain::Timestamp::MAX);
+        let read = import::read(lines.as_bytes(), None, memoir_domain::Timestamp::MAX);
         handle
             .memories()
             .import(read, false, &owner, Arc::new(AtomicU64::new(0)))

@@ -1,16 +1,15 @@
 //! Many decisions on one agent, written in one transaction, each as soon as it is made. So data larger than memory is
 //! still written whole or not at all.
 
+use std::sync::{Arc, atomic::AtomicU64};
+
 use memoir_domain::{agent::Agent, draft::Decision};
 use memoir_store::{Commit, Commits, Error as StoreError};
 use tokio::sync::mpsc;
 
-use crate::{
-    core::CommitCounts,
-    core::{
-        AgentHandle, Error, Loaded, Memoir, Result, codec,
-        quotas::{self, Written},
-    },
+use crate::core::{
+    AgentHandle, CommitCounts, Error, Loaded, Memoir, Result, codec,
+    quotas::{self, Written},
 };
 
 /// Decisions that wait for the store.
@@ -29,14 +28,14 @@ pub(crate) struct BulkCommit<'a> {
 }
 
 impl BulkCommit<'_> {
-    /// Seals a decision and passes it to the store. `alter` may change the commit before.
+    /// Seals a decision and passes it to the store, which counts its memories in `progress` as it writes them.
     ///
     /// # Errors
     /// Sealing fails, or the store takes no more; then the store's own error counts.
     pub(crate) async fn add(
         &mut self,
         decision: Decision,
-        alter: impl FnOnce(&mut Commit),
+        progress: Option<Arc<AtomicU64>>,
     ) -> Result<()> {
         self.counts.add(CommitCounts::of(&decision));
         self.agent = decision.agent.clone();
@@ -46,7 +45,7 @@ impl BulkCommit<'_> {
         let time_zone = self.memoir.time_zone();
         let (mut commit, next) = codec::commit(&self.base, decision, beside, random, time_zone)?;
         self.base = next;
-        alter(&mut commit);
+        commit.progress = progress;
         self.used.add(&quotas::written(new, &commit));
         let sent = self.sender.send(Some(commit)).await;
         sent.map_err(|_| Error::Store(StoreError::Unfinished))

@@ -120,14 +120,9 @@ pub struct Imported {
     pub not_replaced: Vec<UnreplacedLine>,
 }
 
-/// Reads JSON lines at `now`; blank ones are skipped.
-pub fn read(bytes: &[u8], now: Timestamp) -> Read {
-    read_to(bytes, None, now)
-}
-
-/// As [`read`], with that kind for all that are not constitutional: with `archival`, journal entries keep their kind. A
-/// line that becomes neither core nor archival keeps no place in the archive.
-pub fn read_to(bytes: &[u8], to: Option<Kind>, now: Timestamp) -> Read {
+/// Reads JSON lines at `now`; blank ones are skipped. With `to`, all that are not constitutional get that kind: with
+/// `archival`, journal entries keep their own. A line that becomes neither core nor archival keeps no place in the archive.
+pub fn read(bytes: &[u8], to: Option<Kind>, now: Timestamp) -> Read {
     // Editors on Windows write a mark of the byte order, which joined files have in their middle too.
     const MARK: &[u8] = b"\xEF\xBB\xBF";
     let lines: Vec<(usize, &[u8])> = bytes
@@ -553,10 +548,7 @@ impl Memories<'_> {
                     let incoming = incoming.collect();
                     let (agent, now) = (together.agent.clone(), self.memoir.now());
                     let decision = taking_over::take(agent, incoming, actor, now);
-                    let progress = progress.clone();
-                    together
-                        .add(decision, |commit| commit.progress = Some(progress))
-                        .await?;
+                    together.add(decision, Some(progress.clone())).await?;
                 }
                 let (agent, now) = (together.agent.clone(), self.memoir.now());
                 let report = taking_over::Taken {
@@ -567,7 +559,7 @@ impl Memories<'_> {
                     replaced: &[],
                 };
                 let decision = taking_over::taken(agent, &report, actor, now);
-                together.add(decision, |_| {}).await?;
+                together.add(decision, None).await?;
                 Ok((true, ()))
             })
             .await?;
@@ -651,7 +643,7 @@ mod tests {
     }
 
     fn of(lines: &[&str], to: Option<Kind>) -> Read {
-        read_to(lines.join("\n").as_bytes(), to, now())
+        read(lines.join("\n").as_bytes(), to, now())
     }
 
     /// Each memory as kind, whether it is a summary, and what it is under, where the first one gets number 11.
@@ -858,7 +850,7 @@ mod tests {
         for name in ["wren", "lark"] {
             account.create_agent(name, &[], &owner).await.unwrap();
             let agent = account.agent(name).await.unwrap();
-            let read = read(text.as_bytes(), memoir.now());
+            let read = read(text.as_bytes(), None, memoir.now());
             assert_eq!(read.bad, []);
             let preview = agent.memories().preview_import(&read).await.unwrap();
             let imported = agent

@@ -14,7 +14,7 @@ use memoir_domain::{
     },
     origin::{Origin, SavedBy},
     recall::{self, RecallQuery},
-    replace::{Replacements, Replacing, Unreplaced},
+    replace::{Replacements, Unreplaced},
     tools::{read_number, read_numbers, read_words},
 };
 use memoir_store::{AgentQuery, Selection};
@@ -31,6 +31,7 @@ use crate::{
     core::{CONFLICT, Error, Loaded, Result, codec, spans},
     memory::{
         Memories,
+        replacing::query_to_save,
         same_text::{FoundTexts, ReadTexts, SameTexts},
     },
     shown::{ArchiveLinks, ShownMemory, schemas, views::RefinementDue},
@@ -342,18 +343,10 @@ impl Memories<'_> {
         let texts = inputs.iter().map(|input| input.content.expose().len());
         let bytes = texts.sum::<usize>() * SAVED_TIMES;
         let _room = self.memoir.room.take(self.scope, bytes).await?;
-        let replaces = savings.iter().any(|saving| !saving.replaces.is_empty());
-        let query = memory_query(match replaces {
-            true => Selection::All,
-            false => Selection::None,
-        });
         let (agent, saved) = self
-            .decide_reading(&query, |loaded, now| {
+            .decide_reading(&query_to_save(&savings), |loaded, now| {
                 let savings = savings.clone();
-                async move {
-                    self.attempt_save(loaded, savings, replaces, actor, now)
-                        .await
-                }
+                async move { self.attempt_save(loaded, savings, actor, now).await }
             })
             .await?;
         let refinement_due = self.memoir.refinement_due(&agent);
@@ -376,7 +369,6 @@ impl Memories<'_> {
         self,
         loaded: Loaded,
         savings: Vec<Saving>,
-        replaces: bool,
         actor: &Actor,
         now: Timestamp,
     ) -> Result<(Option<Decision>, (Agent, Vec<SavedOne>))> {
@@ -389,10 +381,7 @@ impl Memories<'_> {
             ActorKind::Agent => self.same_as(&loaded, &savings).await?,
             _ => vec![None; savings.len()],
         };
-        let mut replacing = match replaces {
-            true => self.replacing(&loaded.memories).await?,
-            false => Replacing::new(AllMemories::default(), 0),
-        };
+        let mut replacing = self.replacing_for(&savings, &loaded.memories).await?;
         let (decision, saved) = manage::save(loaded.agent, savings, &mut replacing, actor, now);
         let changes = decision.changes.iter();
         let created: HashMap<Number, Memory> = changes
@@ -407,10 +396,7 @@ impl Memories<'_> {
             let memory = memory.ok_or(Error::NoMemory(one.number))?;
             answers.push(SavedOne {
                 memory: ShownMemory::answered(memory, &links, actor),
-                same_as: same_as.map(|same| match same {
-                    SameAs::Memory(number) => number,
-                    SameAs::Earlier(place) => Number(one.number.0 - place),
-                }),
+                same_as,
                 replacements: one.replacements,
             });
         }
@@ -418,7 +404,7 @@ impl Memories<'_> {
     }
 
     /// For each memory to save, an active one with its text.
-    async fn same_as(self, loaded: &Loaded, savings: &[Saving]) -> Result<Vec<Option<SameAs>>> {
+    async fn same_as(self, loaded: &Loaded, savings: &[Saving]) -> Result<Vec<Option<Number>>> {
         let same_texts = &self.memoir.state::<SameTexts>();
         let version = loaded.base.memories_version().unwrap_or_default();
         let mut earlier: HashMap<u64, usize> = HashMap::new();
@@ -446,16 +432,16 @@ impl Memories<'_> {
                 for row in rows {
                     let memory = codec::memory(loaded.base.key(), &row)?;
                     if memory.is_active() && is_same_text(memory.content.expose(), text) {
-                        same.get_or_insert(SameAs::Memory(memory.number));
+                        same.get_or_insert(memory.number);
                     }
                 }
             }
-            // Of a batch, an earlier one is active by then. Its number is this one's, less the distance.
+            // Of a batch, an earlier one is active by then. They are numbered in their order.
             let before = earlier.get(&hash).filter(|before| {
                 let other = savings[**before].memory.content.expose();
                 is_same_text(other, text)
             });
-            let before = before.map(|before| SameAs::Earlier((place - before) as u64));
+            let before = before.map(|before| Number(loaded.agent.next_number.0 + *before as u64));
             earlier.entry(hash).or_insert(place);
             found.push(same.or(before));
         }
@@ -635,15 +621,6 @@ struct SavedOne {
     memory: ShownMemory,
     same_as: Option<Number>,
     replacements: Replacements,
-}
-
-/// The active memory with the text of one to save.
-#[derive(Clone, Copy)]
-enum SameAs {
-    /// A memory of that number.
-    Memory(Number),
-    /// One of the same batch, so many places before it.
-    Earlier(u64),
 }
 
 pub(crate) fn check_query(query: &RecallQuery) -> Result<(), Invalid> {

@@ -160,10 +160,7 @@ impl Memories<'_> {
                 let growth = (incoming.len() as u64, bytes);
                 self.check_growth(&agent, growth, how.actor.kind).await?;
                 let decision = import::take(agent, incoming, &how.actor, now);
-                let progress = how.progress.clone();
-                together
-                    .add(decision, |commit| commit.progress = Some(progress))
-                    .await?;
+                together.add(decision, Some(how.progress.clone())).await?;
             }
             let mut taken = known_texts.finish(&before);
             // A file that could not be read to its end is not imported in part; and an import of nothing is no record.
@@ -183,7 +180,7 @@ impl Memories<'_> {
                 replaced: &[],
             };
             let decision = import::taken(agent, &report, &how.actor, now);
-            together.add(decision, |_| {}).await?;
+            together.add(decision, None).await?;
             Ok((true, taken))
         });
         written.await.map_err(contended)
@@ -357,9 +354,9 @@ impl Memories<'_> {
         let written = self.write_together(loaded, async |together| {
             let now = self.memoir.now();
             let decision = import::take_edits(together.agent.clone(), in_place, actor, now);
-            together.add(decision, |_| {}).await?;
+            together.add(decision, None).await?;
             let decision = import::take(together.agent.clone(), beside, actor, now);
-            together.add(decision, |_| {}).await?;
+            together.add(decision, None).await?;
             let agent = together.agent.clone();
             let seq = agent.next_seq;
             let report = import::Taken {
@@ -370,7 +367,7 @@ impl Memories<'_> {
                 replaced: &replaced,
             };
             let decision = import::taken(agent, &report, actor, now);
-            together.add(decision, |_| {}).await?;
+            together.add(decision, None).await?;
             Ok((true, Some(seq)))
         });
         written.await.map_err(contended)
@@ -438,13 +435,13 @@ impl Memories<'_> {
                 let memories = batch.memories.copies().collect();
                 let decision = import::undo(agent, &extent, &plan, memories, actor, now);
                 if !decision.records.is_empty() {
-                    together.add(decision, |_| {}).await?;
+                    together.add(decision, None).await?;
                 }
             }
             let (agent, now) = (together.agent.clone(), self.memoir.now());
             let seq = agent.next_seq;
             let decision = import::undone(agent, &extent, discarded, actor, now);
-            together.add(decision, |_| {}).await?;
+            together.add(decision, None).await?;
             let undone = ImportUndone {
                 import_seq: extent.seq,
                 seq,

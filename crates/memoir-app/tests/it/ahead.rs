@@ -121,7 +121,7 @@ async fn spec_2_1_a_journal_entry_dated_ahead_is_refused_at_every_door() {
             r#"{{"content": "x", "kind": "journal", "created_at": "{}"}}"#,
             now.plus_days(ahead)
         );
-        let read = memoir_app::import::read(line.as_bytes(), now);
+        let read = memoir_app::import::read(line.as_bytes(), None, now);
         assert_eq!(read.bad.is_empty(), is_taken, "{ahead}");
     }
     // Permanent memories may be about any day.

@@ -248,7 +248,7 @@ async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
     arguments.check_own("lines of JSON")?;
     let installation = Installation::existing(global).await?;
     let agent = installation.agent(&arguments.agent).await?;
-    let read = import::read_to(bytes, arguments.to, agent.now());
+    let read = import::read(bytes, arguments.to, agent.now());
     let skipped = read.bad.len();
     if arguments.dry_run {
         let preview = agent.memories().preview_import(&read).await?;
