@@ -86,7 +86,7 @@ pub use metrics::{ModelCallResult, ProviderResponse, entered as entered_metric};
 pub use people::access::{Principal, Provision, Role, SignedInUser, TokenView, TokenWithSecret};
 pub use people::agents::check_settings;
 pub use people::asking::AskOutcome;
-pub use people::authoring::{OwnSetting, SettingVersion};
+pub use people::authoring::OwnSetting;
 pub use people::connections::{
     ACCESS_SECONDS, ADDRESSES_LIMIT, ClientAddress, CodeProof, Connecting, ConnectionView,
     ConnectionWish, GrantRefusal, Granted, NAME_LIMIT, OAuthClient, SCOPE,

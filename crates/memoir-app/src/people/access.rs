@@ -365,11 +365,7 @@ impl Memoir {
 
     /// The account of a token, named by its identifier.
     pub fn account_of(&self, principal: &Principal) -> Account {
-        Account {
-            memoir: self.clone(),
-            id: principal.account,
-            name: principal.account.to_string(),
-        }
+        self.account_at(principal.account)
     }
 
     /// The administrator whose browser presents that secret; `None` where it is unknown, has expired, or was not used
@@ -409,11 +405,7 @@ impl Memoir {
             return Ok(None);
         };
         Ok(Some(SignedInUser {
-            account: Account {
-                memoir: self.clone(),
-                id: found.account,
-                name: found.account.to_string(),
-            },
+            account: self.account_at(found.account),
             user: user.view(),
             generation: user.open.generation,
             token: found.id,
@@ -526,9 +518,16 @@ impl Memoir {
         Ok(token.into())
     }
 
-    /// As [`Memoir::revoke`]; where the token was revoked before, an act of an administrator is on the record all the same
-    /// (SPEC 4.3).
-    async fn revoke_on_record(&self, row: TokenRow, actor: &Actor) -> Result<TokenView> {
+    /// As [`Memoir::revoke`], of the token of that identifier among the rows; where it was revoked before, an act of an
+    /// administrator is on the record all the same (SPEC 4.3).
+    async fn revoke_on_record(
+        &self,
+        rows: Vec<TokenRow>,
+        id: TokenId,
+        actor: &Actor,
+    ) -> Result<TokenView> {
+        let row = rows.into_iter().find(|row| row.id == id);
+        let row = row.ok_or_else(|| Error::NoToken(id.to_string()))?;
         let token = HeldToken::read(&row)?;
         if token.open.revoked_at.is_none() || !actor.kind.is_in_charge() {
             return self.revoke(row, actor).await;
@@ -544,7 +543,7 @@ impl Memoir {
             }
             Some(agent) => {
                 let agent = self.handle(AgentScope { account, agent });
-                let (id, ends_at) = (token.id, token.open.expires_at);
+                let ends_at = token.open.expires_at;
                 let query = AgentQuery::default();
                 let confirmed = agent.decide(&query, |loaded, now| {
                     let decision = manage::token(loaded.agent, false, id, ends_at, actor, now);
@@ -646,9 +645,7 @@ impl Account {
     pub async fn revoke_token(&self, id: TokenId, actor: &Actor) -> Result<TokenView> {
         // Only the account's own tokens are searched: the response must not reveal tokens of another account.
         let rows = self.memoir.store.tokens(self.id).await?;
-        let row = rows.into_iter().find(|row| row.id == id);
-        let row = row.ok_or_else(|| Error::NoToken(id.to_string()))?;
-        self.memoir.revoke_on_record(row, actor).await
+        self.memoir.revoke_on_record(rows, id, actor).await
     }
 }
 
@@ -726,9 +723,7 @@ impl Grants<'_> {
     pub async fn revoke_token(self, id: TokenId, actor: &Actor) -> Result<TokenView> {
         // Only the agent's own tokens are searched: the response must not reveal tokens of another agent.
         let rows = self.memoir.store.agent_tokens(self.scope).await?;
-        let row = rows.into_iter().find(|row| row.id == id);
-        let row = row.ok_or_else(|| Error::NoToken(id.to_string()))?;
-        self.memoir.revoke_on_record(row, actor).await
+        self.memoir.revoke_on_record(rows, id, actor).await
     }
 
     /// Writes a new token of the agent with its record, under that condition. Returns it as written.

@@ -4,7 +4,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use memoir_domain::{
-    AccessRequestId, AgentScope, PrivateText, Timestamp,
+    AccessRequestId, PrivateText, Timestamp,
     access::{
         self, AccessDraft, AccessKind, AccessRefusal, AccessRequest, AccessState, Moment,
         REASON_LIMIT, RequestOver,
@@ -664,14 +664,9 @@ impl Account {
     pub async fn access_agent(&self, request: &str) -> Result<(AgentHandle, AccessRequestId)> {
         let unknown = || Error::NoAccessRequest(request.to_owned());
         let id = request.trim().parse().map_err(|_| unknown())?;
-        let store = &self.memoir.store;
-        let scope: AgentScope = store.access_owner(self.id, id).await?.ok_or_else(unknown)?;
-        let snapshot = store.snapshot(scope, &AgentQuery::default()).await?;
-        let row = snapshot.ok_or_else(unknown)?.agent;
-        Ok((
-            AgentHandle::new(self.memoir.clone(), scope, row.columns.name),
-            id,
-        ))
+        let scope = self.memoir.store.access_owner(self.id, id).await?;
+        let agent = self.memoir.found(scope.ok_or_else(unknown)?).await?;
+        Ok((agent.ok_or_else(unknown)?, id))
     }
 }
 

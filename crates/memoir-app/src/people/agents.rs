@@ -115,22 +115,19 @@ impl Account {
     /// # Errors
     /// [`Error::NoAgent`].
     pub async fn agent(&self, name: &str) -> Result<AgentHandle> {
-        let store = &self.memoir.store;
-        let mut row = None;
         if let Ok(agent) = name.parse::<AgentId>() {
             let account = self.id;
             let scope = AgentScope { account, agent };
             // The account's own log is no agent.
-            if !scope.is_of_account() {
-                let snapshot = store.snapshot(scope, &AgentQuery::default()).await?;
-                row = snapshot.map(|snapshot| snapshot.agent);
+            if !scope.is_of_account()
+                && let Some(found) = self.memoir.found(scope).await?
+            {
+                return Ok(found);
             }
         }
         // A text that is no agent's identifier may still be an agent's name.
-        if row.is_none() {
-            let folded = agent::fold_name(name.trim());
-            row = store.agent_named(self.id, &folded).await?;
-        }
+        let folded = agent::fold_name(name.trim());
+        let row = self.memoir.store.agent_named(self.id, &folded).await?;
         let row = row.ok_or_else(|| Error::NoAgent(name.to_owned()))?;
         Ok(AgentHandle::new(
             self.memoir.clone(),
@@ -149,22 +146,18 @@ impl Account {
     ) -> Result<(AgentHandle, memoir_domain::SessionId)> {
         let unknown = || Error::NoSession(session.to_owned());
         let id = session.trim().parse().map_err(|_| unknown())?;
-        let scope = self
-            .memoir
-            .store
-            .session_owner(self.id, id)
-            .await?
-            .ok_or_else(unknown)?;
-        let snapshot = self
-            .memoir
-            .store
-            .snapshot(scope, &AgentQuery::default())
-            .await?
-            .ok_or_else(unknown)?;
-        Ok((
-            AgentHandle::new(self.memoir.clone(), scope, snapshot.agent.columns.name),
-            id,
-        ))
+        let scope = self.memoir.store.session_owner(self.id, id).await?;
+        let agent = self.memoir.found(scope.ok_or_else(unknown)?).await?;
+        Ok((agent.ok_or_else(unknown)?, id))
+    }
+}
+
+impl Memoir {
+    /// The agent of that scope, by its stored name; `None` where there is none.
+    pub(super) async fn found(&self, scope: AgentScope) -> Result<Option<AgentHandle>> {
+        let snapshot = self.store.snapshot(scope, &AgentQuery::default()).await?;
+        let name = snapshot.map(|snapshot| snapshot.agent.columns.name);
+        Ok(name.map(|name| AgentHandle::new(self.clone(), scope, name)))
     }
 }
 
@@ -207,23 +200,22 @@ impl AgentSettings<'_> {
                 Ok((decision, agent))
             })
             .await;
-        match configured {
-            Ok(agent) => {
-                let mut changed = ShownAgent::answered(&self.memoir, &agent, last, actor);
-                changed.words.warnings = placeholder_warnings(assignments);
-                Ok(changed)
-            }
-            // Names are kept unique by an index of the store, so only the commit detects a taken name.
-            Err(Error::Store(memoir_store::Error::NameTaken)) => {
-                let name = assignments.iter().find(|(field, _)| *field == Field::Name);
-                Err(Error::NameTaken(
-                    name.and_then(|(_, value)| *value)
-                        .unwrap_or_default()
-                        .to_owned(),
-                ))
-            }
-            Err(error) => Err(error),
+        let agent = configured.map_err(|error| name_taken(error, assignments))?;
+        let mut changed = ShownAgent::answered(&self.memoir, &agent, last, actor);
+        changed.words.warnings = placeholder_warnings(assignments);
+        Ok(changed)
+    }
+}
+
+/// The error of changing settings, with the name where that is taken: names are kept unique by an index of the store, so
+/// only the commit detects it.
+pub(super) fn name_taken(error: Error, assignments: &[Assignment<'_>]) -> Error {
+    let name = assignments.iter().find(|(field, _)| *field == Field::Name);
+    match (error, name) {
+        (Error::Store(memoir_store::Error::NameTaken), Some((_, name))) => {
+            Error::NameTaken(name.unwrap_or_default().to_owned())
         }
+        (error, _) => error,
     }
 }
 

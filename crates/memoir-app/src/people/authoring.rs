@@ -1,17 +1,19 @@
 //! The agent's own settings: shown, set with a confirmation where a prompt would be lost, and restored (SPEC 2.7).
 
 use memoir_domain::{
-    PrivateJson, PrivateText, Timestamp,
+    PrivateJson, PrivateText,
     agent::{self, Field},
     audit::{Action, Actor, ActorKind},
-    authoring::{self, Authored, CONFIRM_SECONDS, Doubt},
+    authoring::{self, Authored, CONFIRM_SECONDS, Doubt, RecordedSetting},
 };
 use memoir_store::{AgentQuery, RecordFilter};
-use serde::Serialize;
 
 use crate::{
     core::{Error, Loaded, Result},
-    people::AgentSettings,
+    people::{
+        AgentSettings,
+        agents::{name_taken, placeholder_warnings},
+    },
     shown::OwnAgent,
 };
 
@@ -32,19 +34,6 @@ pub struct OwnSetting {
     pub is_default: bool,
     /// The agent's name.
     pub agent: String,
-}
-
-/// One value that a setting had.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SettingVersion {
-    /// The place in the log of the record that set it.
-    pub seq: u64,
-    /// When.
-    pub at: Timestamp,
-    /// Who.
-    pub actor: Actor,
-    /// The value; null for the default.
-    pub value: PrivateJson,
 }
 
 impl OwnAgent {
@@ -98,11 +87,9 @@ impl OwnAgent {
         let doubt: Option<Doubt> = self
             .decide(&AgentQuery::default().with_prompts(), author)
             .await
-            .map_err(|error| name_taken(error, field, value))?;
+            .map_err(|error| name_taken(error, &[(field, value)]))?;
         match doubt {
-            None => Ok(crate::people::agents::placeholder_warnings(&[(
-                field, value,
-            )])),
+            None => Ok(placeholder_warnings(&[(field, value)])),
             Some(doubt) => {
                 let field = field.as_str();
                 Err(Error::Unconfirmed { field, doubt })
@@ -128,15 +115,10 @@ impl OwnAgent {
     ///
     /// # Errors
     /// The store fails.
-    pub async fn setting_history(&self, field: Field) -> Result<Vec<SettingVersion>> {
+    pub async fn setting_history(&self, field: Field) -> Result<Vec<RecordedSetting>> {
         let mut shown = Vec::new();
-        let show = |version: authoring::RecordedSetting| {
-            shown.push(SettingVersion {
-                seq: version.seq,
-                at: version.at,
-                actor: version.actor,
-                value: version.value,
-            });
+        let show = |version| {
+            shown.push(version);
             shown.len() < SHOWN
         };
         self.settings().walk_versions(field, show).await?;
@@ -149,7 +131,7 @@ impl AgentSettings<'_> {
     async fn walk_versions(
         self,
         field: Field,
-        mut go_on: impl FnMut(authoring::RecordedSetting) -> bool,
+        mut go_on: impl FnMut(RecordedSetting) -> bool,
     ) -> Result<()> {
         let mut before_seq = None;
         loop {
@@ -173,9 +155,9 @@ impl AgentSettings<'_> {
 
     /// The last value that a setting got, and before it a version in which the agent wrote the previous value, if it
     /// did. An undo reads them, oldest first.
-    async fn last_version(self, field: Field) -> Result<Vec<authoring::RecordedSetting>> {
-        let mut found: Vec<authoring::RecordedSetting> = Vec::new();
-        let look = |version: authoring::RecordedSetting| {
+    async fn last_version(self, field: Field) -> Result<Vec<RecordedSetting>> {
+        let mut found: Vec<RecordedSetting> = Vec::new();
+        let look = |version: RecordedSetting| {
             let is_looked_for = found.first().is_none_or(|last| {
                 last.before == version.value && version.actor.kind == ActorKind::Agent
             });
@@ -183,7 +165,7 @@ impl AgentSettings<'_> {
                 found.push(version);
             }
             // Where the value before the last change was the default (null), it has no author to look for.
-            let is_any_before = |last: &authoring::RecordedSetting| !last.before.expose().is_null();
+            let is_any_before = |last: &RecordedSetting| !last.before.expose().is_null();
             found.len() == 1 && found.first().is_some_and(is_any_before)
         };
         self.walk_versions(field, look).await?;
@@ -217,15 +199,6 @@ impl AgentSettings<'_> {
             .and_then(|last| last.before.expose().as_str());
         self.decide(&AgentQuery::default().with_prompts(), revert)
             .await
-            .map_err(|error| name_taken(error, field, old))
-    }
-}
-
-fn name_taken(error: Error, field: Field, value: Option<&str>) -> Error {
-    match (error, field) {
-        (Error::Store(memoir_store::Error::NameTaken), Field::Name) => {
-            Error::NameTaken(value.unwrap_or_default().to_owned())
-        }
-        (error, _) => error,
+            .map_err(|error| name_taken(error, &[(field, old)]))
     }
 }

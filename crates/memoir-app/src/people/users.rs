@@ -392,7 +392,7 @@ impl Account {
         // Once, before the decision, which may be repeated: it is slow on purpose.
         let hash = hash_of(password).await?;
         let act = (Action::PasswordChanged, actor);
-        let changed = self.change_user(id, act, |user| {
+        let changed = self.change_user(id, open, act, |user| {
             user.sealed.password_hash.clone_from(&hash);
             user.end_sign_ins();
         });
@@ -406,7 +406,7 @@ impl Account {
     pub async fn reset_second_factor(&self, name: &str, actor: &Actor) -> Result<UserView> {
         let id = self.user_id(name).await?;
         let act = (Action::SecondFactorRemoved, actor);
-        let changed = self.change_user(id, act, |user| {
+        let changed = self.change_user(id, open, act, |user| {
             user.sealed.second_factor = None;
             user.end_sign_ins();
         });
@@ -429,7 +429,7 @@ impl Account {
         let act = (Action::UserRemoved, actor);
         // The row first: from then on it signs no user in, and anything that a crash leaves opens nothing, since
         // sign-ins and connections check the user each time.
-        let changed = self.change_read_user(id, any, act, |user| {
+        let changed = self.change_user(id, any, act, |user| {
             user.open.removed_at = Some(now);
             // The hash goes with the user: it is useless, and it can be guessed at.
             user.sealed = SealedUser::default();
@@ -522,18 +522,8 @@ impl Account {
         Ok(believed(&key, &row).is_some_and(|user| user.may_sign_in()))
     }
 
-    /// Changes a user; retries where another process was faster.
+    /// Changes a user, as `read` reads it; retries where another process was faster.
     async fn change_user(
-        &self,
-        id: UserId,
-        act: (Action, &Actor),
-        change: impl Fn(&mut User),
-    ) -> Result<User> {
-        self.change_read_user(id, open, act, change).await
-    }
-
-    /// As [`Account::change_user`], for a row that the caller reads.
-    async fn change_read_user(
         &self,
         id: UserId,
         read: impl Fn(&AgentKey, &UserRow) -> Result<User>,

@@ -408,8 +408,7 @@ impl Views<'_> {
             return Ok(Err(None));
         };
         self.memoir.room.note(self.scope, snapshot.row_counts);
-        let granted = granted(&snapshot.open_requests, who, covers)?;
-        let Some((scope, row)) = granted.into_iter().next() else {
+        let Some((scope, row)) = granted(&snapshot.open_requests, who, covers)? else {
             return Ok(Err(Some(StoredAgent::Sealed(Box::new(snapshot), room))));
         };
         let row = row.clone();
@@ -430,12 +429,12 @@ impl Views<'_> {
     }
 }
 
-/// The usable grants to that administrator by their rows, the widest first.
+/// The widest usable grant to that administrator, by its row.
 fn granted<'row>(
     rows: &'row [AccessRow],
     who: &Administrator,
     covers: impl Fn(AccessScope) -> bool,
-) -> Result<Vec<(AccessScope, &'row AccessRow)>> {
+) -> Result<Option<(AccessScope, &'row AccessRow)>> {
     let mut granted = Vec::new();
     for row in rows {
         let request = codec::listed_access_request(row)?;
@@ -445,9 +444,9 @@ fn granted<'row>(
         let scope = request.kind.scope().filter(|scope| covers(*scope));
         granted.extend(scope.filter(|_| is_usable).map(|scope| (scope, row)));
     }
-    // The widest grant first, so that less is left out; it is the one that is recorded.
-    granted.sort_by_key(|(scope, _)| *scope != AccessScope::All);
-    Ok(granted)
+    // The widest, so that less is left out; it is the one that is recorded.
+    let granted = granted.into_iter();
+    Ok(granted.min_by_key(|(scope, _)| *scope != AccessScope::All))
 }
 
 agent_part! {

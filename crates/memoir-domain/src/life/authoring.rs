@@ -4,6 +4,8 @@
 //! text. Where a value was set before, such a text is refused with the reason; the same text within the hour confirms
 //! it. Only the record keeps the question.
 
+use serde::Serialize;
+
 use crate::{
     agent::{self, Agent, Field, Settings},
     change::{
@@ -212,7 +214,7 @@ pub fn default_prompt(name: &str, field: Field) -> Option<String> {
 }
 
 /// One recorded value of a setting.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RecordedSetting {
     /// The place in the log of the record that set it.
     pub seq: u64,
@@ -222,7 +224,8 @@ pub struct RecordedSetting {
     pub actor: Actor,
     /// The value; null for the default.
     pub value: PrivateJson,
-    /// The value before.
+    /// The value before; not shown with this one.
+    #[serde(skip)]
     pub before: PrivateJson,
 }
 

@@ -1,7 +1,6 @@
 //! `memoir agent history` and `memoir agent undo`: earlier values of an agent's own settings.
 
-use memoir_app::SettingVersion;
-use memoir_domain::{agent::Field, memory::Invalid};
+use memoir_domain::{agent::Field, authoring::RecordedSetting, memory::Invalid};
 use serde_json::{Value, json};
 
 use super::show;
@@ -58,7 +57,7 @@ pub(crate) async fn list(global: &Global, arguments: Arguments) -> Outcome {
     Ok(Ending::Done)
 }
 
-fn line(field: Field, version: &SettingVersion) -> String {
+fn line(field: Field, version: &RecordedSetting) -> String {
     let value = match version.value.expose() {
         // The user requests a prompt's history to read it.
         Value::String(text) => safe(text).into_owned(),
