@@ -76,7 +76,6 @@ pub use memoir_store::{
 };
 pub use memory::context::{ContextRequest, ContextShare, ContextView, QuarterInContext};
 pub use memory::memories::{Handling, MemoryInput, Saved, optional, optional_or_default};
-pub use memory::near_duplicates::{NearDuplicateView, NearDuplicatesView};
 pub use memory::recall::{RecallPage, ShownMatch, ShownTerm};
 pub use memory::shred::{ShredWish, Shredded, StoredTranscript};
 pub use memory::take_over::{ForeignMemory, ForeignPart, ImportRequest, ImportUndone, TakenOver};
@@ -103,9 +102,9 @@ pub use shown::Views;
 pub use shown::views::{RefinementDue, ScheduleView};
 pub use shown::{
     AccessRequestFacts, AccessRequestWords, AgentFacts, AgentLens, AgentWords, ArchiveLinks,
-    Explanation, MemoryCounts, MemoryFacts, MemoryWords, OriginalCounts, OwnAgent, RecordFacts,
-    RecordWords, SessionFacts, SessionWords, Shown, ShownAccessRequest, ShownAgent, ShownMemory,
-    ShownRecord, ShownSession, Viewer, schemas,
+    MemoryCounts, MemoryFacts, MemoryWords, OriginalCounts, OwnAgent, RecordFacts, RecordWords,
+    SessionFacts, SessionWords, Shown, ShownAccessRequest, ShownAgent, ShownMemory, ShownRecord,
+    ShownSession, Viewer, schemas,
 };
 
 impl Memoir {

@@ -85,23 +85,13 @@ pub struct MemoryWords {
     #[serde(flatten)]
     #[schema(ignore)]
     pub replaced: Option<ShownReplaced>,
-    /// Why recall found it; `None` where that was not requested.
-    #[serde(flatten)]
-    #[schema(ignore)]
-    pub explanation: Option<Explanation>,
+    /// Why it was found, where `explain` requests it.
+    #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<ShownMatch>,
 }
 
 /// A memory. It has no words for a viewer that may not read them.
 pub type ShownMemory = Shown<MemoryFacts, Option<MemoryWords>>;
-
-/// Why a memory was found.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub struct Explanation {
-    /// Why it was found, where `explain` requests it.
-    #[serde(rename = "match")]
-    #[schema(value_type = Option<ShownMatch>)]
-    pub found: ShownMatch,
-}
 
 impl MemoryFacts {
     pub(crate) fn new(memory: &Memory, links: &ArchiveLinks) -> Self {
@@ -156,8 +146,7 @@ impl ShownMemory {
     #[must_use]
     pub fn explained(mut self, found: RecallMatch) -> Self {
         if let Some(words) = &mut self.words {
-            let found = found.into();
-            words.explanation = Some(Explanation { found });
+            words.explanation = Some(found.into());
         }
         self
     }
@@ -192,7 +181,7 @@ impl ShownMemory {
     }
 
     /// Why recall found it; `None` where that was not requested.
-    pub fn explanation(&self) -> Option<&Explanation> {
+    pub fn explanation(&self) -> Option<&ShownMatch> {
         self.words.as_ref()?.explanation.as_ref()
     }
 
@@ -205,7 +194,7 @@ impl ShownMemory {
 schema::one_object!(
     ShownMemory,
     "Memory",
-    [MemoryFacts, MemoryWords, ShownReplaced, Explanation],
+    [MemoryFacts, MemoryWords, ShownReplaced],
     "A memory. `content`, `tags` and `source` are for the agent itself, and for an administrator under an access\n\
      grant."
 );
@@ -291,23 +280,17 @@ impl AgentLens<'_> {
     pub async fn memory(&self, number: Number) -> Result<ShownMemory> {
         if self.viewer == Viewer::Agent {
             // The agent's row is not needed for one memory of its own.
-            let memory = self.agent.views().read_memory(number).await?;
-            let links = self
-                .agent
-                .views()
-                .links_of(std::iter::once(&memory))
-                .await?;
+            let agent = self.agent.views();
+            let memory = agent.read_memory(number).await?;
+            let links = agent.links_of(std::iter::once(&memory)).await?;
             return Ok(ShownMemory::with_words(memory, &links));
         }
         let agent_query = &memory_query(Selection::Numbers(vec![number]));
         self.look(agent_query, covers_memories, |mut look| async move {
             let memory = look.load(agent_query).await?.memories.copies().next();
             let memory = memory.ok_or(Error::NoMemory(number))?;
-            let links = look
-                .agent
-                .views()
-                .links_of(std::iter::once(&memory))
-                .await?;
+            let agent = look.agent.views();
+            let links = agent.links_of(std::iter::once(&memory)).await?;
             Ok(ShownMemory::seen(memory, &links, look.access_level))
         })
         .await

@@ -41,7 +41,7 @@ use serde::Serialize;
 pub use access_request::{AccessRequestFacts, AccessRequestWords, ShownAccessRequest};
 pub use agent::{AgentFacts, AgentWords, MemoryCounts, OriginalCounts, ShownAgent};
 pub use links::ArchiveLinks;
-pub use memory::{Explanation, MemoryFacts, MemoryWords, ShownMemory};
+pub use memory::{MemoryFacts, MemoryWords, ShownMemory};
 pub use record::{RecordFacts, RecordWords, ShownRecord};
 pub use session::{SessionFacts, SessionWords, ShownSession};
 

@@ -1,7 +1,7 @@
 //! `memoir doubles`: near duplicates, and their differences.
 
-use memoir_app::NearDuplicatesView;
-use memoir_domain::near_duplicates::DEFAULT_PAIRS;
+use memoir_app::ShownMemory;
+use memoir_domain::near_duplicates::{DEFAULT_PAIRS, NearDuplicates};
 use serde::Serialize;
 
 use crate::{
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
 #[derive(Serialize)]
 struct ListedNearDuplicates<'f> {
     #[serde(flatten)]
-    found: &'f NearDuplicatesView,
+    found: &'f NearDuplicates<ShownMemory>,
     next_cursor: Option<String>,
 }
 
@@ -47,11 +47,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         })?;
         return Ok(Ending::Done);
     }
-    if found.items.is_empty() {
+    if found.pairs.is_empty() {
         terminal::note("there are no near duplicates");
         return Ok(Ending::Done);
     }
-    output::print(&show::near_duplicates::list(&found.items))?;
+    output::print(&show::near_duplicates::list(&found.pairs))?;
     if let Some(rest) = rest(&found) {
         terminal::note(&rest);
     }
@@ -59,7 +59,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 }
 
 /// The number of omitted pairs.
-fn rest(found: &NearDuplicatesView) -> Option<String> {
+fn rest(found: &NearDuplicates<ShownMemory>) -> Option<String> {
     let more = thousands(found.more);
     match (found.more, found.is_complete) {
         (0, true) => None,

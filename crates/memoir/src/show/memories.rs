@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anstyle::Style;
-use memoir_app::{Explanation, ShownMemory};
+use memoir_app::ShownMemory;
 use memoir_domain::{
     Timestamp,
     recall::{FoundAs, shown_dates},
@@ -41,7 +41,7 @@ fn listed(memories: &[ShownMemory], dates: &[String], now: Timestamp) -> String 
 pub(crate) fn explanations(memories: &[ShownMemory]) -> String {
     let mut text = String::new();
     for memory in memories {
-        let Some(Explanation { found }) = memory.explanation() else {
+        let Some(found) = memory.explanation() else {
             continue;
         };
         let terms = found.terms.iter().map(|term| {

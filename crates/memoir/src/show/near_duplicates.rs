@@ -2,20 +2,20 @@
 
 use std::fmt::Write;
 
-use memoir_app::{NearDuplicateView, ShownMemory};
-use memoir_domain::PrivateText;
+use memoir_app::ShownMemory;
+use memoir_domain::{PrivateText, near_duplicates::NearDuplicate};
 
 use super::{percent, wrap::wrap};
 use crate::terminal::{self, ADDED, BOLD, DIM, REMOVED, YELLOW, safe};
 
 /// One pair after the other: the similarity, both texts, and the differences.
-pub(crate) fn list(pairs: &[NearDuplicateView]) -> String {
+pub(crate) fn list(pairs: &[NearDuplicate<ShownMemory>]) -> String {
     let width = terminal::width().map(usize::from);
     let paragraphs: Vec<String> = pairs.iter().map(|pair| paragraph(pair, width)).collect();
     paragraphs.join("\n")
 }
 
-fn paragraph(pair: &NearDuplicateView, width: Option<usize>) -> String {
+fn paragraph(pair: &NearDuplicate<ShownMemory>, width: Option<usize>) -> String {
     let (left, right) = (pair.left.number, pair.right.number);
     // Writing to a string cannot fail.
     let mut text = format!("{BOLD}{left} and {right}{BOLD:#}  ");

@@ -36,11 +36,12 @@ const LEDGER_VALUE: usize = 60;
 /// Steps of the search; common texts of a few hundred thousand memories need fewer.
 const STEPS: u64 = 300_000_000;
 
-/// The result.
+/// The result: of memories by their numbers, or as they are shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NearDuplicates {
+pub struct NearDuplicates<M = Number> {
     /// The listed pairs, the most similar first.
-    pub pairs: Vec<NearDuplicate>,
+    #[serde(rename = "items")]
+    pub pairs: Vec<NearDuplicate<M>>,
     /// Pairs that were found beyond those listed.
     pub more: u64,
     /// Whether all pairs were searched; if not, there are more than `more`.
@@ -49,11 +50,11 @@ pub struct NearDuplicates {
 
 /// Two active core memories that are near duplicates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NearDuplicate {
+pub struct NearDuplicate<M = Number> {
     /// The one with the lower number.
-    pub left: Number,
+    pub left: M,
     /// The other one.
-    pub right: Number,
+    pub right: M,
     /// The share of common words among all their words, over 0, up to 1, ignoring case, accents, order, numbers and
     /// negations.
     pub similarity: f64,
