@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::{
     core::{AgentHandle, Error, Memoir, Result, codec},
     log::AgentLog,
-    memory::recall::Indexes,
+    memory::indexes::Indexes,
 };
 
 /// An agent that was erased.

@@ -5,6 +5,7 @@
 
 pub(crate) mod context;
 pub mod import;
+pub(crate) mod indexes;
 pub(crate) mod memories;
 pub(crate) mod near_duplicates;
 mod pages;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 
 use crate::{
     core::{CommitListener, ModuleStates, agent_part, settings::InstallationSettings},
-    memory::{recall::Indexes, same_text::SameTexts, vectors::VectorUpkeep},
+    memory::{indexes::Indexes, same_text::SameTexts, vectors::VectorUpkeep},
     metrics::Metrics,
 };
 

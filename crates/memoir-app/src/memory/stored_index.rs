@@ -13,14 +13,20 @@ use std::{collections::HashMap, time::Duration};
 
 use memoir_domain::{AgentScope, memory::Number, recall::RecallIndex};
 use memoir_store::{AgentQuery, RecordFilter, Selection};
+use parking_lot::RwLock;
+use zeroize::Zeroizing;
 
 use crate::{
     core::{
-        Error, Loaded, Memoir, Result,
+        Error, Loaded, Memoir, Result, again,
         codec::{self, IndexVersion, Sealer},
         parallel::run_blocking,
     },
-    memory::{Memories, memories::memory_query, recall::Indexes},
+    memory::{
+        Memories,
+        indexes::{Indexed, Indexes, read},
+        memories::memory_query,
+    },
     metrics::{Metrics, StoredIndex},
 };
 
@@ -37,7 +43,94 @@ const ATTEMPTS: usize = 3;
 /// How often a process writes the document of one agent, if it has changed and was quiet since the last look.
 const EVERY: Duration = Duration::from_secs(60);
 
+/// An index in the form to be stored.
+struct IndexBytes {
+    version: u64,
+    /// How many vectors there were as it was last stored.
+    stored_vectors: usize,
+    /// How many there are now.
+    vectors: usize,
+    bytes: Zeroizing<Vec<u8>>,
+}
+
 impl Memories<'_> {
+    /// Begins to use the stored index, where it fits. Whether other processes need a newer one
+    /// ([`Memories::store_index`]): then the next recall may have to build it.
+    ///
+    /// # Errors
+    /// The agent is gone; the store fails.
+    pub async fn is_stored_index_outdated(self) -> Result<bool> {
+        let Some(indexed) = again(|| self.indexed_by(false)).await? else {
+            return Ok(true);
+        };
+        let (is_stored, vectors) = read(&indexed, |indexed| {
+            (indexed.is_stored, indexed.stored_vectors)
+        });
+        if !is_stored || self.memoir.settings.recall.embedding_model().is_none() {
+            return Ok(!is_stored);
+        }
+        let loaded = self.load(&AgentQuery::default()).await?;
+        self.has_new_vectors(vectors, &loaded).await
+    }
+
+    /// Whether so many vectors were made since `stored` of them were stored with the index that it is stored again.
+    async fn has_new_vectors(self, stored: usize, loaded: &Loaded) -> Result<bool> {
+        let is_without = self.memoir.settings.recall.embedding_model().is_none();
+        if is_without || !self.is_index_stored(loaded) {
+            return Ok(false);
+        }
+        let models = self.memoir.store.vector_models(self.scope).await?;
+        let made = models.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        Ok(made.saturating_sub(stored as u64) >= difference(loaded))
+    }
+
+    /// The agent's index in the form to be stored. Its vectors are those of a model that the agent's texts may be sent
+    /// to; they are left out where the whole would be larger than the memory for all indexes.
+    async fn index_bytes(self) -> Result<IndexBytes> {
+        let indexed = again(|| self.indexed()).await?;
+        let has_vectors = self.add_allowed_vectors(&indexed).await?;
+        let most = self.memoir.settings.recall.index_bytes;
+        run_blocking(move || {
+            read(&indexed, |indexed| {
+                let index = &indexed.index;
+                let whole = has_vectors.then(|| index.to_bytes(true));
+                let whole = whole.filter(|whole| whole.len() <= most);
+                IndexBytes {
+                    version: indexed.version,
+                    stored_vectors: indexed.stored_vectors,
+                    vectors: index.vectors(),
+                    bytes: whole.unwrap_or_else(|| index.to_bytes(false)),
+                }
+            })
+        })
+        .await
+    }
+
+    /// Adds the vectors that recall uses to the index; `false` where it uses none, or the agent no longer allows them.
+    async fn add_allowed_vectors(self, indexed: &RwLock<Indexed>) -> Result<bool> {
+        let configured = self.memoir.settings.recall.embedding_model();
+        let Some(model) = self.serving().await?.or(configured) else {
+            return Ok(false);
+        };
+        let Ok(embedder) = self.memoir.models.embedder(&model.name) else {
+            return Ok(false);
+        };
+        let is_allowed = self.lets_embed(embedder.as_ref()).await?;
+        if is_allowed {
+            self.take_vectors_in(indexed, &model, None).await?;
+        }
+        Ok(is_allowed)
+    }
+
+    /// Notes that the agent's index was stored as it had so many vectors.
+    fn note_stored(self, vectors: usize) {
+        if let Some(indexed) = self.memoir.state::<Indexes>().get(self.scope) {
+            let mut indexed = indexed.write();
+            indexed.is_stored = true;
+            indexed.stored_vectors = vectors;
+        }
+    }
+
     /// Stores the index for other processes, in place of the stored one, where that is outdated. Whether it was stored:
     /// not where others wrote at each attempt, or it is larger than the memory for all indexes.
     ///
@@ -253,7 +346,7 @@ fn is_outdated(of: IndexVersion, loaded: &Loaded) -> bool {
 }
 
 /// Records or vectors after the document from which on it is written anew.
-pub(super) fn difference(loaded: &Loaded) -> u64 {
+fn difference(loaded: &Loaded) -> u64 {
     BEHIND.min(most_behind(loaded))
 }
 

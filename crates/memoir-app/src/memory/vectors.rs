@@ -30,11 +30,8 @@ use serde::Serialize;
 use tokio::sync::Notify;
 
 use crate::{
-    core::{
-        AfterCommit, AgentHandle, CommitListener, Error, Memoir, Result,
-        codec::{self, Sealer},
-    },
-    memory::{Memories, recall::Indexes},
+    core::{AfterCommit, AgentHandle, CommitListener, Error, Memoir, Result, codec},
+    memory::{Memories, indexes::Indexes},
 };
 
 /// Texts of one request.
@@ -463,8 +460,7 @@ impl Memories<'_> {
             let count = texts.len();
             let error = match embed_memories(&embedder, &model, texts).await {
                 Ok(Embeddings { vectors, .. }) => {
-                    let random = memoir.random.as_ref();
-                    let sealer = Sealer { key: &key, random };
+                    let sealer = memoir.sealer(&key);
                     let made_of = versions.into_iter().zip(&vectors);
                     let sealed = made_of.map(|((number, version), vector)| {
                         codec::vector_row(&sealer, number, version, &name, vector)

@@ -40,7 +40,7 @@ use prometheus::{
 
 pub(crate) use models::Watched;
 pub use models::{ModelCallResult, ProviderResponse};
-pub(crate) use recall::{IndexBuild, StoredIndex};
+pub(crate) use recall::StoredIndex;
 
 use self::load::Gauges;
 use crate::core::{Memoir, spans::driver_name};

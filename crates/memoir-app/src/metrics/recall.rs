@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 
-use super::{Metrics, entered, seconds};
+use super::{Metrics, entered};
 
 /// From a tenth of a millisecond, for a warm query, to an index of a hundred thousand memories.
 const SECONDS: [f64; 13] = [
@@ -20,14 +20,6 @@ pub(super) struct Recall {
     stored: IntCounterVec,
     indexes: IntGauge,
     bytes: IntGauge,
-}
-
-/// An index that was built.
-pub(crate) struct IndexBuild {
-    /// The number of memories.
-    pub(crate) memories: usize,
-    /// The duration, without reading and opening the texts.
-    pub(crate) time: Duration,
 }
 
 /// The outcome of looking for an index that another process stored.
@@ -59,6 +51,8 @@ impl Recall {
             let options = HistogramOpts::new(name, help).buckets(SECONDS.to_vec());
             entered(registry, Histogram::with_opts(options))
         };
+        let total = |name, help| entered(registry, IntCounter::new(name, help));
+        let gauge = |name, help| entered(registry, IntGauge::new(name, help));
         let stored = entered(
             registry,
             IntCounterVec::new(
@@ -82,41 +76,26 @@ impl Recall {
                 "memoir_recall_index_build_duration_seconds",
                 "Time that building an index of an agent's words took, once the texts were opened.",
             ),
-            built_memories: entered(
-                registry,
-                IntCounter::new(
-                    "memoir_recall_indexed_memories_total",
-                    "Memories that indexes were built of.",
-                ),
+            built_memories: total(
+                "memoir_recall_indexed_memories_total",
+                "Memories that indexes were built of.",
             ),
-            evictions: entered(
-                registry,
-                IntCounter::new(
-                    "memoir_recall_index_evictions_total",
-                    "Indexes that gave way to others, since all together are under a limit.",
-                ),
+            evictions: total(
+                "memoir_recall_index_evictions_total",
+                "Indexes that gave way to others, since all together are under a limit.",
             ),
-            rebuilds: entered(
-                registry,
-                IntCounter::new(
-                    "memoir_recall_index_rebuilds_total",
-                    "Indexes that were built again after they had given way to others.",
-                ),
+            rebuilds: total(
+                "memoir_recall_index_rebuilds_total",
+                "Indexes that were built again after they had given way to others.",
             ),
             stored,
-            indexes: entered(
-                registry,
-                IntGauge::new(
-                    "memoir_recall_indexes",
-                    "Agents whose words this process keeps an index of.",
-                ),
+            indexes: gauge(
+                "memoir_recall_indexes",
+                "Agents whose words this process keeps an index of.",
             ),
-            bytes: entered(
-                registry,
-                IntGauge::new(
-                    "memoir_recall_index_bytes",
-                    "Memory that the indexes take, about.",
-                ),
+            bytes: gauge(
+                "memoir_recall_index_bytes",
+                "Memory that the indexes take, about.",
             ),
         }
     }
@@ -125,13 +104,13 @@ impl Recall {
 impl Metrics {
     /// A query was executed.
     pub(crate) fn recalled(&self, time: Duration) {
-        self.recall.question_seconds.observe(seconds(time));
+        self.recall.question_seconds.observe(time.as_secs_f64());
     }
 
-    /// An index was built.
-    pub(crate) fn index_built(&self, built: &IndexBuild) {
-        self.recall.build_seconds.observe(seconds(built.time));
-        self.recall.built_memories.inc_by(built.memories as u64);
+    /// An index of so many memories was built in that time.
+    pub(crate) fn index_built(&self, memories: usize, time: Duration) {
+        self.recall.build_seconds.observe(time.as_secs_f64());
+        self.recall.built_memories.inc_by(memories as u64);
     }
 
     /// A stored index was looked for.

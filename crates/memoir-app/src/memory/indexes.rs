@@ -1,0 +1,330 @@
+//! The indexes of words that this process keeps between recalls (SPEC 2.8, 5.3).
+//!
+//! Each agent that is searched has an index of its own ([`RecallIndex`]) in memory, for one version of the agent; a
+//! process begins with the stored one where that fits (`stored_index.rs`). The commits of this process update it.
+//!
+//! All indexes together stay under [`crate::core::settings::RecallSettings::index_bytes`]: the least recently used one is wiped first.
+//! The last used one stays even if it alone is larger, since the next recall would rebuild it with as much memory; the
+//! log names the setting.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use memoir_domain::{AgentScope, audit::Change, draft::Decision, recall::RecallIndex};
+use parking_lot::{Mutex, RwLock};
+
+use crate::{
+    core::{AfterCommit, AgentHandle, CONFLICT, CommitListener, Result, parallel::ConcurrencyLimit},
+    metrics::Metrics,
+};
+
+/// An index, and its version of the agent.
+pub(super) struct Indexed {
+    pub(super) version: u64,
+    pub(super) index: RecallIndex,
+    /// How many vectors there were as it was last stored.
+    pub(super) stored_vectors: usize,
+    /// Whether other processes find it stored, or nearly as it is; or it is too small to be stored.
+    pub(super) is_stored: bool,
+}
+
+/// An index that is kept.
+struct KeptIndex {
+    indexed: Arc<RwLock<Indexed>>,
+    bytes: usize,
+    /// When it was used, counted in uses.
+    used: u64,
+    /// Whether the log reports that it alone exceeds the limit.
+    is_logged: bool,
+}
+
+/// A commit of this process.
+struct FollowedCommit {
+    from: Option<u64>,
+    to: u64,
+    changes: Vec<Change>,
+}
+
+/// The commits on an agent since its memories are being read for an index.
+type MissedCommits = Vec<FollowedCommit>;
+
+/// Most changes that are kept while an index is built; after more, it is built anew.
+const MISSED_CHANGES: usize = 4_096;
+
+#[derive(Default)]
+struct KeptIndexes {
+    entries: HashMap<AgentScope, KeptIndex>,
+    /// Indexes that are being built; `None` where too much was written meanwhile.
+    building: HashMap<AgentScope, Option<MissedCommits>>,
+    uses: u64,
+    /// Agents whose index was evicted, [`GAVE_WAY`] of them at most: rebuilding one counts as a wrong eviction.
+    gave_way: HashSet<AgentScope>,
+}
+
+// Thirty-two bytes each; beyond the limit, some rebuilds are not counted.
+const GAVE_WAY: usize = 10_000;
+
+/// Indexes that are built at a time, each of another agent.
+const BUILDERS: usize = 2;
+
+/// The indexes of this process.
+pub(crate) struct Indexes {
+    kept: Mutex<KeptIndexes>,
+    /// The turns to build one.
+    pub(super) builders: ConcurrencyLimit,
+    /// The most that all of them take, in bytes.
+    most: usize,
+    /// Whether there is any: most processes never recall, and their commits need no further check.
+    any: AtomicBool,
+    metrics: Arc<Metrics>,
+}
+
+impl Indexes {
+    pub(crate) fn new(most: usize, metrics: Arc<Metrics>) -> Self {
+        Self {
+            kept: Mutex::default(),
+            builders: ConcurrencyLimit::new(BUILDERS),
+            most,
+            any: AtomicBool::new(false),
+            metrics,
+        }
+    }
+
+    /// The agent's index, which becomes the most recently used one.
+    pub(super) fn get(&self, scope: AgentScope) -> Option<Arc<RwLock<Indexed>>> {
+        let mut kept = self.kept.lock();
+        kept.uses += 1;
+        let uses = kept.uses;
+        let entry = kept.entries.get_mut(&scope)?;
+        entry.used = uses;
+        Some(entry.indexed.clone())
+    }
+
+    fn put(&self, scope: AgentScope, indexed: &Arc<RwLock<Indexed>>) {
+        // Before the list is locked: measuring may wait for a writer of the index.
+        let bytes = read(indexed, |indexed| indexed.index.bytes());
+        let mut kept = self.kept.lock();
+        kept.uses += 1;
+        let entry = KeptIndex {
+            indexed: indexed.clone(),
+            bytes,
+            used: kept.uses,
+            is_logged: false,
+        };
+        kept.entries.insert(scope, entry);
+        if kept.gave_way.remove(&scope) {
+            self.metrics.index_built_again();
+        }
+        self.make_room(&mut kept);
+    }
+
+    /// Evicts the least recently used ones until the rest fits, or only the most recently used one is left.
+    fn make_room(&self, kept: &mut KeptIndexes) {
+        while kept.bytes() > self.most && kept.entries.len() > 1 {
+            let oldest = kept.entries.iter().min_by_key(|(_, entry)| entry.used);
+            let Some(scope) = oldest.map(|(scope, _)| *scope) else {
+                break;
+            };
+            kept.entries.remove(&scope);
+            if kept.gave_way.len() < GAVE_WAY {
+                kept.gave_way.insert(scope);
+            }
+            self.metrics.index_left();
+        }
+        for (scope, entry) in &mut kept.entries {
+            if entry.bytes > self.most && !entry.is_logged {
+                entry.is_logged = true;
+                tracing::warn!(
+                    agent = %scope.agent,
+                    takes_mb = entry.bytes.div_ceil(1 << 20),
+                    index_mb = self.most >> 20,
+                    "an agent's index for recall is larger than all of them may be: it is kept while no other is used; \
+                     set `[recall] index_mb` to more than it takes"
+                );
+            }
+        }
+        self.metrics.indexes_are(kept.entries.len(), kept.bytes());
+    }
+
+    /// Notes how large the agent's has become.
+    pub(super) fn measure(&self, scope: AgentScope) {
+        let mut kept = self.kept.lock();
+        if let Some(entry) = kept.entries.get_mut(&scope) {
+            entry.bytes = read(&entry.indexed, |indexed| indexed.index.bytes());
+            self.make_room(&mut kept);
+        }
+    }
+
+    /// Wipes the agent's.
+    pub(crate) fn forget(&self, scope: AgentScope) {
+        let mut kept = self.kept.lock();
+        // An erased agent's identifier must not stay either.
+        kept.gave_way.remove(&scope);
+        if let Some(missed) = kept.building.get_mut(&scope) {
+            *missed = None;
+        }
+        if kept.entries.remove(&scope).is_some() {
+            self.make_room(&mut kept);
+        }
+    }
+
+    /// Wipes the agent's index if it is still of that version.
+    pub(super) fn forget_version(&self, scope: AgentScope, version: u64) {
+        let mut kept = self.kept.lock();
+        let is_it = |entry: &KeptIndex| read(&entry.indexed, |indexed| indexed.version == version);
+        if kept.entries.get(&scope).is_some_and(is_it) {
+            kept.entries.remove(&scope);
+            self.make_room(&mut kept);
+        }
+    }
+
+    /// The versions of the agents whose indexes are kept.
+    pub(super) fn versions(&self) -> HashMap<AgentScope, u64> {
+        let kept = self.kept.lock();
+        let versions = kept.entries.iter();
+        let version = |entry: &KeptIndex| read(&entry.indexed, |indexed| indexed.version);
+        versions
+            .map(|(scope, entry)| (*scope, version(entry)))
+            .collect()
+    }
+
+    /// Whether the agent has one, or will have.
+    fn has(&self, scope: AgentScope) -> bool {
+        if !self.any.load(Ordering::Acquire) {
+            return false;
+        }
+        let kept = self.kept.lock();
+        kept.entries.contains_key(&scope) || kept.building.contains_key(&scope)
+    }
+
+    /// Begins to keep what this process commits on the agent, until the index is built.
+    pub(super) fn begin(&self, scope: AgentScope) -> IndexBuilding<'_> {
+        self.any.store(true, Ordering::Release);
+        self.kept.lock().building.insert(scope, Some(Vec::new()));
+        IndexBuilding {
+            indexes: self,
+            scope,
+        }
+    }
+
+    /// Updates the agent's index with changes that this process wrote on one version of the agent, and which made
+    /// another one.
+    fn follow(&self, scope: AgentScope, from: Option<u64>, to: u64, changes: &[Change]) {
+        let mut kept = self.kept.lock();
+        if let Some(missed) = kept.building.get_mut(&scope) {
+            let changed = missed.iter().flatten().map(|commit| commit.changes.len());
+            match changed.sum::<usize>() + changes.len() > MISSED_CHANGES {
+                true => *missed = None,
+                false => missed.iter_mut().for_each(|missed| {
+                    missed.push(FollowedCommit {
+                        from,
+                        to,
+                        changes: changes.to_vec(),
+                    });
+                }),
+            }
+        }
+        let Some(entry) = kept.entries.get_mut(&scope) else {
+            return;
+        };
+        // The list's lock before an index's, here as everywhere: the other order could wait for itself.
+        let mut indexed = entry.indexed.write();
+        // An index of another version than the decision's has missed something, and is dropped.
+        let follows = Some(indexed.version) == from && indexed.index.follow(changes);
+        indexed.version = to;
+        let bytes = indexed.index.bytes();
+        drop(indexed);
+        entry.bytes = bytes;
+        if !follows {
+            kept.entries.remove(&scope);
+        }
+        self.make_room(&mut kept);
+    }
+}
+
+/// An index that is being built. Dropping it ends the keeping of what is committed.
+pub(super) struct IndexBuilding<'a> {
+    indexes: &'a Indexes,
+    scope: AgentScope,
+}
+
+impl IndexBuilding<'_> {
+    /// The index, which was built from pages read since the agent was at `version`, with what this process has committed
+    /// meanwhile. A page may already contain a commit: following it again changes nothing.
+    ///
+    /// # Errors
+    /// [`CONFLICT`]: too much was written meanwhile, text was shredded, or another process wrote in between.
+    pub(super) fn finish(
+        &self,
+        mut version: u64,
+        mut index: RecallIndex,
+    ) -> Result<Arc<RwLock<Indexed>>> {
+        loop {
+            let missed = {
+                let mut kept = self.indexes.kept.lock();
+                let missed = kept.building.get_mut(&self.scope);
+                let missed = missed.and_then(Option::as_mut).ok_or(CONFLICT)?;
+                std::mem::take(missed)
+            };
+            if missed.is_empty() {
+                break;
+            }
+            for commit in missed {
+                // A commit before the agent was read is in the pages.
+                if commit.to <= version {
+                    continue;
+                }
+                if commit.from != Some(version) || !index.follow(&commit.changes) {
+                    return Err(CONFLICT);
+                }
+                version = commit.to;
+            }
+        }
+        let indexed = Arc::new(RwLock::new(Indexed {
+            version,
+            index,
+            stored_vectors: 0,
+            is_stored: false,
+        }));
+        self.indexes.put(self.scope, &indexed);
+        Ok(indexed)
+    }
+}
+
+impl Drop for IndexBuilding<'_> {
+    fn drop(&mut self) {
+        self.indexes.kept.lock().building.remove(&self.scope);
+    }
+}
+
+impl CommitListener for Indexes {
+    fn prepare(
+        self: Arc<Self>,
+        agent: &AgentHandle,
+        decision: &mut Decision,
+    ) -> Option<AfterCommit> {
+        // Changes hold text: they are copied only for an existing index.
+        let changes = self.has(agent.scope).then(|| decision.changes.clone())?;
+        Some(Box::new(move |committed| {
+            if let Some(version) = committed.next.memories_version() {
+                let from = committed.from.memories_version();
+                self.follow(committed.scope, from, version, &changes);
+            }
+        }))
+    }
+}
+
+impl KeptIndexes {
+    fn bytes(&self) -> usize {
+        self.entries.values().map(|entry| entry.bytes).sum()
+    }
+}
+
+pub(super) fn read<T>(indexed: &RwLock<Indexed>, look: impl FnOnce(&Indexed) -> T) -> T {
+    look(&indexed.read())
+}
