@@ -14,7 +14,7 @@
 //!
 //! Leases of messages, deliveries and queued sessions expire by themselves.
 
-use memoir_domain::AgentId;
+use memoir_domain::AgentScope;
 use memoir_store::AgentQuery;
 
 use crate::core::{Error, Memoir, Result};
@@ -93,13 +93,9 @@ impl Memoir {
     }
 
     /// An agent's name and identifier, for people.
-    pub(crate) async fn named_by_row(&self, scope: memoir_domain::AgentScope) -> Result<String> {
+    pub(crate) async fn named_by_row(&self, scope: AgentScope) -> Result<String> {
         let snapshot = self.store.snapshot(scope, &AgentQuery::default()).await?;
         let name = snapshot.map(|snapshot| snapshot.agent.columns.name);
-        Ok(named(&name.unwrap_or_default(), scope.agent))
+        Ok(format!("`{}` ({})", name.unwrap_or_default(), scope.agent))
     }
-}
-
-fn named(name: &str, id: AgentId) -> String {
-    format!("`{name}` ({id})")
 }

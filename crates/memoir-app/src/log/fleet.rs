@@ -163,9 +163,7 @@ impl Memoir {
             open_requests: row.open_requests,
         })
     }
-}
 
-impl Memoir {
     /// The core size after each of these sessions, and now.
     fn core_sizes(
         &self,

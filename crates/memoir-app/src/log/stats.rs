@@ -24,14 +24,6 @@ use crate::{
 
 /// Rows that are in memory at a time.
 const PAGE: u32 = 500;
-/// The ends of a session (SPEC 3.16).
-const ENDS: [State; 5] = [
-    State::Completed,
-    State::RolledBack,
-    State::Declined,
-    State::Abandoned,
-    State::Failed,
-];
 
 /// The core size over a period.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -447,8 +439,9 @@ struct Fact {
 }
 
 fn counts(sessions: &[SessionMark]) -> SessionCounts {
+    let ends = State::ALL.into_iter().filter(|state| !state.is_running());
     let mut counts = SessionCounts {
-        ends: ENDS.into_iter().map(|end| (end.as_str(), 0)).collect(),
+        ends: ends.map(|end| (end.as_str(), 0)).collect(),
         ..SessionCounts::default()
     };
     for session in sessions {

@@ -817,18 +817,19 @@ impl Comparison {
             return;
         };
         for opened in parallel::map(rows, |row| codec::memory(key, &row)) {
-            match opened {
-                Ok(memory) => {
-                    if let Some(replay) = &judge.replay {
-                        self.memories.add(replay, &memory);
-                    }
-                }
-                Err(problem) => {
-                    self.has_all[0] = false;
-                    self.note(None, problem);
-                }
+            if let (Some(memory), Some(replay)) = (self.opened(0, opened), &judge.replay) {
+                self.memories.add(replay, &memory);
             }
         }
+    }
+
+    /// A row of that kind, if it could be opened; notes why not.
+    fn opened<T>(&mut self, kind: usize, row: Result<T>) -> Option<T> {
+        row.inspect_err(|problem| {
+            self.has_all[kind] = false;
+            self.note(None, problem);
+        })
+        .ok()
     }
 
     fn sessions(&mut self, judge: &Judge, rows: Vec<SessionRow>) {
@@ -837,16 +838,9 @@ impl Comparison {
             let Some(key) = &judge.key else {
                 continue;
             };
-            match codec::session(Some(key), row) {
-                Ok((session, _)) => {
-                    if let Some(replay) = &judge.replay {
-                        self.sessions.add(replay, &session);
-                    }
-                }
-                Err(problem) => {
-                    self.has_all[1] = false;
-                    self.note(None, problem);
-                }
+            let opened = self.opened(1, codec::session(Some(key), row));
+            if let (Some((session, _)), Some(replay)) = (opened, &judge.replay) {
+                self.sessions.add(replay, &session);
             }
         }
     }
@@ -857,13 +851,8 @@ impl Comparison {
             let Some(key) = &judge.key else {
                 continue;
             };
-            match codec::access_request(key, row) {
-                Ok(request) => self.access.push(request),
-                Err(problem) => {
-                    self.has_all[2] = false;
-                    self.note(None, problem);
-                }
-            }
+            let opened = self.opened(2, codec::access_request(key, row));
+            self.access.extend(opened);
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use memoir_domain::audit::Action;
 
-use super::{Metrics, limit_of, seconds, tool_of};
+use super::{Metrics, limit_of, tool_of};
 use crate::core::{
     CommitCounts, CommitListener,
     commit::{EndedSession, Outcome},
@@ -19,7 +19,7 @@ impl CommitListener for Metrics {
         }
         self.written(counts);
         if let Some(took) = took {
-            self.commit_seconds.observe(seconds(took));
+            self.commit_seconds.observe(took.as_secs_f64());
         }
     }
 }

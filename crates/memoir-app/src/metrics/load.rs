@@ -10,7 +10,10 @@ use tokio::sync::Mutex;
 
 use super::{Metrics, entered};
 use crate::{
-    core::{Memoir, spans::driver_name},
+    core::{
+        Memoir,
+        spans::{driver_name, whole},
+    },
     sessions::own_lease_time,
 };
 
@@ -34,15 +37,10 @@ pub(super) struct Gauges {
 impl Gauges {
     pub(super) fn in_registry(registry: &Registry) -> Self {
         let driver = &["driver"];
+        let gauge = |name, help| entered(registry, IntGauge::new(name, help));
         Self {
-            agents: entered(
-                registry,
-                IntGauge::new("memoir_agents", "Agents that are not erased."),
-            ),
-            queued: entered(
-                registry,
-                IntGauge::new("memoir_queue_sessions", "Sessions that wait for a worker."),
-            ),
+            agents: gauge("memoir_agents", "Agents that are not erased."),
+            queued: gauge("memoir_queue_sessions", "Sessions that wait for a worker."),
             queue_seconds: entered(
                 registry,
                 Gauge::new(
@@ -70,12 +68,9 @@ impl Gauges {
                     driver,
                 ),
             ),
-            database_up: entered(
-                registry,
-                IntGauge::new(
-                    "memoir_database_up",
-                    "Whether the database answered when it was last asked for the numbers of agents, queue and leases.",
-                ),
+            database_up: gauge(
+                "memoir_database_up",
+                "Whether the database answered when it was last asked for the numbers of agents, queue and leases.",
             ),
             fresh: Mutex::default(),
         }
@@ -134,8 +129,4 @@ impl Memoir {
 /// Seconds from one time to another, negative where that is earlier.
 fn between(from: Timestamp, to: Timestamp) -> f64 {
     (to.microseconds() - from.microseconds()) as f64 / 1e6
-}
-
-fn whole(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }

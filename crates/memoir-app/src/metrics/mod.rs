@@ -21,10 +21,7 @@ mod load;
 mod models;
 mod recall;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use memoir_domain::{
     audit::Action,
@@ -214,7 +211,8 @@ impl Metrics {
 
     /// Enters every label that is known beforehand: a rate misses the first increase of a new label.
     fn begin_at_nothing(&self) {
-        for end in ENDS.map(State::as_str) {
+        let ends = State::ALL.into_iter().filter(|state| !state.is_running());
+        for end in ends.map(State::as_str) {
             for driver in [Driver::Agent, Driver::Model].map(driver_name) {
                 for rehearsal in ["false", "true"] {
                     self.sessions_ended
@@ -238,10 +236,6 @@ impl Metrics {
         for result in ["written", "conflict", "failed"] {
             self.commits.with_label_values(&[result]);
         }
-    }
-
-    fn gathered(&self) -> Vec<MetricFamily> {
-        self.registry.gather()
     }
 
     /// Counts a tool's call. `None` for a tool that does not exist, and for a result where there is none.
@@ -278,18 +272,9 @@ impl Memoir {
     /// All metrics, with the current load, under their served names.
     pub async fn metrics(&self) -> Vec<MetricFamily> {
         self.refresh_load_gauges().await;
-        self.state::<Metrics>().gathered()
+        self.state::<Metrics>().registry.gather()
     }
 }
-
-/// The ends of sessions.
-const ENDS: [State; 5] = [
-    State::Completed,
-    State::RolledBack,
-    State::Declined,
-    State::Abandoned,
-    State::Failed,
-];
 
 /// The tools that change memories.
 const EDITS: [Tool; 4] = [Tool::Consolidate, Tool::Update, Tool::Delete, Tool::Protect];
@@ -312,10 +297,6 @@ fn limit_of(reason: EndReason) -> Option<&'static str> {
         EndReason::BreakerRemoved => Some("removed"),
         _ => None,
     }
-}
-
-fn seconds(time: Duration) -> f64 {
-    time.as_secs_f64()
 }
 
 fn model_cost(registry: &Registry) -> CounterVec {

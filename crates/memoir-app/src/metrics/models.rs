@@ -13,7 +13,7 @@ use memoir_model::{
 };
 use tracing::{Instrument, Span};
 
-use super::{Metrics, seconds};
+use super::Metrics;
 use crate::core::{
     Memoir, Models,
     settings::{InstallationSettings, Price},
@@ -258,7 +258,7 @@ impl Drop for CountedRequest<'_> {
         metrics
             .model_seconds
             .with_label_values(&[provider, model])
-            .observe(seconds(took));
+            .observe(took.as_secs_f64());
         let response = LastResponse {
             model: model.to_owned(),
             result: self.result,

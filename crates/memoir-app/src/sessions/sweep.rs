@@ -27,11 +27,9 @@ impl Account {
     /// # Errors
     /// The store fails.
     pub async fn due_agents(&self) -> Result<Vec<(AgentHandle, Trigger)>> {
-        let all = u32::MAX;
-        let proposed = self
-            .memoir
-            .proposed(Some(self.id), all, BTreeSet::new())
-            .await?;
+        let (memoir, all) = (&self.memoir, u32::MAX);
+        let proposed = memoir.proposed(memoir.now(), Some(self.id), all, BTreeSet::new());
+        let proposed = proposed.await?;
         let mut due = Vec::with_capacity(proposed.len());
         for scope in proposed {
             match self.memoir.judged(scope).await {
@@ -51,26 +49,20 @@ impl Account {
     /// # Errors
     /// The store fails.
     pub(crate) async fn count_due_since(&self, then: Timestamp) -> Result<usize> {
-        let query = DueQuery {
-            account: Some(self.id),
-            latest_slot: self.memoir.settings.weekly_slot.latest(then),
-            now: then,
-            per_account: u32::MAX,
-            except: BTreeSet::new(),
-        };
-        Ok(self.memoir.store.due_agents(&query).await?.len())
+        let due = self.memoir.proposed(then, Some(self.id), u32::MAX, BTreeSet::new());
+        Ok(due.await?.len())
     }
 }
 
 impl Memoir {
-    /// The agents that the store proposes as due.
+    /// The agents that the store proposes as due at that time.
     async fn proposed(
         &self,
+        now: Timestamp,
         account: Option<AccountId>,
         per_account: u32,
         except: BTreeSet<AgentId>,
     ) -> Result<Vec<AgentScope>> {
-        let now = self.now();
         let query = DueQuery {
             account,
             latest_slot: self.settings.weekly_slot.latest(now),
@@ -128,10 +120,9 @@ impl Scheduler {
     pub async fn queue_due(&mut self) -> Result<Scheduled> {
         let now = self.memoir.now();
         let except = self.passed_over.at(now, AGAIN_AFTER_SECONDS);
-        let proposed = self
-            .memoir
-            .proposed(None, self.most_waiting, except.into_iter().collect())
-            .await?;
+        let except = except.into_iter().collect();
+        let proposed = self.memoir.proposed(now, None, self.most_waiting, except);
+        let proposed = proposed.await?;
         if proposed.is_empty() {
             return Ok(Scheduled::default());
         }
