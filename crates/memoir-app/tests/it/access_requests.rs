@@ -427,7 +427,7 @@ async fn spec_5_2_only_who_asked_looks() {
 async fn varied() -> (TestAgent, SessionId) {
     let wren = TestAgent::new(&MEMORIES).await;
     let entry = [journal("The rain came early today.")];
-    wren.agent.memories().save(&entry, &person()).await.unwrap();
+    wren.save(&entry).await;
     let prompt = [(Field::ReflectionPrompt, Some("Keep what was promised."))];
     wren.agent
         .settings()
@@ -435,11 +435,7 @@ async fn varied() -> (TestAgent, SessionId) {
         .await
         .unwrap();
     let lax = [(Field::RefinementThreshold, Some("0.5"))];
-    wren.agent
-        .settings()
-        .configure(&lax, &person())
-        .await
-        .unwrap();
+    wren.configure(&lax).await;
     wren.clock.advance(MINUTE);
     let (driven, _) = wren.refine([delete(4), complete()]).await;
     wren.clock.advance(MINUTE);
@@ -520,11 +516,7 @@ async fn spec_5_2_the_scope_core_shows_kept_core_memories_only() {
 async fn spec_5_2_the_scope_of_a_session_shows_its_changes_only() {
     let (wren, session) = varied().await;
     wren.clock.advance(MINUTE);
-    wren.agent
-        .memories()
-        .handle(Number(4), Handling::Restore, &person())
-        .await
-        .unwrap();
+    wren.handle(Number(4), Handling::Restore).await;
     let (another, _) = wren.refine([delete(3), complete()]).await;
     granted(&wren, &reading(AccessScope::Session(session), 60)).await;
     for number in 1..=5 {
@@ -1202,11 +1194,7 @@ async fn spec_5_2_an_agent_that_no_model_speaks_for_answers_by_its_client() {
     for model in [None, Some("builtin:careful")] {
         let wren = TestAgent::new(&MEMORIES).await;
         let unset = [(Field::Model, model)];
-        wren.agent
-            .settings()
-            .configure(&unset, &person())
-            .await
-            .unwrap();
+        wren.configure(&unset).await;
         let request = asked(&wren, &reading(AccessScope::Core, 20)).await;
         let script = wren.script([Turn::text("YES")]);
         assert_eq!(wren.memoir.ask_for_access().await.unwrap(), 0);
@@ -1303,11 +1291,7 @@ async fn spec_5_2_requests_stay_behind_where_an_agent_moves() {
 async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
-    wren.agent
-        .memories()
-        .save(&[input(MEMORIES[0])], &person())
-        .await
-        .unwrap();
+    wren.save(&[input(MEMORIES[0])]).await;
     let request = granted(&wren, &reading(AccessScope::Core, 60)).await;
     let intruder = rusqlite::Connection::open(folder.database()).unwrap();
     // In a file of the intruder's own: the schema of the database stays unchanged.

@@ -43,11 +43,7 @@ async fn spec_3_1_a_session_of_a_clock_far_ahead_silences_no_schedule() {
     let account = wren.memoir.account("default").await.unwrap();
     for own_slot in [None, Some("Thu 03:30")] {
         let schedule = [(Field::RefinementSchedule, own_slot)];
-        wren.agent
-            .settings()
-            .configure(&schedule, &person())
-            .await
-            .unwrap();
+        wren.configure(&schedule).await;
         wren.clock.put_forward(years(70));
         let (driven, _) = wren.refine([complete()]).await;
         assert_eq!(state(&driven), State::Completed);
@@ -79,18 +75,10 @@ async fn spec_2_5_a_reflection_of_a_clock_far_ahead_keeps_none_back() {
     let wren = TestAgent::new(&MEMORIES).await;
     wren.clock.put_forward(years(70));
     let entry = journal("The market was closed.", None);
-    wren.agent
-        .memories()
-        .save(&[entry], &person())
-        .await
-        .unwrap();
+    wren.save(&[entry]).await;
     wren.clock.put_back(years(70));
     let entry = journal("The market is open.", None);
-    wren.agent
-        .memories()
-        .save(&[entry], &person())
-        .await
-        .unwrap();
+    wren.save(&[entry]).await;
     wren.clock.advance(DAY);
     let account = wren.memoir.account("default").await.unwrap();
     assert_eq!(account.due_jobs().await.unwrap().len(), 1);
@@ -129,11 +117,7 @@ async fn spec_2_1_a_journal_entry_dated_ahead_is_refused_at_every_door() {
         kind: Some(Kind::Core),
         ..journal("In 2040 Ann retires.", Some(now.plus_days(5_000)))
     };
-    wren.agent
-        .memories()
-        .save(&[plan], &person())
-        .await
-        .unwrap();
+    wren.save(&[plan]).await;
 }
 
 #[tokio::test]
@@ -143,11 +127,7 @@ async fn spec_4_1_times_ahead_are_set_right_on_the_record() {
     assert_eq!(account.correct_times(&person()).await.unwrap(), 0);
     wren.clock.put_forward(years(70));
     let entry = journal("The market was closed.", None);
-    wren.agent
-        .memories()
-        .save(&[entry], &person())
-        .await
-        .unwrap();
+    wren.save(&[entry]).await;
     wren.refine([complete()]).await;
     wren.clock.put_back(years(70));
     let problem = async || {

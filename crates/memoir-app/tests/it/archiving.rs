@@ -202,11 +202,7 @@ async fn spec_3_19_a_rollback_returns_every_byte_of_what_was_archived() {
     every_edit(&wren, session).await;
     let counts = wren.agent.views().show().await.unwrap().counts;
     assert_eq!((counts.summary_count, counts.archival_count), (2, 6));
-    wren.agent
-        .sessions()
-        .roll_back(session, false, &person())
-        .await
-        .unwrap();
+    wren.roll_back(session, false).await;
     assert_eq!(originals(&wren).await, before);
     for summary in [15, 16, 17] {
         assert_eq!(place(&wren, summary).await, ("core", None, false));
@@ -221,11 +217,7 @@ async fn spec_3_13_the_breaker_returns_every_byte_of_what_was_archived() {
     let session = open(&wren).await;
     every_edit(&wren, session).await;
     let strict = [(Field::RefinementThreshold, Some("1"))];
-    wren.agent
-        .settings()
-        .configure(&strict, &person())
-        .await
-        .unwrap();
+    wren.configure(&strict).await;
     let report = json!({"summary": "Less to carry."});
     let tripped = call(&wren, session, "complete_refinement", report).await;
     assert_eq!(tripped["type"], "refinement_rolled_back");
@@ -263,11 +255,7 @@ async fn spec_4_3_an_undo_a_rewind_and_the_way_forward_again_return_every_byte()
     let log = wren.agent.log().look_back(None).await.unwrap().seq;
 
     wren.clock.advance(Duration::from_secs(60));
-    wren.agent
-        .sessions()
-        .roll_back(session, false, &person())
-        .await
-        .unwrap();
+    wren.roll_back(session, false).await;
     assert_eq!(originals(&wren).await, before);
     verify(&wren, COUNT, 0).await;
 
@@ -337,11 +325,7 @@ async fn spec_4_3_a_later_change_of_what_was_archived_is_a_conflict_and_undone_w
             .iter()
             .all(|one| one.action.as_str() == "memory_replaced")
     );
-    wren.agent
-        .sessions()
-        .roll_back(session, true, &person())
-        .await
-        .unwrap();
+    wren.roll_back(session, true).await;
     assert_eq!(originals(&wren).await, before);
     assert_eq!(
         place(&wren, new).await,
@@ -379,11 +363,7 @@ async fn spec_3_19_what_was_promoted_meanwhile_stays_as_it_is() {
             6,
             "a promotion is no edit"
         );
-        wren.agent
-            .sessions()
-            .roll_back(session, false, &person())
-            .await
-            .unwrap();
+        wren.roll_back(session, false).await;
         assert_eq!(originals(&wren).await, before, "{is_running}");
         for summary in [15, 16, 17] {
             assert_eq!(place(&wren, summary).await, ("core", None, false));
@@ -403,11 +383,7 @@ async fn spec_3_19_what_came_under_another_memory_meanwhile_stays_there() {
     };
     let saved = wren.agent.memories().save(&[newer], &me()).await.unwrap();
     let new = saved[0].memory.number.0;
-    wren.agent
-        .sessions()
-        .roll_back(session, false, &person())
-        .await
-        .unwrap();
+    wren.roll_back(session, false).await;
     for (number, expected) in [
         (1, archived(new)),
         (2, archived(new)),
@@ -447,11 +423,7 @@ async fn spec_3_19_a_summary_that_would_return_without_a_source_stays_discarded(
                     .unwrap();
             }
         }
-        wren.agent
-            .sessions()
-            .roll_back(second, false, &person())
-            .await
-            .unwrap();
+        wren.roll_back(second, false).await;
         let (summary, sources) = match is_promoted {
             true => (("core", None, false), CORE),
             false => (CORE, archived(15)),
@@ -533,11 +505,7 @@ async fn spec_4_3_a_rewind_that_takes_a_constitutional_memory_out_of_core_is_on_
     // Once the undo has returned #13, it can be protected. The rewind archives it again.
     wren.clock.advance(Duration::from_secs(60));
     let seq = wren.agent.log().look_back(None).await.unwrap().seq;
-    wren.agent
-        .sessions()
-        .roll_back(session, false, &person())
-        .await
-        .unwrap();
+    wren.roll_back(session, false).await;
     protect(13).await.unwrap();
     let rewound = wren.agent.log().rewind(Point::Record(seq), &person()).await;
     let rewound = rewound.unwrap();

@@ -316,11 +316,7 @@ async fn spec_5_4_an_erased_agent_comes_back_from_an_archive_only() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     for memory in crate::story::memories() {
-        wren.agent
-            .memories()
-            .save(&[memory], &person())
-            .await
-            .unwrap();
+        wren.save(&[memory]).await;
     }
     wren.refine(edits()).await;
     let before = told(&wren.agent).await;

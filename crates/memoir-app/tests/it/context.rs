@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use memoir_app::{ContextRequest, MemoryInput, Severity};
 use memoir_domain::{agent::Field, memory::Number};
 
-use crate::installation::{TestAgent, input, intrude, new_folder, person};
+use crate::installation::{TestAgent, input, intrude, new_folder};
 
 fn note(number: usize, tags: &[&str]) -> MemoryInput {
     MemoryInput {
@@ -26,7 +26,7 @@ async fn many(wren: &TestAgent) {
             _ => note(number, &["paper"]),
         })
         .collect();
-    wren.agent.memories().save(&notes, &person()).await.unwrap();
+    wren.save(&notes).await;
 }
 
 #[tokio::test]
@@ -59,16 +59,13 @@ async fn spec_2_3_immutable_memories_are_known_without_opening_the_omitted_ones(
 async fn spec_2_3_other_immutable_tags_are_found_by_opening() {
     let wren = TestAgent::new(&[]).await;
     many(&wren).await;
-    wren.agent
-        .settings()
-        .configure(&[(Field::ImmutableTags, Some("seal"))], &person())
-        .await
-        .unwrap();
+    wren.configure(&[(Field::ImmutableTags, Some("seal"))])
+        .await;
     let sealed = note(401, &["seal"]);
     let more: Vec<MemoryInput> = std::iter::once(sealed)
         .chain((402..=600).map(|number| note(number, &["voice"])))
         .collect();
-    wren.agent.memories().save(&more, &person()).await.unwrap();
+    wren.save(&more).await;
     let context = wren.agent.context(Some(3_000)).await.unwrap();
     let left_out = numbers(&context.left_out);
     assert!(

@@ -62,11 +62,7 @@ async fn the_queue_and_a_workers_lease_are_told() {
 async fn an_interrupted_request_is_counted() {
     let wren = TestAgent::new(&["The kiln is fired on Thursdays."]).await;
     wren.script([Turn::Never]);
-    let driven = wren
-        .seen()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await
-        .unwrap();
+    let driven = wren.drive().await;
     assert_eq!(driven.state, State::Abandoned);
     let found = counted(&wren.memoir).await;
     let labels = r#"{model="model",provider="scripted",result="broken_off"}"#;

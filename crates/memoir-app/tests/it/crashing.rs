@@ -81,20 +81,13 @@ async fn a_session(wren: &TestAgent) {
         delete(8),
         complete(),
     ]);
-    let driven = wren
-        .seen()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await
-        .unwrap();
+    let driven = wren.drive().await;
     assert_eq!(driven.state, State::Completed);
 }
 
 async fn a_tripped_session(wren: &TestAgent) {
-    wren.agent
-        .settings()
-        .configure(&[(Field::RefinementThreshold, Some("0.9"))], &person())
-        .await
-        .unwrap();
+    wren.configure(&[(Field::RefinementThreshold, Some("0.9"))])
+        .await;
     wren.script([
         Turn::text("YES"),
         rewrite(),
@@ -103,11 +96,7 @@ async fn a_tripped_session(wren: &TestAgent) {
         delete(1),
         complete(),
     ]);
-    let driven = wren
-        .seen()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await
-        .unwrap();
+    let driven = wren.drive().await;
     assert_eq!(driven.state, State::RolledBack);
 }
 
@@ -116,21 +105,10 @@ async fn undone_sessions(wren: &TestAgent) {
     let first = wren.seen().session_page(None, 1).await.unwrap()[0].id;
     wren.clock.advance(Duration::from_secs(60));
     wren.script([Turn::text("YES"), delete(MERGED), complete()]);
-    wren.seen()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await
-        .unwrap();
+    wren.drive().await;
     wren.clock.advance(Duration::from_secs(60));
-    wren.agent
-        .sessions()
-        .roll_back(first, true, &person())
-        .await
-        .unwrap();
-    wren.agent
-        .memories()
-        .handle(Number(7), Handling::Restore, &person())
-        .await
-        .unwrap();
+    wren.roll_back(first, true).await;
+    wren.handle(Number(7), Handling::Restore).await;
 }
 
 /// The archive: replacing, a session, a promotion, an undo, and a shredding with derived texts.

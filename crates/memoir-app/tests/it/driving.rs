@@ -81,11 +81,7 @@ async fn spec_3_15_a_session_ends_with_what_was_measured() {
 async fn spec_3_3_a_refusal_is_recorded_and_not_asked_again() {
     let wren = TestAgent::new(&DUPLICATES).await;
     wren.script([Turn::text("No. I want to rest.")]);
-    let driven = wren
-        .seen()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await
-        .unwrap();
+    let driven = wren.drive().await;
     assert_eq!(state(&driven), State::Declined);
     assert_eq!(driven.words.reason.unwrap().expose(), "No. I want to rest.");
     assert_eq!(
@@ -116,11 +112,7 @@ async fn spec_3_3_an_empty_answer_is_asked_for_again_and_then_named() {
     ] {
         let wren = TestAgent::new(&DUPLICATES).await;
         let script = wren.script(answers.iter().map(|said| Turn::text(said)));
-        let driven = wren
-            .seen()
-            .refine(&RefineOptions::default(), &mut |_| {})
-            .await
-            .unwrap();
+        let driven = wren.drive().await;
         assert_eq!(state(&driven), end, "{answers:?}");
         let is_named = answers.last().unwrap().trim().is_empty();
         assert_eq!(driven.end_reason == Some("no_answer"), is_named);
@@ -203,11 +195,7 @@ async fn spec_3_16_an_answer_that_was_cut_off_is_neither_a_no_nor_a_stop() {
     // Clear consent is valid, whatever would have followed.
     let wren = TestAgent::new(&DUPLICATES).await;
     wren.script([Turn::text("YES, since I").cut(), complete()]);
-    let driven = wren
-        .seen()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await
-        .unwrap();
+    let driven = wren.drive().await;
     assert_eq!(state(&driven), State::Completed);
 
     let wren = TestAgent::new(&DUPLICATES).await;
@@ -249,11 +237,7 @@ async fn cut_off_with(
         None => script,
     });
     wren.model.set(script.clone());
-    let driven = wren
-        .seen()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await
-        .unwrap();
+    let driven = wren.drive().await;
     assert_eq!(state(&driven), State::Failed);
     let requests = script.requests();
     let room = requests[1..].iter().map(|one| one.max_output_tokens);
@@ -304,11 +288,7 @@ async fn spec_3_16_a_model_that_calls_no_tool_ends_with_what_it_did_instead() {
         let wren = TestAgent::new(&DUPLICATES).await;
         let before = wren.kept().await;
         wren.script([Turn::text("YES"), Turn::text(said), Turn::text(said)]);
-        let driven = wren
-            .seen()
-            .refine(&RefineOptions::default(), &mut |_| {})
-            .await
-            .unwrap();
+        let driven = wren.drive().await;
         assert_eq!(
             (state(&driven), driven.end_reason),
             (State::Abandoned, Some(reason)),
@@ -327,11 +307,7 @@ async fn spec_3_16_a_call_that_was_typed_as_text_is_named_in_the_reminder() {
         Turn::text("```json\n{\"name\": \"delete_memory\", \"arguments\": {\"id\": 2}}\n```"),
         complete(),
     ]);
-    let driven = wren
-        .seen()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await
-        .unwrap();
+    let driven = wren.drive().await;
     assert_eq!((state(&driven), driven.edits), (State::Completed, 0));
     let requests = script.requests();
     let Some(ModelMessage::User(reminder)) = requests[2].messages.last() else {
@@ -752,11 +728,7 @@ async fn spec_3_16_a_usage_beyond_all_measure_ends_the_session_and_breaks_nothin
         Turn::text("YES").with_usage(u64::MAX, u64::MAX),
         delete(2).with_usage(u64::MAX, u64::MAX),
     ]);
-    let driven = wren
-        .seen()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await
-        .unwrap();
+    let driven = wren.drive().await;
     assert_eq!(state(&driven), State::Abandoned);
     assert_eq!(driven.end_reason, Some("token_limit"));
     wren.check().await;
@@ -824,11 +796,7 @@ async fn spec_3_3_an_agent_that_outgrew_its_models_context_can_be_asked() {
         let wren = outgrown(settings).await;
         let script = Arc::new(script);
         wren.model.set(script.clone());
-        let driven = wren
-            .seen()
-            .refine(&RefineOptions::default(), &mut |_| {})
-            .await
-            .unwrap();
+        let driven = wren.drive().await;
         assert_eq!(state(&driven), State::Completed);
         for request in script.requests() {
             assert!(request.system.chars() < 4 * SMALL_CONTEXT_TOKENS as usize);
@@ -852,11 +820,7 @@ async fn spec_3_3_the_built_in_refiner_is_shown_every_memory() {
     let providers = Providers::with_environment(BTreeMap::new(), |_| None).unwrap();
     let careful = providers.connect(&"builtin:careful".parse().unwrap());
     wren.model.set(careful.unwrap());
-    let driven = wren
-        .seen()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await
-        .unwrap();
+    let driven = wren.drive().await;
     // It consents only to what it can read, and the duplicates are the newest of all.
     assert_eq!(state(&driven), State::Completed);
     assert_eq!(wren.kept().await.len(), 40);
@@ -876,11 +840,7 @@ async fn spec_5_1_code_in_place_of_a_model_does_not_tell_whether_a_guess_is_righ
         ] {
             let wren = TestAgent::new(&[]).await;
             let guard = [(Field::LossGuard, Some("off"))];
-            wren.agent
-                .settings()
-                .configure(&guard, &person())
-                .await
-                .unwrap();
+            wren.configure(&guard).await;
             for (text, actor) in [
                 (SECRET, Actor::agent("wren")),
                 (DUPLICATES[2], Actor::agent("wren")),

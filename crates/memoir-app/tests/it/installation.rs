@@ -1,6 +1,7 @@
 //! An agent in an installation of its own, helpers for tests, and tampering with its files.
 
 use std::{
+    future::pending,
     ops::Deref,
     path::Path,
     sync::{
@@ -11,11 +12,19 @@ use std::{
 };
 
 use memoir_app::{
-    AgentHandle, AgentLens, Error, HandedMessage, InstallationSettings, Memoir, MemoryInput,
-    OwnAgent, Random, RecordFilter, SessionFacts, SessionLimits, ShownSession, Viewer,
-    sessions::{Progress, RefineOptions},
+    Absorbed, AgentHandle, AgentLens, Error, HandedMessage, HandedOver, Handling,
+    InstallationSettings, Memoir, MemoryInput, OwnAgent, Random, RecordFilter, Saved, SessionFacts,
+    SessionLimits, ShownAgent, ShownMemory, ShownSession, Viewer,
+    sessions::{AppliedRehearsal, Progress, RefineOptions},
 };
-use memoir_domain::{agent::Field, audit::Actor, memory::Kind, session::State};
+use memoir_domain::{
+    SessionId,
+    agent::Field,
+    audit::{Actor, ActorKind},
+    manage::Assignment,
+    memory::{Kind, Number},
+    session::State,
+};
 use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 pub use memoir_testkit::administrator as person;
@@ -208,6 +217,54 @@ impl TestAgent {
             .await
             .unwrap();
         (session, seen)
+    }
+
+    /// Runs a session by the script that is set.
+    pub async fn drive(&self) -> ShownSession {
+        let seen = self.seen();
+        let driving = seen.refine(&RefineOptions::default(), &mut |_| {});
+        driving.await.unwrap()
+    }
+
+    pub async fn configure(&self, settings: &[Assignment<'_>]) -> ShownAgent {
+        let configured = self.agent.settings().configure(settings, &person());
+        configured.await.unwrap()
+    }
+
+    pub async fn save(&self, memories: &[MemoryInput]) -> Vec<Saved> {
+        let saved = self.agent.memories().save(memories, &person());
+        saved.await.unwrap()
+    }
+
+    pub async fn handle(&self, number: Number, handling: Handling) -> ShownMemory {
+        let handled = self.agent.memories().handle(number, handling, &person());
+        handled.await.unwrap()
+    }
+
+    pub async fn roll_back(&self, session: SessionId, cascade: bool) -> ShownSession {
+        let rolled_back = self.agent.sessions().roll_back(session, cascade, &person());
+        rolled_back.await.unwrap()
+    }
+
+    pub async fn apply(&self, rehearsal: SessionId) -> AppliedRehearsal {
+        let applied = self.agent.sessions().apply_rehearsal(rehearsal, &person());
+        applied.await.unwrap()
+    }
+
+    pub async fn hand_over(
+        &self,
+        messages: Vec<HandedMessage>,
+        now: bool,
+        role: ActorKind,
+    ) -> HandedOver {
+        let handed = self.agent.life().hand_over(messages, now, role).await;
+        handed.unwrap()
+    }
+
+    /// Lets the model read all that waits.
+    pub async fn absorb(&self) -> Absorbed {
+        let life = self.agent.life();
+        life.absorb(pending(), &mut |_| {}).await.unwrap()
     }
 
     /// Every memory as JSON, the journal entries of Memoir's own left out.

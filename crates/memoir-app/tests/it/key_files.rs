@@ -22,12 +22,7 @@ async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
     let folder = new_folder();
     let first = process(&folder).await;
     let second = process(&folder).await;
-    first
-        .agent
-        .memories()
-        .save(&[input("Before.")], &person())
-        .await
-        .unwrap();
+    first.save(&[input("Before.")]).await;
     let old = second.keys.key_id();
     let writer = first.agent.clone();
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
@@ -165,12 +160,7 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
     let second = Arc::new(process(&folder).await);
     for number in 0..8 {
         let text = format!("A long and quiet memory number {number} of a day at the sea.");
-        first
-            .agent
-            .memories()
-            .save(&[input(&text)], &person())
-            .await
-            .unwrap();
+        first.save(&[input(&text)]).await;
     }
     let session: Arc<Mutex<Option<SessionId>>> = Arc::default();
     let runtime = tokio::runtime::Handle::current();

@@ -282,12 +282,7 @@ async fn what_one_process_knows_never_outlives_what_another_wrote() {
         memoir_domain::agent::Field::RefinementThreshold,
         Some("0.99"),
     )];
-    other
-        .agent
-        .settings()
-        .configure(&strict, &person())
-        .await
-        .unwrap();
+    other.configure(&strict).await;
     assert_eq!(
         call("update_memory", rewrite.clone()).await["type"],
         "refinement_rolled_back"

@@ -179,11 +179,7 @@ async fn spec_2_5_reflection_comes_once_a_day_while_there_is_something_new() {
     assert_eq!(asked, [0, 3]);
     // A paused agent is not asked.
     note(&wren, "It snowed.").await;
-    wren.agent
-        .settings()
-        .configure(&[(Field::Paused, Some("true"))], &person())
-        .await
-        .unwrap();
+    wren.configure(&[(Field::Paused, Some("true"))]).await;
     wren.clock.advance(DAY);
     assert!(schedule.due(&wren.memoir, 4).await.unwrap().is_empty());
 }
@@ -196,11 +192,8 @@ async fn spec_2_6_a_conversation_is_read_once() {
         message("b", "My sister is called Mira."),
     ];
     let handed = wren
-        .agent
-        .life()
         .hand_over(messages.clone(), true, ActorKind::Agent)
-        .await
-        .unwrap();
+        .await;
     assert_eq!((handed.received, handed.known), (2, 0));
     let absorbed = absorb(
         &wren,
@@ -211,12 +204,7 @@ async fn spec_2_6_a_conversation_is_read_once() {
         (absorbed.messages, absorbed.saved, absorbed.pending),
         (2, 2, 0)
     );
-    let handed = wren
-        .agent
-        .life()
-        .hand_over(messages, true, ActorKind::Agent)
-        .await
-        .unwrap();
+    let handed = wren.hand_over(messages, true, ActorKind::Agent).await;
     assert_eq!((handed.received, handed.known), (0, 2));
     assert_eq!(absorb(&wren, []).await.messages, 0);
     let noted = wren
@@ -400,11 +388,8 @@ async fn spec_3_4_messages_from_an_administrator_are_merged_with_nothing_of_the_
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_what_cannot_be_read_is_retried_later_and_given_up_in_the_end() {
     let wren = TestAgent::new(&["I like rain."]).await;
-    wren.agent
-        .life()
-        .hand_over(vec![message("a", "Hello.")], false, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(vec![message("a", "Hello.")], false, ActorKind::Agent)
+        .await;
     let mut schedule = LifeSchedule::default();
     let script = wren.script([]);
     assert!(
@@ -448,16 +433,8 @@ async fn spec_2_6_chunks_follow_each_other_and_a_later_run_goes_on() {
         message("b", &long),
         message("c", "Bye."),
     ];
-    wren.agent
-        .life()
-        .hand_over(messages, true, ActorKind::Agent)
-        .await
-        .unwrap();
-    wren.agent
-        .settings()
-        .configure(&[(Field::Model, Some("lab:large"))], &person())
-        .await
-        .unwrap();
+    wren.hand_over(messages, true, ActorKind::Agent).await;
+    wren.configure(&[(Field::Model, Some("lab:large"))]).await;
     // The second chunk fails: the first one stays read.
     let down = ModelError::Rejected {
         status: 401,
@@ -477,11 +454,8 @@ async fn spec_2_6_chunks_follow_each_other_and_a_later_run_goes_on() {
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_of_two_readers_one_saves() {
     let wren = TestAgent::new(&["I like rain."]).await;
-    wren.agent
-        .life()
-        .hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
+        .await;
     let slow = |text: &str| notes(&[text], &[]).after(Duration::from_secs(5));
     wren.script([slow("One."), slow("Two.")]);
     let (mut first, mut second) = (|_: &Absorbed| {}, |_: &Absorbed| {});
@@ -497,11 +471,8 @@ async fn spec_2_6_of_two_readers_one_saves() {
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_what_the_agent_read_itself_no_model_is_asked_about() {
     let wren = TestAgent::new(&["I like rain."]).await;
-    wren.agent
-        .life()
-        .hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
+        .await;
     assert_eq!(
         wren.agent.life().unread().await.unwrap(),
         0,
@@ -537,11 +508,7 @@ async fn spec_2_6_what_the_agent_read_itself_no_model_is_asked_about() {
 async fn spec_2_6_of_the_agent_and_its_model_one_saves() {
     let wren = TestAgent::new(&["I like rain."]).await;
     let messages = vec![message("a", "Hello."), message("b", "Bye.")];
-    wren.agent
-        .life()
-        .hand_over(messages, true, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(messages, true, ActorKind::Agent).await;
     let part = wren.agent.read_part().await.unwrap().part.unwrap();
     absorb(&wren, [notes(&["One."], &[])]).await;
     let refused = wren.agent.note_part(&part, &["Two.".into()], &[]).await;
@@ -593,11 +560,8 @@ async fn spec_6_3_a_refiner_that_follows_rules_reads_no_conversation() {
     let named = "builtin:careful".parse().unwrap();
     let script = memoir_testkit::ModelScript::new([]).with_name(named);
     wren.model.set(std::sync::Arc::new(script));
-    wren.agent
-        .life()
-        .hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
+        .await;
     let refused = wren
         .agent
         .life()
@@ -636,11 +600,8 @@ fn marks(request: &memoir_model::ModelRequest) -> Vec<String> {
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_one_message_that_no_answer_fits_takes_few_others_with_it() {
     let wren = TestAgent::new(&["I like rain."]).await;
-    wren.agent
-        .life()
-        .hand_over(marked(40, 8_000), false, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(marked(40, 8_000), false, ActorKind::Agent)
+        .await;
     // A question with message 20 cannot be answered.
     let script = std::sync::Arc::new(memoir_testkit::ModelScript::always(Turn::respond(
         |request| match marks(request).contains(&"mark020".to_owned()) {
@@ -667,11 +628,7 @@ async fn spec_2_6_a_message_larger_than_the_models_context_is_not_cut_but_given_
     let wren = TestAgent::new(&["I like rain."]).await;
     let mut messages = marked(3, 2_000);
     messages[1].text = "word ".repeat(8_000).into();
-    wren.agent
-        .life()
-        .hand_over(messages, false, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(messages, false, ActorKind::Agent).await;
     let read = |context, turns: Vec<Turn>| {
         let script = memoir_testkit::ModelScript::new(turns).with_context_tokens(context);
         let script = std::sync::Arc::new(script);
@@ -679,12 +636,7 @@ async fn spec_2_6_a_message_larger_than_the_models_context_is_not_cut_but_given_
         script
     };
     let script = read(6_000, vec![notes(&["One."], &[]), notes(&["Three."], &[])]);
-    let absorbed = wren
-        .agent
-        .life()
-        .absorb(pending(), &mut |_| {})
-        .await
-        .unwrap();
+    let absorbed = wren.absorb().await;
     let told = absorbed.failure.unwrap();
     assert!(told.contains("larger than the model's context"), "{told}");
     assert_eq!((absorbed.messages, absorbed.saved), (2, 2));
@@ -693,23 +645,14 @@ async fn spec_2_6_a_message_larger_than_the_models_context_is_not_cut_but_given_
     assert_eq!(wren.agent.life().transcript().await.unwrap().failed, 1);
     // A larger model reads it.
     read(100_000, vec![notes(&["Two."], &[])]);
-    let absorbed = wren
-        .agent
-        .life()
-        .absorb(pending(), &mut |_| {})
-        .await
-        .unwrap();
+    let absorbed = wren.absorb().await;
     assert_eq!((absorbed.messages, absorbed.failure), (1, None));
 }
 
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_what_is_stopped_goes_on_at_once() {
     let wren = TestAgent::new(&["I like rain."]).await;
-    wren.agent
-        .life()
-        .hand_over(marked(2, 100), true, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(marked(2, 100), true, ActorKind::Agent).await;
     let mut schedule = LifeSchedule::default();
     let jobs = schedule.due(&wren.memoir, 4).await.unwrap();
     let script = wren.script([notes(&["One."], &[]).after(DAY)]);
@@ -744,11 +687,8 @@ async fn spec_2_5_a_reflection_that_is_stopped_is_due_as_before() {
 async fn spec_2_6_who_need_not_wait_takes_over_and_the_other_one_stops() {
     let wren = TestAgent::new(&["I like rain."]).await;
     // Each a chunk of its own.
-    wren.agent
-        .life()
-        .hand_over(marked(3, 100_000), true, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(marked(3, 100_000), true, ActorKind::Agent)
+        .await;
     let script = std::sync::Arc::new(memoir_testkit::ModelScript::always(Turn::respond(
         |request| {
             // The notes of earlier parts precede the conversation.
@@ -784,17 +724,9 @@ async fn spec_2_6_an_agent_that_is_paused_is_read_to_by_hand_only_and_one_out_of
     let wren = TestAgent::new(&["I like rain."]).await;
     let set = async |field, value| {
         let set = [(field, Some(value))];
-        wren.agent
-            .settings()
-            .configure(&set, &person())
-            .await
-            .unwrap();
+        wren.configure(&set).await;
     };
-    wren.agent
-        .life()
-        .hand_over(marked(1, 10), true, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(marked(1, 10), true, ActorKind::Agent).await;
     set(Field::Paused, "true").await;
     let job = LifeSchedule::default().due(&wren.memoir, 4).await.unwrap()[0];
     wren.script([]);
@@ -823,11 +755,7 @@ async fn spec_2_6_agents_that_cannot_be_read_to_delay_no_other() {
             .unwrap();
     }
     wren.clock.advance(Duration::from_secs(1));
-    wren.agent
-        .life()
-        .hand_over(marked(1, 10), true, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(marked(1, 10), true, ActorKind::Agent).await;
     wren.script([notes(&[], &[])]);
     let mut schedule = LifeSchedule::default();
     for _ in 0..5 {
@@ -843,11 +771,8 @@ async fn spec_2_6_agents_that_cannot_be_read_to_delay_no_other() {
 #[tokio::test(start_paused = true)]
 async fn spec_2_6_a_request_that_the_provider_refuses_is_tried_with_less() {
     let wren = TestAgent::new(&["I like rain."]).await;
-    wren.agent
-        .life()
-        .hand_over(marked(4, 2_000), false, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(marked(4, 2_000), false, ActorKind::Agent)
+        .await;
     let refused = || {
         Turn::Error(ModelError::Rejected {
             status: 400,
@@ -861,11 +786,7 @@ async fn spec_2_6_a_request_that_the_provider_refuses_is_tried_with_less() {
     assert!(absorbed.failure.unwrap().contains("400"));
     assert_eq!(wren.actions().await.last().unwrap(), "transcript_failed");
     let script = wren.script([notes(&[], &[])]);
-    wren.agent
-        .life()
-        .absorb(pending(), &mut |_| {})
-        .await
-        .unwrap();
+    wren.absorb().await;
     assert_eq!(script.requests().len(), 1);
 }
 
@@ -925,11 +846,7 @@ async fn spec_2_6_a_conversation_of_the_future_leaves_no_memory_of_the_future() 
     let wren = TestAgent::new(&["I like rain."]).await;
     let mut messages = marked(1, 10);
     messages[0].at = Some("9999-01-01T00:00:00Z".parse().unwrap());
-    wren.agent
-        .life()
-        .hand_over(messages, true, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(messages, true, ActorKind::Agent).await;
     absorb(&wren, [notes(&["Odd."], &[])]).await;
     let noted = wren
         .agent
@@ -942,11 +859,7 @@ async fn spec_2_6_a_conversation_of_the_future_leaves_no_memory_of_the_future() 
 #[tokio::test(start_paused = true)]
 async fn spec_5_4_what_waits_goes_with_the_agent() {
     let wren = TestAgent::new(&["I like rain."]).await;
-    wren.agent
-        .life()
-        .hand_over(marked(3, 10), true, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(marked(3, 10), true, ActorKind::Agent).await;
     let script = wren.script([notes(&["One."], &[]).after(Duration::from_secs(10))]);
     let job = LifeSchedule::default().due(&wren.memoir, 4).await.unwrap()[0];
     let reading = wren.memoir.do_job(job, pending());
@@ -1070,11 +983,7 @@ async fn with_heard() -> TestAgent {
         "a",
         "I left the mill. My sister is called Mirella.",
     )];
-    wren.agent
-        .life()
-        .hand_over(messages, true, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(messages, true, ActorKind::Agent).await;
     wren
 }
 

@@ -383,11 +383,7 @@ async fn spec_3_18_the_cap_is_that_of_every_session() {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let wren = TestAgent::new(&texts).await;
     let off = [(Field::LossGuard, Some("off"))];
-    wren.agent
-        .settings()
-        .configure(&off, &person())
-        .await
-        .unwrap();
+    wren.configure(&off).await;
     let own = opened(&wren).await;
     let mut by_agent = Vec::new();
     for number in 1..=12 {

@@ -67,12 +67,7 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
         Some(CANARY),
     )];
     let prompt = [(memoir_domain::agent::Field::SystemPrompt, Some(CANARY))];
-    let shown = wren
-        .agent
-        .settings()
-        .configure(&prompt, &person())
-        .await
-        .unwrap();
+    let shown = wren.configure(&prompt).await;
     printed += &format!("{shown:?}");
     let error = wren
         .agent
@@ -83,6 +78,7 @@ async fn spec_5_1_no_words_in_what_is_formatted() {
     printed += &format!("{error:?} {error}");
     let bad = memoir_app::import::read(
         format!("{{\"content\": \"{CANARY}\", \"{CANARY}\": 1}}\n{CANARY}").as_bytes(),
+        None,
         wren.memoir.now(),
     );
     assert_eq!(bad.bad.len(), 2);

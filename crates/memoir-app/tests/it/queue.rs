@@ -234,12 +234,7 @@ async fn spec_3_17_another_worker_goes_on_with_a_rehearsal_on_its_copy() {
     assert_eq!(driven.edits, 1, "it is missing on the copy");
     assert_eq!(script.requests().len(), 2, "it is not asked again");
     assert_eq!(again.kept().await, [1, 2, 3, 4, 5, 6]);
-    again
-        .agent
-        .sessions()
-        .apply_rehearsal(id, &person())
-        .await
-        .unwrap();
+    again.apply(id).await;
     assert_eq!(again.kept().await, [2, 3, 4, 5, 6]);
     again.check().await;
 }

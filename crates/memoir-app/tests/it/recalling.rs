@@ -55,24 +55,12 @@ async fn spec_2_8_the_index_follows_what_this_process_writes() {
     assert_eq!(recalled(&wren.agent, "kiln").await, [1, 3]);
     let before = wren.memoir.now();
     wren.clock.advance(Duration::from_secs(60));
-    wren.agent
-        .memories()
-        .handle(Number(1), Handling::Discard, &person())
-        .await
-        .unwrap();
+    wren.handle(Number(1), Handling::Discard).await;
     assert_eq!(recalled(&wren.agent, "kiln").await, [3]);
-    wren.agent
-        .memories()
-        .handle(Number(1), Handling::Restore, &person())
-        .await
-        .unwrap();
+    wren.handle(Number(1), Handling::Restore).await;
     assert_eq!(recalled(&wren.agent, "kiln").await, [1, 3]);
     wren.clock.advance(Duration::from_secs(60));
-    wren.agent
-        .memories()
-        .handle(Number(3), Handling::Discard, &person())
-        .await
-        .unwrap();
+    wren.handle(Number(3), Handling::Discard).await;
     wren.agent.log().rewind(before, &person()).await.unwrap();
     assert_eq!(recalled(&wren.agent, "kiln").await, [1, 3]);
     assert_eq!(
@@ -121,12 +109,7 @@ async fn spec_2_8_the_index_is_built_anew_where_another_process_wrote() {
     other.clock.advance(Duration::from_secs(3_600));
     other.remember("A second kiln came").await;
     assert_eq!(recalled(&wren.agent, "kiln").await, [1, 2]);
-    other
-        .agent
-        .memories()
-        .handle(Number(1), Handling::Discard, &person())
-        .await
-        .unwrap();
+    other.handle(Number(1), Handling::Discard).await;
     assert_eq!(recalled(&wren.agent, "kiln").await, [2]);
     assert_eq!(measured(&wren.memoir, BUILT).await, 3);
 }

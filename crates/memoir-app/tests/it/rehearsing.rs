@@ -74,12 +74,7 @@ async fn spec_3_17_a_rehearsal_changes_nothing_and_is_applied_in_one_step() {
             .await,
         7
     );
-    let applied = wren
-        .agent
-        .sessions()
-        .apply_rehearsal(driven.id, &person())
-        .await
-        .unwrap();
+    let applied = wren.apply(driven.id).await;
     assert_eq!(
         (
             applied.session.state,
@@ -189,11 +184,7 @@ async fn spec_5_1_what_stands_in_the_way_of_applying_is_told() {
         seen.unwrap().unwrap()
     };
     let strict = [(Field::RefinementThreshold, Some("1"))];
-    wren.agent
-        .settings()
-        .configure(&strict, &person())
-        .await
-        .unwrap();
+    wren.configure(&strict).await;
     let seen = look().await;
     assert!(
         matches!(seen.outcome, Err(Error::NotApplicable { .. })),
@@ -214,11 +205,7 @@ async fn spec_5_1_what_stands_in_the_way_of_applying_is_told() {
         .await
         .unwrap();
     let lax = [(Field::RefinementThreshold, None)];
-    wren.agent
-        .settings()
-        .configure(&lax, &person())
-        .await
-        .unwrap();
+    wren.configure(&lax).await;
     wren.refine([delete(4), complete()]).await;
     let seen = look().await;
     let outdated = seen.changes.iter().filter(|change| change.changed_since);
@@ -258,11 +245,8 @@ async fn spec_3_17_a_rehearsal_is_not_applied_to_what_changed_since() {
 async fn spec_3_17_applying_runs_the_breaker_again() {
     let wren = TestAgent::new(&MEMORIES).await;
     let (driven, _) = wren.refine_with(&rehearsal(), turns()).await;
-    wren.agent
-        .settings()
-        .configure(&[(Field::RefinementThreshold, Some("1"))], &person())
-        .await
-        .unwrap();
+    wren.configure(&[(Field::RefinementThreshold, Some("1"))])
+        .await;
     let before = wren.memories().await;
     let refused = wren
         .agent

@@ -129,12 +129,7 @@ async fn spec_3_17_an_agent_rehearses_by_itself_and_nothing_changes_until_it_is_
     assert_eq!(over["code"], "session_over");
     assert!(wren.agent.log().verify().await.unwrap().valid);
 
-    let applied = wren
-        .agent
-        .sessions()
-        .apply_rehearsal(id, &person())
-        .await
-        .unwrap();
+    let applied = wren.apply(id).await;
     assert_eq!(
         (
             applied.session.state,
@@ -157,11 +152,7 @@ async fn furnished() -> TestAgent {
         tags: vec!["vow".into()],
         ..MemoryInput::default()
     };
-    wren.agent
-        .memories()
-        .save(&[tagged], &person())
-        .await
-        .unwrap();
+    wren.save(&[tagged]).await;
     for text in [
         "Tomás paid 340 euros to the mill in Braga.",
         "The mill in Braga was paid 340 euros by Tomás, in cash.",
@@ -176,11 +167,7 @@ async fn furnished() -> TestAgent {
         let text = "of the long way to the coast and what was seen on it ".repeat(40);
         wren.remember(&format!("Part {number} {text}")).await;
     }
-    wren.agent
-        .memories()
-        .handle(Number(1), Handling::Protect, &person())
-        .await
-        .unwrap();
+    wren.handle(Number(1), Handling::Protect).await;
     let settings = [
         (Field::ImmutableTags, Some("vow")),
         (Field::LossGuard, None),
@@ -188,11 +175,7 @@ async fn furnished() -> TestAgent {
         (Field::RefinementThreshold, Some("0.6")),
     ];
     // One journal entry reports it to the agent: #16.
-    wren.agent
-        .settings()
-        .configure(&settings, &person())
-        .await
-        .unwrap();
+    wren.configure(&settings).await;
     wren
 }
 
@@ -403,11 +386,7 @@ async fn spec_3_17_edits_that_do_not_hold_any_more_are_named_with_those_that_dep
     // #7 of the agent is no memory of the rehearsal.
     let new = wren.remember("The cat has a cushion.").await;
     assert_eq!(new, 7);
-    wren.agent
-        .memories()
-        .handle(Number(4), Handling::Discard, &person())
-        .await
-        .unwrap();
+    wren.handle(Number(4), Handling::Discard).await;
     let expected = [
         ("consolidate_memories", vec![3, 4], "not_found"),
         ("update_memory", vec![7], "depends"),
@@ -430,12 +409,7 @@ async fn spec_3_17_edits_that_do_not_hold_any_more_are_named_with_those_that_dep
     assert_eq!(named(&now.not_applied), expected);
     assert_eq!(now.edits, 5);
     let size = now.outcome.unwrap();
-    let applied = wren
-        .agent
-        .sessions()
-        .apply_rehearsal(id, &person())
-        .await
-        .unwrap();
+    let applied = wren.apply(id).await;
     assert_eq!(named(&applied.not_applied), expected);
     let session = &applied.session;
     assert_eq!(
@@ -476,17 +450,8 @@ async fn spec_3_17_an_edit_that_would_trip_the_breaker_now_is_left_out() {
         call(&wren.agent, id, tool, arguments).await;
     }
     let strict = [(Field::RefinementThreshold, Some("1"))];
-    wren.agent
-        .settings()
-        .configure(&strict, &person())
-        .await
-        .unwrap();
-    let applied = wren
-        .agent
-        .sessions()
-        .apply_rehearsal(id, &person())
-        .await
-        .unwrap();
+    wren.configure(&strict).await;
+    let applied = wren.apply(id).await;
     let codes: Vec<&str> = applied
         .not_applied
         .iter()
@@ -552,12 +517,7 @@ async fn spec_3_17_a_rehearsal_that_archives_is_applied_as_it_was_shown() {
 
     // Another number than in the rehearsal.
     assert_eq!(wren.remember("It snows.").await, 17);
-    let applied = wren
-        .agent
-        .sessions()
-        .apply_rehearsal(id, &person())
-        .await
-        .unwrap();
+    let applied = wren.apply(id).await;
     assert_eq!(applied.not_applied, []);
     let session = &applied.session;
     assert_eq!((session.archived, session.summaries), (4, 1));
@@ -581,11 +541,7 @@ async fn spec_3_11_a_rehearsal_has_ten_edits() {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let wren = TestAgent::new(&texts).await;
     let off = [(Field::LossGuard, Some("off"))];
-    wren.agent
-        .settings()
-        .configure(&off, &person())
-        .await
-        .unwrap();
+    wren.configure(&off).await;
     let id = rehearsing(&wren).await;
     let mut codes = Vec::new();
     for number in 1..=12 {

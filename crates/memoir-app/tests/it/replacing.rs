@@ -448,12 +448,7 @@ async fn spec_2_4_any_archival_memory_is_promoted_at_any_time() {
     );
     wren.clock.advance(DAY);
     // An administrator promotes it too, without reading it.
-    let promoted = wren
-        .agent
-        .memories()
-        .handle(number, Handling::Promote, &person())
-        .await
-        .unwrap();
+    let promoted = wren.handle(number, Handling::Promote).await;
     assert!(promoted.words.is_none());
     let after = wren.seen().memory(number).await.unwrap();
     assert_eq!(

@@ -712,20 +712,12 @@ async fn spec_3_5_a_start_with_nothing_to_refine_is_refused_with_the_reason() {
     for (guard, mode, is_protected, expected) in cases {
         let wren = TestAgent::new(&[]).await;
         let guard = [(Field::LossGuard, Some(guard.as_str()))];
-        wren.agent
-            .settings()
-            .configure(&guard, &person())
-            .await
-            .unwrap();
+        wren.configure(&guard).await;
         if expected != NothingToRefine::NoCoreMemories {
             for text in ["Tea in the morning.", "Rain in the evening."] {
                 let number = Number(wren.remember(text).await);
                 if is_protected {
-                    wren.agent
-                        .memories()
-                        .handle(number, Handling::Protect, &person())
-                        .await
-                        .unwrap();
+                    wren.handle(number, Handling::Protect).await;
                 }
             }
         }
@@ -796,11 +788,7 @@ async fn spec_3_1_one_whose_row_was_changed_is_skipped_and_delays_no_other() {
 async fn spec_3_2_of_many_schedulers_at_once_exactly_one_begins_a_session() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
-    wren.agent
-        .memories()
-        .save(&four_memories(), &person())
-        .await
-        .unwrap();
+    wren.save(&four_memories()).await;
     folder.clock.advance(Duration::from_secs(7 * 86_400));
     let schedulers: Vec<_> = (0..8)
         .map(|_| {

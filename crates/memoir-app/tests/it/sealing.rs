@@ -489,7 +489,7 @@ async fn talk(wren: &TestAgent, said: &mut Said) {
     let answer = json!({"journal": [noted], "core": []}).to_string();
     let word = canary("an answer of the model");
     wren.script([Turn::text(word), Turn::text(&answer)]);
-    let mut observer = |progress| said.value(&progress);
+    let mut observer = |progress: &memoir_app::Absorbed| said.value(progress);
     let absorbed = agent.life().absorb(pending(), &mut observer).await.unwrap();
     assert_eq!(absorbed.saved, 1);
     said.value(&absorbed);
@@ -664,6 +664,7 @@ async fn provoke(
     said.error(agent.sessions().apply_rehearsal(session, &person()).await);
     let bad = memoir_app::import::read(
         format!("{{\"content\": \"{word}\", \"{word}\": 1}}\n{word}").as_bytes(),
+        None,
         wren.memoir.now(),
     );
     assert_eq!(bad.bad.len(), 2);

@@ -2,13 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memoir_app::{Models, sessions::RefineOptions};
+use memoir_app::Models;
 use memoir_domain::{agent::Field, audit::Actor, memory::Kind, session::State};
 use memoir_model::{Model, Providers};
 use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::json;
 
-use crate::installation::{TestAgent, person, state};
+use crate::installation::{TestAgent, state};
 
 const MEMORIES: [&str; 4] = [
     "Marta prefers linen thread for the spine of every book.",
@@ -33,11 +33,7 @@ async fn wren_on(server: &ScriptedServer) -> TestAgent {
         tags: vec!["fair".into()],
         ..memoir_app::MemoryInput::default()
     };
-    wren.agent
-        .memories()
-        .save(&[entry], &person())
-        .await
-        .unwrap();
+    wren.save(&[entry]).await;
     // The default guard, chosen by the agent itself, so that no journal entry reports it.
     let guard = [(Field::LossGuard, None)];
     let me = Actor::agent("wren");
@@ -61,11 +57,7 @@ async fn spec_3_5_exactly_what_the_model_is_sent() {
         ServerStep::call("complete_refinement", json!({"summary": "Merged the cat."})),
     ]);
     let wren = wren_on(&server).await;
-    let driven = wren
-        .seen()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await
-        .unwrap();
+    let driven = wren.drive().await;
     assert_eq!(state(&driven), State::Completed);
     let requests = server.requests();
     assert_eq!(requests.len(), 4);
@@ -95,21 +87,13 @@ async fn spec_3_16_faults_on_the_wire_are_survived_or_named() {
         ServerStep::call("complete_refinement", json!({"summary": "Nothing to do."})),
     ]);
     let wren = wren_on(&server).await;
-    let driven = wren
-        .seen()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await
-        .unwrap();
+    let driven = wren.drive().await;
     assert_eq!(state(&driven), State::Completed);
     assert_eq!(server.steps_left(), 0);
 
     let server = ScriptedServer::start([ServerStep::text("YES"), ServerStep::html()]);
     let wren = wren_on(&server).await;
-    let driven = wren
-        .seen()
-        .refine(&RefineOptions::default(), &mut |_| {})
-        .await
-        .unwrap();
+    let driven = wren.drive().await;
     assert_eq!(state(&driven), State::Failed);
     let reason = driven.words.reason.unwrap();
     assert!(

@@ -52,16 +52,8 @@ async fn live(wren: &TestAgent) -> Vec<Timestamp> {
     let turns = [delete(2), delete(3), delete(4)];
     assert_eq!(refine(wren, turns).await.1, State::RolledBack);
     days.push(day(wren));
-    wren.agent
-        .memories()
-        .handle(Number(5), Handling::Discard, &person())
-        .await
-        .unwrap();
-    wren.agent
-        .memories()
-        .handle(Number(5), Handling::Restore, &person())
-        .await
-        .unwrap();
+    wren.handle(Number(5), Handling::Discard).await;
+    wren.handle(Number(5), Handling::Restore).await;
     let before = memoir_app::Clock::now(wren.clock.as_ref());
     days.push(day(wren));
     wren.remember("lanterns swing above a narrow fish shop.")
@@ -71,11 +63,7 @@ async fn live(wren: &TestAgent) -> Vec<Timestamp> {
     wren.agent.log().rewind(before, &person()).await.unwrap();
     days.push(day(wren));
     let (session, _) = refine(wren, [delete(6), complete()]).await;
-    wren.agent
-        .sessions()
-        .roll_back(session, false, &person())
-        .await
-        .unwrap();
+    wren.roll_back(session, false).await;
     days.push(day(wren));
     wren.script([Turn::text("no")]);
     let options = memoir_app::sessions::RefineOptions::default();
@@ -249,9 +237,9 @@ async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
         ..memoir_app::MemoryInput::default()
     };
     let many: Vec<_> = (0..1_000).map(|n| input(format!("{n:04}"))).collect();
-    wren.agent.memories().save(&many, &person()).await.unwrap();
+    wren.save(&many).await;
     let middle = day(&wren);
-    wren.agent.memories().save(&many, &person()).await.unwrap();
+    wren.save(&many).await;
     let everything = RecordFilter::default();
     let records = wren.store.records(wren.agent.scope(), &everything).await;
     assert!(records.unwrap().len() >= 2_000);
@@ -280,11 +268,7 @@ async fn spec_5_1_a_log_of_many_pages_is_read_whole() {
             memoir_domain::agent::Field::CoreTokenBudget,
             Some(budget.as_str()),
         )];
-        wren.agent
-            .settings()
-            .configure(&set, &person())
-            .await
-            .unwrap();
+        wren.configure(&set).await;
     }
     day(&wren);
     wren.remember("late").await;

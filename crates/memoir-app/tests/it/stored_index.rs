@@ -254,11 +254,7 @@ async fn filled(wren: &TestAgent) {
                 input(&format!("Quagga {}", words.join(" ")))
             })
             .collect();
-        wren.agent
-            .memories()
-            .save(&inputs, &person())
-            .await
-            .unwrap();
+        wren.save(&inputs).await;
     }
     assert!(wren.agent.memories().store_index().await.unwrap());
 }

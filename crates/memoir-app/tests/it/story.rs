@@ -77,11 +77,7 @@ pub fn edits() -> Vec<Turn> {
 pub async fn first_part(folder: &InstallationFolder, wren: &TestAgent) -> SessionId {
     for memory in memories() {
         folder.pass_a_minute();
-        wren.agent
-            .memories()
-            .save(&[memory], &person())
-            .await
-            .unwrap();
+        wren.save(&[memory]).await;
     }
     let prompts = [
         (
@@ -94,11 +90,7 @@ pub async fn first_part(folder: &InstallationFolder, wren: &TestAgent) -> Sessio
     ];
     let prompts = prompts.map(|(field, text)| (field, Some(text)));
     folder.pass_a_minute();
-    wren.agent
-        .settings()
-        .configure(&prompts, &person())
-        .await
-        .unwrap();
+    wren.configure(&prompts).await;
     folder.pass_a_minute();
     let (driven, _) = wren.refine(edits()).await;
     assert_eq!(state(&driven), State::Completed);

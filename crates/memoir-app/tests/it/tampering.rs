@@ -956,11 +956,7 @@ async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     let memories = crate::story::memories();
-    wren.agent
-        .memories()
-        .save(&memories, &person())
-        .await
-        .unwrap();
+    wren.save(&memories).await;
     let agent = *wren.agent.scope().agent.as_bytes();
     drop(wren);
     let copy = |name: &str| {
@@ -974,11 +970,7 @@ async fn spec_4_2_each_kind_of_old_row_is_found_by_what_the_log_tells() {
     drop(wren);
     let ended = copy("ended");
     let wren = TestAgent::of(&folder.open()).await;
-    wren.agent
-        .sessions()
-        .roll_back(driven.id, false, &person())
-        .await
-        .unwrap();
+    wren.roll_back(driven.id, false).await;
     drop(wren);
     let undone = copy("undone");
     let wren = TestAgent::of(&folder.open()).await;
@@ -1276,25 +1268,12 @@ async fn spec_5_3_a_message_that_was_changed_is_not_read() {
     let wren = TestAgent::of(&folder.open()).await;
 
     let read = message("read");
-    wren.agent
-        .life()
-        .hand_over(vec![read], true, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(vec![read], true, ActorKind::Agent).await;
     wren.script([Turn::text(r#"{"journal": [], "core": []}"#)]);
-    let absorbed = wren
-        .agent
-        .life()
-        .absorb(pending(), &mut |_| {})
-        .await
-        .unwrap();
+    let absorbed = wren.absorb().await;
     assert_eq!(absorbed.messages, 1);
     let waiting = vec![message("a"), message("b")];
-    wren.agent
-        .life()
-        .hand_over(waiting, true, ActorKind::Agent)
-        .await
-        .unwrap();
+    wren.hand_over(waiting, true, ActorKind::Agent).await;
     drop(wren);
     let a = "WHERE agent_id IS NOT NULL AND seq = 2";
     for sql in [
@@ -1550,7 +1529,7 @@ async fn spec_5_3_a_row_that_was_opened_before_and_changed_since_is_refused() {
     let wren = TestAgent::of(&folder.open()).await;
     let elsewhere = agent_of(&folder.open().memoir, "wren").await;
     let saved = ["The river is high.", "The cat is at the neighbours'."].map(input);
-    wren.agent.memories().save(&saved, &person()).await.unwrap();
+    wren.save(&saved).await;
     let text = async || {
         let context = wren.agent.context(None).await;
         context.map(|context| context.text.expose().to_owned())

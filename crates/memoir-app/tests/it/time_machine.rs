@@ -113,11 +113,7 @@ async fn undo(wren: &TestAgent, dice: &mut Dice, done: &mut Done) {
         Ok(_) => done.undone += 1,
         Err(Error::InTheWay { obstacles, .. }) => {
             assert!(!obstacles.is_empty());
-            wren.agent
-                .sessions()
-                .roll_back(*id, true, &person())
-                .await
-                .unwrap();
+            wren.roll_back(*id, true).await;
             done.cascades += 1;
         }
         Err(error) => panic!("{error}"),
@@ -200,11 +196,7 @@ async fn walk(seed: u64, steps: u32) -> Done {
         "0.6"
     };
     let threshold = [(Field::RefinementThreshold, Some(threshold))];
-    wren.agent
-        .settings()
-        .configure(&threshold, &person())
-        .await
-        .unwrap();
+    wren.configure(&threshold).await;
     for _ in 0..6 {
         wren.remember(&text(&mut dice)).await;
     }
@@ -224,11 +216,7 @@ async fn walk(seed: u64, steps: u32) -> Done {
                     .filter(|number| !shredded.contains(number))
                     .collect();
                 if let Some(number) = dice.one_of(&discarded) {
-                    wren.agent
-                        .memories()
-                        .handle(Number(*number), Handling::Restore, &person())
-                        .await
-                        .unwrap();
+                    wren.handle(Number(*number), Handling::Restore).await;
                     done.restored += 1;
                 }
             }
@@ -412,11 +400,7 @@ async fn archive_walk(seed: u64, steps: u32, all: &mut ArchiveDone) {
         (Field::CoreTokenBudget, Some("1000")),
         (Field::RefinementThreshold, Some("0.7")),
     ];
-    wren.agent
-        .settings()
-        .configure(&settings, &person())
-        .await
-        .unwrap();
+    wren.configure(&settings).await;
     for _ in 0..9 {
         wren.remember(&long_text(&mut dice)).await;
     }
@@ -465,12 +449,7 @@ async fn archive_walk(seed: u64, steps: u32, all: &mut ArchiveDone) {
                     replaces,
                     ..input(&long_text(&mut dice))
                 };
-                let saved = wren
-                    .agent
-                    .memories()
-                    .save(&[newer], &person())
-                    .await
-                    .unwrap();
+                let saved = wren.save(&[newer]).await;
                 let replaced = saved[0].replaced.as_ref().map_or(0, Vec::len);
                 all.replaced += replaced as u32;
             }

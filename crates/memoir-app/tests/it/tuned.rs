@@ -9,7 +9,7 @@ use memoir_domain::{
 };
 use memoir_testkit::{ModelScript, Turn};
 
-use crate::installation::{TestAgent, complete, person};
+use crate::installation::{TestAgent, complete};
 
 #[tokio::test]
 async fn spec_2_2_the_agents_effort_and_room_for_answers_reach_its_model() {
@@ -27,11 +27,7 @@ async fn spec_2_2_the_agents_effort_and_room_for_answers_reach_its_model() {
         (Field::ReasoningEffort, Some("low")),
         (Field::AnswerTokens, Some("900")),
     ];
-    wren.agent
-        .settings()
-        .configure(&set, &person())
-        .await
-        .unwrap();
+    wren.configure(&set).await;
     let script = Arc::new(ModelScript::new([Turn::text("YES"), complete()]));
     wren.model.set(script.clone());
     let options = RefineOptions::default();
@@ -62,11 +58,7 @@ async fn spec_2_2_scheduled_sessions_have_the_agents_mode_and_others_their_own()
     ])
     .await;
     let set = [(Field::RefinementMode, Some("dedup_only"))];
-    wren.agent
-        .settings()
-        .configure(&set, &person())
-        .await
-        .unwrap();
+    wren.configure(&set).await;
     wren.clock
         .advance(std::time::Duration::from_secs(8 * 24 * 3_600));
     for (trigger, mode) in [(Some(Trigger::Weekly), Mode::DedupOnly), (None, Mode::Full)] {

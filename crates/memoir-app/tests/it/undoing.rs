@@ -50,12 +50,7 @@ async fn spec_3_19_an_undone_session_leaves_nothing_behind() {
         (3, 2, 1)
     );
     assert_eq!(changes.core_tokens_before, size().await);
-    let undone = wren
-        .agent
-        .sessions()
-        .roll_back(driven.id, false, &person())
-        .await
-        .unwrap();
+    let undone = wren.roll_back(driven.id, false).await;
     assert!(undone.undone_at.is_some());
     assert_eq!(changes.core_tokens_after, size().await);
     assert_eq!(
@@ -125,11 +120,7 @@ async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
     assert_eq!(obstacles.len(), 1);
     assert_eq!(obstacles[0].session_id, Some(second.id));
     assert_eq!(obstacles[0].memories, [Number(7)]);
-    wren.agent
-        .sessions()
-        .roll_back(first.id, true, &person())
-        .await
-        .unwrap();
+    wren.roll_back(first.id, true).await;
     let after = wren.memories().await;
     assert_eq!(
         after
@@ -155,12 +146,7 @@ async fn spec_4_3_later_changes_stand_in_the_way_unless_undone_too() {
 async fn spec_4_3_one_memory_is_restored() {
     let wren = TestAgent::new(&MEMORIES).await;
     wren.refine([delete(5), complete()]).await;
-    let restored = wren
-        .agent
-        .memories()
-        .handle(Number(5), Handling::Restore, &person())
-        .await
-        .unwrap();
+    let restored = wren.handle(Number(5), Handling::Restore).await;
     assert_eq!(restored.discarded_at, None);
     assert!(wren.kept().await.contains(&5));
     let me = Actor::agent("wren");
@@ -307,17 +293,9 @@ async fn spec_4_3_a_running_session_is_rolled_back_to_what_an_administrator_conf
     let merged = crate::archiving::edit(&wren, session, "consolidate_memories", both).await;
     let merged = merged["number"].as_u64().unwrap();
     for (number, handling) in [(merged, Handling::Restore), (4, Handling::Discard)] {
-        wren.agent
-            .memories()
-            .handle(Number(number), handling, &person())
-            .await
-            .unwrap();
+        wren.handle(Number(number), handling).await;
     }
-    wren.agent
-        .sessions()
-        .roll_back(session, false, &person())
-        .await
-        .unwrap();
+    wren.roll_back(session, false).await;
     let kept = wren.kept().await;
     assert!(kept.contains(&merged) && kept.contains(&5) && !kept.contains(&4));
     wren.check().await;
@@ -359,11 +337,7 @@ async fn spec_4_3_an_agent_takes_nothing_back_that_an_administrator_did() {
         assert_eq!(wren.memories().await, as_it_was, "{change}");
         // An administrator can.
         let id = driven.id;
-        wren.agent
-            .sessions()
-            .roll_back(id, true, &person())
-            .await
-            .unwrap();
+        wren.roll_back(id, true).await;
         let verified = wren.agent.log().verify().await.unwrap();
         assert!(verified.valid);
     }
@@ -375,12 +349,7 @@ async fn spec_4_3_an_administrators_word_stands_where_it_changes_nothing() {
     let wren = TestAgent::new(&MEMORIES).await;
     let protect = Turn::call("protect_memory", json!({"id": 1}));
     let (driven, _) = wren.refine([protect, complete()]).await;
-    let protected = wren
-        .agent
-        .memories()
-        .handle(Number(1), Handling::Protect, &person())
-        .await
-        .unwrap();
+    let protected = wren.handle(Number(1), Handling::Protect).await;
     assert!(protected.constitutional);
     assert_eq!(wren.actions().await.last().unwrap(), "memory_protected");
     let id = driven.id;
@@ -421,10 +390,6 @@ async fn spec_4_3_an_agent_undoes_its_last_session_and_no_earlier_one() {
         .roll_back_last(first.id, false, &me)
         .await;
     assert!(matches!(refused, Err(Error::NotLastSession)), "{refused:?}");
-    wren.agent
-        .sessions()
-        .roll_back(first.id, false, &person())
-        .await
-        .unwrap();
+    wren.roll_back(first.id, false).await;
     assert_eq!(wren.kept().await.len(), MEMORIES.len());
 }

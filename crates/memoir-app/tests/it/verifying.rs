@@ -19,7 +19,7 @@ async fn wren() -> TestAgent {
     ])
     .await;
     for inputs in inputs().chunks(500) {
-        wren.agent.memories().save(inputs, &person()).await.unwrap();
+        wren.save(inputs).await;
     }
     wren
 }
@@ -72,7 +72,7 @@ async fn spec_4_3_what_is_kept_of_a_log_is_what_its_records_tell() {
     wren.remember("The press came from Lisbon.").await;
     folder.pass_a_minute();
     for inputs in inputs().chunks(500) {
-        wren.agent.memories().save(inputs, &person()).await.unwrap();
+        wren.save(inputs).await;
     }
     let first = wren.agent.log().look_back(None).await.unwrap();
     let kept = async || {
