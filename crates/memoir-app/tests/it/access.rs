@@ -7,7 +7,7 @@ use memoir_domain::{Timestamp, audit::Actor};
 use memoir_testkit::InstallationFolder;
 use memoir_vault::password::Password;
 
-use crate::installation::{agent_of, input, new_folder, person};
+use crate::installation::{agent_of, handle_by, input, new_folder, person, save_by};
 
 struct Site {
     folder: InstallationFolder,
@@ -115,11 +115,7 @@ async fn spec_5_5_an_administrator_makes_the_first_token_and_replaces_it_while_i
     configure("Be brief.", person()).await;
     assert!(refused(&site).await);
     let site = Site::new().await;
-    site.agent
-        .memories()
-        .save(&[input("One.")], &person())
-        .await
-        .unwrap();
+    save_by(&site.agent, &[input("One.")], &person()).await;
     assert!(refused(&site).await);
 }
 
@@ -133,11 +129,7 @@ async fn spec_5_5_an_administrator_makes_tokens_only_while_there_were_never_memo
         assert_eq!(principal.agent, Some(site.agent.scope().agent));
         assert_eq!(principal.account, site.agent.scope().account);
     }
-    site.agent
-        .memories()
-        .save(&[input("One.")], &person())
-        .await
-        .unwrap();
+    save_by(&site.agent, &[input("One.")], &person()).await;
     let refused = async |provision| {
         let made = site
             .agent
@@ -148,15 +140,8 @@ async fn spec_5_5_an_administrator_makes_tokens_only_while_there_were_never_memo
     };
     assert!(refused(Provision::First).await);
     // A discarded memory was a memory too, and is kept.
-    site.agent
-        .memories()
-        .handle(
-            memoir_domain::memory::Number(1),
-            Handling::Discard,
-            &person(),
-        )
-        .await
-        .unwrap();
+    let number = memoir_domain::memory::Number(1);
+    handle_by(&site.agent, number, Handling::Discard, &person()).await;
     assert!(refused(Provision::First).await);
     assert!(
         !refused(Provision::Any).await,
@@ -167,11 +152,7 @@ async fn spec_5_5_an_administrator_makes_tokens_only_while_there_were_never_memo
 #[tokio::test]
 async fn spec_5_5_a_refused_token_is_nowhere() {
     let site = Site::new().await;
-    site.agent
-        .memories()
-        .save(&[input("One.")], &person())
-        .await
-        .unwrap();
+    save_by(&site.agent, &[input("One.")], &person()).await;
     let made = site
         .agent
         .grants()

@@ -20,7 +20,8 @@ use memoir_testkit::Turn;
 use memoir_vault::archive::Passphrase;
 
 use crate::installation::{
-    TestAgent, agent_of, complete, delete, input, journal, new_folder, person,
+    TestAgent, agent_of, complete, configure_by, delete, input, journal, new_folder, person,
+    request_by, revoke_by, shred_by,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -52,11 +53,7 @@ fn reading(scope: AccessScope, minutes: u32) -> AccessDraft {
 }
 
 async fn asked(wren: &TestAgent, draft: &AccessDraft) -> AccessRequestFacts {
-    wren.agent
-        .grants()
-        .request_access(draft, &person())
-        .await
-        .unwrap()
+    request_by(&wren.agent, draft, &person()).await
 }
 
 async fn granted(wren: &TestAgent, draft: &AccessDraft) -> ShownAccessRequest {
@@ -210,11 +207,7 @@ async fn spec_5_2_a_look_under_one_grant_shows_no_more_than_that_one() {
     assert!(shows(all.id, 1).await && shows(all.id, 5).await);
     assert_eq!(now(&wren, core.id).await.reads, 1);
     assert_eq!(now(&wren, all.id).await.reads, 2);
-    wren.agent
-        .grants()
-        .revoke_access(core.id, &me())
-        .await
-        .unwrap();
+    revoke_by(&wren.agent, core.id, &me()).await;
     assert!(!shows(core.id, 1).await && shows(all.id, 1).await);
 }
 
@@ -371,21 +364,11 @@ async fn spec_5_2_access_is_revoked_by_the_agent_or_any_administrator_at_once_in
     ] {
         let request = granted(&wren, &reading(AccessScope::Core, 60)).await;
         assert!(sees(&wren, 1).await && sees(&elsewhere, 1).await);
-        let revoked = elsewhere
-            .agent
-            .grants()
-            .revoke_access(request.id, &revoker)
-            .await
-            .unwrap();
+        let revoked = revoke_by(&elsewhere.agent, request.id, &revoker).await;
         assert_eq!(revoked.state, AccessState::Revoked);
         assert!(!sees(&wren, 1).await && !sees(&elsewhere, 1).await);
         // An ended request stays as it is.
-        let again = wren
-            .agent
-            .grants()
-            .revoke_access(request.id, &me())
-            .await
-            .unwrap();
+        let again = revoke_by(&wren.agent, request.id, &me()).await;
         assert_eq!(again.ended_at, revoked.ended_at);
         let entry = wren.journal().await.pop().unwrap();
         assert!(entry.contains(told), "{entry}");
@@ -394,11 +377,7 @@ async fn spec_5_2_access_is_revoked_by_the_agent_or_any_administrator_at_once_in
     assert_eq!(wren.journal().await.len(), 3);
     // A waiting request can be revoked, too, and is then decided no more.
     let request = asked(&wren, &reading(AccessScope::All, 60)).await;
-    wren.agent
-        .grants()
-        .revoke_access(request.id, &person())
-        .await
-        .unwrap();
+    revoke_by(&wren.agent, request.id, &person()).await;
     assert_eq!(
         refusal(answer(&wren, request.id, true).await),
         "access_over"
@@ -429,11 +408,7 @@ async fn varied() -> (TestAgent, SessionId) {
     let entry = [journal("The rain came early today.")];
     wren.save(&entry).await;
     let prompt = [(Field::ReflectionPrompt, Some("Keep what was promised."))];
-    wren.agent
-        .settings()
-        .configure(&prompt, &me())
-        .await
-        .unwrap();
+    configure_by(&wren.agent, &prompt, &me()).await;
     let lax = [(Field::RefinementThreshold, Some("0.5"))];
     wren.configure(&lax).await;
     wren.clock.advance(MINUTE);
@@ -727,11 +702,7 @@ async fn spec_5_2_limits_are_named() {
         })
     };
     assert_eq!(code(shred(99)).await, "not_found");
-    wren.agent
-        .memories()
-        .shred(ShredWish::of(Number(4), "gone"), &me())
-        .await
-        .unwrap();
+    shred_by(&wren.agent, ShredWish::of(Number(4), "gone"), &me()).await;
     assert_eq!(code(shred(4)).await, "shredded");
     let past = draft(AccessKind::Token {
         expires_at: Some(Timestamp::MIN),
@@ -754,11 +725,7 @@ async fn spec_5_2_requests_of_others_do_not_exist() {
     let wren = TestAgent::new(&MEMORIES).await;
     let magpie = agent_of(&wren.memoir, "magpie").await;
     let draft = reading(AccessScope::All, 5);
-    let theirs = magpie
-        .grants()
-        .request_access(&draft, &person())
-        .await
-        .unwrap();
+    let theirs = request_by(&magpie, &draft, &person()).await;
     assert_eq!(refusal(answer(&wren, theirs.id, true).await), "not_found");
     assert_eq!(
         refusal(wren.agent.grants().revoke_access(theirs.id, &me()).await),
@@ -1241,11 +1208,7 @@ async fn spec_5_2_a_rewind_takes_no_access_back_and_gives_none() {
     assert!(sees(&wren, 1).await);
     wren.agent.log().rewind(before, &person()).await.unwrap();
     assert!(sees(&wren, 1).await);
-    wren.agent
-        .grants()
-        .revoke_access(request.id, &me())
-        .await
-        .unwrap();
+    revoke_by(&wren.agent, request.id, &me()).await;
     wren.clock.advance(MINUTE);
     wren.agent.log().rewind(before, &person()).await.unwrap();
     assert!(!sees(&wren, 1).await);
@@ -1279,11 +1242,7 @@ async fn spec_5_2_requests_stay_behind_where_an_agent_moves() {
     assert!(seen.words.is_none());
     assert!(robin.log().verify().await.unwrap().valid);
     // There, too, it can be asked.
-    robin
-        .grants()
-        .request_access(&reading(AccessScope::All, 5), &person())
-        .await
-        .unwrap();
+    request_by(&robin, &reading(AccessScope::All, 5), &person()).await;
     assert!(robin.log().verify().await.unwrap().valid);
 }
 
@@ -1301,11 +1260,7 @@ async fn spec_5_2_a_grant_that_is_put_back_after_its_end_shows_nothing() {
     );
     let keep = "CREATE TABLE outside.kept AS SELECT * FROM access_requests";
     intruder.execute_batch(&format!("{attach} {keep}")).unwrap();
-    wren.agent
-        .grants()
-        .revoke_access(request.id, &me())
-        .await
-        .unwrap();
+    revoke_by(&wren.agent, request.id, &me()).await;
     drop(wren);
     crate::installation::intrude(&folder.database(), |connection| {
         connection
@@ -1344,11 +1299,7 @@ async fn spec_5_2_a_refusal_counts_behind_any_number_of_revoked_requests() {
         wren.clock.advance(Duration::from_millis(1));
         let request = asked(&wren, &other).await;
         let agent = &wren.agent;
-        agent
-            .grants()
-            .revoke_access(request.id, &person())
-            .await
-            .unwrap();
+        revoke_by(agent, request.id, &person()).await;
     }
     let again = wren.agent.grants().request_access(&core, &person()).await;
     assert_eq!(refusal(again), "refused_before");
@@ -1385,11 +1336,7 @@ async fn spec_5_2_after_a_no_the_same_or_more_waits_and_longer_with_each_no() {
     // Consent to as much ends the count, and a refusal does not count against a request for less.
     let request = asked(&wren, &core).await;
     answer(&wren, request.id, true).await.unwrap();
-    wren.agent
-        .grants()
-        .revoke_access(request.id, &me())
-        .await
-        .unwrap();
+    revoke_by(&wren.agent, request.id, &me()).await;
     let all = asked(&wren, &read(AccessScope::All)).await;
     answer(&wren, all.id, false).await.unwrap();
     asked(&wren, &core).await;

@@ -13,7 +13,7 @@ use memoir_domain::{
 };
 use serde_json::{Value, json};
 
-use crate::installation::{TestAgent, input, person};
+use crate::installation::{TestAgent, configure_by, handle_by, input, person};
 
 /// The originals of [`archivist`]: #1 to #14.
 const COUNT: u64 = 14;
@@ -59,11 +59,7 @@ pub async fn archivist_of(text: impl Fn(usize) -> String) -> TestAgent {
         (Field::RefinementThreshold, Some("0.5")),
     ];
     // By the agent itself, so that no journal entry reports it.
-    wren.agent
-        .settings()
-        .configure(&settings, &me())
-        .await
-        .unwrap();
+    configure_by(&wren.agent, &settings, &me()).await;
     wren.clock.advance(Duration::from_secs(60));
     wren
 }
@@ -349,12 +345,7 @@ async fn spec_3_19_what_was_promoted_meanwhile_stays_as_it_is() {
         // Both sources of the summary #16, with which it is discarded; and one of no summary.
         for number in [1, 2, 13] {
             wren.clock.advance(Duration::from_secs(1));
-            let promoted = wren
-                .agent
-                .memories()
-                .handle(Number(number), Handling::Promote, &me())
-                .await
-                .unwrap();
+            let promoted = handle_by(&wren.agent, Number(number), Handling::Promote, &me()).await;
             assert_eq!((promoted.archived_at, promoted.under), (None, None));
         }
         assert_eq!(place(&wren, 16).await, ("core", None, false));
@@ -416,11 +407,7 @@ async fn spec_3_19_a_summary_that_would_return_without_a_source_stays_discarded(
         assert_eq!(place(&wren, 1).await, ("archival", None, true));
         if is_promoted {
             for number in [1, 2] {
-                wren.agent
-                    .memories()
-                    .handle(Number(number), Handling::Promote, &me())
-                    .await
-                    .unwrap();
+                handle_by(&wren.agent, Number(number), Handling::Promote, &me()).await;
             }
         }
         wren.roll_back(second, false).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use memoir_app::{Error, check_settings};
 use memoir_domain::agent::Field;
 
-use crate::installation::{TestAgent, person};
+use crate::installation::{TestAgent, configure_by, person};
 
 const LONG: &str = "You are Wren, who keeps a garden by the sea and never forgets a promise.";
 
@@ -81,11 +81,8 @@ async fn spec_5_1_what_an_agent_wrote_stays_hidden_when_an_administrator_brings_
     let wren = TestAgent::new(&[]).await;
     let agent = &wren.agent;
     agent.author(Field::SystemPrompt, Some(LONG)).await.unwrap();
-    agent
-        .settings()
-        .configure(&[(Field::SystemPrompt, Some("You obey."))], &person())
-        .await
-        .unwrap();
+    wren.configure(&[(Field::SystemPrompt, Some("You obey."))])
+        .await;
     agent
         .settings()
         .undo_setting(Field::SystemPrompt, &person())
@@ -124,11 +121,7 @@ async fn spec_2_7_of_a_long_history_the_newest_values_are_shown_and_all_come_bac
         } else {
             &assignments[..]
         };
-        agent
-            .settings()
-            .configure(assignments, &person())
-            .await
-            .unwrap();
+        configure_by(agent, assignments, &person()).await;
     }
     let history = agent
         .setting_history(Field::RefinementPrompt)
@@ -139,11 +132,8 @@ async fn spec_2_7_of_a_long_history_the_newest_values_are_shown_and_all_come_bac
     assert_eq!(history[19].value.expose(), "Style 10.");
     let history = agent.setting_history(Field::SystemPrompt).await.unwrap();
     assert_eq!(history[0].value.expose(), LONG);
-    agent
-        .settings()
-        .configure(&[(Field::SystemPrompt, Some("You obey."))], &person())
-        .await
-        .unwrap();
+    wren.configure(&[(Field::SystemPrompt, Some("You obey."))])
+        .await;
     let by = person();
     assert!(
         agent

@@ -9,7 +9,9 @@ use memoir_vault::archive::Passphrase;
 use serde_json::{Value, json};
 
 use crate::{
-    installation::{TestAgent, complete, delete, input, new_folder, own, person, state},
+    installation::{
+        TestAgent, complete, delete, input, new_folder, own, person, save_by, shred_by, state,
+    },
     story::{edits, first_part, second_part},
 };
 
@@ -102,11 +104,8 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     let folder = new_folder();
     let wren = with_a_story(&folder).await;
     // Two that were shredded, one of them twice in the same record.
-    wren.agent
-        .memories()
-        .shred(ShredWish::of(Number(12), "another one"), &person())
-        .await
-        .unwrap();
+    let wish = ShredWish::of(Number(12), "another one");
+    shred_by(&wren.agent, wish, &person()).await;
     let sealed = wren.agent.archive(passphrase()).await.unwrap();
     let here = told(&wren.agent).await;
     let now = folder.now();
@@ -180,11 +179,7 @@ async fn spec_4_2_an_agent_is_the_same_on_another_installation() {
     };
     assert_eq!(kept(&told(&agent).await), kept(&here));
     folder.pass_a_minute();
-    agent
-        .memories()
-        .shred(ShredWish::of(Number(8), "a third one"), &person())
-        .await
-        .unwrap();
+    shred_by(&agent, ShredWish::of(Number(8), "a third one"), &person()).await;
     let verified = opened.memoir.verify_all().await.unwrap();
     assert!(verified.iter().all(|one| one.valid), "{verified:?}");
     assert_eq!(
@@ -339,11 +334,7 @@ async fn spec_5_4_an_erased_agent_comes_back_from_an_archive_only() {
     for part in ["memories", "settings", "sessions"] {
         assert_eq!(after[part], before[part], "{part}");
     }
-    agent
-        .memories()
-        .save(&[input("Something new.")], &person())
-        .await
-        .unwrap();
+    save_by(&agent, &[input("Something new.")], &person()).await;
     wren.script([Turn::text("YES"), complete()]);
     let options = memoir_app::sessions::RefineOptions::default();
     let driven = agent

@@ -7,7 +7,7 @@ use memoir_domain::session::State;
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::installation::{TestAgent, settings};
+use crate::installation::{TestAgent, enqueue, settings};
 
 /// The samples by name and labels.
 async fn counted(memoir: &Memoir) -> BTreeMap<String, f64> {
@@ -26,11 +26,7 @@ async fn counted(memoir: &Memoir) -> BTreeMap<String, f64> {
 #[tokio::test]
 async fn the_queue_and_a_workers_lease_are_told() {
     let wren = TestAgent::new(&["The kiln is fired on Thursdays."]).await;
-    wren.agent
-        .sessions()
-        .enqueue(&RefineOptions::default())
-        .await
-        .unwrap();
+    enqueue(&wren.agent, &RefineOptions::default()).await;
     wren.clock.advance(Duration::from_secs(90));
     let found = counted(&wren.memoir).await;
     assert_eq!(found["memoir_queue_sessions"], 1.0);

@@ -30,7 +30,9 @@ use memoir_testkit::{StoreWatch, Turn, WatchedStore};
 use memoir_vault::{KeyStore, MasterKey};
 use serde_json::json;
 
-use crate::installation::{TestAgent, complete, delete, input, person, settings};
+use crate::installation::{
+    TestAgent, complete, delete, input, person, request_by, save_by, settings,
+};
 
 const CHILD: &str = "MEMOIR_TEST_CRASH_CHILD";
 const DATABASE: &str = "MEMOIR_TEST_CRASH_DATABASE";
@@ -124,11 +126,7 @@ async fn an_archive(wren: &TestAgent) {
         kind: Some(Kind::Archival),
         ..input("The first press was sold.")
     };
-    agent
-        .memories()
-        .save(&[newer, archival], &person())
-        .await
-        .unwrap();
+    save_by(agent, &[newer, archival], &person()).await;
     wren.clock.advance(Duration::from_secs(60));
     let shorter =
         json!({"id": 2, "content": "The workshop opens at nine, and Joaquín is there first."});
@@ -179,11 +177,7 @@ async fn an_access(wren: &TestAgent) {
     for kind in [read, read, token, shred] {
         let purpose = "to see".into();
         let draft = AccessDraft { kind, purpose };
-        let request = agent
-            .grants()
-            .request_access(&draft, &person())
-            .await
-            .unwrap();
+        let request = request_by(agent, &draft, &person()).await;
         let reason = Some("if it must be".into());
         let answered = agent
             .grants()

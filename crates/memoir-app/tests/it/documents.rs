@@ -18,7 +18,7 @@ use memoir_vault::{
 use rusqlite::{Connection, params};
 use serde_json::{Map, Value, json};
 
-use crate::installation::{TestAgent, complete, delete, intrude, new_folder, person};
+use crate::installation::{TestAgent, complete, delete, intrude, new_folder, person, request_by};
 
 /// The tables that keep documents of their own beside their columns, but for answers to requests.
 const TABLES: [&str; 5] = ["agents", "sessions", "access_requests", "tokens", "users"];
@@ -36,11 +36,7 @@ async fn live(wren: &TestAgent) {
         },
         purpose: "To see what is wrong.".into(),
     };
-    wren.agent
-        .grants()
-        .request_access(&draft, &person())
-        .await
-        .unwrap();
+    request_by(&wren.agent, &draft, &person()).await;
     wren.agent
         .grants()
         .create_token(Provision::Any, None, &person())

@@ -17,7 +17,7 @@ use memoir_model::{ModelError, ModelMessage, Outage, Providers};
 use memoir_testkit::{ModelScript, Turn};
 use serde_json::json;
 
-use crate::installation::{TestAgent, complete, delete, person, settings, state, sweep};
+use crate::installation::{TestAgent, cancel_by, complete, delete, person, settings, state, sweep};
 
 const DUPLICATES: [&str; 6] = [
     "Marta prefers linen thread for the spine of every book.",
@@ -381,12 +381,7 @@ async fn spec_3_8_refused_calls_are_counted_and_cost_no_write() {
         let seen = wren.agent.views().session(session.id).await.unwrap();
         assert_eq!((seen.refused_calls, stored().await), (count, 0));
     }
-    let cancelled = wren
-        .agent
-        .sessions()
-        .cancel(session.id, &crate::installation::person())
-        .await
-        .unwrap();
+    let cancelled = cancel_by(&wren.agent, session.id, &person()).await;
     assert_eq!((cancelled.refused_calls, stored().await), (3, 3));
     wren.check().await;
 }
@@ -458,17 +453,8 @@ async fn spec_3_16_every_call_of_a_flood_is_answered_and_few_are_carried_out() {
 #[tokio::test]
 async fn spec_3_13_the_breaker_undoes_the_whole_session() {
     let wren = TestAgent::new(&DUPLICATES).await;
-    wren.agent
-        .settings()
-        .configure(
-            &[(
-                memoir_domain::agent::Field::RefinementThreshold,
-                Some("0.9"),
-            )],
-            &crate::installation::person(),
-        )
-        .await
-        .unwrap();
+    let strict = (memoir_domain::agent::Field::RefinementThreshold, Some("0.9"));
+    wren.configure(&[strict]).await;
     let before = {
         // The duplicate is merged before the session's core size is fixed, and stays merged.
         let (driven, _) = wren.refine([complete()]).await;
@@ -705,14 +691,8 @@ async fn spec_3_1_without_core_memories_there_is_nothing_to_refine() {
 #[tokio::test]
 async fn spec_2_2_without_a_model_a_session_is_refused() {
     let wren = TestAgent::with(&DUPLICATES, settings()).await;
-    wren.agent
-        .settings()
-        .configure(
-            &[(memoir_domain::agent::Field::Model, None)],
-            &crate::installation::person(),
-        )
-        .await
-        .unwrap();
+    wren.configure(&[(memoir_domain::agent::Field::Model, None)])
+        .await;
     let refused = wren
         .seen()
         .refine(&RefineOptions::default(), &mut |_| {})

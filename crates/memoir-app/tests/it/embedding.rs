@@ -26,7 +26,7 @@ use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{ScriptedServer, ServerStep, TestInstallation};
 use serde_json::json;
 
-use crate::installation::person;
+use crate::installation::{handle_by, person, revoke_by, save_by, shred_by};
 
 /// The scripted model's vector of a text: its subject, in three directions.
 fn about(text: &str) -> Vec<f32> {
@@ -249,16 +249,8 @@ async fn spec_2_8_what_is_saved_gets_its_vector_in_the_background() {
         whole(&wren).await;
         save(&wren.agent, "Honey is sold in spring, says bees' friend").await;
         whole(&wren).await;
-        wren.agent
-            .memories()
-            .handle(Number(1), Handling::Discard, &me())
-            .await
-            .unwrap();
-        wren.agent
-            .memories()
-            .handle(Number(1), Handling::Restore, &me())
-            .await
-            .unwrap();
+        handle_by(&wren.agent, Number(1), Handling::Discard, &me()).await;
+        handle_by(&wren.agent, Number(1), Handling::Restore, &me()).await;
         whole(&wren).await;
         assert_eq!(wren.vectors("lab:small").await, [1, 2, 3]);
     };
@@ -543,11 +535,7 @@ async fn spec_5_3_vectors_go_with_the_words_that_they_are_of() {
     assert_eq!(made().await, 2);
     let before = wren.memoir.now();
     wren.clock.advance(Duration::from_secs(60));
-    wren.agent
-        .memories()
-        .handle(Number(1), Handling::Discard, &me())
-        .await
-        .unwrap();
+    handle_by(&wren.agent, Number(1), Handling::Discard, &me()).await;
     assert_eq!(wren.vectors("lab:small").await, [2]);
     assert_eq!(wren.ask("honey").await, (vec![2], ALL));
     assert_eq!(made().await, 0);
@@ -557,11 +545,7 @@ async fn spec_5_3_vectors_go_with_the_words_that_they_are_of() {
     assert_eq!(wren.ask("honey").await.1, SOME);
     assert_eq!(made().await, 1);
     assert_eq!(wren.ask("honey").await, (vec![1, 2], ALL));
-    wren.agent
-        .memories()
-        .shred(ShredWish::of(Number(1), "a secret"), &me())
-        .await
-        .unwrap();
+    shred_by(&wren.agent, ShredWish::of(Number(1), "a secret"), &me()).await;
     assert_eq!(wren.vectors("lab:small").await, [2]);
     assert_eq!(wren.ask("honey").await, (vec![2], ALL));
     wren.agent.log().erase(&person()).await.unwrap();
@@ -586,11 +570,7 @@ async fn spec_5_6_no_agents_words_reach_anothers_vectors() {
         content: "Honey from theirs".into(),
         ..MemoryInput::default()
     };
-    robin
-        .memories()
-        .save(&[input], &Actor::agent("robin"))
-        .await
-        .unwrap();
+    save_by(&robin, &[input], &Actor::agent("robin")).await;
     wren.agent.memories().make_vectors().await.unwrap();
     robin.memories().make_vectors().await.unwrap();
     for request in server.requests() {
@@ -764,11 +744,7 @@ async fn spec_6_4_beyond_this_machine_nothing_is_sent_before_the_agent_has_said_
     let made = other.agent.memories().make_vectors().await.unwrap();
     assert_eq!(made.made, 0);
     // A revocation is effective immediately.
-    wren.agent
-        .grants()
-        .revoke_access(request.id, &me)
-        .await
-        .unwrap();
+    revoke_by(&wren.agent, request.id, &me).await;
     is_silent(&wren).await;
     let memories = wren
         .agent
@@ -902,21 +878,13 @@ async fn spec_5_3_no_vector_is_kept_of_words_that_went_while_the_server_answered
         let early = wren.memoir.now();
         if what == "rewound" {
             // Its vector is requested; then the memory is discarded again.
-            wren.agent
-                .memories()
-                .handle(Number(1), Handling::Discard, &me())
-                .await
-                .unwrap();
+            handle_by(&wren.agent, Number(1), Handling::Discard, &me()).await;
             wren.clock.advance(Duration::from_secs(60));
         }
         let discarded = wren.memoir.now();
         wren.clock.advance(Duration::from_secs(60));
         if what == "rewound" {
-            wren.agent
-                .memories()
-                .handle(Number(1), Handling::Restore, &me())
-                .await
-                .unwrap();
+            handle_by(&wren.agent, Number(1), Handling::Restore, &me()).await;
             assert!(early < discarded);
         }
         let (step, asked, go_on) = held();
@@ -925,18 +893,10 @@ async fn spec_5_3_no_vector_is_kept_of_words_that_went_while_the_server_answered
             asked.notified().await;
             match what {
                 "shredded" => drop(
-                    wren.agent
-                        .memories()
-                        .shred(ShredWish::of(Number(1), "a secret"), &me())
-                        .await
-                        .unwrap(),
+                    shred_by(&wren.agent, ShredWish::of(Number(1), "a secret"), &me()).await,
                 ),
                 "discarded" => drop(
-                    wren.agent
-                        .memories()
-                        .handle(Number(1), Handling::Discard, &me())
-                        .await
-                        .unwrap(),
+                    handle_by(&wren.agent, Number(1), Handling::Discard, &me()).await,
                 ),
                 "rewound" => drop(wren.agent.log().rewind(discarded, &person()).await.unwrap()),
                 _ => drop(wren.agent.log().erase(&person()).await.unwrap()),
@@ -1025,11 +985,7 @@ async fn spec_2_8_a_text_that_makes_a_server_fail_keeps_no_other_from_its_vector
     save(&wren.agent, "An oven of brick").await;
     let made = wren.agent.memories().make_vectors().await.unwrap();
     assert_eq!((made.made, made.refused, made.problem), (4, 1, None));
-    wren.agent
-        .memories()
-        .handle(Number(4), Handling::Discard, &me())
-        .await
-        .unwrap();
+    handle_by(&wren.agent, Number(4), Handling::Discard, &me()).await;
     // Of a whole prompt the end is sent, and meaning stays in use after it.
     let prompt = format!("{}honey", "and so on ".repeat(1_999));
     let (found, meaning) = wren.ask(&prompt).await;

@@ -28,7 +28,10 @@ use serde_json::json;
 
 use crate::{
     archiving,
-    installation::{TestAgent, agent_of, complete, input, intrude, new_folder, own, person, state},
+    installation::{
+        TestAgent, agent_of, complete, input, intrude, new_folder, own, person, request_by, save_by,
+        shred_by, state,
+    },
     story::{self, first_part, second_part},
 };
 
@@ -165,11 +168,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     let folder = new_folder();
     let wren = TestAgent::of(&folder.open()).await;
     let magpie = agent_of(&wren.memoir, "magpie").await;
-    magpie
-        .memories()
-        .save(&[input("The river is high.")], &person())
-        .await
-        .unwrap();
+    save_by(&magpie, &[input("The river is high.")], &person()).await;
     let completed = Box::pin(first_part(&folder, &wren)).await;
     let story = Box::pin(second_part(&folder, &wren, completed)).await;
     let note = wren.memoir.checkpoint().await.unwrap();
@@ -252,11 +251,7 @@ async fn spec_5_4_nothing_of_an_erased_agent_is_read_again() {
     account.create_agent("WREN", &[], &person()).await.unwrap();
     let second = own(&account.agent("wren").await.unwrap());
     assert_ne!(second.scope(), wren.agent.scope());
-    second
-        .memories()
-        .save(&[input("A new life.")], &person())
-        .await
-        .unwrap();
+    save_by(&second, &[input("A new life.")], &person()).await;
     assert_eq!(second.lens().memories(true).await.unwrap().len(), 1);
     assert_eq!(code(wren.seen().memories(true).await), "erased");
     let magpie = agent_of(&wren.memoir, "magpie").await;
@@ -606,11 +601,8 @@ async fn spec_4_4_a_shredded_memory_leaves_no_word_anywhere() {
 
     let wren = TestAgent::of(&folder.open()).await;
     let agent = &wren.agent;
-    let shredded = agent
-        .memories()
-        .shred(ShredWish::of(Number(1), "it is a password"), &person())
-        .await
-        .unwrap();
+    let wish = ShredWish::of(Number(1), "it is a password");
+    let shredded = shred_by(agent, wish, &person()).await;
     assert!(shredded.redacted_records >= 4, "{shredded:?}");
     let now = everything(&wren).await.to_lowercase();
     assert_eq!(now.matches(WORD).count(), 0, "{now}");
@@ -776,11 +768,7 @@ async fn spec_4_4_shredding_leaves_rehearsals_of_other_memories_as_they_are() {
         .await;
     assert_eq!(rehearsed.edits, 2);
     assert_eq!(wren.remember("Something that is not to be kept.").await, 14);
-    agent
-        .memories()
-        .shred(ShredWish::of(Number(14), "a slip"), &person())
-        .await
-        .unwrap();
+    shred_by(agent, ShredWish::of(Number(14), "a slip"), &person()).await;
     let applied = agent
         .sessions()
         .apply_rehearsal(rehearsed.id, &person())
@@ -813,11 +801,7 @@ async fn spec_4_4_what_a_reader_kept_on_the_disk_goes_with_the_next_start() {
         .query_row("SELECT count(*) FROM memories", [], |row| row.get(0))
         .unwrap();
     assert_eq!(count, 1);
-    wren.agent
-        .memories()
-        .shred(ShredWish::of(Number(1), "a key"), &person())
-        .await
-        .unwrap();
+    shred_by(&wren.agent, ShredWish::of(Number(1), "a key"), &person()).await;
     let new = sealed_texts(&folder.database());
     let replaced: Vec<Vec<u8>> = old.difference(&new).cloned().collect();
     assert!(
@@ -1061,12 +1045,7 @@ async fn spec_4_4_what_is_derived_is_shredded_with_it_where_that_is_requested() 
                 },
                 purpose: "a key was pasted".into(),
             };
-            let request = wren
-                .agent
-                .grants()
-                .request_access(&draft, &person())
-                .await
-                .unwrap();
+            let request = request_by(&wren.agent, &draft, &person()).await;
             wren.agent
                 .grants()
                 .answer_access(request.id, true, None, &me)

@@ -9,7 +9,7 @@ use memoir_domain::{
 };
 use memoir_store::tables::{TABLES, Table};
 
-use crate::installation::{TestAgent, input, person};
+use crate::installation::{TestAgent, handle_by, input, person, request_by};
 
 /// A way for text to get into a table.
 #[derive(Debug, Clone, Copy)]
@@ -39,11 +39,7 @@ impl Story {
             }
             Self::Memory => {
                 agent.memories().save(&[input("One.")], &me).await.unwrap();
-                agent
-                    .memories()
-                    .handle(Number(1), Handling::Discard, &person())
-                    .await
-                    .unwrap();
+                handle_by(agent, Number(1), Handling::Discard, &person()).await;
             }
             Self::Answer => {
                 let draft = AccessDraft {
@@ -53,11 +49,7 @@ impl Story {
                     },
                     purpose: "To see.".into(),
                 };
-                let asked = agent
-                    .grants()
-                    .request_access(&draft, &person())
-                    .await
-                    .unwrap();
+                let asked = request_by(agent, &draft, &person()).await;
                 let reason = Some("Not today.".into());
                 let answered = agent.grants().answer_access(asked.id, false, reason, &me);
                 answered.await.unwrap();

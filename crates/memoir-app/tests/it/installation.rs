@@ -12,13 +12,14 @@ use std::{
 };
 
 use memoir_app::{
-    Absorbed, AgentHandle, AgentLens, Error, HandedMessage, HandedOver, Handling,
-    InstallationSettings, Memoir, MemoryInput, OwnAgent, Random, RecordFilter, Saved, SessionFacts,
-    SessionLimits, ShownAgent, ShownMemory, ShownSession, Viewer,
+    Absorbed, AccessRequestFacts, AgentHandle, AgentLens, Error, HandedMessage, HandedOver,
+    Handling, InstallationSettings, Memoir, MemoryInput, OwnAgent, Random, RecordFilter, Saved,
+    SessionFacts, SessionLimits, ShownAgent, ShownMemory, ShownSession, ShredWish, Shredded, Viewer,
     sessions::{AppliedRehearsal, Progress, RefineOptions},
 };
 use memoir_domain::{
-    SessionId,
+    AccessRequestId, SessionId,
+    access::AccessDraft,
     agent::Field,
     audit::{Actor, ActorKind},
     manage::Assignment,
@@ -38,6 +39,16 @@ use serde_json::json;
 
 /// A user who types commands on their own machine.
 pub static OWNER: LazyLock<Actor> = LazyLock::new(Actor::owner);
+
+/// Six memories, none of them twice.
+pub const MEMORIES: [&str; 6] = [
+    "The old press came from Lisbon and needs oil every month.",
+    "Lena brings the paper on Fridays, and stays for coffee.",
+    "Marta prefers linen thread for the spine of every book.",
+    "The workshop opens at nine, and Joaquín is always there first.",
+    "I promised Marta to keep the ledger of orders in order.",
+    "The cat sleeps on the paper that was delivered in the morning.",
+];
 
 /// Counts instead of drawing random numbers, so that runs can be repeated.
 struct Counter(AtomicU64);
@@ -179,12 +190,7 @@ impl TestAgent {
     }
 
     pub async fn remember(&self, content: &str) -> u64 {
-        let saved = self
-            .agent
-            .memories()
-            .save(&[input(content)], &person())
-            .await;
-        saved.unwrap()[0].memory.number.0
+        self.save(&[input(content)]).await[0].memory.number.0
     }
 
     /// The agent as its own viewer.
@@ -227,18 +233,15 @@ impl TestAgent {
     }
 
     pub async fn configure(&self, settings: &[Assignment<'_>]) -> ShownAgent {
-        let configured = self.agent.settings().configure(settings, &person());
-        configured.await.unwrap()
+        configure_by(&self.agent, settings, &person()).await
     }
 
     pub async fn save(&self, memories: &[MemoryInput]) -> Vec<Saved> {
-        let saved = self.agent.memories().save(memories, &person());
-        saved.await.unwrap()
+        save_by(&self.agent, memories, &person()).await
     }
 
     pub async fn handle(&self, number: Number, handling: Handling) -> ShownMemory {
-        let handled = self.agent.memories().handle(number, handling, &person());
-        handled.await.unwrap()
+        handle_by(&self.agent, number, handling, &person()).await
     }
 
     pub async fn roll_back(&self, session: SessionId, cascade: bool) -> ShownSession {
@@ -307,6 +310,59 @@ impl TestAgent {
     pub async fn check(&self) {
         assert_eq!(self.store.check().await.unwrap(), []);
     }
+}
+
+pub async fn configure_by(
+    agent: &AgentHandle,
+    settings: &[Assignment<'_>],
+    actor: &Actor,
+) -> ShownAgent {
+    let configured = agent.settings().configure(settings, actor);
+    configured.await.unwrap()
+}
+
+pub async fn save_by(agent: &AgentHandle, memories: &[MemoryInput], actor: &Actor) -> Vec<Saved> {
+    agent.memories().save(memories, actor).await.unwrap()
+}
+
+pub async fn handle_by(
+    agent: &AgentHandle,
+    number: Number,
+    handling: Handling,
+    actor: &Actor,
+) -> ShownMemory {
+    let handled = agent.memories().handle(number, handling, actor);
+    handled.await.unwrap()
+}
+
+pub async fn shred_by(agent: &AgentHandle, wish: ShredWish<'_>, actor: &Actor) -> Shredded {
+    agent.memories().shred(wish, actor).await.unwrap()
+}
+
+pub async fn request_by(
+    agent: &AgentHandle,
+    draft: &AccessDraft,
+    actor: &Actor,
+) -> AccessRequestFacts {
+    let asked = agent.grants().request_access(draft, actor);
+    asked.await.unwrap()
+}
+
+pub async fn revoke_by(
+    agent: &AgentHandle,
+    request: AccessRequestId,
+    actor: &Actor,
+) -> AccessRequestFacts {
+    let revoked = agent.grants().revoke_access(request, actor);
+    revoked.await.unwrap()
+}
+
+pub async fn enqueue(agent: &AgentHandle, options: &RefineOptions) -> SessionFacts {
+    agent.sessions().enqueue(options).await.unwrap()
+}
+
+pub async fn cancel_by(agent: &AgentHandle, session: SessionId, actor: &Actor) -> SessionFacts {
+    agent.sessions().cancel(session, actor).await.unwrap()
 }
 
 /// A memory with all fields.

@@ -11,7 +11,9 @@ use memoir_vault::{KeyStore, MasterKey, rotate_key_file};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::installation::{TestAgent, agent_of, complete, delete, input, new_folder, person};
+use crate::installation::{
+    TestAgent, agent_of, cancel_by, complete, delete, input, new_folder, person, save_by,
+};
 
 async fn process(folder: &InstallationFolder) -> TestAgent {
     TestAgent::of(&folder.open_elsewhere()).await
@@ -31,11 +33,7 @@ async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
         let mut saved = 0;
         // Bounded, in case the test does not stop it.
         while saved < 5_000 && stopped.try_recv().is_err() {
-            writer
-                .memories()
-                .save(&[input("Meanwhile.")], &person())
-                .await
-                .unwrap();
+            save_by(&writer, &[input("Meanwhile.")], &person()).await;
             saved += 1;
             assert_eq!(
                 writer
@@ -68,11 +66,7 @@ async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
 
     // Actions that need the master key itself: a new agent, the key of the log, a restart.
     let magpie = agent_of(&first.memoir, "magpie").await;
-    magpie
-        .memories()
-        .save(&[input("After.")], &person())
-        .await
-        .unwrap();
+    save_by(&magpie, &[input("After.")], &person()).await;
     let checkpoint = first.memoir.checkpoint().await.unwrap();
     assert_eq!(first.keys.key_id(), ids[3], "it followed");
     drop(first);
@@ -105,17 +99,10 @@ async fn spec_5_4_a_process_with_the_old_master_key_says_so() {
     let second = open(&old);
     let other = process(&second);
     let magpie = agent_of(&other, "magpie").await;
-    magpie
-        .memories()
-        .save(&[input("Mine.")], &person())
-        .await
-        .unwrap();
+    save_by(&magpie, &[input("Mine.")], &person()).await;
     assert_eq!(second.rotate(&new).unwrap(), 2);
 
-    wren.memories()
-        .save(&[input("I go on.")], &person())
-        .await
-        .unwrap();
+    save_by(&wren, &[input("I go on.")], &person()).await;
     assert_eq!(
         wren.views()
             .seen_by(memoir_app::Viewer::Agent)
@@ -181,12 +168,7 @@ async fn spec_5_4_an_agent_that_another_process_erased_is_written_no_more() {
                     .unwrap()[0]
                     .id;
                 *noted.lock().unwrap() = Some(running);
-                other
-                    .agent
-                    .sessions()
-                    .cancel(running, &person())
-                    .await
-                    .unwrap();
+                cancel_by(&other.agent, running, &person()).await;
                 other.agent.log().erase(&person()).await.unwrap();
                 told.send(
                     other

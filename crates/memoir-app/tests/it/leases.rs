@@ -12,16 +12,9 @@ use memoir_store_postgres::PostgresStore;
 use memoir_testkit::{Postgres, TestClock, Turn};
 use serde_json::json;
 
-use crate::installation::{TestAgent, complete, delete, person, settings, state};
-
-const MEMORIES: [&str; 6] = [
-    "The old press came from Lisbon and needs oil every month.",
-    "Lena brings the paper on Fridays, and stays for coffee.",
-    "Marta prefers linen thread for the spine of every book.",
-    "The workshop opens at nine, and Joaquín is always there first.",
-    "I promised Marta to keep the ledger of orders in order.",
-    "The cat sleeps on the paper that was delivered in the morning.",
-];
+use crate::installation::{
+    MEMORIES, TestAgent, cancel_by, complete, delete, person, settings, state,
+};
 
 /// A session that is open and waits for its model, which has deleted the fourth memory.
 async fn waiting(wren: &TestAgent) -> (memoir_domain::SessionId, tokio::task::JoinHandle<()>) {
@@ -161,11 +154,7 @@ async fn spec_3_2_of_several_that_meet_a_session_left_behind_none_is_refused() {
 async fn a_worker_that_lost_its_session_changes_nothing_any_more() {
     let wren = TestAgent::new(&MEMORIES).await;
     let orphan = orphan(&wren).await;
-    wren.agent
-        .sessions()
-        .cancel(orphan, &person())
-        .await
-        .unwrap();
+    cancel_by(&wren.agent, orphan, &person()).await;
     let before = wren.memories().await;
     for (tool, arguments) in [
         ("delete_memory", json!({"id": 1})),
@@ -294,12 +283,7 @@ async fn what_one_process_knows_never_outlives_what_another_wrote() {
     let (session, worker) = waiting(&wren).await;
     worker.abort();
     let other = TestAgent::again(wren.store.clone(), wren.keys.clone()).await;
-    other
-        .agent
-        .sessions()
-        .cancel(session, &person())
-        .await
-        .unwrap();
+    cancel_by(&other.agent, session, &person()).await;
     let arguments = json!({"id": 3});
     let answer = wren
         .agent

@@ -18,7 +18,7 @@ use memoir_model::{ModelError, ModelMessage};
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::installation::{TestAgent, complete, input, person, settings};
+use crate::installation::{TestAgent, complete, input, person, save_by, settings};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -28,12 +28,7 @@ async fn note(wren: &TestAgent, content: &str) -> u64 {
         kind: Some(Kind::Journal),
         ..MemoryInput::default()
     };
-    let saved = wren
-        .agent
-        .memories()
-        .save(&[input], &Actor::agent("wren"))
-        .await
-        .unwrap();
+    let saved = save_by(&wren.agent, &[input], &Actor::agent("wren")).await;
     saved[0].memory.number.0
 }
 
@@ -349,11 +344,7 @@ async fn spec_2_6_a_draft_beside_the_answer_saves_nothing_and_uses_nothing_up() 
 async fn handed_over_by(kind: ActorKind, told: &str) -> TestAgent {
     let wren = TestAgent::new(&[]).await;
     let me = Actor::agent("wren");
-    wren.agent
-        .memories()
-        .save(&[input(told)], &me)
-        .await
-        .unwrap();
+    save_by(&wren.agent, &[input(told)], &me).await;
     let actor = Actor {
         kind,
         name: "somebody".to_owned(),

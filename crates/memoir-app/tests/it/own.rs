@@ -13,16 +13,9 @@ use memoir_domain::{
 };
 use serde_json::{Value, json};
 
-use crate::installation::{TestAgent, agent_of, complete, input, new_folder, person};
-
-const MEMORIES: [&str; 6] = [
-    "The old press came from Lisbon and needs oil every month.",
-    "Lena brings the paper on Fridays, and stays for coffee.",
-    "Marta prefers linen thread for the spine of every book.",
-    "The workshop opens at nine, and Joaquín is always there first.",
-    "I promised Marta to keep the ledger of orders in order.",
-    "The cat sleeps on the paper that was delivered in the morning.",
-];
+use crate::installation::{
+    MEMORIES, TestAgent, agent_of, complete, enqueue, handle_by, input, new_folder, person, save_by,
+};
 
 async fn call(agent: &OwnAgent, session: SessionId, tool: &str, arguments: Value) -> Value {
     let answer = agent.call_tool(session, tool, Some(&arguments)).await;
@@ -118,17 +111,9 @@ async fn spec_3_14_a_delete_is_decided_on_what_the_store_has_whichever_process_w
     discard(&elsewhere, 3).await;
     let refused = delete(&here.agent, session, 4).await;
     assert_eq!(refused, Err("guard".to_owned()));
-    elsewhere
-        .memories()
-        .handle(Number(3), Handling::Restore, &own)
-        .await
-        .unwrap();
+    handle_by(&elsewhere, Number(3), Handling::Restore, &own).await;
     assert_eq!(delete(&here.agent, session, 4).await, Ok(3));
-    let saved = elsewhere
-        .memories()
-        .save(&["Dee paints.", "DEE PAINTS."].map(input), &own)
-        .await
-        .unwrap();
+    let saved = save_by(&elsewhere, &["Dee paints.", "DEE PAINTS."].map(input), &own).await;
     let [first, copy] = [0, 1].map(|place| saved[place].memory.number.0);
     assert_eq!(delete(&here.agent, session, copy).await, Ok(first));
     // And nothing is ever another agent's.
@@ -317,11 +302,7 @@ async fn spec_3_2_taking_a_session_up_renews_it_and_one_that_lapsed_is_gone() {
 #[tokio::test]
 async fn spec_3_2_the_agent_takes_up_no_session_that_memoir_drives() {
     let wren = TestAgent::new(&MEMORIES).await;
-    wren.agent
-        .sessions()
-        .enqueue(&RefineOptions::default())
-        .await
-        .unwrap();
+    enqueue(&wren.agent, &RefineOptions::default()).await;
     assert!(wren.agent.take_up_own().await.unwrap().is_none());
 }
 
@@ -465,11 +446,7 @@ async fn spec_3_8_a_memory_saved_during_a_session_is_edited_in_it() {
             kind: Some(Kind::Core),
             ..MemoryInput::default()
         };
-        wren.agent
-            .memories()
-            .save(&[input], &Actor::agent("wren"))
-            .await
-            .unwrap();
+        save_by(&wren.agent, &[input], &Actor::agent("wren")).await;
         let mut arguments = json!({"id": 3});
         if tool == "update_memory" {
             arguments["content"] = "A note taken during session.".into();

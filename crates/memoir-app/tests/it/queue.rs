@@ -10,24 +10,10 @@ use memoir_domain::{PrivateText, SessionId, lifecycle::StartRefusal, session::St
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::installation::{TestAgent, complete, delete, person, settings};
-
-const MEMORIES: [&str; 6] = [
-    "The old press came from Lisbon and needs oil every month.",
-    "Lena brings the paper on Fridays, and stays for coffee.",
-    "Marta prefers linen thread for the spine of every book.",
-    "The workshop opens at nine, and Joaquín is always there first.",
-    "I promised Marta to keep the ledger of orders in order.",
-    "The cat sleeps on the paper that was delivered in the morning.",
-];
+use crate::installation::{MEMORIES, TestAgent, complete, delete, enqueue, person, settings};
 
 async fn queued(wren: &TestAgent) -> SessionId {
-    let session = wren
-        .agent
-        .sessions()
-        .enqueue(&RefineOptions::default())
-        .await
-        .unwrap();
+    let session = enqueue(&wren.agent, &RefineOptions::default()).await;
     assert_eq!(session.state, State::Queued);
     session.id
 }

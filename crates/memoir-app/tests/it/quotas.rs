@@ -14,7 +14,8 @@ use memoir_domain::{
 use memoir_testkit::Turn;
 
 use crate::installation::{
-    TestAgent, agent_of, input, intrude, journal, message, new_folder, person, settings,
+    TestAgent, agent_of, enqueue, input, intrude, journal, message, new_folder, person, save_by,
+    settings,
 };
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -51,16 +52,9 @@ async fn spec_6_1_memories_are_saved_up_to_the_quota_of_the_agent_and_of_the_acc
     );
     // A batch is saved whole or not at all.
     assert_eq!(wren.kept().await, [1, 2]);
-    own.memories()
-        .save(&two[..1], &own.as_actor())
-        .await
-        .unwrap();
+    save_by(own, &two[..1], &own.as_actor()).await;
     let robin = agent_of(&wren.memoir, "robin").await;
-    robin
-        .memories()
-        .save(&[input("Her own.")], &person())
-        .await
-        .unwrap();
+    save_by(&robin, &[input("Her own.")], &person()).await;
     let refused = robin.memories().save(&[input("Five.")], &person()).await;
     assert_eq!(reached(refused), Quota::AccountMemories);
     // By the stored state, and not by the cache of a process.
@@ -318,11 +312,7 @@ async fn spec_3_3_after_a_refusal_no_caller_lets_the_agent_be_asked_again_for_a_
         .await;
     assert_eq!(refused.unwrap_err().code(), "refused_before");
     wren.clock.advance(DAY);
-    wren.agent
-        .sessions()
-        .enqueue(&RefineOptions::default())
-        .await
-        .unwrap();
+    enqueue(&wren.agent, &RefineOptions::default()).await;
 }
 
 #[tokio::test]
@@ -378,11 +368,7 @@ async fn spec_2_3_a_large_context_opens_only_the_texts_that_it_shows() {
     let texts: Vec<MemoryInput> = (0..100)
         .map(|number| journal(&format!("{number} {}", "word ".repeat(1_500))))
         .collect();
-    agent
-        .memories()
-        .save(&texts, &agent.as_actor())
-        .await
-        .unwrap();
+    save_by(&agent, &texts, &agent.as_actor()).await;
     wren.remember("Marta rows.").await;
     let whole = agent.context(None).await.unwrap();
     assert!(whole.left_out.len() > 90);

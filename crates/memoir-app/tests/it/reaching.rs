@@ -8,7 +8,7 @@ use memoir_domain::{
 };
 use rusqlite::Connection;
 
-use crate::installation::{agent_of, input, new_folder, own, person};
+use crate::installation::{agent_of, handle_by, input, new_folder, own, person, save_by};
 
 fn code<T>(result: Result<T, Error>) -> &'static str {
     match result {
@@ -64,11 +64,7 @@ async fn an_agent_answers_to_what_it_is_found_by_and_to_nothing_else() {
 
 async fn furnished(agent: &OwnAgent, texts: &[&str]) {
     for text in texts {
-        agent
-            .memories()
-            .save(&[input(text)], &person())
-            .await
-            .unwrap();
+        save_by(agent, &[input(text)], &person()).await;
     }
 }
 
@@ -120,10 +116,7 @@ async fn one_memory_is_read_by_its_number_discarded_or_not() {
         agent_of(&memoir, "finch").await,
     );
     furnished(&wren, &["One.", "Two."]).await;
-    wren.memories()
-        .handle(Number(2), Handling::Discard, &person())
-        .await
-        .unwrap();
+    handle_by(&wren, Number(2), Handling::Discard, &person()).await;
     let all = wren.lens().memories(true).await.unwrap();
     for memory in &all {
         assert_eq!(wren.lens().memory(memory.number).await.unwrap(), *memory);

@@ -10,7 +10,7 @@ use memoir_store::Store;
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::keys_in_memory;
 
-use crate::installation::{TestAgent, own, person, settings};
+use crate::installation::{TestAgent, handle_by, own, person, settings};
 
 fn asked(text: &str) -> RecallQuery {
     RecallQuery {
@@ -417,18 +417,10 @@ async fn spec_2_8_archival_memories_are_found_and_replaced_ones_follow_their_suc
         assert_eq!(found.len(), 3);
     }
     // Discarding the current memory removes the note; promoted, it is a core memory like others.
-    wren.agent
-        .memories()
-        .handle(Number(third), Handling::Discard, &me)
-        .await
-        .unwrap();
+    handle_by(&wren.agent, Number(third), Handling::Discard, &me).await;
     let found = wren.seen().recall(&asked("kiln fired")).await.unwrap();
     assert!(found.iter().all(|memory| memory.replaced().is_none()));
-    wren.agent
-        .memories()
-        .handle(Number(second), Handling::Promote, &me)
-        .await
-        .unwrap();
+    handle_by(&wren.agent, Number(second), Handling::Promote, &me).await;
     let found = wren.seen().recall(&asked("kiln fired")).await.unwrap();
     let marked: Vec<_> = found
         .iter()

@@ -6,9 +6,10 @@ use memoir_domain::{agent::Field, memory::Number, session::State};
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::installation::{TestAgent, complete, delete, person, state};
+use crate::installation::{TestAgent, cancel_by, complete, delete, enqueue, person, state};
 
-const MEMORIES: [&str; 6] = [
+/// The fifth is a double of the fourth.
+pub const MEMORIES: [&str; 6] = [
     "Marta prefers linen thread for the spine of every book.",
     "The workshop opens at nine, and Joaquín is always there first.",
     "The cat sleeps on the paper that was delivered in the morning.",
@@ -191,19 +192,10 @@ async fn spec_5_1_what_stands_in_the_way_of_applying_is_told() {
         "{seen:?}"
     );
     assert!(seen.changes.iter().all(|change| !change.changed_since));
-    let queued = wren
-        .agent
-        .sessions()
-        .enqueue(&RefineOptions::default())
-        .await
-        .unwrap();
+    let queued = enqueue(&wren.agent, &RefineOptions::default()).await;
     let running = look().await.outcome.unwrap_err();
     assert_eq!(running.code(), "session_open", "{running}");
-    wren.agent
-        .sessions()
-        .cancel(queued.id, &person())
-        .await
-        .unwrap();
+    cancel_by(&wren.agent, queued.id, &person()).await;
     let lax = [(Field::RefinementThreshold, None)];
     wren.configure(&lax).await;
     wren.refine([delete(4), complete()]).await;

@@ -15,17 +15,10 @@ use memoir_domain::{
 };
 use serde_json::{Value, json};
 
-use crate::installation::{TestAgent, person};
-
-/// The fifth is a double of the fourth.
-const MEMORIES: [&str; 6] = [
-    "Marta prefers linen thread for the spine of every book.",
-    "The workshop opens at nine, and Joaquín is always there first.",
-    "The cat sleeps on the paper that was delivered in the morning.",
-    "The cat sleeps on the paper which was delivered in the morning.",
-    "The cat sleeps on the paper which was delivered in the morning.",
-    "The old press came from Lisbon and needs oil every month.",
-];
+use crate::{
+    installation::{TestAgent, person},
+    rehearsing::MEMORIES,
+};
 
 async fn call(agent: &OwnAgent, session: SessionId, tool: &str, arguments: Value) -> Value {
     let answer = agent.call_tool(session, tool, Some(&arguments)).await;

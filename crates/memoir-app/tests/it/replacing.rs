@@ -15,7 +15,7 @@ use memoir_domain::{
 };
 use serde_json::{Value, json};
 
-use crate::installation::{OWNER, TestAgent, input, journal, person};
+use crate::installation::{OWNER, TestAgent, configure_by, handle_by, input, journal, person};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -66,11 +66,7 @@ async fn keeper(memories: &[&str]) -> TestAgent {
     let wren = TestAgent::new(&[]).await;
     let guard = [(Field::LossGuard, None)];
     // By the agent itself, so that no journal entry reports it.
-    wren.agent
-        .settings()
-        .configure(&guard, &me())
-        .await
-        .unwrap();
+    configure_by(&wren.agent, &guard, &me()).await;
     for memory in memories {
         wren.clock.advance(Duration::from_secs(60));
         save(&wren, input(memory), &me()).await;
@@ -188,11 +184,7 @@ async fn spec_2_4_what_cannot_be_replaced_stays_and_the_save_goes_through() {
     save(&wren, imported, &me()).await;
     for (number, handling) in [(2, Handling::Protect), (3, Handling::Discard)] {
         let actor = person();
-        wren.agent
-            .memories()
-            .handle(Number(number), handling, &actor)
-            .await
-            .unwrap();
+        handle_by(&wren.agent, Number(number), handling, &actor).await;
     }
     let all = [1, 2, 3, 5, 6, 7, 8, 99];
     // A page replaces only memories of the same or a weaker origin.
@@ -273,18 +265,10 @@ async fn spec_2_4_ten_memories_are_replaced_in_seven_days_by_all_interfaces_toge
     assert_eq!(third.replaced, Some(numbers(&[4, 3])));
     // A restored memory still counts: it was replaced.
     for _ in 0..2 {
-        wren.agent
-            .memories()
-            .handle(Number(4), Handling::Promote, &me())
-            .await
-            .unwrap();
+        handle_by(&wren.agent, Number(4), Handling::Promote, &me()).await;
         save(&wren, replacing("Again.", &[4]), &me()).await;
     }
-    wren.agent
-        .memories()
-        .handle(Number(4), Handling::Promote, &me())
-        .await
-        .unwrap();
+    handle_by(&wren.agent, Number(4), Handling::Promote, &me()).await;
     let newest = wren.kept().await;
     let newest = *newest.last().unwrap();
     let more = save(&wren, replacing("More.", &[newest, 4, 2, 1]), &me()).await;
@@ -304,11 +288,7 @@ async fn spec_3_14_the_age_rule_holds_for_replacing() {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let wren = keeper(&texts).await;
     let budget = [(Field::CoreTokenBudget, Some("1000"))];
-    wren.agent
-        .settings()
-        .configure(&budget, &me())
-        .await
-        .unwrap();
+    configure_by(&wren.agent, &budget, &me()).await;
     // A sixth of the first days' words stays: of #7, 10 of 70 tokens would, and of #12 only 60 of 120.
     let oldest = save(
         &wren,
@@ -319,11 +299,7 @@ async fn spec_3_14_the_age_rule_holds_for_replacing() {
     assert_eq!(oldest.replaced, Some(numbers(&[1, 2, 3, 4, 5, 6, 12])));
     assert_eq!(kept_out(&oldest), [(7, "age_limit")]);
     // A restored memory does not count as gone.
-    wren.agent
-        .memories()
-        .handle(Number(1), Handling::Promote, &me())
-        .await
-        .unwrap();
+    handle_by(&wren.agent, Number(1), Handling::Promote, &me()).await;
     let again = save(&wren, replacing("Over now.", &[7]), &me()).await;
     assert_eq!(again.replaced, Some(numbers(&[7])));
     // A page is exempt, and makes no room for others.
@@ -355,11 +331,7 @@ async fn with_summary() -> TestAgent {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let wren = keeper(&texts).await;
     let budget = [(Field::CoreTokenBudget, Some("1000"))];
-    wren.agent
-        .settings()
-        .configure(&budget, &me())
-        .await
-        .unwrap();
+    configure_by(&wren.agent, &budget, &me()).await;
     let (session, _) = wren.agent.open_own(Mode::Full).await.unwrap();
     for (tool, arguments) in [
         (
@@ -413,11 +385,7 @@ async fn spec_2_4_a_summary_without_a_source_is_discarded_in_the_same_step() {
         let wren = with_summary().await;
         let log = wren.actions().await.len();
         for (number, is_left) in [(1, true), (2, false)] {
-            wren.agent
-                .memories()
-                .handle(Number(number), handling, &me())
-                .await
-                .unwrap();
+            handle_by(&wren.agent, Number(number), handling, &me()).await;
             let left = place(&wren, 15).await;
             assert_eq!(left, (Kind::Core, None, is_left), "{handling:?}");
         }
@@ -486,11 +454,7 @@ async fn spec_2_4_any_archival_memory_is_promoted_at_any_time() {
 async fn spec_2_4_what_is_not_archival_is_not_promoted() {
     let wren = with_summary().await;
     let entry = save(&wren, journal("It rained."), &me()).await;
-    wren.agent
-        .memories()
-        .handle(Number(2), Handling::Discard, &me())
-        .await
-        .unwrap();
+    handle_by(&wren.agent, Number(2), Handling::Discard, &me()).await;
     let log = wren.actions().await.len();
     for (number, code) in [
         (3, "not_archival"),
@@ -541,11 +505,7 @@ async fn spec_2_4_the_agent_is_told_of_a_memory_with_the_same_text() {
     let entry = entry.memory.number;
     assert_eq!(same("The box is hers", &me()).await, Some(archival));
     assert_eq!(same("The kiln is hot", &me()).await, Some(entry));
-    wren.agent
-        .memories()
-        .handle(Number(2), Handling::Discard, &me())
-        .await
-        .unwrap();
+    handle_by(&wren.agent, Number(2), Handling::Discard, &me()).await;
     assert_eq!(same("Rain in the evening.", &me()).await, None);
     // Memories that another process wrote or discarded count.
     let elsewhere = TestAgent::of(&wren.installation.another_process()).await;

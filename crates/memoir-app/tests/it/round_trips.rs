@@ -23,7 +23,7 @@ use tokio::{
     net::{UnixListener, UnixStream},
 };
 
-use crate::installation::{TestAgent, person, settings};
+use crate::installation::{TestAgent, person, request_by, settings};
 
 /// Is between a store and its database, and counts the requests that wait for the previous response.
 struct CountingProxy {
@@ -115,11 +115,7 @@ async fn spec_6_2_a_page_under_a_grant_takes_four_round_trips_and_an_edit_one() 
         },
         purpose: "to look".into(),
     };
-    let request = agent
-        .grants()
-        .request_access(&draft, &person())
-        .await
-        .unwrap();
+    let request = request_by(agent, &draft, &person()).await;
     let own = Actor::agent("wren");
     agent
         .grants()

@@ -24,7 +24,10 @@ use memoir_domain::{
 use memoir_model::{ConnectError, Model, ModelName, Providers};
 use memoir_testkit::{ModelScript, TestClock, TestInstallation, Turn};
 
-use crate::installation::{TestAgent, agent_of, complete, intrude, new_folder, person, settings};
+use crate::installation::{
+    TestAgent, agent_of, complete, configure_by, enqueue, handle_by, intrude, new_folder, person,
+    save_by, settings,
+};
 
 /// The interval of the schedule.
 const STEP: Duration = Duration::from_secs(30 * 60);
@@ -124,11 +127,7 @@ impl Month {
     async fn set(&self, name: &str, field: Field, value: &str) {
         let agent = self.account.agent(name).await.unwrap();
         let assignments = [(field, Some(value))];
-        agent
-            .settings()
-            .configure(&assignments, &person())
-            .await
-            .unwrap();
+        configure_by(&agent, &assignments, &person()).await;
     }
 
     /// Saves core memories of so many tokens together, all different. There are ten of them, so that a session could
@@ -511,11 +510,7 @@ async fn spec_3_5_the_schedule_does_not_ask_an_agent_with_nothing_to_refine() {
     month.remember("strict", 1_500).await;
     let vowed = month.account.agent("vowed").await.unwrap();
     for number in 1..=10 {
-        vowed
-            .memories()
-            .handle(Number(number), Handling::Protect, &person())
-            .await
-            .unwrap();
+        handle_by(&vowed, Number(number), Handling::Protect, &person()).await;
     }
     let sung = month.account.agent("sung").await.unwrap();
     let tagged = MemoryInput {
@@ -759,11 +754,7 @@ async fn spec_3_1_one_whose_row_was_changed_is_skipped_and_delays_no_other() {
     let wren = TestAgent::of(&folder.open()).await;
     for name in &names {
         let agent = agent_of(&wren.memoir, name).await;
-        agent
-            .memories()
-            .save(&four_memories(), &person())
-            .await
-            .unwrap();
+        save_by(&agent, &four_memories(), &person()).await;
     }
     folder.clock.advance(Duration::from_secs(7 * 86_400));
     // Tampered to look due for longer; and one with an unreadable row.
@@ -827,11 +818,7 @@ async fn spec_3_1_one_that_is_paused_while_it_waits_is_not_asked() {
         (State::Abandoned, Some("cancelled"))
     );
     // An administrator's request is effective, paused or not.
-    agent
-        .sessions()
-        .enqueue(&RefineOptions::default())
-        .await
-        .unwrap();
+    enqueue(&agent, &RefineOptions::default()).await;
     month.work().await;
     month.none_else_asked(&["agent-00", "agent-01"]);
 }

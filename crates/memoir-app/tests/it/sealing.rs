@@ -32,7 +32,9 @@ use tracing::{
     span,
 };
 
-use crate::installation::{TestAgent, complete, delete, new_folder, own, person, state};
+use crate::installation::{
+    TestAgent, complete, configure_by, delete, new_folder, own, person, shred_by, state,
+};
 
 /// A word for each kind of text: letters and digits only, so that none is escaped anywhere, and none that is a part of
 /// another.
@@ -199,13 +201,7 @@ fn text_with(what: &str, rest: &str) -> String {
 }
 
 async fn save(wren: &TestAgent, input: MemoryInput) -> Number {
-    wren.agent
-        .memories()
-        .save(&[input], &person())
-        .await
-        .unwrap()[0]
-        .memory
-        .number
+    wren.save(&[input]).await[0].memory.number
 }
 
 fn with(content: String) -> MemoryInput {
@@ -232,18 +228,10 @@ async fn fill(wren: &TestAgent, said: &mut Said) {
         .iter()
         .map(|(field, text)| (*field, Some(text.as_str())))
         .collect();
-    agent
-        .settings()
-        .configure(&prompts, &person())
-        .await
-        .unwrap();
+    configure_by(agent, &prompts, &person()).await;
     let system = text_with("the system prompt", "who this agent is");
     let system = [(Field::SystemPrompt, Some(system.as_str()))];
-    agent
-        .settings()
-        .configure(&system, &person())
-        .await
-        .unwrap();
+    configure_by(agent, &system, &person()).await;
 
     let core = with(text_with(
         "a core memory",
@@ -395,17 +383,8 @@ async fn fill(wren: &TestAgent, said: &mut Said) {
     let (failed, _) = wren.refine([Turn::Error(broken)]).await;
     assert_eq!(state(&failed), State::Failed);
     said.value(&failed);
-    agent
-        .memories()
-        .shred(
-            ShredWish::of(
-                shredded,
-                &text_with("a reason for shredding", "what must not be"),
-            ),
-            &person(),
-        )
-        .await
-        .unwrap();
+    let reason = text_with("a reason for shredding", "what must not be");
+    shred_by(agent, ShredWish::of(shredded, &reason), &person()).await;
     talk(wren, said).await;
     use_access(wren, said).await;
     provoke(wren, said, session.id, shredded).await;
@@ -461,11 +440,7 @@ async fn archive(wren: &TestAgent, said: &mut Said) {
     assert_eq!(session.refused_calls, 1);
     said.value(&session);
     // The rest is about a guard under which edits may write any text.
-    agent
-        .settings()
-        .configure(&guard(Some("off")), &person())
-        .await
-        .unwrap();
+    configure_by(agent, &guard(Some("off")), &person()).await;
 }
 
 /// One message that was read, one that waits, one that failed permanently, and useless responses.

@@ -13,7 +13,7 @@ use memoir_domain::{
 use memoir_store::RecordFilter;
 use memoir_testkit::Turn;
 
-use crate::installation::{TestAgent, complete, delete, person, state};
+use crate::installation::{TestAgent, complete, delete, person, shred_by, state};
 
 /// Ten tokens each, and no two alike.
 const TEXTS: [&str; 10] = [
@@ -69,11 +69,7 @@ async fn live(wren: &TestAgent) -> Vec<Timestamp> {
     let options = memoir_app::sessions::RefineOptions::default();
     wren.seen().refine(&options, &mut |_| {}).await.unwrap();
     days.push(day(wren));
-    wren.agent
-        .memories()
-        .shred(ShredWish::of(Number(7), "pasted"), &person())
-        .await
-        .unwrap();
+    shred_by(&wren.agent, ShredWish::of(Number(7), "pasted"), &person()).await;
     wren.remember(TEXTS[7]).await;
     assert_eq!(refine(wren, [complete()]).await.1, State::Completed);
     days
@@ -215,11 +211,7 @@ async fn spec_4_4_what_the_core_size_was_stays_known_when_words_are_gone() {
         .history;
     for number in 1..=10 {
         let (number, actor) = (Number(number), person());
-        wren.agent
-            .memories()
-            .shred(ShredWish::of(number, "all of it"), &actor)
-            .await
-            .unwrap();
+        shred_by(&wren.agent, ShredWish::of(number, "all of it"), &actor).await;
     }
     let until = before.until;
     let stats = wren.agent.log().stats(None, Some(until), 50).await.unwrap();

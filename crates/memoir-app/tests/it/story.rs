@@ -16,7 +16,10 @@ use memoir_model::ModelError;
 use memoir_testkit::{InstallationFolder, Turn};
 use serde_json::json;
 
-use crate::installation::{TestAgent, complete, delete, input, journal, person, state};
+use crate::installation::{
+    TestAgent, complete, configure_by, delete, handle_by, input, journal, person, request_by,
+    save_by, shred_by, state,
+};
 
 /// The memory that is shredded in the end.
 pub const SHREDDED: Number = Number(13);
@@ -107,11 +110,7 @@ pub async fn second_part(
     let agent = &wren.agent;
     folder.pass_a_minute();
     let strict = [(Field::RefinementThreshold, Some("0.95"))];
-    agent
-        .settings()
-        .configure(&strict, &person())
-        .await
-        .unwrap();
+    configure_by(agent, &strict, &person()).await;
     folder.pass_a_minute();
     let (tripped, _) = wren.refine([delete(10), delete(11), complete()]).await;
     assert_eq!(state(&tripped), State::RolledBack);
@@ -127,18 +126,11 @@ pub async fn second_part(
         .await
         .unwrap();
     folder.pass_a_minute();
-    agent
-        .memories()
-        .handle(Number(9), Handling::Restore, &person())
-        .await
-        .unwrap();
+    handle_by(agent, Number(9), Handling::Restore, &person()).await;
     let before = folder.now();
     folder.pass_a_minute();
-    agent
-        .memories()
-        .save(&[input("A thing that will not have been.")], &person())
-        .await
-        .unwrap();
+    wren.save(&[input("A thing that will not have been.")])
+        .await;
     folder.pass_a_minute();
     let rewound = agent.log().rewind(before, &person()).await.unwrap();
     assert_eq!(rewound.changes.discarded, 1);
@@ -169,14 +161,8 @@ pub async fn second_part(
     assert_eq!(state(&rehearsed), State::Completed);
     archive(folder, wren).await;
     folder.pass_a_minute();
-    agent
-        .memories()
-        .shred(
-            ShredWish::of(SHREDDED, "it tells where the key is"),
-            &person(),
-        )
-        .await
-        .unwrap();
+    let wish = ShredWish::of(SHREDDED, "it tells where the key is");
+    shred_by(agent, wish, &person()).await;
     folder.pass_a_minute();
     use_access(folder, wren, completed).await;
     Story {
@@ -207,19 +193,11 @@ async fn archive(folder: &InstallationFolder, wren: &TestAgent) {
         replaces: vec![Number(9)],
         ..input("The spring fair is in the third week of May, near the river.")
     };
-    let saved = agent
-        .memories()
-        .save(&[archival, newer], &person())
-        .await
-        .unwrap();
+    let saved = save_by(agent, &[archival, newer], &person()).await;
     assert_eq!(saved[1].replaced, Some(vec![Number(9)]));
     folder.pass_a_minute();
     // Under `off`, edits may write any text.
-    agent
-        .settings()
-        .configure(&guard(Some("off")), &person())
-        .await
-        .unwrap();
+    configure_by(agent, &guard(Some("off")), &person()).await;
 }
 
 /// Requests of every kind and in every state; a granted one is in use at the end.
@@ -246,11 +224,7 @@ async fn use_access(folder: &InstallationFolder, wren: &TestAgent, completed: Se
         folder.pass_a_minute();
         let purpose = "to find out why the kettle sings".into();
         let draft = AccessDraft { kind, purpose };
-        let request = agent
-            .grants()
-            .request_access(&draft, &person())
-            .await
-            .unwrap();
+        let request = request_by(agent, &draft, &person()).await;
         ids.push(request.id);
     }
     let me = Actor::agent("wren");

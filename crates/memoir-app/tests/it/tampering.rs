@@ -26,7 +26,10 @@ use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
 use crate::{
-    installation::{TestAgent, agent_of, complete, input, intrude, new_folder, person},
+    installation::{
+        TestAgent, agent_of, complete, handle_by, input, intrude, new_folder, person, save_by,
+        shred_by,
+    },
     story::{REWRITTEN, Story, first_part, second_part},
 };
 
@@ -1565,11 +1568,7 @@ async fn spec_5_3_a_row_that_was_opened_before_and_changed_since_is_refused() {
         assert_eq!(text().await.unwrap(), before);
     }
     // And the changes of another process are shown.
-    elsewhere
-        .memories()
-        .shred(ShredWish::of(Number(1), "as asked"), &person())
-        .await
-        .unwrap();
+    shred_by(&elsewhere, ShredWish::of(Number(1), "as asked"), &person()).await;
     let after = text().await.unwrap();
     assert!(
         !after.contains("river") && after.contains("neighbours"),
@@ -1587,17 +1586,9 @@ async fn archived_evidence(folder: &InstallationFolder) -> PathBuf {
         "The mill is closed.",
         "A slip of the pen.",
     ] {
-        wren.agent
-            .memories()
-            .save(&[input(text)], &me)
-            .await
-            .unwrap();
+        save_by(&wren.agent, &[input(text)], &me).await;
     }
-    wren.agent
-        .memories()
-        .handle(Number(4), Handling::Discard, &me)
-        .await
-        .unwrap();
+    handle_by(&wren.agent, Number(4), Handling::Discard, &me).await;
     drop(wren);
     let old = folder.path().join("old");
     folder.copy_to(&old);

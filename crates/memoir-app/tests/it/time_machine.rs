@@ -17,7 +17,9 @@ use memoir_testkit::{Dice, Turn};
 use serde_json::{Value, json};
 
 use crate::{
-    installation::{TestAgent, complete, delete, input, new_folder, person, state},
+    installation::{
+        TestAgent, complete, delete, handle_by, input, new_folder, person, save_by, shred_by, state,
+    },
     story,
 };
 
@@ -223,11 +225,8 @@ async fn walk(seed: u64, steps: u32) -> Done {
             13 => {
                 let kept = wren.kept().await;
                 if let Some(&number) = dice.one_of(&kept).filter(|_| shredded.len() < 3) {
-                    wren.agent
-                        .memories()
-                        .shred(ShredWish::of(Number(number), "a slip"), &person())
-                        .await
-                        .unwrap();
+                    let wish = ShredWish::of(Number(number), "a slip");
+                    shred_by(&wren.agent, wish, &person()).await;
                     shredded.push(number);
                     done.shredded += 1;
                 }
@@ -414,11 +413,7 @@ async fn archive_walk(seed: u64, steps: u32, all: &mut ArchiveDone) {
         };
         let handle = async |number: Number, handling| {
             let actor = person();
-            wren.agent
-                .memories()
-                .handle(number, handling, &actor)
-                .await
-                .unwrap()
+            handle_by(&wren.agent, number, handling, &actor).await
         };
         match dice.roll(18) {
             0..2 => drop(wren.remember(&long_text(&mut dice)).await),
@@ -636,16 +631,8 @@ async fn spec_5_1_the_whole_log_is_told_in_a_few_points() {
     for number in 0..300 {
         let number = Number(wren.remember(&format!("Thing {number} of many.")).await);
         let handling = Handling::Discard;
-        agent
-            .memories()
-            .handle(number, handling, &person())
-            .await
-            .unwrap();
-        agent
-            .memories()
-            .handle(number, Handling::Restore, &person())
-            .await
-            .unwrap();
+        handle_by(agent, number, handling, &person()).await;
+        handle_by(agent, number, Handling::Restore, &person()).await;
     }
     let (driven, _) = wren.refine([delete(2), complete()]).await;
     let seen = agent.log().look_back(None).await.unwrap();
@@ -713,11 +700,7 @@ async fn spec_3_12_what_was_removed_under_off_follows_the_time() {
     ];
     for number in 0..10 {
         let text = format!("A long and quiet memory number {number} of a day at the sea.");
-        agent
-            .memories()
-            .save(&[input(&text)], &person())
-            .await
-            .unwrap();
+        save_by(agent, &[input(&text)], &person()).await;
     }
     agent.settings().configure(&lax, &person()).await.unwrap();
     let start = folder.now();

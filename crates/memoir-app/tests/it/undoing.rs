@@ -11,7 +11,7 @@ use memoir_domain::{
 use memoir_testkit::Turn;
 use serde_json::json;
 
-use crate::installation::{TestAgent, complete, delete, person};
+use crate::installation::{TestAgent, complete, delete, handle_by, person};
 
 const MEMORIES: [&str; 6] = [
     "Marta prefers linen thread for the spine of every book.",
@@ -310,18 +310,8 @@ async fn spec_4_3_an_agent_takes_nothing_back_that_an_administrator_did() {
         let (driven, _) = wren.refine([merge([4, 5]), complete()]).await;
         let number = Number(7);
         match change {
-            "protect" => wren
-                .agent
-                .memories()
-                .handle(number, Handling::Protect, &person())
-                .await
-                .unwrap(),
-            _ => wren
-                .agent
-                .memories()
-                .handle(number, Handling::Discard, &person())
-                .await
-                .unwrap(),
+            "protect" => handle_by(&wren.agent, number, Handling::Protect, &person()).await,
+            _ => handle_by(&wren.agent, number, Handling::Discard, &person()).await,
         };
         let as_it_was = wren.memories().await;
         for cascade in [false, true] {
