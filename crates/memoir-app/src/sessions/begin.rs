@@ -34,8 +34,8 @@ pub struct RefineOptions {
     pub model: Option<ModelName>,
     /// Whether it works on a copy.
     pub rehearsal: bool,
-    /// Why it is begun; `None` means on request.
-    pub trigger: Option<Trigger>,
+    /// Why it is begun.
+    pub trigger: Trigger,
     /// Who begins it; `None` means Memoir's own schedule.
     pub started_by: Option<Actor>,
 }
@@ -143,7 +143,7 @@ impl Sessions<'_> {
         // Before the session is begun, and in a decision of its own. If the schedule proposes an agent with nothing to
         // refine, no model is called, and the attempt counts, so that it is not proposed again immediately.
         Box::pin(self.check_not_empty(options, model)).await?;
-        let is_requested = matches!(options.trigger, None | Some(Trigger::Request));
+        let is_requested = options.trigger == Trigger::Request;
         Box::pin(self.check_driven_session(is_requested)).await?;
         let until = self.memoir.lease_until();
         let lease = holder.map(|holder| Lease { until, holder });
@@ -183,7 +183,7 @@ impl Sessions<'_> {
     /// # Errors
     /// [`Error::NotDue`], or that a session is running.
     pub(super) fn trigger(self, options: &RefineOptions, loaded: &Loaded) -> Result<Trigger> {
-        if matches!(options.trigger, None | Some(Trigger::Request)) {
+        if options.trigger == Trigger::Request {
             return Ok(Trigger::Request);
         }
         if let Some(id) = loaded.running_session {
@@ -202,7 +202,7 @@ impl Sessions<'_> {
         options: &RefineOptions,
         model: &ModelName,
     ) -> Result<()> {
-        if matches!(options.trigger, None | Some(Trigger::Request)) {
+        if options.trigger == Trigger::Request {
             return Ok(());
         }
         let query = memory_query(Selection::ActiveCore);

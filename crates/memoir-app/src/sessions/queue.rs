@@ -204,8 +204,8 @@ impl Sessions<'_> {
     /// model that cannot be used refuses a request; a session of the schedule fails on the record (SPEC 3.16).
     pub async fn enqueue(self, options: &RefineOptions) -> Result<SessionFacts> {
         let model = match options.trigger {
-            None | Some(Trigger::Request) => self.model(options).await?.name().clone(),
-            Some(Trigger::Weekly | Trigger::Budget) => {
+            Trigger::Request => self.model(options).await?.name().clone(),
+            Trigger::Weekly | Trigger::Budget => {
                 let agent = self.load(&AgentQuery::default()).await?.agent;
                 self.model_name(&agent, options)?
             }

@@ -185,7 +185,7 @@ impl Scheduler {
         let judged = self.memoir.judged(scope).await?;
         let (agent, trigger) = judged.ok_or(Error::NotDue)?;
         let options = RefineOptions {
-            trigger: Some(trigger),
+            trigger,
             ..RefineOptions::default()
         };
         agent.sessions().enqueue(&options).await.map(drop)

@@ -724,7 +724,7 @@ async fn spec_3_3_an_agent_is_asked_once_by_two_sweeps_at_once() {
     let script = wren.script([Turn::text("No."), Turn::text("YES")]);
     assert_eq!(sweep(&account).await, 1);
     let options = RefineOptions {
-        trigger: Some(trigger),
+        trigger,
         ..RefineOptions::default()
     };
     let second = agent

@@ -401,7 +401,7 @@ pub async fn sweep(account: &memoir_app::Account) -> usize {
     let count = due.len();
     for (agent, trigger) in due {
         let options = RefineOptions {
-            trigger: Some(trigger),
+            trigger,
             ..RefineOptions::default()
         };
         agent

@@ -61,7 +61,10 @@ async fn spec_2_2_scheduled_sessions_have_the_agents_mode_and_others_their_own()
     wren.configure(&set).await;
     wren.clock
         .advance(std::time::Duration::from_secs(8 * 24 * 3_600));
-    for (trigger, mode) in [(Some(Trigger::Weekly), Mode::DedupOnly), (None, Mode::Full)] {
+    for (trigger, mode) in [
+        (Trigger::Weekly, Mode::DedupOnly),
+        (Trigger::Request, Mode::Full),
+    ] {
         wren.script([Turn::text("YES"), complete()]);
         let options = RefineOptions {
             trigger,

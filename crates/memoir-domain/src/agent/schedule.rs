@@ -28,8 +28,10 @@ pub const RETRY_HOURS: [i64; 3] = [1, 4, 12];
 
 wire_names! {
     /// Why a session was begun (SPEC 3.1).
+    #[derive(Default)]
     pub enum Trigger {
         /// An agent or an administrator requested it.
+        #[default]
         Request = "request",
         /// The weekly slot has passed.
         Weekly = "weekly",

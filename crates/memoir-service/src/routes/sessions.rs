@@ -123,8 +123,8 @@ async fn enqueue(
         mode: new.mode.unwrap_or_default(),
         model: read("model", new.model.as_deref(), name)?,
         rehearsal: new.rehearsal.unwrap_or(false),
-        trigger: None,
         started_by: Some(reached.actor.clone()),
+        ..RefineOptions::default()
     };
     let session = ShownSession::from(reached.agent.sessions().enqueue(&options).await?);
     // After it is written, so that a worker that wakes finds it.

@@ -63,8 +63,8 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         },
         model,
         rehearsal: arguments.rehearse,
-        trigger: None,
         started_by: Some(installation.owner_or_actor(&agent).await?),
+        ..RefineOptions::default()
     };
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let mut watcher = ProgressPrinter::new(global.json);

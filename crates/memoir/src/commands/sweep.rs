@@ -42,7 +42,7 @@ pub(crate) async fn run(global: &Global, Arguments {}: Arguments) -> Outcome {
     }
     for (agent, trigger) in due {
         let options = RefineOptions {
-            trigger: Some(trigger),
+            trigger,
             ..RefineOptions::default()
         };
         // A failed session of one agent does not stop those of the others.
