@@ -13,7 +13,6 @@ use memoir_domain::{
     answer::Unreadable,
     audit::ActorKind,
     draft::Decision,
-    lifecycle::StartRefusal,
     manage::Saving,
     memory::Invalid,
     replace::Replacing,
@@ -33,7 +32,7 @@ use crate::{
         retry::doubled,
         tuned::RULES_ONLY,
     },
-    life::Life,
+    life::{Life, own::check_in_service},
     memory::{memories::memory_query, replacing::query_to_save},
     sessions::{RefineOptions, room},
 };
@@ -370,9 +369,7 @@ impl Life<'_> {
         observer: &mut (dyn FnMut(&Absorbed) + Send),
     ) -> Result<Absorbed> {
         let loaded = self.load(&AgentQuery::default().with_transcript()).await?;
-        if loaded.agent.settings.inactive {
-            return Err(Error::Start(StartRefusal::Inactive));
-        }
+        check_in_service(&loaded)?;
         let model = self.reader().await?;
         let store = &self.memoir.store;
         check_messages(&loaded.agent, &loaded.transcript)?;

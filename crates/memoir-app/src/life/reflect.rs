@@ -19,7 +19,7 @@ use crate::{
         model_question::{ModelQuestion, NotAnswered, Stop},
         replies,
     },
-    life::Life,
+    life::{Life, own::check_in_service},
     memory::{memories::memory_query, replacing::without_replacing},
     sessions::{RefineOptions, room},
 };
@@ -79,11 +79,7 @@ impl Life<'_> {
         let context_tokens = model.context_tokens();
         let week = self.week();
         let looked = self.decide(&week, |loaded, now| {
-            if loaded.agent.settings.inactive {
-                return Err(Error::Start(
-                    memoir_domain::lifecycle::StartRefusal::Inactive,
-                ));
-            }
+            check_in_service(&loaded)?;
             let is_due = || schedule::reflection_due(&loaded.agent, slot, now);
             // The slot is checked again here, because another process may have let the agent reflect since.
             if cause == ReflectionCause::Slot && !is_due() {

@@ -30,7 +30,7 @@ use serde::Serialize;
 use tokio::sync::Notify;
 
 use crate::{
-    core::{AfterCommit, AgentHandle, CommitListener, Error, Memoir, Result, codec},
+    core::{AfterCommit, AgentHandle, CommitListener, Error, Memoir, Result, codec, parallel},
     memory::{Memories, indexes::Indexes},
 };
 
@@ -347,9 +347,7 @@ impl Memories<'_> {
         }
         let key = self.load(&AgentQuery::default()).await?.base.key().clone();
         let open = move |row: VectorRow| Ok((row.number, codec::vector(&key, &row)?));
-        let opened =
-            crate::core::parallel::run_blocking(move || crate::core::parallel::map(rows, open))
-                .await?;
+        let opened = parallel::run_blocking(move || parallel::map(rows, open)).await?;
         opened.into_iter().collect()
     }
 
@@ -507,7 +505,7 @@ async fn embed_memories(
     }
     let (embedder, model) = (embedder.clone(), model.clone());
     let computed = async move { embedder.embed(model.memories(), &texts).await };
-    crate::core::parallel::run_long(computed).await
+    parallel::run_long(computed).await
 }
 
 impl Memoir {
