@@ -7,7 +7,10 @@
 //!
 //! Quotas count by agent and by account, never by token, and hold for every interface.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    hash::Hash,
+};
 
 use memoir_domain::{
     AccountId, AgentId, AgentScope, Timestamp,
@@ -216,21 +219,43 @@ impl Quotas {
 /// An account, or one agent of it.
 type Whose = (AccountId, Option<AgentId>);
 
-struct RememberedUsage {
-    usage: StoredUsage,
-    read_at: Timestamp,
+/// What was read of accounts or agents, with the time of each.
+struct Remembered<K, V>(Mutex<HashMap<K, (V, Timestamp)>>);
+
+impl<K: Eq + Hash, V: Clone> Remembered<K, V> {
+    /// What is known of one; `None` where it was not read lately. A clock that was set back makes it unknown.
+    fn get(&self, whose: &K, now: Timestamp) -> Option<V> {
+        let all = self.0.lock();
+        let (known, read_at) = all.get(whose)?;
+        let age = now.microseconds() - read_at.microseconds();
+        let is_recent = (0..REMEMBERED_SECONDS * 1_000_000).contains(&age);
+        is_recent.then(|| known.clone())
+    }
+
+    fn put(&self, whose: K, known: V, read_at: Timestamp) {
+        let mut all = self.0.lock();
+        if all.len() >= REMEMBERED {
+            // All of it is read again where it is needed.
+            all.clear();
+        }
+        all.insert(whose, (known, read_at));
+    }
+
+    /// Changes what is known of one.
+    fn change(&self, whose: &K, change: impl FnOnce(&mut V)) {
+        if let Some((known, _)) = self.0.lock().get_mut(whose) {
+            change(known);
+        }
+    }
 }
 
 /// The use of models by the agents of an account; `None` for one whose model was called since.
-struct RememberedModels {
-    by_agent: HashMap<AgentId, Option<ModelUse>>,
-    read_at: Timestamp,
-}
+type ModelUses = HashMap<AgentId, Option<ModelUse>>;
 
 /// This process's cache of the usage of agents and accounts.
 pub(crate) struct Usages {
-    stored: Mutex<HashMap<Whose, RememberedUsage>>,
-    models: Mutex<HashMap<AccountId, RememberedModels>>,
+    stored: Remembered<Whose, StoredUsage>,
+    models: Remembered<AccountId, ModelUses>,
     /// One reader of an account's use of models at a time.
     reading: ConcurrencyLimit,
 }
@@ -241,65 +266,31 @@ const READERS: usize = 2;
 impl Default for Usages {
     fn default() -> Self {
         Self {
-            stored: Mutex::default(),
-            models: Mutex::default(),
+            stored: Remembered(Mutex::default()),
+            models: Remembered(Mutex::default()),
             reading: ConcurrencyLimit::new(READERS),
         }
     }
 }
 
-/// Whether what was read at that time is still valid. A clock that was set back makes it unknown.
-fn is_recent(read_at: Timestamp, now: Timestamp) -> bool {
-    let age = now.microseconds() - read_at.microseconds();
-    (0..REMEMBERED_SECONDS * 1_000_000).contains(&age)
-}
-
 impl Usages {
-    fn get(&self, whose: Whose, now: Timestamp) -> Option<StoredUsage> {
-        let all = self.stored.lock();
-        let remembered = all.get(&whose)?;
-        is_recent(remembered.read_at, now).then_some(remembered.usage)
-    }
-
-    /// The known use of models by the agents of an account; `None` where it was not read lately.
-    fn models(
-        &self,
-        account: AccountId,
-        now: Timestamp,
-    ) -> Option<HashMap<AgentId, Option<ModelUse>>> {
-        let all = self.models.lock();
-        let remembered = all.get(&account)?;
-        is_recent(remembered.read_at, now).then(|| remembered.by_agent.clone())
-    }
-
     /// Notes what an agent's model was used for, as it was read.
     fn put_model(&self, scope: AgentScope, used: Option<ModelUse>) {
-        if let Some(remembered) = self.models.lock().get_mut(&scope.account) {
-            remembered.by_agent.insert(scope.agent, used);
-        }
-    }
-
-    fn put(&self, whose: Whose, usage: StoredUsage, read_at: Timestamp) {
-        let mut all = self.stored.lock();
-        if all.len() >= REMEMBERED {
-            // All of it is read again where it is needed.
-            all.clear();
-        }
-        all.insert(whose, RememberedUsage { usage, read_at });
+        self.models.change(&scope.account, |uses| {
+            uses.insert(scope.agent, used);
+        });
     }
 
     /// Counts this process's writes for an agent.
     pub(crate) fn add(&self, scope: AgentScope, written: &Written) {
-        let mut all = self.stored.lock();
-        for whose in [(scope.account, Some(scope.agent)), (scope.account, None)] {
-            if let Some(remembered) = all.get_mut(&whose) {
-                remembered.usage.add(written.usage);
-                let waiting = &mut remembered.usage.waiting;
+        for agent in [Some(scope.agent), None] {
+            self.stored.change(&(scope.account, agent), |usage| {
+                usage.add(written.usage);
+                let waiting = &mut usage.waiting;
                 waiting.count = waiting.count.saturating_sub(written.read.count);
                 waiting.tokens = waiting.tokens.saturating_sub(written.read.tokens);
-            }
+            });
         }
-        drop(all);
         if written.asks_model {
             self.put_model(scope, None);
         }
@@ -317,61 +308,45 @@ pub(crate) struct ModelUse {
     refused_at: Option<Timestamp>,
 }
 
-impl ModelUse {
-    fn of_all(agents: impl Iterator<Item = Self>) -> Self {
-        agents.fold(Self::default(), |sum, one| Self {
-            sessions: sum.sessions + one.sessions,
-            calls: sum.calls + one.calls,
-            cost: sum.cost + one.cost,
-            refused_at: None,
-        })
-    }
-}
-
 impl Memoir {
-    /// The use of models by an account's agents in the last day. What other processes use counts after the next read.
+    /// The calls of models by an account's agents in the last day, and their cost. What other processes use counts after
+    /// the next read.
     ///
     /// # Errors
     /// The store fails.
-    async fn account_model_use(&self, account: AccountId) -> Result<ModelUse> {
-        let reading = &self.usages.reading;
-        let _reading = reading.take(AgentScope::of_account(account)).await?;
+    async fn account_model_use(&self, account: AccountId) -> Result<(u64, f64)> {
+        let usages = &self.usages;
+        let _reading = usages.reading.take(AgentScope::of_account(account)).await?;
         let now = self.now();
-        let by_agent = match self.usages.models(account, now) {
+        let by_agent = match usages.models.get(&account, now) {
             Some(known) => known,
             None => {
                 let askers = self.agents_with_model_use(account, now).await?;
-                let by_agent: HashMap<_, _> =
-                    askers.into_iter().map(|agent| (agent, None)).collect();
-                let mut all = self.usages.models.lock();
-                if all.len() >= REMEMBERED {
-                    all.clear();
-                }
-                let remembered = RememberedModels {
-                    by_agent: by_agent.clone(),
-                    read_at: now,
-                };
-                all.insert(account, remembered);
+                let by_agent: ModelUses = askers.into_iter().map(|agent| (agent, None)).collect();
+                usages.models.put(account, by_agent.clone(), now);
                 by_agent
             }
         };
-        let mut uses = Vec::with_capacity(by_agent.len());
+        let (mut calls, mut cost) = (0, 0.0);
         for (agent, known) in by_agent {
-            if let Some(used) = known {
-                uses.push(used);
-                continue;
-            }
             let scope = AgentScope { account, agent };
-            let used = match self.handle(scope).model_use().await {
-                Ok(used) => used,
-                Err(Error::Store(error)) => return Err(error.into()),
-                // Another agent's damaged rows must not stop this one: they are a finding of that one.
-                Err(_) => ModelUse::default(),
+            let used = match known {
+                Some(used) => used,
+                None => {
+                    let used = match self.handle(scope).model_use().await {
+                        Ok(used) => used,
+                        Err(Error::Store(error)) => return Err(error.into()),
+                        // Another agent's damaged rows must not stop this one: they are a finding of that one.
+                        Err(_) => ModelUse::default(),
+                    };
+                    usages.put_model(scope, Some(used));
+                    used
+                }
             };
-            self.usages.put_model(scope, Some(used));
-            uses.push(used);
+            calls += used.calls;
+            cost += used.cost;
         }
-        Ok(ModelUse::of_all(uses.into_iter()))
+        Ok((calls, cost))
     }
 
     /// The agents of an account whose models were called in the last day.
@@ -414,12 +389,12 @@ impl Memoir {
     /// The store fails.
     async fn usage_of(&self, whose: Whose) -> Result<StoredUsage> {
         let now = self.now();
-        if let Some(usage) = self.usages.get(whose, now) {
+        if let Some(usage) = self.usages.stored.get(&whose, now) {
             return Ok(usage);
         }
         let since = now.plus_seconds(-DAY_SECONDS);
         let usage = self.store.usage(whose.0, whose.1, since).await?;
-        self.usages.put(whose, usage, now);
+        self.usages.stored.put(whose, usage, now);
         Ok(usage)
     }
 
@@ -429,7 +404,7 @@ impl Memoir {
     /// # Errors
     /// The store fails.
     async fn waiting_of(&self, account: AccountId) -> Result<CountAndTokens> {
-        match self.usages.get((account, None), self.now()) {
+        match self.usages.stored.get(&(account, None), self.now()) {
             Some(usage) => Ok(usage.waiting),
             None => Ok(self.store.waiting_messages(account).await?),
         }
@@ -441,14 +416,14 @@ impl Memoir {
     /// The store fails.
     pub(crate) async fn account_uses(&self, account: AccountId) -> Result<Vec<(Quota, u64)>> {
         let usage = self.usage_of((account, None)).await?;
-        let models = self.account_model_use(account).await?;
+        let (calls, cost) = self.account_model_use(account).await?;
         Ok(vec![
             (
                 Quota::AccountTokens,
                 self.token_uses(account, self.now()).await?,
             ),
-            (Quota::AccountCallsADay, models.calls),
-            (Quota::AccountCostADay, cents(models.cost)),
+            (Quota::AccountCallsADay, calls),
+            (Quota::AccountCostADay, cents(cost)),
             (Quota::AccountMemories, usage.memories),
             (Quota::AccountBytesADay, usage.log_bytes),
             (Quota::AccountWaiting, characters(usage.waiting)),
@@ -600,9 +575,9 @@ impl AgentHandle {
         let of_account = [Quota::AccountCallsADay, Quota::AccountCostADay];
         if of_account.map(|quota| quotas.limit(quota)) != [None, None] {
             self.memoir.usages.put_model(self.scope, Some(used));
-            let all = self.memoir.account_model_use(self.scope.account).await?;
-            quotas.check(Quota::AccountCallsADay, all.calls, 1)?;
-            quotas.check(Quota::AccountCostADay, cents(all.cost), 1)?;
+            let (calls, cost) = self.memoir.account_model_use(self.scope.account).await?;
+            quotas.check(Quota::AccountCallsADay, calls, 1)?;
+            quotas.check(Quota::AccountCostADay, cents(cost), 1)?;
         }
         Ok(used)
     }
