@@ -73,6 +73,11 @@ impl Timestamp {
         (self.0 - earlier.0).div_euclid(1_000_000)
     }
 
+    /// The time from `earlier` to this time; zero when it is the later one.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_micros(u64::try_from(self.0 - earlier.0).unwrap_or(0))
+    }
+
     /// Whether a recorded time is plausible at `now`. One that is more than [`AHEAD_DAYS`] ahead comes from a clock
     /// that was set back since, and is ignored.
     pub fn is_plausible_at(self, now: Self) -> bool {

@@ -6,10 +6,7 @@
 //! of the last use is written every few seconds. A whole token row that is put back from before its revocation does
 //! open: `audit verify` names it, by the log of the agent or of the account (`account_log.rs`).
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::collections::{HashMap, HashSet};
 
 use memoir_domain::{
     AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId, access,
@@ -259,8 +256,8 @@ pub enum Provision {
 }
 
 /// When tokens were last used, until it is written.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct LastUseBuffer(Arc<Mutex<HashMap<TokenId, Timestamp>>>);
+#[derive(Debug, Default)]
+pub(crate) struct LastUseBuffer(Mutex<HashMap<TokenId, Timestamp>>);
 
 impl Memoir {
     fn uses(&self) -> MutexGuard<'_, HashMap<TokenId, Timestamp>> {

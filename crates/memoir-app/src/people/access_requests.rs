@@ -1,7 +1,7 @@
 //! Access requests to an agent, its decisions, and the end of its grants (SPEC 5.2, 5.5, 4.4). Reading under a grant is
 //! in `shown/`.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
 use memoir_domain::{
     AccessRequestId, PrivateText, Timestamp,
@@ -26,8 +26,8 @@ use crate::{
 
 /// What this process knows of the grants in use: how long each may still be used by the monotonic clock, and how far
 /// the log was read for each.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct GrantsInUse(Arc<Mutex<HashMap<AccessRequestId, GrantInUse>>>);
+#[derive(Debug, Default)]
+pub(crate) struct GrantsInUse(Mutex<HashMap<AccessRequestId, GrantInUse>>);
 
 #[derive(Debug, Clone, Copy)]
 struct GrantInUse {
@@ -76,7 +76,10 @@ impl Grants<'_> {
         actor: &Actor,
     ) -> Result<AccessRequestFacts> {
         let draft = draft.check()?;
-        self.end_overdue().await?;
+        // Those that have expired wait no longer.
+        for row in self.memoir.store.open_requests(self.scope).await? {
+            self.end_if_over(row.id).await?;
+        }
         let id = self.memoir.ids().access_request()?;
         let query = query_for(draft.kind);
         again(|| async {
@@ -171,17 +174,12 @@ impl Grants<'_> {
         if request.state != AccessState::Granted {
             return Duration::ZERO;
         }
-        let left = request.expires_at.microseconds() - self.memoir.now().microseconds();
-        let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
-        let counted = self
-            .memoir
-            .state::<GrantsInUse>()
-            .get(request.id)
-            .map(|watch| {
-                let monotonic = self.memoir.clock.monotonic();
-                watch.deadline.saturating_sub(monotonic)
-            });
-        counted.map_or(left, |counted| counted.min(left))
+        let left = request.expires_at.since(self.memoir.now());
+        let watch = self.memoir.state::<GrantsInUse>().get(request.id);
+        watch.map_or(left, |watch| {
+            let counted = watch.deadline.saturating_sub(self.memoir.clock.monotonic());
+            counted.min(left)
+        })
     }
 
     /// Who revoked a request, according to its record; `None` where it was not revoked.
@@ -383,23 +381,11 @@ impl Grants<'_> {
         let Some(why) = request.over(&moment) else {
             return Ok(Some(moment.now));
         };
-        self.expire(loaded, request, why, moment.now).await?;
-        Ok(None)
-    }
-
-    /// Records its end. A process that was faster has done it, or decides it anew.
-    async fn expire(
-        self,
-        loaded: &Loaded,
-        request: &AccessRequest,
-        why: RequestOver,
-        now: Timestamp,
-    ) -> Result<()> {
-        let decision = access::expire(loaded.agent.clone(), request, why, now);
-        if let Some(decision) = decision {
+        // A process that was faster has done it, or decides it anew.
+        if let Some(decision) = access::expire(loaded.agent.clone(), request, why, moment.now) {
             self.write_access(&loaded.base, decision).await?;
         }
-        Ok(())
+        Ok(None)
     }
 
     /// The known time. For a grant the log since then is read, as far as this process has not read it: it must show
@@ -440,10 +426,10 @@ impl Grants<'_> {
         }
         // By the latest time in the log since the grant, where that is later than the clock: a clock that was set back
         // does not lengthen a grant (SPEC 5.2).
-        let left = request.expires_at.microseconds() - latest.max(now).microseconds();
+        let left = request.expires_at.since(latest.max(now));
         let monotonic = self.memoir.clock.monotonic();
         let seen = GrantInUse {
-            deadline: monotonic + Duration::from_micros(u64::try_from(left).unwrap_or(0)),
+            deadline: monotonic + left,
             next_seq: loaded.agent.next_seq,
             latest,
         };
@@ -480,8 +466,7 @@ impl Grants<'_> {
         } else if let Some(at) = request.answered_at
             && grants_in_use.get(request.id).is_none()
         {
-            let left = request.expires_at.microseconds() - at.microseconds();
-            let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
+            let left = request.expires_at.since(at);
             let seen = GrantInUse {
                 deadline: self.memoir.clock.monotonic() + left,
                 next_seq,
@@ -562,17 +547,6 @@ impl Grants<'_> {
             .await?;
         }
         Ok(())
-    }
-
-    /// Ends the agent's expired requests; returns their number.
-    pub(crate) async fn end_overdue(self) -> Result<usize> {
-        let open = self.memoir.store.open_requests(self.scope).await?;
-        let mut ended = 0;
-        for row in open {
-            let request = self.end_if_over(row.id).await?;
-            ended += usize::from(!request.state.is_open());
-        }
-        Ok(ended)
     }
 }
 

@@ -11,10 +11,7 @@
 //! Failed sign-ins are counted in memory by user. They are recorded with the next success, and separately at the tenth,
 //! the hundredth and so on, so that guessing cannot fill the log.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, HashMap};
 
 use memoir_domain::{
     AccountId, AgentScope, UserId,
@@ -40,8 +37,8 @@ use crate::{
 };
 
 /// Failed sign-ins since the last success, by user.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Failures(Arc<Mutex<HashMap<UserId, u64>>>);
+#[derive(Debug, Default)]
+pub(crate) struct Failures(Mutex<HashMap<UserId, u64>>);
 
 impl Failures {
     /// Adds one. Returns the count where it is to be recorded.

@@ -1,7 +1,7 @@
 //! Asking an agent's model for consent to an access request (SPEC 5.2). An agent whose model Memoir does not call
 //! responds through its own client.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
 use memoir_domain::{
     AccessRequestId, PrivateText, Timestamp,
@@ -55,8 +55,8 @@ pub enum AskOutcome {
 }
 
 /// When which requests are read again, by the monotonic clock: an earlier attempt is useless.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct AskingWaits(Arc<Mutex<HashMap<AccessRequestId, Duration>>>);
+#[derive(Debug, Default)]
+pub(crate) struct AskingWaits(Mutex<HashMap<AccessRequestId, Duration>>);
 
 impl AskingWaits {
     fn is_over(&self, id: AccessRequestId, now: Duration) -> bool {
@@ -335,9 +335,7 @@ impl Grants<'_> {
     }
 
     fn wait_until(self, id: AccessRequestId, time: Timestamp) {
-        let left = time.microseconds() - self.memoir.now().microseconds();
-        let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
-        let until = self.memoir.clock.monotonic() + left;
+        let until = self.memoir.clock.monotonic() + time.since(self.memoir.now());
         self.memoir.state::<AskingWaits>().wait(id, until);
     }
 
