@@ -49,7 +49,8 @@ impl Account {
     /// # Errors
     /// The store fails.
     pub(crate) async fn count_due_since(&self, then: Timestamp) -> Result<usize> {
-        let due = self.memoir.proposed(then, Some(self.id), u32::MAX, BTreeSet::new());
+        let (memoir, all) = (&self.memoir, u32::MAX);
+        let due = memoir.proposed(then, Some(self.id), all, BTreeSet::new());
         Ok(due.await?.len())
     }
 }
