@@ -179,9 +179,8 @@ impl CommitCounts {
 
 impl EndedSession {
     fn of(session: &Session) -> Self {
-        let microseconds = session.ended_at.map_or(0, |ended_at| {
-            ended_at.microseconds() - session.started_at.microseconds()
-        });
+        let began = session.started_at;
+        let took = session.ended_at.map(|ended_at| ended_at.since(began));
         Self {
             end: session.state.as_str(),
             driver: spans::driver_name(session.driver),
@@ -190,8 +189,7 @@ impl EndedSession {
                 .end_reason
                 .filter(|_| session.state != State::Completed),
             failure: session.failure,
-            // The clock may have been set back while the session ran.
-            seconds: microseconds.max(0) as f64 / 1e6,
+            seconds: took.unwrap_or_default().as_secs_f64(),
         }
     }
 }

@@ -22,10 +22,7 @@ use memoir_store::MemoryRow;
 use memoir_vault::AgentKey;
 use parking_lot::{Mutex, RwLock};
 
-use crate::{
-    core::cache::BoundedCache,
-    core::{Result, codec, load_room::HeldRoom, parallel},
-};
+use crate::core::{Result, cache::BoundedCache, codec, load_room::HeldRoom, parallel};
 
 /// Most bytes of all kept memories: about 1 KB for a memory of two sentences.
 // Plain text for as long as it is used: enough for some dozens of agents with a thousand memories each, and a limit to

@@ -21,6 +21,7 @@ use utoipa::ToSchema;
 use super::{AccessLevel, AgentLens, Shown, ShowsWords, schema, schemas};
 use crate::{
     core::{Loaded, Memoir, Result, codec},
+    memory::memories::memory_query,
     shown::{Views, views::RefinementDue},
 };
 
@@ -380,17 +381,9 @@ impl Views<'_> {
         let loaded = self.load(&query).await?;
         let mut facts = self.memoir.agent_facts(&loaded.agent, last);
         if may_have_nothing(&loaded.agent) {
-            facts.note_nothing(&self.load(&active_core()).await?);
+            facts.note_nothing(&self.load(&memory_query(Selection::ActiveCore)).await?);
         }
         Ok(facts)
-    }
-}
-
-/// The query for what [`AgentFacts::note_nothing`] looks at.
-fn active_core() -> AgentQuery {
-    AgentQuery {
-        memories: Selection::ActiveCore,
-        ..AgentQuery::default()
     }
 }
 
@@ -420,7 +413,8 @@ impl AgentLens<'_> {
             let memoir = &look.agent.memoir;
             let mut shown = ShownAgent::seen(memoir, &loaded.agent, last, look.access_level);
             if may_have_nothing(&loaded.agent) {
-                shown.facts.note_nothing(&look.load(&active_core()).await?);
+                let core = look.load(&memory_query(Selection::ActiveCore)).await?;
+                shown.facts.note_nothing(&core);
             }
             Ok(shown)
         })
