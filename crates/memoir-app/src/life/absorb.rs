@@ -254,7 +254,7 @@ impl Life<'_> {
                 codec::message(
                     loaded.base.key(),
                     &id,
-                    message.into_message(role),
+                    &message.into_message(role),
                     received_at,
                     random,
                 )

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 use memoir_domain::{
     AgentScope, PrivateText, SessionId, Timestamp,
-    absorption::{self, MessageState},
+    absorption::{ConversationMessage, MessageState},
     access::AccessRequest,
     agent::{self, Agent, MessageCounts, Settings},
     audit::{Action, Actor, ActorKind, Change, Facts, REPLACED, Record, RecordBody},
@@ -960,15 +960,6 @@ fn last_states(changes: Vec<Change>) -> Vec<Memory> {
         .collect()
 }
 
-#[derive(Serialize, Deserialize)]
-struct MessageBody {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    at: Option<Timestamp>,
-    speaker: PrivateText,
-    text: PrivateText,
-    handed_over_by: ActorKind,
-}
-
 /// Messages are written once.
 const MESSAGE_VERSION: u64 = 1;
 
@@ -986,7 +977,7 @@ fn message_place(digest: &[u8; 32]) -> SealedRow {
 pub(crate) fn message(
     key: &AgentKey,
     id: &PrivateText,
-    message: absorption::ConversationMessage,
+    message: &ConversationMessage,
     received_at: Timestamp,
     random: &dyn Random,
 ) -> Result<MessageRow> {
@@ -1006,12 +997,6 @@ pub(crate) fn message(
         _ => 0,
     };
     let columns = SealedColumns::of(&(tokens, received_at.microseconds()))?;
-    let body = MessageBody {
-        at: message.at,
-        speaker: message.speaker,
-        text: message.text,
-        handed_over_by: message.handed_over_by,
-    };
     let sealer = Sealer { key, random };
     Ok(MessageRow {
         // The store sets it when writing.
@@ -1021,7 +1006,7 @@ pub(crate) fn message(
         received_at,
         counted_bytes,
         state: MessageState::Pending,
-        body: sealer.seal(message_place(&digest), MESSAGE_VERSION, &columns, &body)?,
+        body: sealer.seal(message_place(&digest), MESSAGE_VERSION, &columns, message)?,
     })
 }
 
@@ -1029,19 +1014,10 @@ pub(crate) fn message(
 ///
 /// # Errors
 /// The row is not as it was written.
-pub(crate) fn open_message(
-    key: &AgentKey,
-    row: &MessageRow,
-) -> Result<absorption::ConversationMessage> {
+pub(crate) fn open_message(key: &AgentKey, row: &MessageRow) -> Result<ConversationMessage> {
     let columns = SealedColumns::of(&(row.tokens, row.received_at.microseconds()))?;
     let place = message_place(&row.digest);
-    let body: MessageBody = open(key, place, MESSAGE_VERSION, &columns, &row.body)?;
-    Ok(absorption::ConversationMessage {
-        at: body.at,
-        speaker: body.speaker,
-        text: body.text,
-        handed_over_by: body.handed_over_by,
-    })
+    open(key, place, MESSAGE_VERSION, &columns, &row.body)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Absorption: the agent reads a conversation and notes what it wants to remember (SPEC 2.6).
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
@@ -60,9 +60,10 @@ wire_names! {
 }
 
 /// One message of a conversation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConversationMessage {
     /// When it was sent; `None` where the transcript does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     /// The author.
     pub speaker: PrivateText,
