@@ -22,6 +22,7 @@ use memoir_store::{
     AgentQuery, MessageOutcome, MessageRow, Reviving, Selection, TranscriptRow, Waiting,
 };
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::{
     core::{
@@ -77,17 +78,19 @@ pub struct HandedMessage {
     pub text: PrivateText,
 }
 
-/// The outcome for messages that were handed over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// The outcome for the messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Received)]
 pub struct HandedOver {
-    /// New ones, which wait now.
+    /// New ones, which wait to be read.
     pub received: u64,
-    /// Earlier messages of the agent.
+    /// Ones that the agent had before.
     pub known: u64,
 }
 
 /// The state of an agent's conversations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = ConversationStatus)]
 pub struct TranscriptView {
     /// Messages that wait to be read.
     pub pending: u64,
@@ -95,7 +98,8 @@ pub struct TranscriptView {
     pub absorbed: u64,
     /// Messages that failed permanently after several attempts.
     pub failed: u64,
-    /// When waiting messages will be read; `None` where none waits.
+    /// From when on those that wait are read; null where none waits.
+    #[schema(required, value_type = Option<String>, format = DateTime)]
     pub due_at: Option<Timestamp>,
 }
 

@@ -12,6 +12,7 @@ use memoir_domain::{
 use memoir_model::{AnswerSchema, Model};
 use memoir_store::{AgentQuery, Selection};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::{
     core::{
@@ -24,18 +25,23 @@ use crate::{
     sessions::{RefineOptions, room},
 };
 
-/// The result of a reflection.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+/// The outcome of a reflection.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, ToSchema)]
+#[schema(as = Reflection)]
 pub struct Reflected {
-    /// Journal entries that were shown.
+    /// Journal entries that the agent read.
     pub considered: usize,
-    /// The promoted ones.
+    /// The numbers of those that are core memories now.
+    #[schema(value_type = Vec<u64>)]
     pub promoted: Vec<Number>,
-    /// The core memories that they replaced.
+    /// The numbers of the core memories that these replaced.
+    #[schema(value_type = Vec<u64>)]
     pub replaced: Vec<Number>,
-    /// How many memories were named for replacement and not replaced; the record has the reasons.
+    /// How many were named to be replaced and stay where they are; the record has the reasons.
     pub not_replaced: u64,
-    /// Why nothing was promoted, if for a reason; without the model's text.
+    /// Why nothing was promoted, where something went wrong; null where nothing did.
+    // Without the model's text.
+    #[schema(required)]
     pub failure: Option<String>,
     /// Whether it was stopped before the model had answered.
     #[serde(skip)]
