@@ -12,22 +12,25 @@ use memoir_vault::{
     log::{self, Leaf, LogVerifier},
 };
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::{
     core::{Account, Error, Memoir, Result},
     log::AgentLog,
 };
 
-/// A signed checkpoint.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A signed checkpoint of the log over the heads of all agents' logs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Checkpoint)]
 pub struct CheckpointView {
-    /// The signed note, in the form of C2SP `tlog-checkpoint`: what to keep.
+    /// The signed note (C2SP tlog-checkpoint): what to keep.
     pub checkpoint: String,
     /// The name of the log.
     pub origin: String,
     /// Entries in the log.
     pub size: u64,
-    /// The public key that verifies it, in the form of C2SP `signed-note`: keep it too.
+    /// Verifies it; keep it too.
+    // A key in the form of C2SP `signed-note`.
     pub public_key: String,
 }
 

@@ -4,13 +4,13 @@ use axum::{
     http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
-use memoir_app::{RecordFilter, RecordOrder, RecordPlace, ShownRecord};
+use memoir_app::{CheckpointView, RecordFilter, RecordOrder, RecordPlace, ShownRecord};
 use memoir_domain::{
     audit::{Action, ActorKind},
     memory::{Invalid, Number},
 };
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use crate::{
     Problem,
@@ -140,33 +140,15 @@ pub(crate) async fn verify(caller: Caller, Path(agent): Path<String>) -> Result<
     Ok(axum::Json(verified).into_response())
 }
 
-/// A signed checkpoint of the log over the heads of all agents' logs.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Checkpoint)]
-pub(crate) struct SignedCheckpoint {
-    /// The signed note (C2SP tlog-checkpoint): what to keep.
-    checkpoint: String,
-    origin: String,
-    size: u64,
-    /// Verifies it; keep it too.
-    public_key: String,
-}
-
 /// Signs the state of the logs of all agents. The present ends of the logs of those whom the token reaches are
 /// entered first: of the account's agents, or of the one agent. With `Accept: text/plain`, the note alone.
 #[utoipa::path(get, path = "/v1/audit/checkpoint", tag = "audit", operation_id = "take_checkpoint",
-    responses((status = 200, description = "The checkpoint", content((SignedCheckpoint = "application/json"), (String = "text/plain")))))]
+    responses((status = 200, description = "The checkpoint", content((CheckpointView = "application/json"), (String = "text/plain")))))]
 pub(crate) async fn checkpoint(caller: Caller, headers: HeaderMap) -> Result<Response, Problem> {
     let signed = caller.checkpoint().await?;
     if prefers_text(&headers) {
         let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
         return Ok((kind, signed.checkpoint).into_response());
     }
-    Ok(axum::Json(SignedCheckpoint {
-        checkpoint: signed.checkpoint,
-        origin: signed.origin,
-        size: signed.size,
-        public_key: signed.public_key,
-    })
-    .into_response())
+    Ok(axum::Json(signed).into_response())
 }
