@@ -7,6 +7,7 @@ use memoir_domain::{
     answer::Unreadable,
     lifecycle::StartRefusal,
     memory::{Invalid, Number},
+    replace::Unreplaced,
 };
 use memoir_model::ModelName;
 use memoir_store::{AgentQuery, MessageRow, Selection};
@@ -20,7 +21,7 @@ use crate::{
         tuned::RULES_ONLY,
     },
     life::Life,
-    memory::memories::{NotReplaced, memory_query},
+    memory::memories::memory_query,
     shown::OwnAgent,
 };
 
@@ -54,7 +55,7 @@ pub struct NotedPart {
     /// The core memories that they replaced.
     pub replaced: Vec<Number>,
     /// Memories that were named for replacement and not replaced, with the reason.
-    pub not_replaced: Vec<NotReplaced>,
+    pub not_replaced: Vec<Unreplaced>,
 }
 
 impl Life<'_> {
@@ -168,8 +169,7 @@ impl OwnAgent {
             };
             for one in saved {
                 noted.replaced.extend(one.replacements.replaced);
-                let not_replaced = one.replacements.not_replaced.into_iter();
-                noted.not_replaced.extend(not_replaced.map(NotReplaced::from));
+                noted.not_replaced.extend(one.replacements.not_replaced);
             }
             Ok((Some(Writing { decision, beside }), noted))
         })

@@ -245,26 +245,6 @@ impl MemoryInput {
     }
 }
 
-/// A memory that was not replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-pub struct NotReplaced {
-    /// The number that was named.
-    #[schema(value_type = u64)]
-    pub number: Number,
-    /// Why it was not replaced.
-    #[schema(value_type = schemas::NotReplacedReason)]
-    pub reason: memoir_domain::replace::NotReplaced,
-}
-
-impl From<Unreplaced> for NotReplaced {
-    fn from(one: Unreplaced) -> Self {
-        Self {
-            number: one.number,
-            reason: one.reason,
-        }
-    }
-}
-
 /// A memory that was saved.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[schema(as = SavedMemory)]
@@ -285,7 +265,8 @@ pub struct Saved {
     pub replaced: Option<Vec<Number>>,
     /// Those that were not replaced, with the reason, where `replaces` was given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub not_replaced: Option<Vec<NotReplaced>>,
+    #[schema(value_type = Option<Vec<schemas::NotReplaced>>)]
+    pub not_replaced: Option<Vec<Unreplaced>>,
     /// One line on how to word the text better: it begins with a pronoun, and names no one. Only where that is sure.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
@@ -352,13 +333,12 @@ impl Memories<'_> {
         let refinement_due = self.memoir.refinement_due(&agent);
         let saved = saved.into_iter().zip(inputs).map(|(one, input)| {
             let asked = !input.replaces.is_empty();
-            let unreplaced = one.replacements.not_replaced.into_iter();
             Saved {
                 memory: one.memory,
                 refinement_due,
                 same_as: one.same_as,
                 replaced: asked.then_some(one.replacements.replaced),
-                not_replaced: asked.then(|| unreplaced.map(NotReplaced::from).collect()),
+                not_replaced: asked.then_some(one.replacements.not_replaced),
                 note: note(input.content.expose()),
             }
         });

@@ -97,6 +97,15 @@ pub struct Usage {
     output_tokens: u64,
 }
 
+/// A memory that was not replaced.
+#[derive(ToSchema)]
+pub struct NotReplaced {
+    /// The number that was named.
+    number: u64,
+    /// Why it was not replaced.
+    reason: NotReplacedReason,
+}
+
 /// The actor.
 #[derive(ToSchema)]
 pub struct Actor {
