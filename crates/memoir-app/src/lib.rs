@@ -76,7 +76,7 @@ pub use memoir_store::{
 };
 pub use memory::context::{ContextRequest, ContextShare, ContextView, QuarterInContext};
 pub use memory::memories::{Handling, MemoryInput, Saved, optional, optional_or_default};
-pub use memory::recall::{RecallPage, ShownMatch, ShownTerm};
+pub use memory::recall::{RecallPage, ShownMatch};
 pub use memory::shred::{ShredWish, Shredded, StoredTranscript};
 pub use memory::take_over::{ForeignMemory, ForeignPart, ImportRequest, ImportUndone, TakenOver};
 pub use memory::vectors::{AgentEmbedding, VectorsMade};

@@ -10,12 +10,8 @@
 use std::{sync::Arc, time::Instant};
 
 use memoir_domain::{
-    PrivateText, Timestamp,
     memory::{Memory, Number, by_number},
-    recall::{
-        self, FoundAs, RecallIndex, RecallMatch, RecallPlace, RecallQuery, ReplacedMark,
-        SemanticStatus,
-    },
+    recall::{self, MatchedTerm, RecallIndex, RecallMatch, RecallPlace, RecallQuery, SemanticStatus},
 };
 use memoir_model::EmbeddingModel;
 use memoir_store::{AgentQuery, Selection};
@@ -34,25 +30,6 @@ use crate::{
     metrics::Metrics,
     shown::{ShownMemory, schemas},
 };
-
-/// The note beside a found memory that was replaced: "until DATE, now #9" (SPEC 2.8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = Replaced)]
-pub struct ShownReplaced {
-    /// The origin date of the memory that replaced it.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub until: Timestamp,
-    /// The number of the core memory with the current state.
-    #[schema(value_type = Option<u64>)]
-    pub now: Number,
-}
-
-impl From<ReplacedMark> for ShownReplaced {
-    fn from(mark: ReplacedMark) -> Self {
-        let ReplacedMark { until, now } = mark;
-        Self { until, now }
-    }
-}
 
 /// Why a memory was found, where `explain` requests it.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -73,37 +50,19 @@ pub struct ShownMatch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near: Option<usize>,
     /// The matching parts of the query, the weightiest first; empty where only a memory that it corrects was found.
-    pub terms: Vec<ShownTerm>,
-}
-
-/// A part of a query by which a memory was found.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[schema(as = MatchedTerm)]
-pub struct ShownTerm {
-    /// As the question has it, folded.
-    #[schema(value_type = String)]
-    pub term: PrivateText,
-    /// How it is in the memory.
-    #[schema(value_type = schemas::FoundAs)]
-    pub found: FoundAs,
-    /// Its share of the score.
-    pub weight: f32,
+    #[schema(value_type = Vec<schemas::MatchedTerm>)]
+    pub terms: Vec<MatchedTerm>,
 }
 
 impl From<RecallMatch> for ShownMatch {
     fn from(found: RecallMatch) -> Self {
-        let shown = |term: recall::MatchedTerm| ShownTerm {
-            term: term.term,
-            found: term.found,
-            weight: term.weight,
-        };
         Self {
             rank: found.rank,
             score: found.score,
             corrects: found.corrects,
             by_stop_words: found.by_stop_words,
             near: found.near,
-            terms: found.terms.into_iter().map(shown).collect(),
+            terms: found.terms,
         }
     }
 }

@@ -7,7 +7,7 @@ use memoir_domain::{
     context::journal_since,
     memory::{Kind, Memory, Number, Tags},
     origin::Origin,
-    recall::{QUESTION_LIMIT, RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery},
+    recall::{QUESTION_LIMIT, RECALL_LIMIT, RecallMatch, RecallPlace, RecallQuery, ReplacedMark},
 };
 use memoir_store::{AgentQuery, Expiry, MemoryPage, Selection};
 use serde::Serialize;
@@ -18,7 +18,7 @@ use crate::{
     core::{Error, Result, codec, spans},
     memory::{
         memories::{check_query, memory_query},
-        recall::{RecallPage, ShownMatch, ShownReplaced, found_among},
+        recall::{RecallPage, ShownMatch, found_among},
     },
     shown::Views,
 };
@@ -84,7 +84,7 @@ pub struct MemoryWords {
     /// The note that it was replaced; only from recall.
     #[serde(flatten)]
     #[schema(ignore)]
-    pub replaced: Option<ShownReplaced>,
+    pub replaced: Option<ReplacedMark>,
     /// Why it was found, where `explain` requests it.
     #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
     pub explanation: Option<ShownMatch>,
@@ -137,7 +137,7 @@ impl ShownMemory {
     /// With the mark of a memory that was replaced (SPEC 2.8).
     fn marked(mut self, found: &RecallMatch) -> Self {
         if let Some(words) = &mut self.words {
-            words.replaced = found.replaced.map(ShownReplaced::from);
+            words.replaced = found.replaced;
         }
         self
     }
@@ -176,7 +176,7 @@ impl ShownMemory {
     }
 
     /// The note that it was replaced, where recall found it so.
-    pub fn replaced(&self) -> Option<&ShownReplaced> {
+    pub fn replaced(&self) -> Option<&ReplacedMark> {
         self.words.as_ref()?.replaced.as_ref()
     }
 
@@ -194,7 +194,7 @@ impl ShownMemory {
 schema::one_object!(
     ShownMemory,
     "Memory",
-    [MemoryFacts, MemoryWords, ShownReplaced],
+    [MemoryFacts, MemoryWords, schemas::Replaced],
     "A memory. `content`, `tags` and `source` are for the agent itself, and for an administrator under an access\n\
      grant."
 );

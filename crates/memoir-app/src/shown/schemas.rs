@@ -106,6 +106,27 @@ pub struct NotReplaced {
     reason: NotReplacedReason,
 }
 
+/// The note beside a found memory that was replaced: "until DATE, now #9" (SPEC 2.8).
+#[derive(ToSchema)]
+pub struct Replaced {
+    /// The origin date of the memory that replaced it.
+    #[schema(format = DateTime)]
+    until: Option<String>,
+    /// The number of the core memory with the current state.
+    now: Option<u64>,
+}
+
+/// A part of a query by which a memory was found.
+#[derive(ToSchema)]
+pub struct MatchedTerm {
+    /// As the question has it, folded.
+    term: String,
+    /// How it is in the memory.
+    found: FoundAs,
+    /// Its share of the score.
+    weight: f32,
+}
+
 /// The actor.
 #[derive(ToSchema)]
 pub struct Actor {

@@ -133,7 +133,7 @@ pub fn is_worth_showing(
 }
 
 /// One term of a question that a memory matched.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MatchedTerm {
     /// As in the question, folded.
     pub term: PrivateText,

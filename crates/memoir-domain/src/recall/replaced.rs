@@ -11,6 +11,7 @@ use std::{
 };
 
 use memoir_text::same_text_key;
+use serde::Serialize;
 use zeroize::Zeroize;
 
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
 };
 
 /// The note beside a replaced memory: "until 2026-03-01, now #9".
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ReplacedMark {
     /// The origin date of the memory under which it is.
     pub until: Timestamp,
