@@ -151,7 +151,7 @@ fn measure(name: &str, texts: &[String]) {
     });
     let (took, found) =
         shortest(|| near_duplicates(&memories, DuplicateMatch::Exact, DEFAULT_PAIRS));
-    let pairs = found.pairs.len() as u64 + found.more;
+    let pairs = found.items.len() as u64 + found.more;
     println!(
         "{name:<34} {:>8.1} ms   words alone {:>6.1} ms   {:>5.1} times   {words:>8} words   {pairs:>9} pairs{}",
         took.as_secs_f64() * 1e3,

@@ -22,7 +22,7 @@ impl OwnAgent {
         let how = loaded.agent.settings.effective_duplicate_match();
         let found = near_duplicates::near_duplicates(&loaded.memories, how, limit);
         let is_found = |memory: &&Memory| {
-            let mut pairs = found.pairs.iter();
+            let mut pairs = found.items.iter();
             pairs.any(|pair| pair.left == memory.number || pair.right == memory.number)
         };
         let links = self
@@ -37,7 +37,7 @@ impl OwnAgent {
             memory.map(|memory| ShownMemory::with_words(memory.clone(), &links))
         };
         // The pairs were found among the loaded memories, so `?` omits none.
-        let pairs = found.pairs.into_iter().filter_map(|pair| {
+        let pairs = found.items.into_iter().filter_map(|pair| {
             Some(NearDuplicate {
                 left: view(pair.left)?,
                 right: view(pair.right)?,
@@ -48,7 +48,7 @@ impl OwnAgent {
             })
         });
         Ok(NearDuplicates {
-            pairs: pairs.collect(),
+            items: pairs.collect(),
             more: found.more,
             is_complete: found.is_complete,
         })

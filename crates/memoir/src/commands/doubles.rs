@@ -47,11 +47,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         })?;
         return Ok(Ending::Done);
     }
-    if found.pairs.is_empty() {
+    if found.items.is_empty() {
         terminal::note("there are no near duplicates");
         return Ok(Ending::Done);
     }
-    output::print(&show::near_duplicates::list(&found.pairs))?;
+    output::print(&show::near_duplicates::list(&found.items))?;
     if let Some(rest) = rest(&found) {
         terminal::note(&rest);
     }

@@ -40,8 +40,7 @@ const STEPS: u64 = 300_000_000;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NearDuplicates<M = Number> {
     /// The listed pairs, the most similar first.
-    #[serde(rename = "items")]
-    pub pairs: Vec<NearDuplicate<M>>,
+    pub items: Vec<NearDuplicate<M>>,
     /// Pairs that were found beyond those listed.
     pub more: u64,
     /// Whether all pairs were searched; if not, there are more than `more`.
@@ -202,7 +201,7 @@ fn list(entries: &[ComparedText<'_>], alike: Alike, limit: usize) -> NearDuplica
     }
     NearDuplicates {
         more: alike.found.saturating_sub(pairs.len() as u64),
-        pairs,
+        items: pairs,
         is_complete: alike.is_complete,
     }
 }
@@ -246,10 +245,10 @@ pub fn ledger_lines<'a>(
     how: DuplicateMatch,
 ) -> Option<PrivateText> {
     let found = near_duplicates(memories, how, LEDGER_PAIRS);
-    if found.pairs.is_empty() {
+    if found.items.is_empty() {
         return None;
     }
-    let mut lines: Vec<String> = found.pairs.iter().map(ledger_line).collect();
+    let mut lines: Vec<String> = found.items.iter().map(ledger_line).collect();
     if found.more > 0 || !found.is_complete {
         let least = if found.is_complete { "" } else { "at least " };
         lines.push(format!("({least}{} more are not listed.)", found.more));

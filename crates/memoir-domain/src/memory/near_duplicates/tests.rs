@@ -17,8 +17,8 @@ fn find(texts: &[&str]) -> NearDuplicates {
 /// The one pair that is found of two texts.
 fn pair(left: &str, right: &str) -> NearDuplicate {
     let mut found = find(&[left, right]);
-    assert_eq!(found.pairs.len(), 1, "{left} | {right}");
-    found.pairs.remove(0)
+    assert_eq!(found.items.len(), 1, "{left} | {right}");
+    found.items.remove(0)
 }
 
 /// A difference as a test writes it; `-` means that a text has nothing here.
@@ -157,7 +157,7 @@ fn texts_that_do_not_look_alike_are_no_pair() {
         ("我喜欢茶", "他去了北京"),
         ("a b c d", "e f g h"),
     ] {
-        assert_eq!(find(&[left, right]).pairs, [], "{left} | {right}");
+        assert_eq!(find(&[left, right]).items, [], "{left} | {right}");
     }
 }
 
@@ -172,7 +172,7 @@ fn spec_3_4_exact_doubles_are_named_as_such_and_stand_first() {
     ];
     let found = find(&texts);
     let summary = |found: &NearDuplicates| -> Vec<(u64, u64, bool)> {
-        let pairs = found.pairs.iter();
+        let pairs = found.items.iter();
         pairs
             .map(|pair| (pair.left.0, pair.right.0, pair.exact))
             .collect()
@@ -181,8 +181,8 @@ fn spec_3_4_exact_doubles_are_named_as_such_and_stand_first() {
         summary(&found),
         [(2, 4, true), (2, 5, false), (4, 5, false), (1, 3, false)]
     );
-    assert!(found.pairs[0].differences.is_empty());
-    assert_eq!(differences_of(&found.pairs[1]), [("Tea", "TEA")]);
+    assert!(found.items[0].differences.is_empty());
+    assert_eq!(differences_of(&found.items[1]), [("Tea", "TEA")]);
     let found = near_duplicates(&memories(&texts), DuplicateMatch::IgnoreCase, 100);
     assert_eq!(
         summary(&found),
@@ -196,9 +196,9 @@ fn only_kept_core_memories_are_looked_at_whatever_their_order() {
     memories[1].discarded_at = Some(memories[1].created_at);
     memories[2].place = Place::Journal;
     let found = near_duplicates(&memories, DuplicateMatch::Exact, 100);
-    assert_eq!((found.pairs[0].left.0, found.pairs[0].right.0), (1, 4));
+    assert_eq!((found.items[0].left.0, found.items[0].right.0), (1, 4));
     assert_eq!(
-        (found.pairs.len(), found.more, found.is_complete),
+        (found.items.len(), found.more, found.is_complete),
         (1, 0, true)
     );
     memories.reverse();
@@ -215,11 +215,11 @@ fn of_many_that_all_look_alike_few_are_listed_and_the_rest_is_counted() {
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let found = near_duplicates(&memories(&texts), DuplicateMatch::Exact, 50);
-    assert_eq!(found.pairs.len(), 50);
+    assert_eq!(found.items.len(), 50);
     assert_eq!(found.more, 300 * 299 / 2 - 50);
     assert!(found.is_complete);
     let mut times: BTreeMap<Number, usize> = BTreeMap::new();
-    for pair in &found.pairs {
+    for pair in &found.items {
         *times.entry(pair.left).or_default() += 1;
         *times.entry(pair.right).or_default() += 1;
     }
@@ -241,10 +241,10 @@ fn thousands_that_nearly_are_equal_do_not_give_millions_of_pairs() {
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let found = near_duplicates(&memories(&texts), DuplicateMatch::Exact, 10);
-    assert_eq!(found.pairs.len(), 10);
+    assert_eq!(found.items.len(), 10);
     assert!(!found.is_complete);
     assert!(found.more > 100_000 && found.more < 3_000 * 2_999 / 2);
-    assert_eq!(found.pairs[0].differences.len(), 1);
+    assert_eq!(found.items[0].differences.len(), 1);
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn long_texts_name_some_differences_and_count_the_others() {
     let long = "w".repeat(5_000);
     let one = format!("a b c {long}");
     let found = find(&[&one, "a b c d"]);
-    let value = found.pairs[0].differences[0].left.as_ref().unwrap();
+    let value = found.items[0].differences[0].left.as_ref().unwrap();
     assert_eq!(value.chars(), VALUE_LIMIT);
 }
 
@@ -292,7 +292,7 @@ fn spec_3_6_a_ledger_quotes_what_differs_and_no_line_passes_for_a_row() {
 #[test]
 fn spec_5_1_what_differs_is_not_formatted() {
     let found = find(&["Kanarienvogel am Fenster heute", "Kolibri am Fenster heute"]);
-    assert_eq!(found.pairs.len(), 1);
+    assert_eq!(found.items.len(), 1);
     assert!(!format!("{found:?}").contains("Kanarienvogel"));
 }
 
@@ -317,8 +317,8 @@ proptest! {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let memories = memories(&texts);
         let found = near_duplicates(&memories, DuplicateMatch::Exact, 7);
-        prop_assert!(found.is_complete && found.pairs.len() <= 7);
-        prop_assert_eq!(found.pairs.len() as u64 + found.more, by_comparing_all(&memories));
+        prop_assert!(found.is_complete && found.items.len() <= 7);
+        prop_assert_eq!(found.items.len() as u64 + found.more, by_comparing_all(&memories));
     }
 
     #[test]
@@ -326,7 +326,7 @@ proptest! {
         prop_assume!(!one.trim().is_empty());
         let texts = [one.as_str(), other.as_str(), one.as_str()];
         let found = find(&texts);
-        prop_assert!(found.pairs.iter().any(|pair| (pair.left.0, pair.right.0, pair.exact) == (1, 3, true)));
+        prop_assert!(found.items.iter().any(|pair| (pair.left.0, pair.right.0, pair.exact) == (1, 3, true)));
         let _ = differences::between(&one, &other);
     }
 }
