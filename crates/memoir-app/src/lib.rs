@@ -170,7 +170,7 @@ mod tests {
         let memoir = memoir();
         let _ = memoir.state::<Metrics>();
         let _ = memoir.state::<memory::same_text::SameTexts>();
-        let _ = memoir.state::<memory::recall::Indexes>();
+        let _ = memoir.state::<memory::indexes::Indexes>();
         let _ = memoir.state::<memory::vectors::VectorUpkeep>();
         let _ = memoir.state::<people::access::LastUseBuffer>();
         let _ = memoir.state::<people::account_log::Failures>();

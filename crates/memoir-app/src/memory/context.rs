@@ -17,7 +17,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    core::{AgentHandle, CONFLICT, Loaded, Result, again, codec::CommitExtras, load_room::HeldRoom},
+    core::{
+        AgentHandle, CONFLICT, Loaded, Result, again, codec::CommitExtras, load_room::HeldRoom,
+    },
     memory::{Memories, memories::memory_query},
     metrics::Metrics,
     shown::{OwnAgent, schemas::AnyObject, views::RefinementDue},

@@ -19,7 +19,9 @@ use memoir_domain::{AgentScope, audit::Change, draft::Decision, recall::RecallIn
 use parking_lot::{Mutex, RwLock};
 
 use crate::{
-    core::{AfterCommit, AgentHandle, CONFLICT, CommitListener, Result, parallel::ConcurrencyLimit},
+    core::{
+        AfterCommit, AgentHandle, CONFLICT, CommitListener, Result, parallel::ConcurrencyLimit,
+    },
     metrics::Metrics,
 };
 

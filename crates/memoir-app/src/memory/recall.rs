@@ -11,7 +11,9 @@ use std::{sync::Arc, time::Instant};
 
 use memoir_domain::{
     memory::{Memory, Number, by_number},
-    recall::{self, MatchedTerm, RecallIndex, RecallMatch, RecallPlace, RecallQuery, SemanticStatus},
+    recall::{
+        self, MatchedTerm, RecallIndex, RecallMatch, RecallPlace, RecallQuery, SemanticStatus,
+    },
 };
 use memoir_model::EmbeddingModel;
 use memoir_store::{AgentQuery, Selection};

@@ -638,7 +638,7 @@ mod tests {
         account.create_agent("wren", &[], &actor).await.unwrap();
         let agent = account.agent("wren").await.unwrap();
         memoir.state::<VectorUpkeep>().take();
-        let lines = import::read(br#"{"content": "Rosa keeps bees."}"#, memoir.now());
+        let lines = import::read(br#"{"content": "Rosa keeps bees."}"#, None, memoir.now());
         let imported = agent
             .memories()
             .import(lines, false, &actor, Arc::default())

@@ -201,7 +201,8 @@ impl Memoir {
         };
         let generation = found.open.generation;
         // The generation is the version of the seal: a password that was changed meanwhile makes it another one.
-        let Some(opened) = self.open_passing(&key, Passing::Code, (user, generation), sealed) else {
+        let Some(opened) = self.open_passing(&key, Passing::Code, (user, generation), sealed)
+        else {
             return Ok(None);
         };
         // Only `passage` makes a text that opens here, and it seals a name, so these bytes are UTF-8.

@@ -23,10 +23,7 @@ use memoir_store::{AgentQuery, RecordFilter, Selection};
 use serde_json::Value;
 use tracing::Instrument;
 
-use super::{
-    end::holds,
-    recent::KnownMemories,
-};
+use super::{end::holds, recent::KnownMemories};
 use crate::{
     core::{
         CONFLICT, Error, Result, again, codec,

@@ -453,7 +453,10 @@ async fn spec_3_16_every_call_of_a_flood_is_answered_and_few_are_carried_out() {
 #[tokio::test]
 async fn spec_3_13_the_breaker_undoes_the_whole_session() {
     let wren = TestAgent::new(&DUPLICATES).await;
-    let strict = (memoir_domain::agent::Field::RefinementThreshold, Some("0.9"));
+    let strict = (
+        memoir_domain::agent::Field::RefinementThreshold,
+        Some("0.9"),
+    );
     wren.configure(&[strict]).await;
     let before = {
         // The duplicate is merged before the session's core size is fixed, and stays merged.

@@ -892,12 +892,12 @@ async fn spec_5_3_no_vector_is_kept_of_words_that_went_while_the_server_answered
         let meanwhile = async {
             asked.notified().await;
             match what {
-                "shredded" => drop(
-                    shred_by(&wren.agent, ShredWish::of(Number(1), "a secret"), &me()).await,
-                ),
-                "discarded" => drop(
-                    handle_by(&wren.agent, Number(1), Handling::Discard, &me()).await,
-                ),
+                "shredded" => {
+                    drop(shred_by(&wren.agent, ShredWish::of(Number(1), "a secret"), &me()).await)
+                }
+                "discarded" => {
+                    drop(handle_by(&wren.agent, Number(1), Handling::Discard, &me()).await)
+                }
                 "rewound" => drop(wren.agent.log().rewind(discarded, &person()).await.unwrap()),
                 _ => drop(wren.agent.log().erase(&person()).await.unwrap()),
             }

@@ -29,8 +29,8 @@ use serde_json::json;
 use crate::{
     archiving,
     installation::{
-        TestAgent, agent_of, complete, input, intrude, new_folder, own, person, request_by, save_by,
-        shred_by, state,
+        TestAgent, agent_of, complete, input, intrude, new_folder, own, person, request_by,
+        save_by, shred_by, state,
     },
     story::{self, first_part, second_part},
 };

@@ -14,7 +14,8 @@ use std::{
 use memoir_app::{
     Absorbed, AccessRequestFacts, AgentHandle, AgentLens, Error, HandedMessage, HandedOver,
     Handling, InstallationSettings, Memoir, MemoryInput, OwnAgent, Random, RecordFilter, Saved,
-    SessionFacts, SessionLimits, ShownAgent, ShownMemory, ShownSession, ShredWish, Shredded, Viewer,
+    SessionFacts, SessionLimits, ShownAgent, ShownMemory, ShownSession, ShredWish, Shredded,
+    Viewer,
     sessions::{AppliedRehearsal, Progress, RefineOptions},
 };
 use memoir_domain::{
@@ -228,8 +229,8 @@ impl TestAgent {
     /// Runs a session by the script that is set.
     pub async fn drive(&self) -> ShownSession {
         let seen = self.seen();
-        let driving = seen.refine(&RefineOptions::default(), &mut |_| {});
-        driving.await.unwrap()
+        let options = RefineOptions::default();
+        seen.refine(&options, &mut |_| {}).await.unwrap()
     }
 
     pub async fn configure(&self, settings: &[Assignment<'_>]) -> ShownAgent {
@@ -245,12 +246,14 @@ impl TestAgent {
     }
 
     pub async fn roll_back(&self, session: SessionId, cascade: bool) -> ShownSession {
-        let rolled_back = self.agent.sessions().roll_back(session, cascade, &person());
+        let (sessions, actor) = (self.agent.sessions(), person());
+        let rolled_back = sessions.roll_back(session, cascade, &actor);
         rolled_back.await.unwrap()
     }
 
     pub async fn apply(&self, rehearsal: SessionId) -> AppliedRehearsal {
-        let applied = self.agent.sessions().apply_rehearsal(rehearsal, &person());
+        let (sessions, actor) = (self.agent.sessions(), person());
+        let applied = sessions.apply_rehearsal(rehearsal, &actor);
         applied.await.unwrap()
     }
 

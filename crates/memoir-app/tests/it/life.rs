@@ -553,11 +553,7 @@ async fn spec_6_3_a_refiner_that_follows_rules_reads_no_conversation() {
     wren.model.set(std::sync::Arc::new(script));
     wren.hand_over(vec![message("a", "Hello.")], true, ActorKind::Agent)
         .await;
-    let refused = wren
-        .agent
-        .life()
-        .absorb(pending(), &mut |_| {})
-        .await;
+    let refused = wren.agent.life().absorb(pending(), &mut |_| {}).await;
     assert!(matches!(refused, Err(Error::RulesOnly(_))));
     assert_eq!(wren.agent.life().transcript().await.unwrap().pending, 1);
 }
