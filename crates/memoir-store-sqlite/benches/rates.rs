@@ -15,13 +15,11 @@ use memoir_domain::{
     AccountId, AgentId, AgentScope, SessionId, Timestamp,
     audit::{Action, ActorKind},
     memory::{Kind, Number},
-    schedule::NextDue,
-    session::{Driver, Lease, State},
 };
 use memoir_store::{
-    Access, AccountRow, AgentColumns, AgentQuery, AgentRow, AuditRow, BodyRow, Commit, Document,
-    Fleet, FleetRanks, MemoryPage, MemoryRow, ReplyRow, Selection, SessionColumns, SessionRow,
-    Store, StoredText,
+    Access, AccountRow, AgentQuery, AgentRow, AuditRow, BodyRow, Commit, Document, Fleet,
+    MemoryPage, MemoryRow, ReplyRow, Selection, SessionRow, Store, StoredText,
+    conformance::fixtures,
 };
 use memoir_store_sqlite::SqliteStore;
 use rusqlite::{Connection, params};
@@ -77,9 +75,7 @@ fn at(microseconds: u64) -> Timestamp {
 fn account() -> AccountRow {
     AccountRow {
         id: AccountId::from_bytes([0xA1; 16]),
-        name: "default".to_owned(),
-        folded_name: "default".to_owned(),
-        created_at: at(0),
+        ..fixtures::account(1, "default")
     }
 }
 
@@ -89,16 +85,8 @@ fn agent(number: u64) -> AgentRow {
             account: account().id,
             agent: AgentId::from_bytes((u128::from(number) << 64 | 1).to_be_bytes()),
         },
-        columns: AgentColumns {
-            name: format!("agent {number}"),
-            folded_name: format!("agent {number}"),
-            erased_at: None,
-            next_seq: 1,
-            head: [0; 32],
-            prospect: NextDue::default(),
-            ranks: FleetRanks::default(),
-        },
         document: document(0),
+        ..fixtures::agent(1, 1, &format!("agent {number}"))
     }
 }
 
@@ -113,22 +101,12 @@ fn document(version: u64) -> Document {
 
 fn memory(number: u64) -> MemoryRow {
     MemoryRow {
-        number: Number(number),
-        version: 1,
-        kind: Kind::Core,
         body: StoredText(vec![number as u8; 250]),
         tokens: 50,
-        constitutional: false,
         created_at: at(number),
         updated_at: at(number),
-        discarded_at: None,
-        shredded_at: None,
-        under: None,
-        archived_at: None,
-        archived_by: None,
-        is_summary: false,
-        core_seq: None,
         recorded_at: at(number),
+        ..fixtures::memory(number)
     }
 }
 
@@ -144,34 +122,19 @@ fn record(seq: u64, number: u64) -> AuditRow {
         recorded_at: at(seq),
         actor_kind: ActorKind::Agent,
         actor_name: "agent".to_owned(),
-        action: Action::MemorySaved,
-        session: None,
         memory: Some(Number(number)),
         facts: r#"{"tokens":50}"#.to_owned(),
         body: StoredText(vec![seq as u8; 350]),
-        body_version: 1,
-        body_commitment: [1; 32],
         hash: hash(seq),
-        previous_hash: None,
+        ..fixtures::record(Action::MemorySaved)
     }
 }
 
 fn session(agent: AgentId) -> SessionRow {
     SessionRow {
         id: SessionId::from_bytes(*agent.as_bytes()),
-        agent,
-        columns: SessionColumns {
-            state: State::Open,
-            driver: Driver::Model,
-            model: None,
-            started_at: at(5),
-            ended_at: None,
-        },
-        lease: Some(Lease {
-            until: at(1_000_000),
-            holder: 7,
-        }),
         document: document(1),
+        ..fixtures::session(1, agent)
     }
 }
 
@@ -181,23 +144,15 @@ fn importing(agent: &AgentRow, count: u64) -> Commit {
     let (numbers, seqs) = (first..first + count, first..first + count);
     agent.columns.next_seq += count;
     agent.columns.head = hash(agent.columns.next_seq - 1);
+    let version = Some(agent.document.version).filter(|version| *version > 0);
     Commit {
-        expected_version: (agent.document.version > 0).then_some(agent.document.version),
-        prompts: (agent.document.version == 0).then(|| StoredText(vec![1; 2_000])),
-        agent,
+        prompts: version.is_none().then(|| StoredText(vec![1; 2_000])),
         memories: numbers.clone().map(memory).collect(),
-        sessions: Vec::new(),
-        tokens: Vec::new(),
-        access: Vec::new(),
-        messages: Vec::new(),
-        waiting: None,
-        bodies: Vec::new(),
         records: seqs
             .zip(numbers)
             .map(|(seq, number)| record(seq, number))
             .collect(),
-        reply: None,
-        progress: None,
+        ..Commit::new(version, agent)
     }
 }
 
@@ -403,8 +358,6 @@ fn editing(agent: &AgentRow, round: u64) -> Commit {
     agent.columns.next_seq += 1;
     agent.columns.head = hash(seq);
     Commit {
-        expected_version: Some(agent.document.version),
-        prompts: None,
         memories: vec![MemoryRow {
             updated_at: at(round),
             ..memory(number)
@@ -413,15 +366,8 @@ fn editing(agent: &AgentRow, round: u64) -> Commit {
             document: document(round),
             ..session(agent.scope.agent)
         }],
-        tokens: Vec::new(),
-        access: Vec::new(),
-        messages: Vec::new(),
-        waiting: None,
-        bodies: Vec::new(),
         records: vec![record(seq, number)],
-        reply: None,
-        progress: None,
-        agent,
+        ..Commit::new(Some(agent.document.version), agent)
     }
 }
 
@@ -469,18 +415,7 @@ fn by_hand(path: &Path, runtime: &tokio::runtime::Runtime) {
         store
             .commit(Commit {
                 sessions: vec![session(agent(1).scope.agent)],
-                prompts: None,
-                memories: Vec::new(),
-                tokens: Vec::new(),
-                access: Vec::new(),
-                messages: Vec::new(),
-                waiting: None,
-                bodies: Vec::new(),
-                records: Vec::new(),
-                expected_version: Some(1),
-                agent: importing(&agent(1), 1_000).agent,
-                reply: None,
-                progress: None,
+                ..Commit::new(Some(1), importing(&agent(1), 1_000).agent)
             })
             .await
             .unwrap();

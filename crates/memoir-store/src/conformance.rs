@@ -13,7 +13,7 @@ mod archive;
 mod concurrency;
 mod deliveries;
 mod due;
-mod fixtures;
+pub mod fixtures;
 mod histories;
 mod isolation;
 mod leaves;

@@ -497,6 +497,25 @@ pub struct Commit {
 }
 
 impl Commit {
+    /// A decision that writes the agent alone, where it was made on that version of it.
+    pub fn new(expected_version: Option<u64>, agent: AgentRow) -> Self {
+        Self {
+            expected_version,
+            agent,
+            prompts: None,
+            memories: Vec::new(),
+            sessions: Vec::new(),
+            bodies: Vec::new(),
+            tokens: Vec::new(),
+            access: Vec::new(),
+            messages: Vec::new(),
+            waiting: None,
+            records: Vec::new(),
+            reply: None,
+            progress: None,
+        }
+    }
+
     /// Whether words that the agent had are in no memory afterwards, and may be in no index either: it shreds a memory,
     /// replaces bodies of records, or erases the agent.
     pub fn removes_words(&self) -> bool {

@@ -2,15 +2,10 @@
 
 use std::sync::OnceLock;
 
-use memoir_domain::{
-    AccountId, AgentId, AgentScope, Timestamp, UserId,
-    audit::{Action, ActorKind},
-    memory::{Kind, Number},
-    schedule::NextDue,
-};
+use memoir_domain::{AccountId, AgentId, AgentScope, audit::Action};
+pub(crate) use memoir_store::conformance::fixtures::memory;
 use memoir_store::{
-    AccountRow, AgentColumns, AgentRow, AuditRow, Commit, Document, FleetRanks, MemoryRow,
-    ReplyRow, StoredText, UserColumns, UserRow,
+    AccountRow, AgentRow, AuditRow, Commit, Fleet, ReplyRow, UserRow, conformance::fixtures,
 };
 use memoir_store_postgres::PostgresStore;
 use memoir_testkit::Postgres;
@@ -72,6 +67,14 @@ pub(crate) async fn migrated(url: &str) -> PostgresStore {
     PostgresStore::open(url).await.unwrap()
 }
 
+/// An empty database, and a store there with the account; `None` as for [`database`].
+pub(crate) async fn begin() -> Option<(TestDatabase, PostgresStore)> {
+    let database = database()?;
+    let store = migrated(&database.url).await;
+    store.create_account(&account()).await.unwrap();
+    Some((database, store))
+}
+
 pub(crate) fn scope() -> AgentScope {
     AgentScope {
         account: AccountId::from_bytes([0xA1; 16]),
@@ -79,65 +82,24 @@ pub(crate) fn scope() -> AgentScope {
     }
 }
 
-fn at(seconds: i64) -> Timestamp {
-    Timestamp::from_microseconds(seconds * 1_000_000).unwrap()
-}
-
 pub(crate) fn account() -> AccountRow {
     AccountRow {
         id: scope().account,
-        name: "own".to_owned(),
-        folded_name: "own".to_owned(),
-        created_at: at(0),
+        ..fixtures::account(1, "own")
     }
 }
 
 pub(crate) fn user() -> UserRow {
     UserRow {
-        id: UserId::from_bytes([3; 16]),
         account: account().id,
-        columns: UserColumns {
-            folded_name: "ada".to_owned(),
-            created_at: account().created_at,
-            removed_at: None,
-        },
-        document: Document {
-            version: 1,
-            open: "{}".to_owned(),
-            sealed: StoredText(vec![1]),
-        },
+        ..fixtures::user(1, 1, "ada")
     }
 }
 
-/// An active core memory of ten tokens.
 pub(crate) fn reply() -> ReplyRow {
     ReplyRow {
         account: account().id,
-        key_digest: [1; 32],
-        request_digest: [2; 32],
-        recorded_at: account().created_at,
-        answer: None,
-    }
-}
-
-pub(crate) fn memory(number: u64) -> MemoryRow {
-    MemoryRow {
-        number: Number(number),
-        version: 1,
-        kind: Kind::Core,
-        body: StoredText(vec![1]),
-        tokens: 10,
-        constitutional: false,
-        created_at: at(1),
-        updated_at: at(1),
-        discarded_at: None,
-        shredded_at: None,
-        under: None,
-        archived_at: None,
-        archived_by: None,
-        is_summary: false,
-        core_seq: None,
-        recorded_at: at(1),
+        ..fixtures::reply(1, 1)
     }
 }
 
@@ -145,50 +107,19 @@ pub(crate) fn memory(number: u64) -> MemoryRow {
 pub(crate) fn decision(version: u64) -> Commit {
     let seq = version + 1;
     let hash = [u8::try_from(seq).unwrap(); 32];
-    let text = || StoredText(vec![1, 2, 3]);
+    let mut agent = AgentRow {
+        scope: scope(),
+        ..fixtures::agent(1, 1, "agent")
+    };
+    agent.columns.next_seq = seq + 1;
+    agent.columns.head = hash;
     Commit {
-        expected_version: (version > 0).then_some(version),
-        agent: AgentRow {
-            scope: scope(),
-            columns: AgentColumns {
-                name: "agent".to_owned(),
-                folded_name: "agent".to_owned(),
-                erased_at: None,
-                next_seq: seq + 1,
-                head: hash,
-                prospect: NextDue::default(),
-                ranks: FleetRanks::default(),
-            },
-            document: Document {
-                version: 0,
-                open: "{}".to_owned(),
-                sealed: text(),
-            },
-        },
-        prompts: (version == 0).then(text),
-        memories: Vec::new(),
-        sessions: Vec::new(),
-        bodies: Vec::new(),
-        tokens: Vec::new(),
-        access: Vec::new(),
-        messages: Vec::new(),
-        waiting: None,
+        prompts: (version == 0).then(|| fixtures::text("prompts")),
         records: vec![AuditRow {
             seq,
-            recorded_at: at(1),
-            actor_kind: ActorKind::System,
-            actor_name: "test".to_owned(),
-            action: Action::MemorySaved,
-            session: None,
-            memory: None,
-            facts: "{}".to_owned(),
-            body: text(),
-            body_version: 1,
-            body_commitment: [9; 32],
             hash,
-            previous_hash: None,
+            ..fixtures::record(Action::MemorySaved)
         }],
-        reply: None,
-        progress: None,
+        ..Commit::new((version > 0).then_some(version), agent)
     }
 }

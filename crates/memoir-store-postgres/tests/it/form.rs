@@ -83,11 +83,9 @@ async fn a_function_with_another_order_of_what_it_is_given_is_found() {
 
 #[tokio::test]
 async fn the_check_reads_the_rows_of_every_table() {
-    let Some(database) = common::database() else {
+    let Some((database, store)) = common::begin().await else {
         return;
     };
-    let store = common::migrated(&database.url).await;
-    store.create_account(&common::account()).await.unwrap();
     store.commit(common::decision(0)).await.unwrap();
     assert_eq!(store.check().await.unwrap(), []);
     let (agent, id, digest) = (
@@ -167,11 +165,9 @@ async fn the_check_reads_the_rows_of_every_table() {
 /// The totals show that a row is missing or exchanged, without reading any row.
 #[tokio::test]
 async fn rows_that_others_changed_are_counted_as_they_are() {
-    let Some(database) = common::database() else {
+    let Some((database, store)) = common::begin().await else {
         return;
     };
-    let store = common::migrated(&database.url).await;
-    store.create_account(&common::account()).await.unwrap();
     let mut commit = common::decision(0);
     commit.memories = (1..=3).map(common::memory).collect();
     store.commit(commit).await.unwrap();
@@ -216,11 +212,9 @@ async fn rows_that_others_changed_are_counted_as_they_are() {
 /// The table itself holds the same rules as every commit.
 #[tokio::test]
 async fn columns_that_do_not_agree_are_not_taken() {
-    let Some(database) = common::database() else {
+    let Some((database, store)) = common::begin().await else {
         return;
     };
-    let store = common::migrated(&database.url).await;
-    store.create_account(&common::account()).await.unwrap();
     let mut commit = common::decision(0);
     commit.memories = vec![common::memory(1)];
     store.commit(commit).await.unwrap();
@@ -242,11 +236,9 @@ async fn columns_that_do_not_agree_are_not_taken() {
 
 #[tokio::test]
 async fn a_user_who_is_not_written_is_not_told_to_be() {
-    let Some(database) = common::database() else {
+    let Some((database, store)) = common::begin().await else {
         return;
     };
-    let store = common::migrated(&database.url).await;
-    store.create_account(&common::account()).await.unwrap();
     let user = common::user();
     database.query(
         "CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; \
@@ -265,11 +257,9 @@ async fn a_user_who_is_not_written_is_not_told_to_be() {
 
 #[tokio::test]
 async fn spec_6_2_a_store_that_was_full_is_not_ready_until_there_is_room() {
-    let Some(database) = common::database() else {
+    let Some((database, store)) = common::begin().await else {
         return;
     };
-    let store = common::migrated(&database.url).await;
-    store.create_account(&common::account()).await.unwrap();
     store.check_ready().await.unwrap();
     // As a server answers whose disk is full.
     database.query(
@@ -380,11 +370,9 @@ async fn a_process_has_at_most_ten_connections() {
 #[tokio::test]
 async fn spec_6_2_a_database_that_is_to_take_nothing_is_told_to_be_read_only() {
     for parameters in ["", "?prepare=true"] {
-        let Some(database) = common::database() else {
+        let Some((database, store)) = common::begin().await else {
             return;
         };
-        let store = common::migrated(&database.url).await;
-        store.create_account(&common::account()).await.unwrap();
         store.commit(common::decision(0)).await.unwrap();
         store.check_ready().await.unwrap();
         // As it is done where a disk fills up.

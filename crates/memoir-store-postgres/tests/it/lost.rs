@@ -157,11 +157,9 @@ async fn carry(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_6_2_a_lost_answer_to_a_commit_is_never_guessed() {
-    let Some(database) = common::database() else {
+    let Some((database, straight)) = common::begin().await else {
         return;
     };
-    let straight = common::migrated(&database.url).await;
-    straight.create_account(&account()).await.unwrap();
     straight.commit(decision(0)).await.unwrap();
     let between = Between::new(&database);
     let store = PostgresStore::open(&between.url).await.unwrap();
@@ -201,11 +199,9 @@ async fn spec_6_2_a_lost_answer_to_a_commit_is_never_guessed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_6_2_a_lost_answer_to_decisions_that_are_written_together_is_told_as_unknown() {
-    let Some(database) = common::database() else {
+    let Some((database, straight)) = common::begin().await else {
         return;
     };
-    let straight = common::migrated(&database.url).await;
-    straight.create_account(&account()).await.unwrap();
     straight.commit(decision(0)).await.unwrap();
     for (breaks, version) in [(BEFORE, "1"), (AFTER, "2")] {
         let between = Between::new(&database);
@@ -236,11 +232,9 @@ async fn spec_6_2_a_lost_answer_to_decisions_that_are_written_together_is_told_a
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_6_2_of_a_decision_whose_transaction_is_not_begun_nothing_is_written() {
     for parameters in ["", "?prepare=true"] {
-        let Some(database) = common::database() else {
+        let Some((database, straight)) = common::begin().await else {
             return;
         };
-        let straight = common::migrated(&database.url).await;
-        straight.create_account(&account()).await.unwrap();
         straight.commit(decision(0)).await.unwrap();
         let between = Between::new(&database);
         let url = format!("{}{parameters}", between.url);
@@ -268,11 +262,9 @@ async fn spec_6_2_of_a_decision_whose_transaction_is_not_begun_nothing_is_writte
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_that_are_ended_are_made_again() {
-    let Some(database) = common::database() else {
+    let Some((database, store)) = common::begin().await else {
         return;
     };
-    let store = common::migrated(&database.url).await;
-    store.create_account(&account()).await.unwrap();
     for version in 0..5 {
         store.commit(decision(version)).await.unwrap();
         let ended = database.query(
@@ -328,11 +320,9 @@ const LONGEST: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_6_2_a_database_that_is_silent_is_unreachable_within_five_seconds() {
-    let Some(database) = common::database() else {
+    let Some((database, straight)) = common::begin().await else {
         return;
     };
-    let straight = common::migrated(&database.url).await;
-    straight.create_account(&account()).await.unwrap();
     straight.commit(decision(0)).await.unwrap();
     let between = Between::new(&database);
     let store = PostgresStore::open(&between.url).await.unwrap();

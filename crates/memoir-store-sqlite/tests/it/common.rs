@@ -2,33 +2,25 @@
 //! again as another process.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
 use memoir_domain::{
-    AccountId, AgentId, AgentScope, Timestamp, TokenId, UserId,
-    audit::{Action, ActorKind},
-    memory::{Kind, Number},
-    schedule::NextDue,
+    AccountId, AgentId, AgentScope, TokenId, UserId, audit::Action, memory::Number,
 };
+pub(crate) use memoir_store::conformance::fixtures::at;
 use memoir_store::{
-    AccountRow, AgentColumns, AgentQuery, AgentRow, AuditRow, Commit, Document, Error, Fleet,
-    FleetRanks, MemoryRow, ReplyRow, Selection, Snapshot, Store, StoredText, TokenColumns,
-    TokenRow, UserColumns, UserRow,
+    AccountRow, AgentQuery, AgentRow, AuditRow, Commit, Document, Error, Fleet, MemoryRow,
+    ReplyRow, Selection, Snapshot, Store, StoredText, TokenRow, UserRow, conformance::fixtures,
 };
 use memoir_store_sqlite::SqliteStore;
-
-pub(crate) fn at(seconds: i64) -> Timestamp {
-    Timestamp::from_microseconds(seconds * 1_000_000).unwrap()
-}
+use tempfile::TempDir;
 
 pub(crate) fn account() -> AccountRow {
     AccountRow {
         id: AccountId::from_bytes([0xA1; 16]),
-        name: "default".to_owned(),
-        folded_name: "default".to_owned(),
-        created_at: at(0),
+        ..fixtures::account(1, "default")
     }
 }
 
@@ -38,16 +30,8 @@ pub(crate) fn agent(number: u8) -> AgentRow {
             account: account().id,
             agent: AgentId::from_bytes([number; 16]),
         },
-        columns: AgentColumns {
-            name: format!("agent {number}"),
-            folded_name: format!("agent {number}"),
-            erased_at: None,
-            next_seq: 1,
-            head: [0; 32],
-            prospect: NextDue::default(),
-            ranks: FleetRanks::default(),
-        },
         document: document(0),
+        ..fixtures::agent(1, 1, &format!("agent {number}"))
     }
 }
 
@@ -68,14 +52,8 @@ pub(crate) fn token(number: u8) -> TokenRow {
     TokenRow {
         id: TokenId::from_bytes([number; 16]),
         account: account().id,
-        agent: None,
-        last_used_at: None,
-        columns: TokenColumns {
-            digest: [number; 32],
-            created_at: at(1),
-            revoked_at: None,
-        },
         document: document(1),
+        ..fixtures::token(1, number.into())
     }
 }
 
@@ -92,12 +70,8 @@ pub(crate) fn user() -> UserRow {
     UserRow {
         id: UserId::from_bytes([3; 16]),
         account: account().id,
-        columns: UserColumns {
-            folded_name: "ada".to_owned(),
-            created_at: at(1),
-            removed_at: None,
-        },
         document: document(1),
+        ..fixtures::user(1, 1, "ada")
     }
 }
 
@@ -106,9 +80,7 @@ pub(crate) fn reply() -> ReplyRow {
     ReplyRow {
         account: account().id,
         key_digest: [4; 32],
-        request_digest: [5; 32],
-        recorded_at: at(4),
-        answer: None,
+        ..fixtures::reply(1, 4)
     }
 }
 
@@ -121,55 +93,22 @@ pub(crate) fn hash(seq: u64) -> [u8; 32] {
 
 /// Adds `count` memories of `bytes` bytes each, with a record for each.
 pub(crate) fn saving(agent: &AgentRow, count: u64, bytes: usize) -> Commit {
-    let mut commit = Commit {
-        expected_version: (agent.document.version > 0).then_some(agent.document.version),
-        prompts: (agent.document.version == 0).then(|| StoredText(vec![1])),
-        agent: agent.clone(),
-        memories: Vec::new(),
-        sessions: Vec::new(),
-        tokens: Vec::new(),
-        access: Vec::new(),
-        messages: Vec::new(),
-        waiting: None,
-        bodies: Vec::new(),
-        records: Vec::new(),
-        reply: None,
-        progress: None,
-    };
+    let version = Some(agent.document.version).filter(|version| *version > 0);
+    let mut commit = Commit::new(version, agent.clone());
+    commit.prompts = version.is_none().then(|| StoredText(vec![1]));
     for _ in 0..count {
         let number = Number(commit.agent.columns.next_seq);
         commit.memories.push(MemoryRow {
-            number,
             version: agent.document.version + 1,
-            kind: Kind::Core,
             body: StoredText(vec![7; bytes]),
-            tokens: 10,
-            constitutional: false,
-            created_at: at(number.0 as i64),
-            updated_at: at(number.0 as i64),
-            discarded_at: None,
-            shredded_at: None,
-            under: None,
-            archived_at: None,
-            archived_by: None,
-            is_summary: false,
-            core_seq: None,
-            recorded_at: at(number.0 as i64),
+            ..fixtures::memory(number.0)
         });
         commit.records.push(AuditRow {
-            seq: commit.agent.columns.next_seq,
-            recorded_at: at(1),
-            actor_kind: ActorKind::System,
-            actor_name: "memoir".to_owned(),
-            action: Action::MemorySaved,
-            session: None,
+            seq: number.0,
             memory: Some(number),
-            facts: "{}".to_owned(),
             body: StoredText(vec![8; bytes]),
-            body_version: 1,
-            body_commitment: [0xC0; 32],
-            hash: hash(commit.agent.columns.next_seq),
-            previous_hash: None,
+            hash: hash(number.0),
+            ..fixtures::record(Action::MemorySaved)
         });
         commit.agent.columns.head = hash(commit.agent.columns.next_seq);
         commit.agent.columns.next_seq += 1;
@@ -189,6 +128,14 @@ pub(crate) async fn save(
     store.commit(commit).await?;
     *agent = after;
     Ok(())
+}
+
+/// As [`begin`], in a folder of its own: the folder, the file, the store and the agent.
+pub(crate) async fn begin_anew() -> (TempDir, PathBuf, SqliteStore, AgentRow) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memoir.db");
+    let (store, agent) = begin(&path).await;
+    (folder, path, store, agent)
 }
 
 /// A new store in that file with the account and an agent of one memory.

@@ -29,9 +29,7 @@ impl Gate {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn callers_at_once_share_a_transaction() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, first) = begin(&path).await;
+    let (_folder, path, store, first) = begin_anew().await;
     let mut agents = vec![first];
     for number in 2..=64 {
         let mut agent = agent(number);
@@ -61,9 +59,7 @@ async fn callers_at_once_share_a_transaction() {
 /// takes no other down.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_that_has_to_do_with_coming_in_shares_transactions() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, agent) = begin(&path).await;
+    let (_folder, path, store, agent) = begin_anew().await;
     store.create_user(&user(), None).await.unwrap();
     let before = store.transactions();
     let gate = Gate::close(&path);
@@ -119,9 +115,7 @@ async fn a_single_caller_waits_for_nobody() {
 
 #[tokio::test]
 async fn readers_do_not_wait_for_a_writer() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, agent) = begin(&path).await;
+    let (_folder, path, store, agent) = begin_anew().await;
     let gate = Gate::close(&path);
     let writer = tokio::spawn({
         let (store, mut agent) = (store.clone(), agent.clone());
@@ -142,9 +136,7 @@ async fn readers_do_not_wait_for_a_writer() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_does_not_wait_is_refused_beside_one_that_waits() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, agent) = begin(&path).await;
+    let (_folder, path, store, agent) = begin_anew().await;
     let gate = Gate::close(&path);
     let waiting = tokio::spawn({
         let (store, mut agent) = (store.clone(), agent.clone());
@@ -199,9 +191,7 @@ async fn what_is_read_beside_a_writer_is_of_one_instant() {
 
 #[tokio::test]
 async fn a_lock_that_is_held_too_long_is_said_to_be() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, mut agent) = begin(&path).await;
+    let (_folder, path, store, mut agent) = begin_anew().await;
     let gate = Gate::close(&path);
     let error = save(&store, &mut agent, 1, 100).await.unwrap_err();
     assert!(matches!(error, Error::Busy), "{error:?}");
@@ -212,9 +202,7 @@ async fn a_lock_that_is_held_too_long_is_said_to_be() {
 
 #[tokio::test]
 async fn a_caller_who_leaves_harms_nobody() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, agent) = begin(&path).await;
+    let (_folder, path, store, agent) = begin_anew().await;
     let gate = Gate::close(&path);
     let mut leaving = agent.clone();
     let left = tokio::time::timeout(
@@ -251,9 +239,7 @@ async fn contend(store: &SqliteStore, number: u8, wanted: u64) -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_stores_and_another_process_share_one_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (first, _) = begin(&path).await;
+    let (_folder, path, first, _) = begin_anew().await;
     for number in 2..=3 {
         let mut agent = agent(number);
         save(&first, &mut agent, 1, 100).await.unwrap();

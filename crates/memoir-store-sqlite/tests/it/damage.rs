@@ -197,9 +197,7 @@ async fn a_row_that_cannot_be_is_named_by_its_number() {
             "UPDATE replies SET request_digest = x'00'",
         ),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("memoir.db");
-        let (store, agent) = begin(&path).await;
+        let (_folder, path, store, agent) = begin_anew().await;
         store.append_leaves(at(1), LogsOf::Everybody).await.unwrap();
         let_in(&store, &agent).await;
         intrude(&path, change);
@@ -286,18 +284,14 @@ async fn rows_that_others_changed_are_counted_as_they_are() {
             },
         ),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("memoir.db");
-        let (store, mut agent) = begin(&path).await;
+        let (_folder, path, store, mut agent) = begin_anew().await;
         save(&store, &mut agent, 2, 10).await.unwrap();
         intrude(&path, change);
         let found = store.snapshot(agent.scope, &AgentQuery::default()).await;
         assert_eq!(found.unwrap().unwrap().row_counts, expected, "{change}");
     }
     // Negative tokens are reported by table and agent.
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, agent) = begin(&path).await;
+    let (_folder, path, store, agent) = begin_anew().await;
     intrude(&path, "UPDATE memories SET tokens = -1");
     let found = store.snapshot(agent.scope, &AgentQuery::default()).await;
     let Err(Error::Inconsistent { table, problem }) = found else {
@@ -314,9 +308,7 @@ async fn links_that_cannot_be_are_named_by_their_number() {
         "UPDATE memories SET under = -1",
         "UPDATE memories SET kind = 'dream'",
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("memoir.db");
-        let (store, agent) = begin(&path).await;
+        let (_folder, path, store, agent) = begin_anew().await;
         intrude(&path, change);
         let found = store.archive_links(agent.scope, &[Number(1)]).await;
         let Err(Error::Inconsistent { table, problem }) = found else {
@@ -397,9 +389,7 @@ async fn the_check_reads_the_rows_of_every_table() {
             "zeroblob(32), zeroblob(16), -1, 0",
         ),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("memoir.db");
-        let (store, _) = begin(&path).await;
+        let (_folder, path, store, _) = begin_anew().await;
         intrude(&path, &format!("INSERT INTO {table} VALUES ({row})"));
         let findings = store.check().await.unwrap();
         let expected = format!("table `{table}`, ");
@@ -446,9 +436,7 @@ async fn the_check_finds_what_does_not_agree() {
         ("`users`", "UPDATE users SET account_id = zeroblob(16)"),
         ("`replies`", "UPDATE replies SET account_id = zeroblob(16)"),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("memoir.db");
-        let (store, mut agent) = begin(&path).await;
+        let (_folder, path, store, mut agent) = begin_anew().await;
         save(&store, &mut agent, 3, 10).await.unwrap();
         store.append_leaves(at(1), LogsOf::Everybody).await.unwrap();
         let_in(&store, &agent).await;
@@ -468,9 +456,7 @@ async fn the_check_finds_what_does_not_agree() {
 /// Every page of the file in turn is overwritten with rubbish.
 #[tokio::test]
 async fn a_damaged_page_is_never_a_panic() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, mut agent) = begin(&path).await;
+    let (folder, path, store, mut agent) = begin_anew().await;
     save(&store, &mut agent, 40, 1_500).await.unwrap();
     drop(store);
     let good = fs::read(&path).unwrap();

@@ -129,9 +129,7 @@ async fn only_the_owner_can_read_any_of_its_files() {
 
 #[tokio::test]
 async fn closing_leaves_one_file_that_holds_everything() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, agent) = begin(&path).await;
+    let (folder, path, store, agent) = begin_anew().await;
     let twin = store.clone();
     drop(store);
     assert_holds(&twin, &agent).await;
@@ -143,9 +141,7 @@ async fn closing_leaves_one_file_that_holds_everything() {
 /// Only a body can, and only by counting its version up.
 #[tokio::test]
 async fn spec_4_2_records_and_leaves_can_neither_be_changed_nor_deleted() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, agent) = begin(&path).await;
+    let (_folder, path, store, agent) = begin_anew().await;
     store.append_leaves(at(1), LogsOf::Everybody).await.unwrap();
     let raw = Connection::open(&path).unwrap();
     let columns = |table: &str| -> Vec<String> {
@@ -181,9 +177,7 @@ async fn spec_4_2_records_and_leaves_can_neither_be_changed_nor_deleted() {
 /// Only its use and its end can, and its end only once.
 #[tokio::test]
 async fn spec_5_5_whom_a_token_lets_in_cannot_be_changed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, agent) = begin(&path).await;
+    let (_folder, path, store, agent) = begin_anew().await;
     store.put_token(&token(7)).await.unwrap();
     let raw = Connection::open(&path).unwrap();
     for column in ["id", "account_id", "agent_id", "digest", "created_at"] {
@@ -255,9 +249,7 @@ fn part_says_why_it_cannot_open() {
 
 #[tokio::test]
 async fn errors_of_the_driver_hold_no_words() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, mut agent) = begin(&path).await;
+    let (_folder, path, store, mut agent) = begin_anew().await;
     let raw = Connection::open(&path).unwrap();
     raw.execute_batch("DROP TABLE audit_records").unwrap();
     agent.document.open = "SECRET".to_owned();
@@ -280,9 +272,7 @@ async fn errors_of_the_driver_hold_no_words() {
 #[tokio::test]
 async fn spec_6_2_nothing_is_acknowledged_once_a_file_was_taken_away() {
     for taken in ["memoir.db", "memoir.db-wal"] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("memoir.db");
-        let (store, mut agent) = begin(&path).await;
+        let (folder, path, store, mut agent) = begin_anew().await;
         let (file, moved) = (folder.path().join(taken), folder.path().join("moved"));
         std::fs::rename(&file, &moved).unwrap();
         for another in [false, true] {

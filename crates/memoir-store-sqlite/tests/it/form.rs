@@ -87,9 +87,7 @@ async fn spec_4_1_nothing_is_written_once_the_form_was_changed() {
         if sql.starts_with("PRAGMA writable_schema") {
             continue;
         }
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("memoir.db");
-        let (store, agent) = begin(&path).await;
+        let (_folder, path, store, agent) = begin_anew().await;
         assert_eq!(store.check_form().await.unwrap(), []);
         change(&path, sql);
         let error = store.commit(saving(&agent, 1, 10)).await.unwrap_err();
@@ -106,9 +104,7 @@ async fn spec_4_1_nothing_is_written_once_the_form_was_changed() {
 
 #[tokio::test]
 async fn a_form_that_is_right_again_is_written_to_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, mut agent) = begin(&path).await;
+    let (_folder, path, store, mut agent) = begin_anew().await;
     change(&path, "CREATE TABLE theirs (words)");
     store.commit(saving(&agent, 1, 10)).await.unwrap_err();
     change(&path, "DROP TABLE theirs");
@@ -124,9 +120,7 @@ async fn a_form_that_is_right_again_is_written_to_again() {
 /// A version that is newer, and has said so, may have added something; it takes nothing away.
 #[tokio::test]
 async fn spec_4_1_what_a_newer_version_added_on_the_record_is_passed_over() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, mut agent) = begin(&path).await;
+    let (_folder, path, store, mut agent) = begin_anew().await;
     change(
         &path,
         "CREATE TABLE newer (words); PRAGMA user_version = 99",

@@ -9,9 +9,7 @@ use crate::common::*;
 
 #[tokio::test]
 async fn a_full_disk_leaves_the_old_state_and_a_writer() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, mut agent) = begin(&path).await;
+    let (_folder, path, store, mut agent) = begin_anew().await;
     store.limit_pages(60).await.unwrap();
     // On the caller's thread, on the writer's, and as a bulk of its own.
     for count in [100, 1_000, 3_000] {
@@ -30,9 +28,7 @@ async fn a_full_disk_leaves_the_old_state_and_a_writer() {
 
 #[tokio::test]
 async fn spec_6_2_a_store_that_was_full_is_not_ready_until_there_is_room() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, mut agent) = begin(&path).await;
+    let (_folder, _path, store, mut agent) = begin_anew().await;
     store.limit_pages(200).await.unwrap();
     store.check_ready().await.unwrap();
     // Nothing of what does not fit is left, so that there is room again.
@@ -54,9 +50,7 @@ async fn spec_6_2_a_store_that_was_full_is_not_ready_until_there_is_room() {
 
 #[tokio::test]
 async fn one_that_does_not_fit_takes_no_other_down() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, first) = begin(&path).await;
+    let (_folder, path, store, first) = begin_anew().await;
     let mut agents = vec![first];
     for number in 2..=16 {
         let mut agent = agent(number);

@@ -11,9 +11,7 @@ const AGENTS: u64 = 100_000;
 
 #[tokio::test]
 async fn spec_4_2_very_many_agents_get_their_leaves_at_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, mut agent) = begin(&path).await;
+    let (_folder, path, store, mut agent) = begin_anew().await;
     // Copies of the one agent, identifiers counted up; the last half without a log, of the others its last record.
     let raw = Connection::open(&path).unwrap();
     raw.execute_batch(&format!(

@@ -96,9 +96,7 @@ async fn spec_4_4_what_was_shredded_is_in_no_file() {
 /// can.
 #[tokio::test]
 async fn spec_4_4_a_reader_holds_the_cut_up_and_not_the_change() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, mut agent) = begin(&path).await;
+    let (_folder, path, store, mut agent) = begin_anew().await;
     save_canaries(&store, &mut agent, 5, 700).await;
     let reader = Connection::open(&path).unwrap();
     reader.execute_batch("BEGIN").unwrap();
@@ -140,9 +138,7 @@ async fn spec_4_4_a_reader_holds_the_cut_up_and_not_the_change() {
 /// A reader that comes and goes is waited for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spec_4_4_readers_at_work_do_not_keep_words_on_the_disk() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, mut agent) = begin(&path).await;
+    let (_folder, path, store, mut agent) = begin_anew().await;
     save_canaries(&store, &mut agent, 200, 700).await;
     let reading = tokio::spawn({
         let (store, agent) = (store.clone(), agent.clone());
@@ -202,9 +198,7 @@ async fn save_of_all_sizes(
 /// them may stay.
 #[tokio::test]
 async fn spec_4_4_rows_that_were_moved_leave_nothing_behind() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("memoir.db");
-    let (store, first) = begin(&path).await;
+    let (_folder, path, store, first) = begin_anew().await;
     let mut agents = vec![first];
     for number in 2..=4 {
         let mut agent = agent(number);

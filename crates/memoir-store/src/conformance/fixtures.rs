@@ -1,4 +1,4 @@
-//! Rows for the scenarios, and the author who writes them.
+//! Rows for the scenarios and for the tests of one database, and the author who writes them.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// `seconds` after 1970.
-pub(super) fn at(seconds: i64) -> Timestamp {
+pub fn at(seconds: i64) -> Timestamp {
     Timestamp::from_microseconds(seconds * 1_000_000).unwrap()
 }
 
@@ -53,14 +53,16 @@ pub(super) fn scope(account: u128, agent: u128) -> AgentScope {
     }
 }
 
-pub(super) fn text(words: &str) -> StoredText {
+/// Stored text.
+pub fn text(words: &str) -> StoredText {
     // Every stored text begins with a byte that is its version.
     let mut bytes = vec![1];
     bytes.extend_from_slice(words.as_bytes());
     StoredText(bytes)
 }
 
-pub(super) fn account(number: u128, name: &str) -> AccountRow {
+/// An account, made at second 0.
+pub fn account(number: u128, name: &str) -> AccountRow {
     AccountRow {
         id: account_id(number),
         name: name.to_owned(),
@@ -70,7 +72,7 @@ pub(super) fn account(number: u128, name: &str) -> AccountRow {
 }
 
 /// An agent that was never written: without memories and without a log.
-pub(super) fn agent(account: u128, number: u128, name: &str) -> AgentRow {
+pub fn agent(account: u128, number: u128, name: &str) -> AgentRow {
     AgentRow {
         scope: scope(account, number),
         columns: AgentColumns {
@@ -95,7 +97,7 @@ pub(super) fn hash(agent: AgentId, seq: u64) -> [u8; 32] {
 }
 
 /// An active core memory of ten tokens; the first million of them are a second apart.
-pub(super) fn memory(number: u64) -> MemoryRow {
+pub fn memory(number: u64) -> MemoryRow {
     let seconds = (number % 1_000_000) as i64;
     MemoryRow {
         number: Number(number),
@@ -165,7 +167,7 @@ pub(super) fn shredded(memory: MemoryRow) -> MemoryRow {
 }
 
 /// An open session of that agent, held by holder 1 until second 100.
-pub(super) fn session(number: u128, agent: AgentId) -> SessionRow {
+pub fn session(number: u128, agent: AgentId) -> SessionRow {
     SessionRow {
         id: session_id(number),
         agent,
@@ -226,7 +228,7 @@ pub(super) fn request_with(row: &AccessRow, change: impl FnOnce(&mut AccessColum
 }
 
 /// A record; its place and its hashes are set by [`Author::recording`].
-pub(super) fn record(action: Action) -> AuditRow {
+pub fn record(action: Action) -> AuditRow {
     AuditRow {
         seq: 0,
         recorded_at: at(5),
@@ -255,7 +257,7 @@ pub(super) fn document(version: u64, words: &str) -> Document {
 }
 
 /// An administrator's token, made at the second of its number.
-pub(super) fn token(account: u128, number: u128) -> TokenRow {
+pub fn token(account: u128, number: u128) -> TokenRow {
     TokenRow {
         id: token_id(number),
         account: account_id(account),
@@ -277,7 +279,8 @@ pub(super) fn token_with(token: TokenRow, change: impl FnOnce(&mut TokenColumns)
     token
 }
 
-pub(super) fn user(account: u128, number: u128, name: &str) -> UserRow {
+/// A user, made at the second of its number.
+pub fn user(account: u128, number: u128, name: &str) -> UserRow {
     UserRow {
         id: UserId::from_bytes((number | 0xE << 124).to_be_bytes()),
         account: account_id(account),
@@ -291,7 +294,7 @@ pub(super) fn user(account: u128, number: u128, name: &str) -> UserRow {
 }
 
 /// A request with an unknown outcome, which came at the second of its number.
-pub(super) fn reply(account: u128, number: u128) -> ReplyRow {
+pub fn reply(account: u128, number: u128) -> ReplyRow {
     ReplyRow {
         account: account_id(account),
         key_digest: digest(number),
@@ -353,21 +356,7 @@ impl Author {
 
     /// A decision that changes nothing but the version.
     pub(super) fn commit(&self) -> Commit {
-        Commit {
-            expected_version: Some(self.agent.document.version),
-            agent: self.agent.clone(),
-            prompts: None,
-            memories: Vec::new(),
-            sessions: Vec::new(),
-            tokens: Vec::new(),
-            messages: Vec::new(),
-            waiting: None,
-            access: Vec::new(),
-            bodies: Vec::new(),
-            records: Vec::new(),
-            reply: None,
-            progress: None,
-        }
+        Commit::new(Some(self.agent.document.version), self.agent.clone())
     }
 
     /// A decision that adds new memories to those that are there, with a record for each.

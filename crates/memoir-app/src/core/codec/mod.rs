@@ -829,19 +829,13 @@ pub(crate) fn commit(
     next.next_seq = decision.agent.next_seq;
     let agent = agent_row(sealer, base, &next, decision.agent, time_zone)?;
     let mut commit = Commit {
-        expected_version: base.version,
-        agent,
         prompts,
-        memories: Vec::new(),
-        sessions: Vec::with_capacity(decision.sessions.len()),
         tokens: beside.tokens,
         messages: beside.messages,
         waiting: beside.waiting,
-        access: Vec::with_capacity(decision.access.len()),
         records,
         bodies,
-        reply: None,
-        progress: None,
+        ..Commit::new(base.version, agent)
     };
     let prepared = parallel::map(last_states(decision.changes), |memory| {
         memory_row(sealer, version, memory)
