@@ -465,7 +465,7 @@ impl KeyStore {
     /// new master key, which those that were opened by [`crate::unlock()`] with a key file read there.
     ///
     /// The caller must have `new` in a safe place before this. Where the master key has a file, use
-    /// [`crate::rotate_key_file`].
+    /// [`KeyStore::rotate_key_file`].
     ///
     /// # Errors
     /// [`Error::WrongMasterKey`], [`Error::Inconsistent`], [`Error::Busy`] where others change the key store all the
@@ -492,14 +492,20 @@ impl KeyStore {
         Ok(wrapped)
     }
 
-    /// As [`KeyStore::rotate`], with a next key that is staged beside `key_file` and then takes its
-    /// place.
+    /// Makes the next master key, wraps all keys anew under it, and puts it in the place of `key_file`. Returns the
+    /// fingerprint of the new key, and how many keys were wrapped. Can be repeated after any failure: it resumes where
+    /// it stopped. Other processes that were opened with `key_file` follow by themselves.
     ///
-    /// One process at a time makes, uses and moves a staged key, under the [`MasterKey::turn`], and moves it only once
+    /// One process at a time makes, uses and moves a staged key, under `MasterKey::turn`, and moves it only once
     /// the key store needs it. So no two processes can conflict, and at every moment one of the two files holds the
     /// needed key. Before anything needs the staged key, the key file is replaced by itself once: if that fails, the
     /// staged key could not take its place either.
-    pub(crate) fn rotate_key_file(&self, key_file: &Path) -> Result<(KeyId, u64)> {
+    ///
+    /// # Errors
+    /// [`Error::Irreplaceable`], [`Error::MasterKeyLost`] and [`Error::WrongMasterKey`] where `key_file` cannot be
+    /// replaced or does not hold the key that is to be replaced: nothing was changed then. [`Error::Unresolved`] if only
+    /// the last step is missing. Else as for [`MasterKey::load_or_create`] and [`KeyStore::rotate`].
+    pub fn rotate_key_file(&self, key_file: &Path) -> Result<(KeyId, u64)> {
         let _turn = MasterKey::turn(key_file)?;
         self.finish(key_file)?;
         // A rotation by another process may have ended between the last check and this turn.

@@ -47,4 +47,4 @@ pub use keystore::conformance;
 pub use keystore::{Closing, KeyStore, SqliteKeys, rows, rows::KeyRows};
 pub use master::{KeyId, MasterKey, exposed_mode};
 pub use seal::AgentKey;
-pub use unlock::{MasterSource, rotate_key_file, unlock, unlock_rows};
+pub use unlock::{MasterSource, unlock, unlock_rows};

@@ -6,9 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{
-    Error, KeyId, KeyRows, KeyStore, MasterKey, Result, SqliteKeys, keystore::MasterKeySource,
-};
+use crate::{Error, KeyRows, KeyStore, MasterKey, Result, SqliteKeys, keystore::MasterKeySource};
 
 /// Where the master key comes from.
 #[derive(Debug)]
@@ -56,17 +54,4 @@ pub fn unlock_rows(
         MasterSource::Given(master) => MasterKeySource::Given(master),
     };
     KeyStore::start(rows, source, must_exist)
-}
-
-/// Makes the next master key, wraps all keys anew under it, and puts it in the place of `key_file`. Returns the
-/// fingerprint of the new key, and how many keys were wrapped. Can be repeated after any failure: it resumes where it
-/// stopped. Other processes that were opened with `key_file` follow by themselves.
-///
-/// # Errors
-/// [`Error::Irreplaceable`], [`Error::MasterKeyLost`] and [`Error::WrongMasterKey`]
-/// where `key_file` cannot be replaced or does not hold the key that is to be replaced: nothing was changed then.
-/// [`Error::Unresolved`] if only the last step is missing. Else as for
-/// [`MasterKey::load_or_create`] and [`KeyStore::rotate`].
-pub fn rotate_key_file(key_file: &Path, store: &KeyStore) -> Result<(KeyId, u64)> {
-    store.rotate_key_file(key_file)
 }

@@ -7,7 +7,7 @@ use memoir_app::{Handling, RecordFilter};
 use memoir_domain::{SessionId, memory::Number};
 use memoir_store_sqlite::SqliteStore;
 use memoir_testkit::{InstallationFolder, TestInstallation, Turn};
-use memoir_vault::{KeyStore, MasterKey, rotate_key_file};
+use memoir_vault::{KeyStore, MasterKey};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -52,7 +52,8 @@ async fn spec_5_4_the_master_key_is_rotated_under_a_process_that_goes_on() {
     });
     let mut ids = vec![old];
     for _ in 0..3 {
-        let (id, wrapped) = rotate_key_file(&folder.master_key_file(), &second.keys).unwrap();
+        let key_file = folder.master_key_file();
+        let (id, wrapped) = second.keys.rotate_key_file(&key_file).unwrap();
         assert!(wrapped >= 1);
         ids.push(id);
         // It continues under each of them.

@@ -24,7 +24,7 @@ use memoir_domain::{
 };
 use memoir_model::{ErrorCode, ModelError};
 use memoir_testkit::Turn;
-use memoir_vault::{archive::Passphrase, rotate_key_file};
+use memoir_vault::archive::Passphrase;
 use serde_json::{Value, json};
 use tracing::{
     Event, Metadata, Subscriber,
@@ -705,7 +705,9 @@ async fn spec_5_3_no_word_of_an_agents_stands_in_any_file() {
     let mut said = Said::default();
     fill(&wren, &mut said).await;
     wren.memoir.checkpoint().await.unwrap();
-    rotate_key_file(&folder.master_key_file(), &wren.keys).unwrap();
+    wren.keys
+        .rotate_key_file(&folder.master_key_file())
+        .unwrap();
 
     // The search finds each word in a plain export.
     let plain = plain(&wren).await;

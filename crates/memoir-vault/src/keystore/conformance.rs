@@ -20,7 +20,7 @@ use super::{
         WrittenChange,
     },
 };
-use crate::{Error, KeyId, MasterKey, MasterSource, Result, rotate_key_file, unlock_rows};
+use crate::{Error, KeyId, MasterKey, MasterSource, Result, unlock_rows};
 
 /// Opens the same place once more, as another process would.
 pub type Open<'place> = &'place (dyn Fn() -> Box<dyn KeyRows> + Sync);
@@ -367,7 +367,7 @@ fn spec_5_3_keys_are_made_and_found_while_others_rotate(open: Open<'_>) {
             let store = unlocked(open, source);
             let made = (0..8).map(|agent| {
                 if rotates {
-                    rotate_key_file(path, &store).unwrap();
+                    store.rotate_key_file(path).unwrap();
                 }
                 *store.create(scope(agent), at(1)).unwrap().digest_key()
             });

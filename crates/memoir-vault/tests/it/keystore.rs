@@ -313,13 +313,13 @@ fn issue_2_a_process_with_a_key_file_follows_a_rotation_by_itself() {
     let server = unlock(&source, &store, false).unwrap();
     let command = unlock(&source, &store, true).unwrap();
     command.create(scope(1, 2), now()).unwrap();
-    memoir_vault::rotate_key_file(&path, &command).unwrap();
+    command.rotate_key_file(&path).unwrap();
     assert!(server.key(scope(1, 2)).unwrap().is_some());
-    memoir_vault::rotate_key_file(&path, &command).unwrap();
+    command.rotate_key_file(&path).unwrap();
     server.create(scope(1, 3), now()).unwrap();
     // Both rotate, one after the other.
-    memoir_vault::rotate_key_file(&path, &command).unwrap();
-    memoir_vault::rotate_key_file(&path, &server).unwrap();
+    command.rotate_key_file(&path).unwrap();
+    server.rotate_key_file(&path).unwrap();
     assert!(command.key(scope(1, 3)).unwrap().is_some());
     assert_eq!(server.key_id(), command.key_id());
 }

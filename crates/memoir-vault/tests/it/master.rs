@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use memoir_vault::{Error, MasterKey, MasterSource, rotate_key_file, unlock};
+use memoir_vault::{Error, MasterKey, MasterSource, unlock};
 
 use crate::{now, scope};
 
@@ -255,7 +255,7 @@ fn issue_2_a_rotation_that_did_not_end_is_ended_by_the_next_start() {
         staged.key_id()
     );
 
-    let (third, wrapped) = rotate_key_file(&path, &again).unwrap();
+    let (third, wrapped) = again.rotate_key_file(&path).unwrap();
     assert_eq!(wrapped, 1);
     assert!(third != first && third != staged.key_id());
     assert_eq!(
@@ -289,7 +289,7 @@ fn a_key_file_behind_links_is_rotated_in_its_own_folder() {
 
     let opened = unlock(&source(&path), &store, false).unwrap();
     opened.create(scope(1, 2), now()).unwrap();
-    let (second, wrapped) = rotate_key_file(&path, &opened).unwrap();
+    let (second, wrapped) = opened.rotate_key_file(&path).unwrap();
     assert!(wrapped == 1 && second != first);
     let in_target = || MasterKey::load(&target).unwrap().unwrap().key_id();
     assert_eq!(in_target(), second);
@@ -335,7 +335,7 @@ fn a_key_file_that_is_not_what_it_was_is_not_rotated() {
         opened.create(scope(1, 2), now()).unwrap();
         fault(&path);
         let before = files(folder.path());
-        let error = rotate_key_file(&path, &opened).unwrap_err().to_string();
+        let error = opened.rotate_key_file(&path).unwrap_err().to_string();
         assert!(error.contains(told), "{error}");
         assert_eq!(files(folder.path()), before, "{told}");
     }
@@ -361,7 +361,7 @@ fn a_staged_key_that_fits_is_used_where_it_cannot_be_moved() {
     let again = unlock(&source(&path), &store, true).unwrap();
     assert_eq!(again.key_id(), staged.key_id());
     assert!(again.key(scope(1, 2)).unwrap().is_some());
-    let error = rotate_key_file(&path, &again).unwrap_err();
+    let error = again.rotate_key_file(&path).unwrap_err();
     assert!(matches!(error, Error::Irreplaceable { .. }), "{error}");
     assert_eq!(files(folder.path()), before);
 
@@ -407,7 +407,7 @@ fn a_rotation_sweeps_away_what_killed_processes_have_left() {
     for (name, text, is_old) in kept {
         file(name, text, is_old);
     }
-    rotate_key_file(&path, &opened).unwrap();
+    opened.rotate_key_file(&path).unwrap();
     let mut names = vec!["keys.db", "master.key"];
     names.extend(kept.map(|(name, ..)| name));
     names.sort_unstable();

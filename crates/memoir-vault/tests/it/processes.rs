@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use memoir_vault::{KeyStore, MasterSource, rotate_key_file, unlock};
+use memoir_vault::{KeyStore, MasterSource, unlock};
 
 use crate::{hex, now, scope};
 
@@ -52,14 +52,14 @@ fn child() {
         "create" => (0..20).for_each(|agent| print_key(&store, agent)),
         "rotate" => {
             for agent in 0..20 {
-                rotate_key_file(&folder.join("master.key"), &store).unwrap();
+                store.rotate_key_file(&folder.join("master.key")).unwrap();
                 print_key(&store, agent);
             }
         }
         "until killed" => loop {
             for agent in 0..=255 {
                 print_key(&store, agent);
-                rotate_key_file(&folder.join("master.key"), &store).unwrap();
+                store.rotate_key_file(&folder.join("master.key")).unwrap();
             }
         },
         other => panic!("unknown task {other}"),

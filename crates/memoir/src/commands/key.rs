@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use memoir_store_postgres::PostgresKeys;
-use memoir_vault::{Error, KeyRows, MasterSource, rotate_key_file, unlock};
+use memoir_vault::{Error, KeyRows, MasterSource, unlock};
 use serde_json::json;
 
 use crate::{
@@ -87,7 +87,7 @@ async fn rotate(global: &Global, config: Config) -> Outcome {
     forget_indexes(global, &database).await?;
     let (new, wrapped, place) = match keys::source(global, &config)? {
         MasterSource::File(path) => {
-            let (new, wrapped) = rotate_key_file(&path, &store).map_err(not_rotated)?;
+            let (new, wrapped) = store.rotate_key_file(&path).map_err(not_rotated)?;
             (
                 new,
                 wrapped,
