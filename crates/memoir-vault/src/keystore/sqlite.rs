@@ -9,7 +9,10 @@ mod counter;
 mod file;
 mod schema;
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
 use parking_lot::Mutex;
@@ -186,19 +189,10 @@ impl KeyRows for SqliteKeys {
     fn fill(&self, contents: &KeyStoreContents) -> Result<()> {
         let state = &mut *self.state.lock();
         file::make(&mut state.connection, self.place(), |fresh| {
-            if let Some(row) = &contents.master {
-                write_master(fresh, row)?;
-            }
             for row in &contents.agents {
                 write_agent(fresh, row)?;
             }
-            if let Some(row) = &contents.log {
-                write_log(fresh, row)?;
-            }
-            if let Some(row) = &contents.closing {
-                write_closing(fresh, row)?;
-            }
-            Ok(())
+            write_single_rows(fresh, contents)
         })
     }
 
@@ -272,16 +266,7 @@ impl KeyRows for SqliteKeys {
             }
             connection
                 .execute_batch("DELETE FROM log_key; DELETE FROM closing; DELETE FROM master")?;
-            if let Some(row) = &contents.log {
-                write_log(connection, row)?;
-            }
-            if let Some(row) = &contents.closing {
-                write_closing(connection, row)?;
-            }
-            contents
-                .master
-                .iter()
-                .try_for_each(|row| write_master(connection, row))
+            write_single_rows(connection, contents)
         });
         rewrapped.map(drop)
     }
@@ -330,10 +315,8 @@ fn agent_row(row: &rusqlite::Row<'_>) -> Result<AgentKeyRow> {
         account: AccountId::from_bytes(row.get(0)?),
         agent: AgentId::from_bytes(row.get(1)?),
     };
-    let time = |microseconds| {
-        let problem = || format!("agent {}: no time", scope.agent);
-        time(microseconds).ok_or_else(|| inconsistent("agent_keys", problem()))
-    };
+    let name = format_args!("agent {}", scope.agent);
+    let time = |microseconds| time(microseconds, "agent_keys", name);
     Ok(AgentKeyRow {
         scope,
         created_at: time(row.get(2)?)?,
@@ -350,11 +333,9 @@ fn log(connection: &Connection) -> Result<Option<LogRow>> {
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let read = |(name, created_at, wrapped)| {
-        let created_at = time(created_at)
-            .ok_or_else(|| inconsistent("log_key", format!("log {name}: no time")))?;
         Ok(LogRow {
+            created_at: time(created_at, "log_key", format_args!("log {name}"))?,
             name,
-            created_at,
             wrapped,
         })
     };
@@ -367,27 +348,39 @@ fn closing(connection: &Connection) -> Result<Option<ClosingRow>> {
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let read = |(is_closed, changed_at, wrapped)| {
-        let changed_at = time(changed_at)
-            .ok_or_else(|| inconsistent("closing", "its row: no time".to_owned()))?;
         let closing = Closing {
             is_closed,
-            changed_at,
+            changed_at: time(changed_at, "closing", format_args!("its row"))?,
         };
         Ok(ClosingRow { closing, wrapped })
     };
     row.map(read).transpose()
 }
 
-fn time(microseconds: i64) -> Option<Timestamp> {
+/// A time in a row of that table, which errors call so.
+fn time(microseconds: i64, table: &'static str, row: fmt::Arguments<'_>) -> Result<Timestamp> {
     Timestamp::from_microseconds(microseconds)
+        .ok_or_else(|| inconsistent(table, format!("{row}: no time")))
+}
+
+/// Writes the rows of which there is one at most, as far as there are any.
+fn write_single_rows(connection: &Connection, contents: &KeyStoreContents) -> Result<()> {
+    if let Some(row) = &contents.master {
+        write_master(connection, row)?;
+    }
+    if let Some(row) = &contents.log {
+        write_log(connection, row)?;
+    }
+    if let Some(row) = &contents.closing {
+        write_closing(connection, row)?;
+    }
+    Ok(())
 }
 
 fn write_master(connection: &Connection, row: &MasterRow) -> Result<()> {
-    let written = connection.execute(
-        "INSERT INTO master (id, key_id, proof) VALUES (1, ?1, ?2)",
-        params![row.key_id.as_bytes(), row.proof],
-    )?;
-    one(written, "master")
+    let sql = "INSERT INTO master (id, key_id, proof) VALUES (1, ?1, ?2)";
+    let values = params![row.key_id.as_bytes(), row.proof];
+    one(connection.execute(sql, values)?, "master")
 }
 
 fn write_agent(connection: &Connection, row: &AgentKeyRow) -> Result<()> {
@@ -407,23 +400,16 @@ fn write_agent(connection: &Connection, row: &AgentKeyRow) -> Result<()> {
 }
 
 fn write_log(connection: &Connection, row: &LogRow) -> Result<()> {
-    let written = connection.execute(
-        "INSERT INTO log_key (id, name, created_at, wrapped) VALUES (1, ?1, ?2, ?3)",
-        params![row.name, row.created_at.microseconds(), row.wrapped],
-    )?;
-    one(written, "log_key")
+    let sql = "INSERT INTO log_key (id, name, created_at, wrapped) VALUES (1, ?1, ?2, ?3)";
+    let values = params![row.name, row.created_at.microseconds(), row.wrapped];
+    one(connection.execute(sql, values)?, "log_key")
 }
 
 fn write_closing(connection: &Connection, row: &ClosingRow) -> Result<()> {
-    let written = connection.execute(
-        "INSERT INTO closing (id, is_closed, changed_at, wrapped) VALUES (1, ?1, ?2, ?3)",
-        params![
-            row.closing.is_closed,
-            row.closing.changed_at.microseconds(),
-            row.wrapped
-        ],
-    )?;
-    one(written, "closing")
+    let sql = "INSERT INTO closing (id, is_closed, changed_at, wrapped) VALUES (1, ?1, ?2, ?3)";
+    let changed_at = row.closing.changed_at.microseconds();
+    let values = params![row.closing.is_closed, changed_at, row.wrapped];
+    one(connection.execute(sql, values)?, "closing")
 }
 
 /// Makes sure that a statement wrote the one row that it was to write.
