@@ -315,7 +315,7 @@ impl Store for SqliteStore {
         });
         // An erased agent does not count: its key is destroyed after this, and text without a key need not leave the
         // disk before the response.
-        change.replaces_bodies = replaces_bodies;
+        change.outline.replaces_bodies = replaces_bodies;
         self.queue(change).await
     }
 

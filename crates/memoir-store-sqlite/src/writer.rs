@@ -110,18 +110,23 @@ impl WriteOutcome<bool> {
     }
 }
 
-/// Something to write: about how much it is, and how.
-pub(crate) struct QueuedChange<T, F> {
+/// What is known of a change before it is written.
+pub(crate) struct Outline {
     /// Estimated number of rows; [`BULK_ROWS`] if unknown.
-    pub(crate) rows: usize,
+    rows: usize,
     /// Whether it removes text from a log, which must not stay on the disk.
     pub(crate) replaces_bodies: bool,
     /// Whether it waits for another process that has the lock.
     waits: bool,
     /// Whether the thread has begun it, or its caller no longer waits for it.
     is_claimed: Arc<AtomicBool>,
+}
+
+/// Something to write: about how much it is, and how.
+pub(crate) struct QueuedChange<T, F> {
+    pub(crate) outline: Outline,
     /// Done again where the transaction was lost by another change in it.
-    pub(crate) write: F,
+    write: F,
     brought: Option<T>,
     /// `None` while the caller's own thread writes it.
     answer: Option<oneshot::Sender<Result<T, Error>>>,
@@ -129,11 +134,14 @@ pub(crate) struct QueuedChange<T, F> {
 
 impl<T, F: Fn(&Connection) -> Result<WriteOutcome<T>>> QueuedChange<T, F> {
     pub(crate) fn new(rows: usize, write: F) -> Self {
-        Self {
+        let outline = Outline {
             rows,
             replaces_bodies: false,
             waits: memoir_store::may_wait(),
             is_claimed: Arc::default(),
+        };
+        Self {
+            outline,
             write,
             brought: None,
             answer: None,
@@ -143,14 +151,7 @@ impl<T, F: Fn(&Connection) -> Result<WriteOutcome<T>>> QueuedChange<T, F> {
 
 /// A change, whatever it brings.
 trait AnyChange: Send {
-    fn rows(&self) -> usize;
-
-    fn replaces_bodies(&self) -> bool;
-
-    fn waits(&self) -> bool;
-
-    /// Takes it for the thread; `false` if its caller no longer waits for it.
-    fn claim(&self) -> bool;
+    fn outline(&self) -> &Outline;
 
     /// Writes it, inside a transaction; whether anything is different afterwards.
     fn write(&mut self, connection: &Connection) -> Result<bool>;
@@ -162,20 +163,8 @@ trait AnyChange: Send {
 impl<T: Send, F: Fn(&Connection) -> Result<WriteOutcome<T>> + Send> AnyChange
     for QueuedChange<T, F>
 {
-    fn rows(&self) -> usize {
-        self.rows
-    }
-
-    fn replaces_bodies(&self) -> bool {
-        self.replaces_bodies
-    }
-
-    fn waits(&self) -> bool {
-        self.waits
-    }
-
-    fn claim(&self) -> bool {
-        claim(&self.is_claimed)
+    fn outline(&self) -> &Outline {
+        &self.outline
     }
 
     fn write(&mut self, connection: &Connection) -> Result<bool> {
@@ -218,7 +207,7 @@ enum WriterJob {
 impl WriterJob {
     /// Whether it waits for other processes.
     fn waits(&self) -> bool {
-        !matches!(self, Self::Write(request) if !request.change.waits())
+        !matches!(self, Self::Write(request) if !request.change.outline().waits)
     }
 }
 
@@ -306,7 +295,7 @@ impl Writer {
     {
         // Writing on the caller's thread never waits, and a task that never waits must yield at times.
         coop::consume_budget().await;
-        let waits = change.waits;
+        let waits = change.outline.waits;
         if !waits && self.is_blocked() {
             return Err(Error::Busy);
         }
@@ -318,7 +307,7 @@ impl Writer {
         }
         let (sender, answer) = oneshot::channel();
         change.answer = Some(sender);
-        let is_claimed = Arc::clone(&change.is_claimed);
+        let is_claimed = Arc::clone(&change.outline.is_claimed);
         let request = WaitingChange {
             change: Box::new(change),
             _place: QueueSlot::take(&self.load),
@@ -397,7 +386,8 @@ impl Writer {
         let is_held_up = disk > FAST_DISK;
         // Waiting for the disk blocks the other tasks of its thread: only allowed if other threads continue them. A
         // change that is large or shreds texts keeps the connection for long, and goes to the writer thread.
-        let is_large = change.rows() > SMALL_ROWS || change.replaces_bodies();
+        let outline = change.outline();
+        let is_large = outline.rows > SMALL_ROWS || outline.replaces_bodies;
         let is_for_the_thread = is_large || memoir_store::is_low_priority();
         if is_for_the_thread || (is_held_up && !has_other_threads()) {
             return None;
@@ -490,11 +480,13 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
         jobs.sort_by_key(WriterJob::waits);
         for job in jobs.drain(..) {
             match job {
-                WriterJob::Write(request) if !request.change.waits() => {
-                    if !request.change.claim() {
+                WriterJob::Write(request) if !request.change.outline().waits => {
+                    let outline = request.change.outline();
+                    // Its caller may no longer wait for it.
+                    if !claim(&outline.is_claimed) {
                         continue;
                     }
-                    let is_large = request.change.rows() >= BULK_ROWS;
+                    let is_large = outline.rows >= BULK_ROWS;
                     batch.push(request);
                     state.patience = Duration::ZERO;
                     match is_large {
@@ -505,7 +497,7 @@ fn work(state: &Mutex<WriterState>, mut queue: mpsc::Receiver<WriterJob>) {
                 }
                 // The earlier jobs get their results first, so that a long import does not delay small changes, and no
                 // small one fails with the import.
-                WriterJob::Write(request) if request.change.rows() >= BULK_ROWS => {
+                WriterJob::Write(request) if request.change.outline().rows >= BULK_ROWS => {
                     state.answer(&mut batch);
                     batch.push(request);
                     state.bulk(&mut batch);
@@ -569,7 +561,7 @@ impl WriterState {
         let mut written = self.transaction(&mut changes, Parting::None);
         // Only if a change failed after it had written something. Mostly the first statement of a change is refused (an
         // agent's version), and then the transaction continues without it.
-        if batch_is_lost(&written) && changes.len() > 1 {
+        if matches!(written, Err(LostTransaction::Change(_))) && changes.len() > 1 {
             written = self.transaction(&mut changes, Parting::Savepoints);
         }
         match written {
@@ -693,7 +685,7 @@ impl WriterState {
         }
         let has_replaced = |answers: &Vec<WriteResult>| {
             let mut answered = changes.iter().zip(answers);
-            answered.any(|(change, answer)| change.replaces_bodies() && answer.is_ok())
+            answered.any(|(change, answer)| change.outline().replaces_bodies && answer.is_ok())
         };
         if result.as_ref().is_ok_and(has_replaced) {
             // After the commit, since a checkpoint cannot move uncommitted pages, and before any response: SPEC 4.4
@@ -823,11 +815,6 @@ fn end_abandoned(connection: &Connection) -> Result<()> {
 fn run(connection: &Connection, sql: &str) -> Result<()> {
     connection.prepare_cached(sql)?.execute([])?;
     Ok(())
-}
-
-/// Whether one of the changes lost the transaction for all.
-fn batch_is_lost(written: &Result<Vec<WriteResult>, LostTransaction>) -> bool {
-    matches!(written, Err(LostTransaction::Change(_)))
 }
 
 /// What keeps a change that is refused from those beside it.
