@@ -21,20 +21,11 @@ pub(crate) fn check(connection: &Connection) -> Result<Vec<Finding>> {
     // where nothing is wrong.
     let _view = ReadTransaction::new(connection)?;
     let mut findings = Vec::new();
-    for part in [
-        schema::findings,
-        pages,
-        references,
-        rows,
-        prompts,
-        logs,
-        heads,
-        places,
-        leaves,
-        tokens,
-        residues,
-    ] {
-        match part(connection) {
+    let parts = [schema::findings, pages, references, rows].into_iter();
+    let parts = parts.map(|part| part(connection));
+    let rules = RULES.iter().map(|rule| breaches(connection, rule));
+    for part in parts.chain(rules).chain([residues(connection)]) {
+        match part {
             Ok(found) => findings.extend(found),
             // A part that cannot even be read is a finding too, and no reason to leave out the others.
             Err(fault) => findings.push(Finding::new(Error::from(fault).to_string(), RESTORE)),
@@ -99,122 +90,115 @@ fn rows(connection: &Connection) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Prompts of every agent.
-fn prompts(connection: &Connection) -> Result<Vec<Finding>> {
-    all(
-        connection,
-        "SELECT id FROM agents \
-         WHERE NOT EXISTS (SELECT 1 FROM agent_prompts WHERE agent_id = id) LIMIT 20",
-        [],
-        |row| {
-            let agent = AgentId::from_bytes(Columns::new(row, "agents").id()?);
-            Ok(Finding::new(
-                format!("table `agent_prompts`: row {agent} is missing"),
-                RESTORE,
-            ))
-        },
-    )
+/// A rule over rows: the statement that finds what breaks it, the table of its first column, and what is said of a row.
+struct Rule {
+    table: &'static str,
+    sql: &'static str,
+    problem: fn(&mut Columns<'_>) -> memoir_store::Result<String>,
+    advice: &'static str,
 }
 
-/// Each log from 1 without gaps, up to where the agent says that it ends.
-fn logs(connection: &Connection) -> Result<Vec<Finding>> {
-    let logs = all(
-        connection,
-        "SELECT id, next_seq, \
-             (SELECT count(*) FROM audit_records WHERE agent_id = id), \
-             (SELECT coalesce(max(seq), 0) FROM audit_records WHERE agent_id = id), \
-             (SELECT coalesce(min(seq), 1) FROM audit_records WHERE agent_id = id) \
-         FROM agents",
-        [],
-        |row| {
-            let mut columns = Columns::new(row, "agents");
+const RULES: [Rule; 6] = [
+    // Prompts of every agent.
+    Rule {
+        table: "agents",
+        sql: "SELECT id FROM agents \
+              WHERE NOT EXISTS (SELECT 1 FROM agent_prompts WHERE agent_id = id) LIMIT 20",
+        problem: |columns| {
+            let agent = AgentId::from_bytes(columns.id()?);
+            Ok(format!("table `agent_prompts`: row {agent} is missing"))
+        },
+        advice: RESTORE,
+    },
+    // Each log from 1 without gaps, up to where the agent says that it ends.
+    Rule {
+        table: "agents",
+        sql: "SELECT id, next_seq, entries, last, first FROM (SELECT id, next_seq, \
+                  (SELECT count(*) FROM audit_records WHERE agent_id = id) AS entries, \
+                  (SELECT coalesce(max(seq), 0) FROM audit_records WHERE agent_id = id) AS last, \
+                  (SELECT coalesce(min(seq), 1) FROM audit_records WHERE agent_id = id) AS first \
+                  FROM agents) \
+              WHERE first <> 1 OR last <> entries OR next_seq <> last + 1",
+        problem: |columns| {
             let agent = AgentId::from_bytes(columns.id()?);
             let next_seq = columns.count()?;
             let (count, last, first) = (columns.count()?, columns.count()?, columns.count()?);
-            Ok((agent, next_seq, count, last, first))
+            Ok(format!(
+                "table `audit_records`: the log of {agent} has {count} records from {first} to {last}, and its next one would be {next_seq}"
+            ))
         },
-    )?;
-    let mut findings = Vec::new();
-    for (agent, next_seq, count, last, first) in logs {
-        if first != 1 || last != count || next_seq != last + 1 {
-            findings.push(Finding::new(
-                format!(
-                    "table `audit_records`: the log of {agent} has {count} records from {first} to {last}, and its next one would be {next_seq}"
-                ),
-                Finding::COMPARE,
-            ));
-        }
-    }
-    Ok(findings)
-}
-
-/// The head kept with each agent against the last record of its log.
-fn heads(connection: &Connection) -> Result<Vec<Finding>> {
-    all(
-        connection,
-        "SELECT id, seq FROM agents \
-         JOIN audit_records ON agent_id = id \
-             AND seq = (SELECT max(seq) FROM audit_records WHERE agent_id = id) \
-         WHERE hash <> head LIMIT 20",
-        [],
-        |row| {
-            let mut columns = Columns::new(row, "agents");
+        advice: Finding::COMPARE,
+    },
+    // The head kept with each agent against the last record of its log.
+    Rule {
+        table: "agents",
+        sql: "SELECT id, seq FROM agents \
+              JOIN audit_records ON agent_id = id \
+                  AND seq = (SELECT max(seq) FROM audit_records WHERE agent_id = id) \
+              WHERE hash <> head LIMIT 20",
+        problem: |columns| {
             let agent = AgentId::from_bytes(columns.id()?);
             let last = columns.count()?;
-            Ok(Finding::new(
-                format!("table `agents`: the head of {agent} is not the hash of its record {last}"),
-                Finding::ALTERED,
-            ))
+            let problem = format!("the head of {agent} is not the hash of its record {last}");
+            Ok(format!("table `agents`: {problem}"))
         },
-    )
-}
-
-/// The entries over all logs from 0 without gaps.
-fn places(connection: &Connection) -> Result<Vec<Finding>> {
-    all(
-        connection,
-        "SELECT entries, first, last FROM (SELECT count(*) AS entries, min(position) AS first, \
-             max(position) AS last FROM log_leaves) \
-         WHERE entries > 0 AND (first <> 0 OR last <> entries - 1)",
-        [],
-        |row| {
-            let mut columns = Columns::new(row, "log_leaves");
+        advice: Finding::ALTERED,
+    },
+    // The entries over all logs from 0 without gaps.
+    Rule {
+        table: "log_leaves",
+        sql: "SELECT entries, first, last FROM (SELECT count(*) AS entries, \
+                  min(position) AS first, max(position) AS last FROM log_leaves) \
+              WHERE entries > 0 AND (first <> 0 OR last <> entries - 1)",
+        problem: |columns| {
             let (entries, first, last) = (columns.count()?, columns.count()?, columns.count()?);
-            Ok(Finding::new(
-                format!("table `log_leaves`: it has {entries} entries, from {first} to {last}"),
-                Finding::COMPARE,
-            ))
+            let problem = format!("it has {entries} entries, from {first} to {last}");
+            Ok(format!("table `log_leaves`: {problem}"))
         },
-    )
-}
-
-/// Each entry over all logs against the log that it is about.
-fn leaves(connection: &Connection) -> Result<Vec<Finding>> {
-    all(
-        connection,
-        "SELECT position, log_leaves.agent_id, log_leaves.seq, agents.id IS NULL FROM log_leaves \
-         LEFT JOIN agents ON agents.id = log_leaves.agent_id \
-         LEFT JOIN audit_records AS record \
-             ON record.agent_id = log_leaves.agent_id AND record.seq = log_leaves.seq \
-         WHERE agents.id IS NULL OR record.hash <> log_leaves.head LIMIT 20",
-        [],
-        |row| {
-            let mut columns = Columns::new(row, "log_leaves");
+        advice: Finding::COMPARE,
+    },
+    // Each entry over all logs against the log that it is about.
+    Rule {
+        table: "log_leaves",
+        sql: "SELECT position, log_leaves.agent_id, log_leaves.seq, agents.id IS NULL FROM log_leaves \
+              LEFT JOIN agents ON agents.id = log_leaves.agent_id \
+              LEFT JOIN audit_records AS record \
+                  ON record.agent_id = log_leaves.agent_id AND record.seq = log_leaves.seq \
+              WHERE agents.id IS NULL OR record.hash <> log_leaves.head LIMIT 20",
+        problem: |columns| {
             let position = columns.count()?;
             let agent = AgentId::from_bytes(columns.id()?);
             let seq = columns.count()?;
-            let is_orphan = columns.flag()?;
-            let problem = if is_orphan {
-                format!("is about {agent}, which does not exist")
-            } else {
-                format!("has another hash for record {seq} of {agent} than its log")
+            let problem = match columns.flag()? {
+                true => format!("is about {agent}, which does not exist"),
+                false => format!("has another hash for record {seq} of {agent} than its log"),
             };
-            Ok(Finding::new(
-                format!("table `log_leaves`: row {position} {problem}"),
-                Finding::ALTERED,
-            ))
+            Ok(format!("table `log_leaves`: row {position} {problem}"))
         },
-    )
+        advice: Finding::ALTERED,
+    },
+    // Tokens only of agents that their account has.
+    Rule {
+        table: "tokens",
+        sql: "SELECT tokens.id, agent_id FROM tokens \
+              LEFT JOIN agents ON agents.id = agent_id AND agents.account_id = tokens.account_id \
+              WHERE agent_id IS NOT NULL AND agents.id IS NULL LIMIT 20",
+        problem: |columns| {
+            let token = TokenId::from_bytes(columns.id()?);
+            let agent = AgentId::from_bytes(columns.id()?);
+            let problem = format!("row {token} is of {agent}, which its account has not");
+            Ok(format!("table `tokens`: {problem}"))
+        },
+        advice: Finding::ALTERED,
+    },
+];
+
+/// What breaks a rule.
+fn breaches(connection: &Connection, rule: &Rule) -> Result<Vec<Finding>> {
+    all(connection, rule.sql, (), |row| {
+        let problem = (rule.problem)(&mut Columns::new(row, rule.table))?;
+        Ok(Finding::new(problem, rule.advice))
+    })
 }
 
 /// Shredded text of a log that is still in the file.
@@ -229,24 +213,4 @@ fn residues(connection: &Connection) -> Result<Vec<Finding>> {
              and `memoir serve` does every minute",
         )],
     })
-}
-
-/// Tokens only of agents that their account has.
-fn tokens(connection: &Connection) -> Result<Vec<Finding>> {
-    all(
-        connection,
-        "SELECT tokens.id, agent_id FROM tokens \
-         LEFT JOIN agents ON agents.id = agent_id AND agents.account_id = tokens.account_id \
-         WHERE agent_id IS NOT NULL AND agents.id IS NULL LIMIT 20",
-        [],
-        |row| {
-            let mut columns = Columns::new(row, "tokens");
-            let token = TokenId::from_bytes(columns.id()?);
-            let agent = AgentId::from_bytes(columns.id()?);
-            Ok(Finding::new(
-                format!("table `tokens`: row {token} is of {agent}, which its account has not"),
-                Finding::ALTERED,
-            ))
-        },
-    )
 }
