@@ -3,16 +3,14 @@
 use async_trait::async_trait;
 use memoir_domain::{AccountId, AgentScope, Timestamp, TokenId, UserId};
 use memoir_store::{
-    Access, Commit, Document, Error, ReplyRow, Result, TokenRow, UserRow,
-    decode::{self},
-    select,
+    Access, Commit, Document, Error, ReplyRow, Result, TokenRow, UserRow, decode, select,
 };
 
 use crate::{
     PostgresStore, commit,
     error::StatementFault,
     pool::{Reach, Statement, met},
-    value::{Value, all, count, first, sought},
+    value::{Value, count, first, sought},
 };
 
 /// Blocks other processes from creating and removing users until the transaction ends: a decision over all users
@@ -133,10 +131,8 @@ impl Access for PostgresStore {
             ", (SELECT name FROM agents WHERE agents.id = tokens.agent_id) FROM tokens WHERE digest = $1"
         );
         // Its account is not known before it is found.
-        first(
-            &self.rows(Reach::Fleet, sql, values![digest]).await?,
-            decode::bearer,
-        )
+        self.first(Reach::Fleet, sql, values![digest], decode::bearer)
+            .await
     }
 
     async fn tokens(&self, account: AccountId) -> Result<Vec<TokenRow>> {
@@ -145,10 +141,8 @@ impl Access for PostgresStore {
             "FROM tokens WHERE account_id = $1 ORDER BY created_at, id"
         );
         let values = values![account.as_bytes()];
-        all(
-            &self.rows(Reach::Account(account), sql, values).await?,
-            decode::token,
-        )
+        self.all(Reach::Account(account), sql, values, decode::token)
+            .await
     }
 
     async fn agent_tokens(&self, scope: AgentScope) -> Result<Vec<TokenRow>> {
@@ -157,10 +151,8 @@ impl Access for PostgresStore {
             "FROM tokens WHERE agent_id = $1 AND account_id = $2 ORDER BY created_at, id"
         );
         let values = values![scope.agent.as_bytes(), scope.account.as_bytes()];
-        all(
-            &self.rows(Reach::Agent(scope), sql, values).await?,
-            decode::token,
-        )
+        self.all(Reach::Agent(scope), sql, values, decode::token)
+            .await
     }
 
     async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()> {
@@ -225,10 +217,8 @@ impl Access for PostgresStore {
             "FROM users WHERE account_id = $1 AND removed_at IS NULL ORDER BY created_at, id"
         );
         let values = values![account.as_bytes()];
-        all(
-            &self.rows(Reach::Account(account), sql, values).await?,
-            decode::user,
-        )
+        self.all(Reach::Account(account), sql, values, decode::user)
+            .await
     }
 
     async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>> {
@@ -237,24 +227,21 @@ impl Access for PostgresStore {
             "FROM users WHERE account_id = $1 AND folded_name = $2 AND removed_at IS NULL"
         );
         let values = values![account.as_bytes(), sought(folded_name)];
-        first(
-            &self.rows(Reach::Account(account), sql, values).await?,
-            decode::user,
-        )
+        self.first(Reach::Account(account), sql, values, decode::user)
+            .await
     }
 
     async fn user(&self, account: AccountId, id: UserId) -> Result<Option<UserRow>> {
         let sql = select!(user, "FROM users WHERE id = $1 AND account_id = $2");
         let values = values![id.as_bytes(), account.as_bytes()];
-        first(
-            &self.rows(Reach::Account(account), sql, values).await?,
-            decode::user,
-        )
+        self.first(Reach::Account(account), sql, values, decode::user)
+            .await
     }
 
     async fn has_users(&self) -> Result<bool> {
         let sql = "SELECT 1 FROM users LIMIT 1";
-        Ok(!self.rows(Reach::Fleet, sql, values![]).await?.is_empty())
+        let found = self.connections.rows(Reach::Fleet, sql, values![]).await?;
+        Ok(!found.is_empty())
     }
 
     async fn check_ready(&self) -> Result<()> {

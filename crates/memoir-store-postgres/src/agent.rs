@@ -13,23 +13,8 @@ use crate::{
     PostgresStore, commit,
     pool::{Reach, Statement},
     transcripts,
-    value::{Value, all, count, first, scoped, sought},
+    value::{Value, all, count, first, sought},
 };
-
-/// That the agent `$1` is one of the account `$2`: asked with everything that knows the agent only.
-macro_rules! is_theirs {
-    () => {
-        " EXISTS (SELECT 1 FROM agents WHERE agents.id = $1 AND agents.account_id = $2) "
-    };
-}
-
-/// The same, and that it is not erased.
-macro_rules! lives {
-    () => {
-        " EXISTS (SELECT 1 FROM agents \
-             WHERE agents.id = $1 AND agents.account_id = $2 AND erased_at IS NULL) "
-    };
-}
 
 pub(crate) const AGENT: &str = select!(agent, "FROM agents WHERE id = $1 AND account_id = $2");
 
@@ -58,7 +43,7 @@ const MARKS: &str = select!(
 
 /// The statement for a selection; `None` where none is wanted.
 fn memories<'scope>(scope: &'scope AgentScope, selection: &Selection) -> Option<Statement<'scope>> {
-    let mut values = scoped(scope);
+    let mut values = scoped![scope];
     let condition = match selection {
         Selection::None => return None,
         Selection::Numbers(all) => {
@@ -173,20 +158,21 @@ impl Store for PostgresStore {
         // account themselves. The other results are dropped below, unread, if the account lacks the agent.
         let agent = scope.agent.as_bytes();
         let mut statements = vec![
-            Statement::new(AGENT, scoped(&scope)),
+            Statement::new(AGENT, scoped![scope]),
             Statement::new(
                 "SELECT id FROM sessions \
                  WHERE agent_id = $1 AND state IN ('queued', 'asking', 'open')",
                 values![agent],
             ),
-            Statement::new(ROW_COUNTS, scoped(&scope)),
+            Statement::new(ROW_COUNTS, scoped![scope]),
         ];
         if query.prompts {
-            let sql = concat!(
-                "SELECT agent_id, body FROM agent_prompts WHERE agent_id = $1 AND ",
+            let sql = select!(
+                prompts,
+                "FROM agent_prompts WHERE agent_id = $1 AND ",
                 is_theirs!()
             );
-            statements.push(Statement::new(sql, scoped(&scope)));
+            statements.push(Statement::new(sql, scoped![scope]));
         }
         if let Some(session) = &query.session {
             statements.push(Statement::new(
@@ -195,18 +181,17 @@ impl Store for PostgresStore {
             ));
         }
         if query.open_requests {
-            statements.push(Statement::new(OPEN_REQUESTS, scoped(&scope)));
+            statements.push(Statement::new(OPEN_REQUESTS, scoped![scope]));
         }
         if let Some(journal_after) = query.marks_after {
-            let mut values = scoped(&scope);
-            values.push(journal_after.into());
-            statements.push(Statement::new(MARKS, values));
+            statements.push(Statement::new(MARKS, scoped![scope, journal_after]));
         }
         if query.transcript {
             statements.extend(transcripts::state(&scope));
         }
         statements.extend(memories(&scope, &query.memories));
-        let answers = self.read(Reach::Agent(scope), &statements).await?;
+        let reach = Reach::Agent(scope);
+        let answers = self.connections.read(reach, &statements).await?;
         let mut answers = answers.iter();
         let mut next = || answers.next().map(Vec::as_slice).unwrap_or_default();
         let Some(agent) = first(next(), decode::agent)? else {
@@ -235,9 +220,7 @@ impl Store for PostgresStore {
             None => Vec::new(),
         };
         let transcript = match query.transcript {
-            true => Some(transcripts::read_state(
-                &mut [next(), next(), next()].into_iter(),
-            )?),
+            true => Some(transcripts::read_state([next(), next(), next()])?),
             false => None,
         };
         let mut memories = all(next(), decode::memory)?;
@@ -258,21 +241,15 @@ impl Store for PostgresStore {
     }
 
     async fn memories(&self, scope: AgentScope, asked_for: &[Number]) -> Result<Vec<MemoryRow>> {
-        let mut values = scoped(&scope);
-        values.push(numbers(asked_for.iter().map(|number| number.0)));
+        let values = scoped![scope, numbers(asked_for.iter().map(|number| number.0))];
         let sql = select!(
             memory,
             "FROM memories WHERE agent_id = $1 AND number = ANY ($3) AND",
             lives!(),
             "ORDER BY number"
         );
-        all(
-            &self
-                .connections
-                .find(Reach::Agent(scope), sql, values)
-                .await?,
-            decode::memory,
-        )
+        let rows = self.connections.find(Reach::Agent(scope), sql, values);
+        all(&rows.await?, decode::memory)
     }
 
     async fn memory_page(&self, scope: AgentScope, page: &MemoryPage) -> Result<Vec<MemoryRow>> {
@@ -280,8 +257,9 @@ impl Store for PostgresStore {
         let Some(statement) = memories(&scope, &selection) else {
             return Ok(Vec::new());
         };
-        let answers = self.read(Reach::Agent(scope), &[statement]).await?;
-        all(answers.first().map_or(&[], Vec::as_slice), decode::memory)
+        let reach = Reach::Agent(scope);
+        let [rows] = self.connections.read_each(reach, [statement]).await?;
+        all(&rows, decode::memory)
     }
 
     async fn archive_links(
@@ -292,8 +270,7 @@ impl Store for PostgresStore {
         if asked_for.is_empty() {
             return Ok(Vec::new());
         }
-        let mut values = scoped(&scope);
-        values.push(numbers(asked_for.iter().map(|number| number.0)));
+        let values = scoped![scope, numbers(asked_for.iter().map(|number| number.0))];
         let rows = self
             .connections
             .find(Reach::Agent(scope), ARCHIVE_LINKS, values);
@@ -311,18 +288,15 @@ impl Store for PostgresStore {
             Some((started_at, id)) => (started_at.microseconds(), id.as_bytes()),
             None => (i64::MAX, &[0; 16]),
         };
-        let mut values = scoped(&scope);
-        values.extend(values![started_at, id, limit]);
+        let values = scoped![scope, started_at, id, limit];
         let sql = select!(
             session,
             "FROM sessions WHERE agent_id = $1 AND ",
             is_theirs!(),
             " AND (started_at, id) < ($3, $4) ORDER BY started_at DESC, id DESC LIMIT $5"
         );
-        all(
-            &self.rows(Reach::Agent(scope), sql, values).await?,
-            decode::session,
-        )
+        self.all(Reach::Agent(scope), sql, values, decode::session)
+            .await
     }
 
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
@@ -350,8 +324,8 @@ impl Store for PostgresStore {
             None => "ASC",
         };
         let sql = format!("{sql}{FILTER} ORDER BY seq {turn} LIMIT $12");
-        let rows = self.rows(Reach::Agent(scope), sql, values).await?;
-        let mut records = all(&rows, decode::record)?;
+        let read = self.all(Reach::Agent(scope), sql, values, decode::record);
+        let mut records = read.await?;
         if filter.last.is_some() {
             records.reverse();
         }
@@ -359,21 +333,15 @@ impl Store for PostgresStore {
     }
 
     async fn records_at(&self, scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>> {
-        let mut values = scoped(&scope);
-        values.push(numbers(seqs.iter().copied()));
+        let values = scoped![scope, numbers(seqs.iter().copied())];
         let sql = select!(
             record,
             "FROM audit_records WHERE agent_id = $1 AND ",
             is_theirs!(),
             " AND seq = ANY ($3) ORDER BY seq"
         );
-        all(
-            &self
-                .connections
-                .find(Reach::Agent(scope), sql, values)
-                .await?,
-            decode::record,
-        )
+        let rows = self.connections.find(Reach::Agent(scope), sql, values);
+        all(&rows.await?, decode::record)
     }
 
     async fn summaries(
@@ -388,18 +356,15 @@ impl Store for PostgresStore {
             return Ok(Vec::new());
         };
         let after = if after == 0 { i64::MIN } else { after };
-        let mut values = scoped(&scope);
-        values.extend(values![after, limit]);
+        let values = scoped![scope, after, limit];
         let sql = select!(
             summary,
             "FROM log_summaries WHERE agent_id = $1 AND ",
             is_theirs!(),
             " AND last_seq > $3 ORDER BY last_seq LIMIT $4"
         );
-        all(
-            &self.rows(Reach::Agent(scope), sql, values).await?,
-            decode::summary,
-        )
+        self.all(Reach::Agent(scope), sql, values, decode::summary)
+            .await
     }
 
     async fn keep_summaries(
@@ -409,8 +374,7 @@ impl Store for PostgresStore {
         summaries: Vec<SummaryRow>,
     ) -> Result<bool> {
         // The agent stays of its version while they are written.
-        let mut values = scoped(&scope);
-        values.push(count(expected_version, "agents", "version")?.into());
+        let values = scoped![scope, count(expected_version, "agents", "version")?];
         // Divides by nothing where the version is another one, as `met` does. `FOR NO KEY UPDATE`
         // is the lock that an update of the row takes, and lets rows be written that only refer to
         // it.
@@ -428,11 +392,7 @@ impl Store for PostgresStore {
                  ON CONFLICT (agent_id, last_seq) DO NOTHING";
             statements.push(Statement::new(sql, values));
         }
-        match self.write(Reach::Agent(scope), &statements).await {
-            Ok(_) => Ok(true),
-            Err(fault) if fault.is_unmet(0) => Ok(false),
-            Err(fault) => Err(fault.into()),
-        }
+        self.write_where_held(scope, &statements).await
     }
 
     async fn access_request(
@@ -440,18 +400,15 @@ impl Store for PostgresStore {
         scope: AgentScope,
         id: AccessRequestId,
     ) -> Result<Option<AccessRow>> {
-        let mut values = scoped(&scope);
-        values.push(id.as_bytes().into());
+        let values = scoped![scope, id.as_bytes()];
         let sql = select!(
             access_request,
             "FROM access_requests WHERE agent_id = $1 AND ",
             is_theirs!(),
             " AND id = $3"
         );
-        first(
-            &self.rows(Reach::Agent(scope), sql, values).await?,
-            decode::access_request,
-        )
+        self.first(Reach::Agent(scope), sql, values, decode::access_request)
+            .await
     }
 
     async fn access_page(
@@ -465,25 +422,21 @@ impl Store for PostgresStore {
             Some((requested_at, id)) => (requested_at.microseconds(), id.as_bytes()),
             None => (i64::MAX, &[0; 16]),
         };
-        let mut values = scoped(&scope);
-        values.extend(values![requested_at, id, limit]);
+        let values = scoped![scope, requested_at, id, limit];
         let sql = select!(
             access_request,
             "FROM access_requests WHERE agent_id = $1 AND ",
             is_theirs!(),
             " AND (requested_at, id) < ($3, $4) ORDER BY requested_at DESC, id DESC LIMIT $5"
         );
-        all(
-            &self.rows(Reach::Agent(scope), sql, values).await?,
-            decode::access_request,
-        )
+        self.all(Reach::Agent(scope), sql, values, decode::access_request)
+            .await
     }
 
     async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>> {
-        let rows = self
-            .rows(Reach::Agent(scope), OPEN_REQUESTS, scoped(&scope))
-            .await?;
-        all(&rows, decode::access_request)
+        let (reach, values) = (Reach::Agent(scope), scoped![scope]);
+        self.all(reach, OPEN_REQUESTS, values, decode::access_request)
+            .await
     }
 
     async fn renew_lease(
@@ -493,8 +446,7 @@ impl Store for PostgresStore {
         holder: u64,
         until: Timestamp,
     ) -> Result<bool> {
-        let mut values = scoped(&scope);
-        values.extend(values![session.as_bytes(), holder.cast_signed(), until]);
+        let values = scoped![scope, session.as_bytes(), holder.cast_signed(), until];
         let sql = concat!(
             // Locks the session's row and not the agent's, so that renewing a lease neither waits for a decision nor
             // moves the agent's version.
@@ -520,7 +472,7 @@ pub(crate) fn filter_values(filter: &RecordFilter) -> Vec<Value<'_>> {
         [] => Value::NoTexts,
         actions => Value::Texts(actions.iter().map(|one| Some(one.as_str())).collect()),
     };
-    let mut values = values![
+    values![
         filter.session.as_ref().map(SessionId::as_bytes),
         // No memory has a number that a column cannot hold.
         filter
@@ -530,9 +482,8 @@ pub(crate) fn filter_values(filter: &RecordFilter) -> Vec<Value<'_>> {
         filter.until,
         filter.actor.map(|kind| kind.as_str()),
         filter.actor_name.as_deref().map(sought),
-    ];
-    values.push(actions);
-    values
+        actions,
+    ]
 }
 
 /// A part of a filter that is left out is `NULL`, and no part of the plan.

@@ -175,10 +175,7 @@ fn body_of(function: &str) -> Option<String> {
 /// Those of the database.
 pub(crate) async fn form(connections: &Connections) -> Result<Vec<Finding>> {
     let statements = [OBJECTS, STRANGERS].map(|sql| Statement::new(sql, values![]));
-    let answers = connections.read(Reach::Fleet, &statements).await?;
-    let [found, others] = answers.as_slice() else {
-        return Err(Error::Driver("answers are missing".to_owned()));
-    };
+    let [found, others] = connections.read_each(Reach::Fleet, statements).await?;
     let text = |row: &tokio_postgres::Row, at| row.try_get::<_, String>(at).unwrap_or_default();
     let found: Vec<_> = found
         .iter()
@@ -198,7 +195,7 @@ pub(crate) async fn form(connections: &Connections) -> Result<Vec<Finding>> {
         .collect();
     // Only on our tables: other applications may share the database, with triggers of their own.
     let is_ours = |table: &str| made().any(|made| made == ("table", table));
-    for row in others {
+    for row in &others {
         let (table, kind, name) = (text(row, 0), text(row, 1), text(row, 2));
         let is_known = made().any(|made| made == (&*kind, &*name));
         if is_ours(&table) && !is_known {

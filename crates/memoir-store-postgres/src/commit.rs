@@ -15,7 +15,7 @@ use crate::{
     access,
     error::StatementFault,
     pool::{Connections, PooledConnection, Reach, Statement, TransactionPurpose, met},
-    value::{Value, column, count},
+    value::{Value, column, count, counts, optional_count, optional_counts},
 };
 
 /// Rows up to which one statement writes them.
@@ -422,12 +422,12 @@ fn decision_values<'row>(
     let agent = &commit.agent;
     let (columns, document) = (&agent.columns, &agent.document);
     let of_agent = |value, name| count(value, "agents", name);
-    let of_memory = |value: Option<u64>, name| one(value, "memories", name);
-    let of_record = |value: Option<u64>, name| one(value, "audit_records", name);
+    let of_memory = |value: Option<u64>, name| optional_count(value, "memories", name);
+    let of_record = |value: Option<u64>, name| optional_count(value, "audit_records", name);
     Ok(values![
         agent.scope.agent.as_bytes(),
         agent.scope.account.as_bytes(),
-        one(commit.expected_version, "agents", "version")?,
+        optional_count(commit.expected_version, "agents", "version")?,
         of_agent(columns.next_seq, "next_seq")?,
         &columns.head,
         of_agent(columns.ranks.budget_share, "budget_share")?,
@@ -460,7 +460,7 @@ fn decision_values<'row>(
         memory.map(|row| row.recorded_at),
         memory.map(|row| &row.body.0[..]),
         session.map(|row| row.id.as_bytes()),
-        one(
+        optional_count(
             session.map(|row| row.document.version),
             "sessions",
             "version"
@@ -496,40 +496,11 @@ fn decision_values<'row>(
     ])
 }
 
-/// A count that need not be there.
-fn one(value: Option<u64>, table: &'static str, name: &str) -> Result<Option<i64>> {
-    value.map(|value| count(value, table, name)).transpose()
-}
-
 /// The columns of all rows, by the value of each.
 macro_rules! columns {
     ($rows:ident: $($value:expr),* $(,)?) => {
         [$(column($rows, $value)),*]
     };
-}
-
-/// Counts of all rows.
-fn counts<'row, R>(
-    rows: &'row [R],
-    table: &'static str,
-    name: &str,
-    value: impl Fn(&'row R) -> u64,
-) -> Result<Value<'static>> {
-    let counts = rows
-        .iter()
-        .map(|row| count(value(row), table, name).map(Some));
-    Ok(Value::Integers(counts.collect::<Result<_>>()?))
-}
-
-/// Counts of all rows, which some of them need not have.
-fn optional_counts<'row, R>(
-    rows: &'row [R],
-    table: &'static str,
-    name: &str,
-    value: impl Fn(&'row R) -> Option<u64>,
-) -> Result<Value<'static>> {
-    let counts = rows.iter().map(|row| one(value(row), table, name));
-    Ok(Value::Integers(counts.collect::<Result<_>>()?))
 }
 
 fn write_memories<'row>(agent: &'row [u8; 16], rows: &'row [MemoryRow]) -> Result<Statement<'row>> {

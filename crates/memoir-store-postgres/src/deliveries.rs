@@ -1,7 +1,7 @@
 //! Pending notifications of ended sessions, by receiver. Triggers enter them in the transaction that ends the session.
 
 use async_trait::async_trait;
-use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp};
+use memoir_domain::{SessionId, Timestamp};
 use memoir_store::{Deliveries, DeliveryRow, ReceiverDigest, Result, decode::Columns};
 
 use crate::{
@@ -23,8 +23,7 @@ impl Deliveries for PostgresStore {
         // In one order, and each once: two callers that register the same ones cannot deadlock.
         receivers.sort_unstable();
         receivers.dedup();
-        let mut values = vec![Value::ByteLists(receivers)];
-        values.extend(values![now, reopen]);
+        let values = values![Value::ByteLists(receivers), now, reopen];
         let enter = "INSERT INTO receivers (digest, seen_at) SELECT unnest($1), $2 \
              ON CONFLICT (digest) DO UPDATE SET seen_at = excluded.seen_at, \
                  closed_at = CASE WHEN $3 THEN NULL ELSE receivers.closed_at END";
@@ -56,10 +55,9 @@ impl Deliveries for PostgresStore {
         let due = "receiver = $1 AND (due_at <= $2 OR due_at > $3)";
         // Called all the time, and mostly there is nothing to write.
         let is_any = format!("SELECT 1 FROM deliveries WHERE {due} LIMIT 1");
-        let found = self
-            .rows(Reach::Fleet, is_any, values![receiver, now, latest])
-            .await?;
-        if found.is_empty() {
+        let values = values![receiver, now, latest];
+        let found = self.connections.rows(Reach::Fleet, is_any, values);
+        if found.await?.is_empty() {
             return Ok(Vec::new());
         }
         // `SKIP LOCKED`: several processes notify at the same time, and each leases what no other one leases.
@@ -80,10 +78,8 @@ impl Deliveries for PostgresStore {
         all(&answers.concat(), |row| {
             let mut columns = Columns::new(row, "deliveries");
             let session = SessionId::from_bytes(columns.id()?);
-            let agent = AgentId::from_bytes(columns.id()?);
-            let account = AccountId::from_bytes(columns.id()?);
             Ok(DeliveryRow {
-                scope: AgentScope { account, agent },
+                scope: columns.scope()?,
                 session,
                 attempt: columns.small_count()?,
             })

@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp,
-    access::AccessState,
     session::{Driver, State},
     time::AHEAD_DAYS,
 };
@@ -57,22 +56,9 @@ impl PostgresStore {
         row: &[u8; 16],
     ) -> Result<Option<AgentScope>> {
         let values = values![row, account.as_bytes()];
-        first(
-            &self.rows(Reach::Account(account), sql, values).await?,
-            scope,
-        )
+        self.first(Reach::Account(account), sql, values, decode::scope)
+            .await
     }
-}
-
-/// Reads an agent's identifier and its account's.
-pub(crate) fn scope(row: &dyn DatabaseRow) -> Result<AgentScope> {
-    scope_of(&mut Columns::new(row, "agents"))
-}
-
-fn scope_of(columns: &mut Columns<'_>) -> Result<AgentScope> {
-    let agent = AgentId::from_bytes(columns.id()?);
-    let account = AccountId::from_bytes(columns.id()?);
-    Ok(AgentScope { account, agent })
 }
 
 /// The count in the first column of a row.
@@ -80,22 +66,13 @@ fn counted(row: &dyn DatabaseRow) -> Result<u64> {
     Columns::new(row, "agents").count()
 }
 
-fn count_and_tokens(row: &dyn DatabaseRow) -> Result<CountAndTokens> {
-    let mut columns = Columns::new(row, "transcript_messages");
-    Ok(CountAndTokens {
-        count: columns.count()?,
-        tokens: columns.count()?,
-    })
-}
-
 #[async_trait]
 impl Fleet for PostgresStore {
     async fn time(&self) -> Result<Option<Timestamp>> {
         // `clock_timestamp` and not `now()`, which is the time at which the transaction began.
         let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::int8";
-        let rows = self.rows(Reach::Fleet, sql, values![]).await?;
-        let mut times = all(&rows, |row| Columns::new(row, "time").time())?;
-        Ok(times.pop())
+        let time = |row: &dyn DatabaseRow| Columns::new(row, "time").time();
+        self.first(Reach::Fleet, sql, values![], time).await
     }
 
     async fn create_account(&self, account: &AccountRow) -> Result<()> {
@@ -119,19 +96,14 @@ impl Fleet for PostgresStore {
 
     async fn accounts(&self) -> Result<Vec<AccountRow>> {
         let sql = select!(account, "FROM accounts ORDER BY folded_name");
-        all(
-            &self.rows(Reach::Fleet, sql, values![]).await?,
-            decode::account,
-        )
+        self.all(Reach::Fleet, sql, values![], decode::account)
+            .await
     }
 
     async fn account_named(&self, folded_name: &str) -> Result<Option<AccountRow>> {
         let sql = select!(account, "FROM accounts WHERE folded_name = $1");
         let values = values![sought(folded_name)];
-        first(
-            &self.rows(Reach::Fleet, sql, values).await?,
-            decode::account,
-        )
+        self.first(Reach::Fleet, sql, values, decode::account).await
     }
 
     async fn agents(&self, account: AccountId) -> Result<Vec<AgentRow>> {
@@ -140,10 +112,8 @@ impl Fleet for PostgresStore {
             "FROM agents WHERE account_id = $1 AND id <> $1 ORDER BY folded_name, erased_at NULLS FIRST, id"
         );
         let values = values![account.as_bytes()];
-        all(
-            &self.rows(Reach::Account(account), sql, values).await?,
-            decode::agent,
-        )
+        self.all(Reach::Account(account), sql, values, decode::agent)
+            .await
     }
 
     async fn agent_page(
@@ -159,10 +129,8 @@ impl Fleet for PostgresStore {
             "FROM agents WHERE account_id = $1 AND ($2 IS NULL OR folded_name > $2) \
                  AND erased_at IS NULL AND id <> $1 ORDER BY folded_name LIMIT $3"
         );
-        all(
-            &self.rows(Reach::Account(account), sql, values).await?,
-            decode::agent,
-        )
+        self.all(Reach::Account(account), sql, values, decode::agent)
+            .await
     }
 
     async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice> {
@@ -217,40 +185,24 @@ impl Fleet for PostgresStore {
             "FROM sessions WHERE sessions.id IN (SELECT (SELECT last.id FROM sessions AS last \
                  WHERE last.agent_id = page.id ORDER BY last.started_at DESC, last.id DESC LIMIT 1)"
         );
-        let answers = self
-            .read(
-                Reach::Account(account),
-                &[
-                    Statement::new(
-                        format!("SELECT {HEALTH}, count(*) FROM agents WHERE {listed} GROUP BY 1"),
-                        values(),
-                    ),
-                    Statement::new(
-                        format!("{agents}{OPEN_REQUESTS} AS open_requests {ranked}"),
-                        values(),
-                    ),
-                    Statement::new(
-                        format!("{sessions} FROM (SELECT id {ranked}) AS page)"),
-                        values(),
-                    ),
-                    Statement::new(
-                        format!(
-                            "{columns} WHERE sessions.id IN (SELECT recent.id FROM (SELECT id {ranked}) AS page \
-                             CROSS JOIN LATERAL (SELECT past.id FROM sessions AS past \
-                                 WHERE past.agent_id = page.id AND past.started_at >= $8 \
-                                 ORDER BY past.started_at DESC, past.id DESC LIMIT {SESSIONS_AT_ONCE}) AS recent) \
-                             ORDER BY sessions.started_at, sessions.id"
-                        ),
-                        values(),
-                    ),
-                ],
-            )
-            .await?;
-        let [counts, agents, sessions, recent] = answers.as_slice() else {
-            return Err(Error::Driver("answers are missing".to_owned()));
-        };
-        let sessions = all(sessions, decode::session)?;
-        let recent = all(recent, decode::session)?;
+        let statements = [
+            format!("SELECT {HEALTH}, count(*) FROM agents WHERE {listed} GROUP BY 1"),
+            format!("{agents}{OPEN_REQUESTS} AS open_requests {ranked}"),
+            format!("{sessions} FROM (SELECT id {ranked}) AS page)"),
+            format!(
+                "{columns} WHERE sessions.id IN (SELECT recent.id FROM (SELECT id {ranked}) AS page \
+                 CROSS JOIN LATERAL (SELECT past.id FROM sessions AS past \
+                     WHERE past.agent_id = page.id AND past.started_at >= $8 \
+                     ORDER BY past.started_at DESC, past.id DESC LIMIT {SESSIONS_AT_ONCE}) AS recent) \
+                 ORDER BY sessions.started_at, sessions.id"
+            ),
+        ];
+        let statements = statements.map(|sql| Statement::new(sql, values()));
+        let reach = Reach::Account(account);
+        let [counts, agents, sessions, recent] =
+            self.connections.read_each(reach, statements).await?;
+        let sessions = all(&sessions, decode::session)?;
+        let recent = all(&recent, decode::session)?;
         let row = |row: &tokio_postgres::Row| {
             let agent = decode::agent(&crate::value::PostgresRow(row))?;
             let own = |session: &&SessionRow| session.agent == agent.scope.agent;
@@ -267,7 +219,7 @@ impl Fleet for PostgresStore {
                 open_requests: open.unsigned_abs(),
             })
         };
-        let counts = all(counts, |row| {
+        let counts = all(&counts, |row| {
             let mut columns = Columns::new(row, "agents");
             Ok((columns.count()?, columns.count()?))
         })?;
@@ -304,10 +256,8 @@ impl Fleet for PostgresStore {
                      {follows} ($9, $10, $11)) \
              ORDER BY audit_records.recorded_at {turn}, audit_records.agent_id {turn}, audit_records.seq {turn} LIMIT $12"
         );
-        all(
-            &self.rows(Reach::Account(account), sql, values).await?,
-            decode::fleet_record,
-        )
+        self.all(Reach::Account(account), sql, values, decode::fleet_record)
+            .await
     }
 
     async fn last_states(
@@ -322,15 +272,12 @@ impl Fleet for PostgresStore {
         let sql = "SELECT agents.id, last.state FROM agents CROSS JOIN LATERAL \
              (SELECT state FROM sessions WHERE agent_id = agents.id ORDER BY started_at DESC, id DESC LIMIT 1) AS last \
              WHERE agents.account_id = $1 AND agents.id = ANY ($2)";
-        let mut values = values![account.as_bytes()];
-        values.push(column(agents, |agent| agent.as_bytes()));
-        all(
-            &self.rows(Reach::Account(account), sql, values).await?,
-            |row| {
-                let mut columns = Columns::new(row, "sessions");
-                Ok((AgentId::from_bytes(columns.id()?), columns.word()?))
-            },
-        )
+        let values = values![account.as_bytes(), column(agents, |agent| agent.as_bytes())];
+        self.all(Reach::Account(account), sql, values, |row| {
+            let mut columns = Columns::new(row, "sessions");
+            Ok((AgentId::from_bytes(columns.id()?), columns.word()?))
+        })
+        .await
     }
 
     async fn agent_named(&self, account: AccountId, folded_name: &str) -> Result<Option<AgentRow>> {
@@ -340,10 +287,8 @@ impl Fleet for PostgresStore {
                  ORDER BY erased_at DESC NULLS FIRST, id DESC LIMIT 1"
         );
         let values = values![account.as_bytes(), sought(folded_name)];
-        first(
-            &self.rows(Reach::Account(account), sql, values).await?,
-            decode::agent,
-        )
+        self.first(Reach::Account(account), sql, values, decode::agent)
+            .await
     }
 
     async fn session_owner(
@@ -369,15 +314,8 @@ impl Fleet for PostgresStore {
              FROM access_requests AS request JOIN agents ON agents.id = request.agent_id \
              WHERE request.state IN ('asked', 'granted') AND agents.erased_at IS NULL \
              ORDER BY request.expires_at, request.id";
-        all(&self.rows(Reach::Fleet, sql, values![]).await?, |row| {
-            let mut columns = Columns::new(row, "access_requests");
-            Ok(OpenAccess {
-                id: AccessRequestId::from_bytes(columns.id()?),
-                scope: scope_of(&mut columns)?,
-                state: columns.word::<AccessState>()?,
-                expires_at: columns.time()?,
-            })
-        })
+        self.all(Reach::Fleet, sql, values![], decode::open_access)
+            .await
     }
 
     async fn waiting_sessions(&self, limit: u32) -> Result<Vec<WaitingSession>> {
@@ -389,10 +327,8 @@ impl Fleet for PostgresStore {
             running!(),
             ") AS waiting WHERE place <= $1 ORDER BY started_at, id"
         );
-        all(
-            &self.rows(Reach::Fleet, sql, values![limit]).await?,
-            decode::waiting_session,
-        )
+        self.all(Reach::Fleet, sql, values![limit], decode::waiting_session)
+            .await
     }
 
     async fn due_agents(&self, query: &DueQuery) -> Result<Vec<AgentScope>> {
@@ -400,15 +336,15 @@ impl Fleet for PostgresStore {
         // process that leases it decides by the agent itself.
         let ahead = query.now.plus_days(AHEAD_DAYS);
         let except = query.except.iter().map(|agent| Some(&agent.as_bytes()[..]));
-        let mut values = values![
+        let values = values![
             query.account.as_ref().map(|account| account.as_bytes()),
             query.latest_slot,
             query.latest_slot.map(|_| ahead),
             query.now,
             query.now.plus_days(FURTHEST_DAYS),
             query.per_account,
+            Value::ByteLists(except.collect()),
         ];
-        values.push(Value::ByteLists(except.collect()));
         // Each is a range of an index, in its order, so that no more are read than are wanted.
         let range = |condition: &str, order: &str| {
             format!(
@@ -426,12 +362,13 @@ impl Fleet for PostgresStore {
             range("due_at <= $4", "due_at"),
             range("due_at > $5", "due_at"),
         );
-        let mut found = all(&self.rows(Reach::Fleet, sql, values).await?, |row| {
+        let read = self.all(Reach::Fleet, sql, values, |row| {
             let mut columns = Columns::new(row, "agents");
             let account = AccountId::from_bytes(columns.id()?);
             let agent = AgentId::from_bytes(columns.id()?);
             Ok((account, columns.optional_integer()?, agent))
-        })?;
+        });
+        let mut found = read.await?;
         found.sort_unstable();
         let most = usize::try_from(query.per_account).unwrap_or(usize::MAX);
         let of_account = found.chunk_by(|one, other| one.0 == other.0);
@@ -447,86 +384,82 @@ impl Fleet for PostgresStore {
         agent: Option<AgentId>,
         since: Timestamp,
     ) -> Result<StoredUsage> {
-        let agent = agent.as_ref().map(|agent| agent.as_bytes());
+        // Each of them is one row.
         macro_rules! of_agents {
-            ($sum:literal, $table:literal) => {
+            ($name:literal, $sum:literal, $table:literal, $condition:literal) => {
                 concat!(
-                    "SELECT ",
+                    "(SELECT ",
                     $sum,
                     " FROM ",
                     $table,
                     " JOIN agents ON agents.id = ",
                     $table,
-                    ".agent_id WHERE agents.account_id = $1 AND ($2 IS NULL OR agents.id = $2)"
+                    ".agent_id WHERE agents.account_id = $1 AND ($2 IS NULL OR agents.id = $2) AND ",
+                    $condition,
+                    ") AS ",
+                    $name
                 )
             };
         }
-        let statements = [
-            Statement::new(
-                concat!(
-                    of_agents!("count(*)", "memories"),
-                    " AND memories.shredded_at IS NULL"
-                ),
-                values![account.as_bytes(), agent],
+        let sql = concat!(
+            "SELECT * FROM ",
+            of_agents!(
+                "stored",
+                "count(*)",
+                "memories",
+                "memories.shredded_at IS NULL"
             ),
-            Statement::new(
-                concat!(
-                    of_agents!(
-                        "coalesce(sum(octet_length(audit_records.body)), 0)::bigint",
-                        "audit_records"
-                    ),
-                    " AND audit_records.recorded_at > $3 AND audit_records.actor_kind = 'agent'"
-                ),
-                values![account.as_bytes(), agent, since],
+            ", ",
+            of_agents!(
+                "written",
+                "coalesce(sum(octet_length(audit_records.body)), 0)::bigint",
+                "audit_records",
+                "audit_records.recorded_at > $3 AND audit_records.actor_kind = 'agent'"
             ),
-            Statement::new(
-                concat!(
-                    of_agents!("count(*)", "sessions"),
-                    " AND sessions.started_at > $3 AND sessions.driver = 'model'"
-                ),
-                values![account.as_bytes(), agent, since],
+            ", ",
+            of_agents!(
+                "handed",
+                "coalesce(sum(transcript_messages.counted_bytes), 0)::bigint",
+                "transcript_messages",
+                "transcript_messages.received_at > $3 AND transcript_messages.counted_bytes > 0"
             ),
-            Statement::new(
-                concat!(
-                    of_agents!(
-                        "coalesce(sum(transcript_messages.counted_bytes), 0)::bigint",
-                        "transcript_messages"
-                    ),
-                    " AND transcript_messages.received_at > $3 AND transcript_messages.counted_bytes > 0"
-                ),
-                values![account.as_bytes(), agent, since],
+            ", ",
+            of_agents!(
+                "waiting",
+                "count(*), coalesce(sum(transcript_messages.tokens), 0)::bigint",
+                "transcript_messages",
+                "transcript_messages.state = 'pending'"
             ),
-            Statement::new(
-                concat!(
-                    of_agents!(
-                        "count(*), coalesce(sum(transcript_messages.tokens), 0)::bigint",
-                        "transcript_messages"
-                    ),
-                    " AND transcript_messages.state = 'pending'"
-                ),
-                values![account.as_bytes(), agent],
-            ),
-        ];
-        let answers = self.read(Reach::Account(account), &statements).await?;
-        let [memories, log_bytes, driven, handed_bytes, waiting] = answers.as_slice() else {
-            return Err(Error::Driver("answers are missing".to_owned()));
-        };
-        Ok(StoredUsage {
-            memories: first(memories, counted)?.unwrap_or_default(),
-            log_bytes: first(log_bytes, counted)?.unwrap_or_default(),
-            driven_sessions: first(driven, counted)?.unwrap_or_default(),
-            handed_bytes: first(handed_bytes, counted)?.unwrap_or_default(),
-            waiting: first(waiting, count_and_tokens)?.unwrap_or_default(),
-        })
+            ", ",
+            of_agents!(
+                "driven",
+                "count(*)",
+                "sessions",
+                "sessions.started_at > $3 AND sessions.driver = 'model'"
+            )
+        );
+        let agent = agent.as_ref().map(|agent| agent.as_bytes());
+        let values = values![account.as_bytes(), agent, since];
+        let usage = self.first(Reach::Account(account), sql, values, |row| {
+            let mut columns = Columns::new(row, "agents");
+            Ok(StoredUsage {
+                memories: columns.count()?,
+                log_bytes: columns.count()?,
+                handed_bytes: columns.count()?,
+                waiting: columns.count_and_tokens()?,
+                driven_sessions: columns.count()?,
+            })
+        });
+        Ok(usage.await?.unwrap_or_default())
     }
 
     async fn waiting_messages(&self, account: AccountId) -> Result<CountAndTokens> {
         let sql = "SELECT count(*), coalesce(sum(transcript_messages.tokens), 0)::bigint FROM transcript_messages \
              JOIN agents ON agents.id = transcript_messages.agent_id \
              WHERE agents.account_id = $1 AND transcript_messages.state = 'pending'";
-        let values = values![account.as_bytes()];
-        let rows = self.rows(Reach::Account(account), sql, values).await?;
-        Ok(first(&rows, count_and_tokens)?.unwrap_or_default())
+        let (reach, values) = (Reach::Account(account), values![account.as_bytes()]);
+        let waiting = self.first(reach, sql, values, decode::message_counts);
+        Ok(waiting.await?.unwrap_or_default())
     }
 
     async fn load(&self) -> Result<FleetLoad> {
@@ -547,16 +480,13 @@ impl Fleet for PostgresStore {
             held,
         ];
         let statements = statements.map(|sql| Statement::new(sql, values![]));
-        let answers = self.read(Reach::Fleet, &statements).await?;
-        let [agents, waiting, held] = answers.as_slice() else {
-            return Err(Error::Driver("answers are missing".to_owned()));
-        };
+        let [agents, waiting, held] = self.connections.read_each(Reach::Fleet, statements).await?;
         let sessions = |row: &dyn DatabaseRow| {
             let mut columns = Columns::new(row, "sessions");
             Ok((columns.count()?, columns.optional_time()?))
         };
-        let (waiting, waiting_since) = first(waiting, sessions)?.unwrap_or_default();
-        let held = all(held, |row| {
+        let (waiting, waiting_since) = first(&waiting, sessions)?.unwrap_or_default();
+        let held = all(&held, |row| {
             let mut columns = Columns::new(row, "sessions");
             let (sessions, first_until) = (columns.count()?, columns.time()?);
             let driver = columns.word::<Driver>()?;
@@ -567,7 +497,7 @@ impl Fleet for PostgresStore {
             })
         })?;
         Ok(FleetLoad {
-            agents: first(agents, counted)?.unwrap_or_default(),
+            agents: first(&agents, counted)?.unwrap_or_default(),
             waiting,
             waiting_since,
             held,
@@ -582,21 +512,18 @@ impl Fleet for PostgresStore {
             ") AS lapsed JOIN agents ON agents.id = lapsed.agent_id ORDER BY lapsed.lease_until, lapsed.id"
         );
         let values = values![now, now.plus_days(AHEAD_DAYS)];
-        all(&self.rows(Reach::Fleet, sql, values).await?, |row| {
-            let mut columns = Columns::new(row, "sessions");
-            let session = SessionId::from_bytes(columns.id()?);
-            Ok((scope_of(&mut columns)?, session))
-        })
+        self.all(Reach::Fleet, sql, values, decode::scoped_session)
+            .await
     }
 
     async fn scopes(&self) -> Result<Vec<AgentScope>> {
         let sql = "SELECT id, account_id FROM agents ORDER BY id";
-        all(&self.rows(Reach::Fleet, sql, values![]).await?, scope)
+        self.all(Reach::Fleet, sql, values![], decode::scope).await
     }
 
     async fn erased(&self) -> Result<Vec<AgentScope>> {
         let sql = "SELECT id, account_id FROM agents WHERE erased_at IS NOT NULL ORDER BY id";
-        all(&self.rows(Reach::Fleet, sql, values![]).await?, scope)
+        self.all(Reach::Fleet, sql, values![], decode::scope).await
     }
 
     // Replaced data leave the disk by the server's vacuum and its log's recycling, which no client begins or ends.
@@ -613,21 +540,8 @@ impl Fleet for PostgresStore {
             leaf,
             "FROM log_leaves WHERE position >= $1 ORDER BY position"
         );
-        let placed = all(
-            &self.rows(Reach::Fleet, sql, values![first]).await?,
-            decode::leaf,
-        )?;
-        // Entries are known by their position in the result: a missing one must not move the others.
-        let placed = (from..).zip(placed);
-        placed
-            .map(|(expected, (position, leaf))| match position == expected {
-                true => Ok(leaf),
-                false => Err(Error::inconsistent(
-                    "log_leaves",
-                    format!("row {expected} is missing"),
-                )),
-            })
-            .collect()
+        let placed = self.all(Reach::Fleet, sql, values![first], decode::leaf);
+        decode::leaves_from(from, placed.await?)
     }
 
     async fn append_leaves(&self, recorded_at: Timestamp, of: LogsOf) -> Result<u64> {

@@ -35,9 +35,10 @@ mod word_index;
 
 use std::{borrow::Cow, net::IpAddr, sync::Arc, time::Duration};
 
-use memoir_store::{Error, Result};
+use memoir_domain::AgentScope;
+use memoir_store::{Error, Result, decode::RowReader};
 use tokio_postgres::{
-    Config, Row,
+    Config,
     config::{Host, SslMode},
 };
 
@@ -45,7 +46,7 @@ use crate::{
     error::StatementFault,
     group_commit::GroupCommit,
     pool::{Answers, Connections, Reach, Statement},
-    value::Value,
+    value::{Value, all, first},
 };
 pub use crate::{
     keys::PostgresKeys,
@@ -162,7 +163,7 @@ impl PostgresStore {
                  OR has_schema_privilege(current_schema(), 'CREATE'), \
                  (SELECT reset_val <> '0' FROM pg_settings WHERE name = 'statement_timeout') \
              FROM pg_roles WHERE rolname = current_user";
-        let rows = self.rows(Reach::Fleet, sql, values![]).await?;
+        let rows = self.connections.rows(Reach::Fleet, sql, values![]).await?;
         let unread = || Error::Driver("the database does not say who is connected".to_owned());
         let row = rows.first().ok_or_else(unread)?;
         let flag = |at| row.try_get(at).map_err(|_| unread());
@@ -174,17 +175,26 @@ impl PostgresStore {
         })
     }
 
-    async fn read(&self, reach: Reach, statements: &[Statement<'_>]) -> Result<Answers> {
-        self.connections.read(reach, statements).await
-    }
-
-    async fn rows(
+    /// Reads all rows of one statement.
+    async fn all<T>(
         &self,
         reach: Reach,
         sql: impl Into<Cow<'static, str>>,
         values: Vec<Value<'_>>,
-    ) -> Result<Vec<Row>> {
-        self.connections.rows(reach, sql, values).await
+        read: RowReader<T>,
+    ) -> Result<Vec<T>> {
+        all(&self.connections.rows(reach, sql, values).await?, read)
+    }
+
+    /// Reads the first row of one statement.
+    async fn first<T>(
+        &self,
+        reach: Reach,
+        sql: &'static str,
+        values: Vec<Value<'_>>,
+        read: RowReader<T>,
+    ) -> Result<Option<T>> {
+        first(&self.connections.rows(reach, sql, values).await?, read)
     }
 
     async fn write(
@@ -193,6 +203,18 @@ impl PostgresStore {
         statements: &[Statement<'_>],
     ) -> Result<Answers, StatementFault> {
         self.connections.write(reach, statements).await
+    }
+
+    /// Writes where the agent is as the first statement, which divides by nothing otherwise, wants it; whether it is.
+    async fn write_where_held(
+        &self,
+        scope: AgentScope,
+        statements: &[Statement<'_>],
+    ) -> Result<bool> {
+        match self.write(Reach::Agent(scope), statements).await {
+            Err(fault) if fault.is_unmet(0) => Ok(false),
+            written => written.map(|_| true).map_err(Error::from),
+        }
     }
 
     /// Writes by one statement; whether it returned a row.

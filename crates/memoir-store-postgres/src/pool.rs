@@ -355,6 +355,21 @@ impl Connections {
         self.look(reach, TransactionPurpose::Look, statements).await
     }
 
+    /// Reads by these statements, as [`Connections::read`] does: the rows of each.
+    ///
+    /// # Errors
+    /// As for [`Connections::read`].
+    pub(crate) async fn read_each<const N: usize>(
+        &self,
+        reach: Reach,
+        statements: [Statement<'_>; N],
+    ) -> Result<[Vec<Row>; N], Error> {
+        let answers = self.read(reach, &statements).await?;
+        answers
+            .try_into()
+            .map_err(|_| Error::Driver("answers are missing".to_owned()))
+    }
+
     /// Checks that the database responds and accepts writes.
     ///
     /// # Errors
@@ -424,8 +439,8 @@ impl Connections {
         sql: impl Into<Cow<'static, str>>,
         values: Vec<Value<'_>>,
     ) -> Result<Vec<Row>, Error> {
-        self.look_once(reach, TransactionPurpose::Look, Statement::new(sql, values))
-            .await
+        let [rows] = self.read_each(reach, [Statement::new(sql, values)]).await?;
+        Ok(rows)
     }
 
     /// Reads rows whose keys are given by one statement.
@@ -438,18 +453,9 @@ impl Connections {
         sql: &'static str,
         values: Vec<Value<'_>>,
     ) -> Result<Vec<Row>, Error> {
-        self.look_once(reach, TransactionPurpose::Find, Statement::new(sql, values))
-            .await
-    }
-
-    async fn look_once(
-        &self,
-        reach: Reach,
-        purpose: TransactionPurpose,
-        statement: Statement<'_>,
-    ) -> Result<Vec<Row>, Error> {
-        let mut answers = self.look(reach, purpose, &[statement]).await?;
-        Ok(answers.pop().unwrap_or_default())
+        let statements = [Statement::new(sql, values)];
+        let found = self.look(reach, TransactionPurpose::Find, &statements);
+        Ok(found.await?.pop().unwrap_or_default())
     }
 
     /// Writes all of it or nothing; each statement reads what others had written when it began. On the disk once this

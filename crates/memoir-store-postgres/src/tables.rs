@@ -87,8 +87,8 @@ impl PostgresStore {
             Statement::new(along, values![]),
             Statement::new(sql, values),
         ];
-        let mut answers = self.read(Reach::Fleet, &statements).await?;
-        Ok(answers.pop().unwrap_or_default())
+        let [_, rows] = self.connections.read_each(Reach::Fleet, statements).await?;
+        Ok(rows)
     }
 
     /// Whether a process of Memoir has another connection to the database, as far as this role is shown those of others.
@@ -99,7 +99,8 @@ impl PostgresStore {
     pub async fn is_used_by_others(&self) -> Result<bool> {
         let sql = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() \
              AND application_name = $1 AND pid <> pg_backend_pid() LIMIT 1";
-        let rows = self.rows(Reach::Fleet, sql, values![APPLICATION]).await?;
+        let values = values![APPLICATION];
+        let rows = self.connections.rows(Reach::Fleet, sql, values).await?;
         Ok(!rows.is_empty())
     }
 
@@ -109,7 +110,8 @@ impl PostgresStore {
     /// Those of the database.
     pub async fn is_being_filled(&self) -> Result<bool> {
         let sql = "SELECT 1 FROM memoir_migrations WHERE number = $1";
-        let rows = self.rows(Reach::Fleet, sql, values![MOVE]).await?;
+        let values = values![MOVE];
+        let rows = self.connections.rows(Reach::Fleet, sql, values).await?;
         Ok(!rows.is_empty())
     }
 

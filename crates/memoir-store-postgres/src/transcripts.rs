@@ -4,23 +4,19 @@
 //! have no gaps, and a lease that ends concurrently overlooks none.
 
 use async_trait::async_trait;
-use memoir_domain::{AccountId, AgentScope, Timestamp, absorption::MessageState};
+use memoir_domain::{AccountId, AgentScope, Timestamp};
 use memoir_store::{
     FURTHEST_DAYS, MessageRow, Result, TranscriptRow, Transcripts, columns,
     decode::{self, Columns},
     select,
 };
-
 use tokio_postgres::Row;
 
 use crate::{
     PostgresStore,
-    fleet::scope,
     pool::{Reach, Statement},
-    value::{Value, all, count, first, scoped},
+    value::{Value, all, count, first},
 };
-
-const HOLD: &str = "SELECT id FROM agents WHERE id = $1 AND account_id = $2 FOR NO KEY UPDATE";
 
 /// The state of the agent's messages: three statements, which [`read_state`] reads.
 pub(crate) fn state(scope: &AgentScope) -> [Statement<'_>; 3] {
@@ -31,7 +27,7 @@ pub(crate) fn state(scope: &AgentScope) -> [Statement<'_>; 3] {
             "SELECT transcripts.due_at, coalesce(transcripts.failures, 0) FROM agents LEFT JOIN transcripts \
                  ON transcripts.agent_id = agents.id AND transcripts.account_id = agents.account_id \
              WHERE agents.id = $1 AND agents.account_id = $2",
-            scoped(scope),
+            scoped![scope],
         ),
         Statement::new(
             "SELECT state, count(*), coalesce(sum(tokens), 0)::bigint FROM transcript_messages \
@@ -47,43 +43,12 @@ pub(crate) fn state(scope: &AgentScope) -> [Statement<'_>; 3] {
 }
 
 /// Reads the answers of [`state`].
-pub(crate) fn read_state<'rows>(
-    answers: &mut impl Iterator<Item = &'rows [Row]>,
-) -> Result<TranscriptRow> {
-    let mut next = || answers.next().unwrap_or_default();
-    let (transcript, counts, kept) = (next(), next(), next());
-    let transcript = first(transcript, |row| {
-        let mut columns = Columns::new(row, "transcripts");
-        Ok(TranscriptRow {
-            due_at: columns.optional_time()?,
-            failures: columns.small_count()?,
-            ..TranscriptRow::default()
-        })
-    })?;
-    let Some(mut transcript) = transcript else {
+pub(crate) fn read_state([schedule, counts, kept]: [&[Row]; 3]) -> Result<TranscriptRow> {
+    let Some(transcript) = first(schedule, decode::message_schedule)? else {
         return Ok(TranscriptRow::default());
     };
-    let counts = all(counts, |row| {
-        let mut columns = Columns::new(row, "transcript_messages");
-        Ok((
-            columns.word::<MessageState>()?,
-            columns.count()?,
-            columns.count()?,
-        ))
-    })?;
-    for (state, count, tokens) in counts {
-        transcript.enter(state, count, tokens);
-    }
-    let kept = first(kept, |row| {
-        let mut columns = Columns::new(row, "transcript_messages");
-        Ok((columns.count()?, columns.count()?, columns.optional_time()?))
-    })?;
-    (
-        transcript.kept,
-        transcript.kept_tokens,
-        transcript.kept_until,
-    ) = kept.unwrap_or_default();
-    Ok(transcript)
+    let counts = all(counts, decode::messages_in_state)?;
+    Ok(transcript.with(counts, first(kept, decode::kept_words)?))
 }
 
 #[async_trait]
@@ -93,21 +58,20 @@ impl Transcripts for PostgresStore {
         scope: AgentScope,
         digests: &[[u8; 32]],
     ) -> Result<Vec<[u8; 32]>> {
-        let mut values = scoped(&scope);
-        values.push(Value::ByteLists(
-            digests.iter().map(|digest| Some(&digest[..])).collect(),
-        ));
-        let sql = "SELECT digest FROM transcript_messages \
-             WHERE agent_id = $1 AND digest = ANY ($3) AND EXISTS (SELECT 1 FROM agents \
-                 WHERE agents.id = $1 AND account_id = $2)";
-        all(&self.rows(Reach::Agent(scope), sql, values).await?, |row| {
+        let digests = digests.iter().map(|digest| Some(&digest[..]));
+        let values = scoped![scope, Value::ByteLists(digests.collect())];
+        let sql = concat!(
+            "SELECT digest FROM transcript_messages WHERE agent_id = $1 AND digest = ANY ($3) AND",
+            is_theirs!()
+        );
+        self.all(Reach::Agent(scope), sql, values, |row| {
             Columns::new(row, "transcript_messages").bytes()
         })
+        .await
     }
 
     async fn hurry_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<()> {
-        let mut values = scoped(&scope);
-        values.push(due_at.into());
+        let values = scoped![scope, due_at];
         let sql = "UPDATE transcripts SET due_at = $3 WHERE agent_id = $1 AND account_id = $2 \
                  AND due_at > $3 AND claimed_until IS NULL RETURNING 1";
         self.writes(Reach::Agent(scope), sql, values)
@@ -116,8 +80,7 @@ impl Transcripts for PostgresStore {
     }
 
     async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>> {
-        let mut values = scoped(&scope);
-        values.push(i64::try_from(tokens).unwrap_or(i64::MAX).into());
+        let values = scoped![scope, i64::try_from(tokens).unwrap_or(i64::MAX)];
         // The first message is returned however long it is: it would otherwise block all later ones.
         let sql = select!(
             message,
@@ -125,18 +88,18 @@ impl Transcripts for PostgresStore {
             columns!(message),
             ", sum(tokens) OVER (ORDER BY seq) AS used, row_number() OVER (ORDER BY seq) AS place \
                  FROM transcript_messages WHERE agent_id = $1 AND state = 'pending') AS waiting \
-             WHERE (used <= $3 OR place = 1) AND EXISTS (SELECT 1 FROM agents \
-                 WHERE agents.id = $1 AND account_id = $2 AND erased_at IS NULL) ORDER BY seq"
+             WHERE (used <= $3 OR place = 1) AND",
+            lives!(),
+            "ORDER BY seq"
         );
-        all(
-            &self.rows(Reach::Agent(scope), sql, values).await?,
-            decode::message,
-        )
+        self.all(Reach::Agent(scope), sql, values, decode::message)
+            .await
     }
 
     async fn transcript(&self, scope: AgentScope) -> Result<TranscriptRow> {
-        let answers = self.read(Reach::Agent(scope), &state(&scope)).await?;
-        read_state(&mut answers.iter().map(Vec::as_slice))
+        let reach = Reach::Agent(scope);
+        let answers = self.connections.read_each(reach, state(&scope)).await?;
+        read_state(answers.each_ref().map(Vec::as_slice))
     }
 
     async fn claim_transcript(
@@ -145,21 +108,15 @@ impl Transcripts for PostgresStore {
         now: Option<Timestamp>,
         until: Timestamp,
     ) -> Result<Option<u64>> {
-        let mut values = scoped(&scope);
         let furthest = now.map(|now| now.plus_days(FURTHEST_DAYS));
-        values.extend(values![now, until, furthest]);
+        let values = scoped![scope, now, until, furthest];
         // Of two concurrent claimants the second waits for the row, and finds `due_at` moved. If the process dies, the
         // messages are due again at the end of the lease without a cleanup.
         let sql = "UPDATE transcripts SET claimed_until = $4, due_at = $4, claims = claims + 1 \
              WHERE agent_id = $1 AND account_id = $2 \
                  AND (due_at <= coalesce($3, due_at) OR due_at > $5) RETURNING claims";
-        let statements = [
-            Statement::new(HOLD, scoped(&scope)),
-            Statement::new(sql, values),
-        ];
-        let answers = self.write(Reach::Agent(scope), &statements).await?;
-        let claims = answers.last().map(Vec::as_slice).unwrap_or_default();
-        first(claims, |row| Columns::new(row, "transcripts").count())
+        let claims = self.write_holding(scope, sql, values).await?;
+        first(&claims, |row| Columns::new(row, "transcripts").count())
     }
 
     async fn extend_transcript(
@@ -168,8 +125,7 @@ impl Transcripts for PostgresStore {
         claim: u64,
         until: Timestamp,
     ) -> Result<bool> {
-        let mut values = scoped(&scope);
-        values.extend(values![until, count(claim, "transcripts", "claims")?]);
+        let values = scoped![scope, until, count(claim, "transcripts", "claims")?];
         // Needs no lock on the agent: the lease's number alone shows whether it is still ours.
         let sql = "UPDATE transcripts SET claimed_until = $3, due_at = $3 \
              WHERE agent_id = $1 AND account_id = $2 AND claimed_until IS NOT NULL AND claims = $4 \
@@ -184,23 +140,14 @@ impl Transcripts for PostgresStore {
         due_at: Timestamp,
         failures: u32,
     ) -> Result<()> {
-        let mut values = scoped(&scope);
-        values.extend(values![
-            due_at,
-            failures,
-            count(claim, "transcripts", "claims")?
-        ]);
+        let claim = count(claim, "transcripts", "claims")?;
+        let values = scoped![scope, due_at, failures, claim];
         // With the agent locked: a message that is entered concurrently is either found here or finds the lease ended.
         let sql = "UPDATE transcripts SET claimed_until = NULL, failures = $4, \
                  due_at = CASE WHEN EXISTS (SELECT 1 FROM transcript_messages \
                      WHERE agent_id = $1 AND state = 'pending') THEN $3 END \
              WHERE agent_id = $1 AND account_id = $2 AND claimed_until IS NOT NULL AND claims = $5";
-        let statements = [
-            Statement::new(HOLD, scoped(&scope)),
-            Statement::new(sql, values),
-        ];
-        self.write(Reach::Agent(scope), &statements).await?;
-        Ok(())
+        self.write_holding(scope, sql, values).await.map(drop)
     }
 
     async fn forget_words(&self, now: Timestamp) -> Result<()> {
@@ -231,6 +178,23 @@ impl Transcripts for PostgresStore {
 }
 
 impl PostgresStore {
+    /// Writes by one statement while the agent is locked; the rows that it returned. Its own condition reports a wrong
+    /// account.
+    pub(crate) async fn write_holding(
+        &self,
+        scope: AgentScope,
+        sql: &'static str,
+        values: Vec<Value<'_>>,
+    ) -> Result<Vec<Row>> {
+        let hold = "SELECT id FROM agents WHERE id = $1 AND account_id = $2 FOR NO KEY UPDATE";
+        let statements = [
+            Statement::new(hold, scoped![scope]),
+            Statement::new(sql, values),
+        ];
+        let mut answers = self.write(Reach::Agent(scope), &statements).await?;
+        Ok(answers.pop().unwrap_or_default())
+    }
+
     /// Two ranges of an index of each account.
     async fn due(
         &self,
@@ -252,6 +216,6 @@ impl PostgresStore {
             until.plus_days(FURTHEST_DAYS),
             per_account,
         ];
-        all(&self.rows(Reach::Fleet, sql, values).await?, scope)
+        self.all(Reach::Fleet, sql, values, decode::scope).await
     }
 }

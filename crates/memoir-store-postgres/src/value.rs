@@ -1,7 +1,7 @@
 //! How values are given to statements, and how rows are read.
 
 use bytes::BytesMut;
-use memoir_domain::{AgentScope, Timestamp};
+use memoir_domain::Timestamp;
 use memoir_store::{
     Error, Result,
     decode::{ColumnValue, DatabaseRow},
@@ -99,9 +99,26 @@ macro_rules! values {
     };
 }
 
-/// The agent and its account: the first two values of most statements.
-pub(crate) fn scoped(scope: &AgentScope) -> Vec<Value<'_>> {
-    values![scope.agent.as_bytes(), scope.account.as_bytes()]
+/// The agent and its account, and the values behind them: those of most statements.
+macro_rules! scoped {
+    ($scope:expr $(, $value:expr)* $(,)?) => {
+        values![$scope.agent.as_bytes(), $scope.account.as_bytes() $(, $value)*]
+    };
+}
+
+/// That the agent `$1` is one of the account `$2`: asked with everything that knows the agent only.
+macro_rules! is_theirs {
+    () => {
+        " EXISTS (SELECT 1 FROM agents WHERE agents.id = $1 AND agents.account_id = $2) "
+    };
+}
+
+/// The same, and that it is not erased.
+macro_rules! lives {
+    () => {
+        " EXISTS (SELECT 1 FROM agents \
+             WHERE agents.id = $1 AND agents.account_id = $2 AND erased_at IS NULL) "
+    };
 }
 
 /// A list of values for the rows of a statement: one column of all of them.
@@ -134,6 +151,46 @@ where
 pub(crate) fn count(value: u64, table: &'static str, column: &str) -> Result<i64> {
     i64::try_from(value)
         .map_err(|_| Error::inconsistent(table, format!("`{column}` is over {}", i64::MAX)))
+}
+
+/// A count that need not be there.
+///
+/// # Errors
+/// As for [`count`].
+pub(crate) fn optional_count(
+    value: Option<u64>,
+    table: &'static str,
+    column: &str,
+) -> Result<Option<i64>> {
+    value.map(|value| count(value, table, column)).transpose()
+}
+
+/// Counts of all rows.
+///
+/// # Errors
+/// As for [`count`].
+pub(crate) fn counts<R>(
+    rows: &[R],
+    table: &'static str,
+    name: &str,
+    value: impl Fn(&R) -> u64,
+) -> Result<Value<'static>> {
+    optional_counts(rows, table, name, |row| Some(value(row)))
+}
+
+/// Counts of all rows, which some of them need not have.
+///
+/// # Errors
+/// As for [`count`].
+pub(crate) fn optional_counts<R>(
+    rows: &[R],
+    table: &'static str,
+    name: &str,
+    value: impl Fn(&R) -> Option<u64>,
+) -> Result<Value<'static>> {
+    let values = rows.iter().map(value);
+    let counts = values.map(|value| optional_count(value, table, name));
+    Ok(Value::Integers(counts.collect::<Result<_>>()?))
 }
 
 /// A search value, if a column may hold it at all: text of PostgreSQL has no NUL.

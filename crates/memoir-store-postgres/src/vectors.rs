@@ -11,21 +11,9 @@ use memoir_store::{
 
 use crate::{
     PostgresStore,
-    pool::{Reach, Statement},
-    value::{Value, all, count, scoped},
+    pool::Reach,
+    value::{Value, count, counts, first},
 };
-
-/// Whether the agent is the account's and lives.
-macro_rules! lives {
-    () => {
-        "EXISTS (SELECT 1 FROM agents WHERE agents.id = $1 AND agents.account_id = $2 AND erased_at IS NULL)"
-    };
-}
-
-/// Locks the agent. The next statement's condition reports a wrong account.
-// Without the lock, the row of a memory could be rewritten between the check of its version and the insertion. The
-// decision's own deletion would not find the uncommitted vector, and a shredded text would leave one behind.
-const HOLD: &str = "SELECT id FROM agents WHERE id = $1 AND account_id = $2 FOR NO KEY UPDATE";
 
 #[async_trait]
 impl Vectors for PostgresStore {
@@ -35,8 +23,7 @@ impl Vectors for PostgresStore {
         model: &str,
         of: Option<&[Number]>,
     ) -> Result<Vec<VectorRow>> {
-        let mut values = scoped(&scope);
-        values.push(Value::Text(Some(model)));
+        let mut values = scoped![scope, model];
         let sql = select!(
             vector,
             "FROM memory_vectors JOIN memories USING (agent_id, number, version) \
@@ -52,10 +39,8 @@ impl Vectors for PostgresStore {
                 format!("{sql} AND number = ANY ($4)")
             }
         };
-        all(
-            &self.rows(Reach::Agent(scope), sql, values).await?,
-            decode::vector,
-        )
+        self.all(Reach::Agent(scope), sql, values, decode::vector)
+            .await
     }
 
     async fn vector_models(&self, scope: AgentScope) -> Result<Vec<(String, u64)>> {
@@ -64,8 +49,8 @@ impl Vectors for PostgresStore {
             lives!(),
             " GROUP BY model ORDER BY model"
         );
-        let rows = self.rows(Reach::Agent(scope), sql, scoped(&scope)).await?;
-        all(&rows, decode::vector_model)
+        let (reach, values) = (Reach::Agent(scope), scoped![scope]);
+        self.all(reach, sql, values, decode::vector_model).await
     }
 
     async fn without_vector(
@@ -78,9 +63,7 @@ impl Vectors for PostgresStore {
         let Ok(after) = count(after, "memories", "number") else {
             return Ok(Vec::new());
         };
-        let mut values = scoped(&scope);
-        values.push(Value::Text(Some(model)));
-        values.extend(values![after, limit]);
+        let values = scoped![scope, model, after, limit];
         let sql = select!(
             memory,
             "FROM memories WHERE agent_id = $1 AND number > $4 AND discarded_at IS NULL AND ",
@@ -89,25 +72,19 @@ impl Vectors for PostgresStore {
                  AND made.number = memories.number AND made.model = $3 AND made.version = memories.version) \
              ORDER BY number LIMIT $5"
         );
-        all(
-            &self.rows(Reach::Agent(scope), sql, values).await?,
-            decode::memory,
-        )
+        self.all(Reach::Agent(scope), sql, values, decode::memory)
+            .await
     }
 
     async fn keep_vectors(&self, scope: AgentScope, vectors: Vec<VectorRow>) -> Result<u64> {
-        let whole = |value: &dyn Fn(&VectorRow) -> u64, name: &str| -> Result<Value<'static>> {
-            let values = vectors.iter().map(value);
-            let values = values.map(|value| count(value, "memory_vectors", name).map(Some));
-            Ok(Value::Integers(values.collect::<Result<_>>()?))
-        };
-        let mut values = scoped(&scope);
-        values.extend([
-            whole(&|row| row.number.0, "number")?,
-            whole(&|row| row.version, "version")?,
+        let table = "memory_vectors";
+        let values = scoped![
+            scope,
+            counts(&vectors, table, "number", |row| row.number.0)?,
+            counts(&vectors, table, "version", |row| row.version)?,
             Value::Texts(vectors.iter().map(|row| Some(row.model.as_str())).collect()),
             Value::ByteLists(vectors.iter().map(|row| Some(&row.body.0[..])).collect()),
-        ]);
+        ];
         let sql = concat!(
             "WITH kept AS (INSERT INTO memory_vectors (agent_id, number, version, model, body) \
                  SELECT $1, given.number, given.version, given.model, given.body \
@@ -120,28 +97,19 @@ impl Vectors for PostgresStore {
                  SET version = excluded.version, body = excluded.body RETURNING 1) \
              SELECT count(*) FROM kept"
         );
-        let statements = [
-            Statement::new(HOLD, scoped(&scope)),
-            Statement::new(sql, values),
-        ];
-        let answers = self.write(Reach::Agent(scope), &statements).await?;
-        let kept = answers.last().map(Vec::as_slice).unwrap_or_default();
-        let kept = all(kept, |row| Columns::new(row, "memory_vectors").count())?;
-        Ok(kept.first().copied().unwrap_or_default())
+        // Without the lock, the row of a memory could be rewritten between the check of its version and the insertion.
+        // The decision's own deletion would not find the uncommitted vector, and a shredded text would leave one behind.
+        let kept = self.write_holding(scope, sql, values).await?;
+        let kept = first(&kept, |row| Columns::new(row, "memory_vectors").count())?;
+        Ok(kept.unwrap_or_default())
     }
 
     async fn forget_vectors(&self, scope: AgentScope, except: Option<&str>) -> Result<()> {
-        let mut values = scoped(&scope);
-        values.push(Value::Text(except));
+        let values = scoped![scope, except];
         // With the stored index, which holds vectors too.
         let sql = "WITH gone AS (DELETE FROM memory_vectors WHERE agent_id = $1 AND model IS DISTINCT FROM $3 \
              AND EXISTS (SELECT 1 FROM agents WHERE agents.id = $1 AND agents.account_id = $2) RETURNING 1) \
              DELETE FROM word_indexes WHERE agent_id = $1 AND EXISTS (SELECT 1 FROM gone)";
-        let statements = [
-            Statement::new(HOLD, scoped(&scope)),
-            Statement::new(sql, values),
-        ];
-        self.write(Reach::Agent(scope), &statements).await?;
-        Ok(())
+        self.write_holding(scope, sql, values).await.map(drop)
     }
 }

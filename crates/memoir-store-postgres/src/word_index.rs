@@ -8,24 +8,21 @@ use memoir_store::{Result, WordIndexRow, WordIndexes, decode, select};
 use crate::{
     PostgresStore,
     pool::{Reach, Statement},
-    value::{Value, all, count, scoped},
+    value::{Value, count, counts},
 };
 
 #[async_trait]
 impl WordIndexes for PostgresStore {
     async fn word_index(&self, scope: AgentScope, limit: Option<u32>) -> Result<Vec<WordIndexRow>> {
-        let mut values = scoped(&scope);
-        values.extend(values![limit.map_or(i64::MAX, i64::from)]);
+        let values = scoped![scope, limit.map_or(i64::MAX, i64::from)];
         let sql = select!(
             word_index,
-            "FROM word_indexes WHERE agent_id = $1 AND EXISTS (SELECT 1 FROM agents \
-                 WHERE agents.id = $1 AND agents.account_id = $2 AND erased_at IS NULL) \
-             ORDER BY part LIMIT $3"
+            "FROM word_indexes WHERE agent_id = $1 AND",
+            lives!(),
+            "ORDER BY part LIMIT $3"
         );
-        all(
-            &self.rows(Reach::Agent(scope), sql, values).await?,
-            decode::word_index,
-        )
+        self.all(Reach::Agent(scope), sql, values, decode::word_index)
+            .await
     }
 
     async fn keep_word_index(
@@ -34,8 +31,7 @@ impl WordIndexes for PostgresStore {
         expected_version: u64,
         parts: Vec<WordIndexRow>,
     ) -> Result<bool> {
-        let mut values = scoped(&scope);
-        values.push(count(expected_version, "agents", "version")?.into());
+        let values = scoped![scope, count(expected_version, "agents", "version")?];
         // Divides by nothing where the version is another one, as for summaries of the log.
         let hold = "SELECT 1 / count(*) FROM (SELECT 1 FROM agents WHERE id = $1 AND account_id = $2 \
              AND version = $3 AND erased_at IS NULL FOR NO KEY UPDATE) AS held";
@@ -44,28 +40,20 @@ impl WordIndexes for PostgresStore {
             Statement::new(hold, values),
             Statement::new(forget, values![scope.agent.as_bytes()]),
         ];
-        let whole = |value: &dyn Fn(&WordIndexRow) -> u64, name: &str| -> Result<Value<'static>> {
-            let values = parts.iter().map(value);
-            let values = values.map(|value| count(value, "word_indexes", name).map(Some));
-            Ok(Value::Integers(values.collect::<Result<_>>()?))
-        };
-        let mut values = values![scope.agent.as_bytes()];
-        values.extend([
-            whole(&|row| row.part, "part")?,
-            whole(&|row| row.version, "version")?,
-            whole(&|row| row.last_seq, "last_seq")?,
+        let table = "word_indexes";
+        let values = values![
+            scope.agent.as_bytes(),
+            counts(&parts, table, "part", |row| row.part)?,
+            counts(&parts, table, "version", |row| row.version)?,
+            counts(&parts, table, "last_seq", |row| row.last_seq)?,
             Value::ByteLists(parts.iter().map(|row| Some(&row.hash[..])).collect()),
             Value::ByteLists(parts.iter().map(|row| Some(&row.body.0[..])).collect()),
-        ]);
+        ];
         let keep = "INSERT INTO word_indexes (agent_id, part, version, last_seq, hash, body) \
              SELECT $1, given.part, given.version, given.last_seq, given.hash, given.body \
              FROM unnest($2, $3, $4, $5, $6) AS given (part, version, last_seq, hash, body)";
         statements.push(Statement::new(keep, values));
-        match self.write(Reach::Agent(scope), &statements).await {
-            Ok(_) => Ok(true),
-            Err(fault) if fault.is_unmet(0) => Ok(false),
-            Err(fault) => Err(fault.into()),
-        }
+        self.write_where_held(scope, &statements).await
     }
 
     async fn forget_word_indexes(&self) -> Result<()> {

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 
 use crate::{
     SqliteStore,
-    agent::{all, first},
+    agent::{bytes, execute, exists, first, is_theirs},
     decode,
     encode::{self, BoundText, count, one},
     error::{self, constraint, inconsistent},
@@ -28,18 +28,15 @@ impl Access for SqliteStore {
     async fn put_token(&self, token: &TokenRow) -> Result<()> {
         let token = token.clone();
         self.write(1, move |connection| {
-            if let Some(agent) = token.agent {
-                // The foreign key proves that the agent exists, but not whose it is: without this check a token of one
-                // account could open an agent of another one.
-                let is_theirs = connection
-                    .prepare_cached("SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2")?
-                    .exists([agent.as_bytes(), token.account.as_bytes()])?;
-                if !is_theirs {
-                    return Err(inconsistent(
-                        "tokens",
-                        format!("{} is of an agent that its account has not", token.id),
-                    ));
-                }
+            let account = token.account;
+            let scope = token.agent.map(|agent| AgentScope { account, agent });
+            // The foreign key proves that the agent exists, but not whose it is: without this check a token of one
+            // account could open an agent of another one.
+            if let Some(scope) = scope
+                && !is_theirs(connection, scope)?
+            {
+                let problem = format!("{} is of an agent that its account has not", token.id);
+                return Err(inconsistent("tokens", problem));
             }
             write_tokens(connection, std::slice::from_ref(&token))?;
             fault::point("token.written");
@@ -49,47 +46,24 @@ impl Access for SqliteStore {
     }
 
     async fn bearer(&self, digest: &[u8; 32]) -> Result<Option<(TokenRow, Option<String>)>> {
-        let digest = *digest;
-        self.look(move |connection| {
-            first(
-                connection,
-                select!(
-                    token,
-                    ", (SELECT name FROM agents WHERE agents.id = tokens.agent_id) \
+        let sql = select!(
+            token,
+            ", (SELECT name FROM agents WHERE agents.id = tokens.agent_id) \
              FROM tokens WHERE digest = ?1"
-                ),
-                [digest],
-                decode::bearer,
-            )
-        })
-        .await
+        );
+        self.first(sql, [*digest], decode::bearer).await
     }
 
     async fn tokens(&self, account: AccountId) -> Result<Vec<TokenRow>> {
-        self.scan(move |connection| {
-            all(
-                connection,
-                select!(
-                    token,
-                    "FROM tokens WHERE account_id = ?1 ORDER BY created_at, id"
-                ),
-                [account.as_bytes()],
-                decode::token,
-            )
-        })
-        .await
+        let sql = select!(
+            token,
+            "FROM tokens WHERE account_id = ?1 ORDER BY created_at, id"
+        );
+        self.all(sql, [*account.as_bytes()], decode::token).await
     }
 
     async fn agent_tokens(&self, scope: AgentScope) -> Result<Vec<TokenRow>> {
-        self.scan(move |connection| {
-            all(
-                connection,
-                AGENT_TOKENS,
-                [scope.agent.as_bytes(), scope.account.as_bytes()],
-                decode::token,
-            )
-        })
-        .await
+        self.all(AGENT_TOKENS, bytes(scope), decode::token).await
     }
 
     async fn note_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<()> {
@@ -132,29 +106,26 @@ impl Access for SqliteStore {
 
     async fn put_user(&self, user: &UserRow, commit: Option<Commit>) -> Result<bool> {
         self.write_user(user, commit, |connection, user| {
-            let others_stay = connection
-                .prepare_cached(
-                    "SELECT 1 FROM users WHERE removed_at IS NULL AND id <> ?1 LIMIT 1",
-                )?
-                .exists([user.id.as_bytes()])?;
+            let others = "SELECT 1 FROM users WHERE removed_at IS NULL AND id <> ?1 LIMIT 1";
+            let others_stay = exists(connection, others, [user.id.as_bytes()])?;
             // Of any account: without any user who can sign in, the installation would stay closed for good.
             if user.columns.removed_at.is_some() && !others_stay {
                 return Ok(WriteOutcome::unchanged(false));
             }
-            let written = connection
-                .prepare_cached(
-                    // A concurrent change of the password must not restore a removed user.
-                    "UPDATE users SET version = ?3, removed_at = ?4, open = ?5, sealed = ?6 \
-             WHERE id = ?1 AND account_id = ?2 AND version = ?3 - 1 AND removed_at IS NULL",
-                )?
-                .execute(params![
+            let written = execute(
+                connection,
+                // A concurrent change of the password must not restore a removed user.
+                "UPDATE users SET version = ?3, removed_at = ?4, open = ?5, sealed = ?6 \
+                 WHERE id = ?1 AND account_id = ?2 AND version = ?3 - 1 AND removed_at IS NULL",
+                params![
                     user.id.as_bytes(),
                     user.account.as_bytes(),
                     count(user.document.version, "users", "version")?,
                     encode::time(user.columns.removed_at),
                     user.document.open,
                     BoundText(&user.document.sealed),
-                ])?;
+                ],
+            )?;
             if written == 0 {
                 return Err(Error::Conflict.into());
             }
@@ -165,43 +136,26 @@ impl Access for SqliteStore {
     }
 
     async fn users(&self, account: AccountId) -> Result<Vec<UserRow>> {
-        self.scan(move |connection| {
-    all(
-        connection,
-        select!(user, "FROM users WHERE account_id = ?1 AND removed_at IS NULL ORDER BY created_at, id"),
-        [account.as_bytes()],
-        decode::user,
-    )
-})
-            .await
+        let sql = select!(
+            user,
+            "FROM users WHERE account_id = ?1 AND removed_at IS NULL ORDER BY created_at, id"
+        );
+        self.all(sql, [*account.as_bytes()], decode::user).await
     }
 
     async fn user_named(&self, account: AccountId, folded_name: &str) -> Result<Option<UserRow>> {
-        let folded_name = folded_name.to_owned();
-        self.look(move |connection| {
-            first(
-                connection,
-                select!(
-                    user,
-                    "FROM users WHERE account_id = ?1 AND folded_name = ?2 AND removed_at IS NULL"
-                ),
-                params![account.as_bytes(), folded_name],
-                decode::user,
-            )
-        })
-        .await
+        let sql = select!(
+            user,
+            "FROM users WHERE account_id = ?1 AND folded_name = ?2 AND removed_at IS NULL"
+        );
+        let values = (*account.as_bytes(), folded_name.to_owned());
+        self.first(sql, values, decode::user).await
     }
 
     async fn user(&self, account: AccountId, id: UserId) -> Result<Option<UserRow>> {
-        self.look(move |connection| {
-            first(
-                connection,
-                select!(user, "FROM users WHERE id = ?1 AND account_id = ?2"),
-                [id.as_bytes(), account.as_bytes()],
-                decode::user,
-            )
-        })
-        .await
+        let sql = select!(user, "FROM users WHERE id = ?1 AND account_id = ?2");
+        let values = [*id.as_bytes(), *account.as_bytes()];
+        self.first(sql, values, decode::user).await
     }
 
     async fn has_users(&self) -> Result<bool> {
@@ -247,7 +201,12 @@ impl Access for SqliteStore {
             if entered > 0 {
                 return Ok(WriteOutcome::with(None));
             }
-            let found = reply_of(connection, reply.account, &reply.key_digest)?;
+            let sql = select!(
+                reply,
+                "FROM replies WHERE account_id = ?1 AND key_digest = ?2"
+            );
+            let key = params![reply.account.as_bytes(), reply.key_digest];
+            let found = first(connection, sql, key, decode::reply)?;
             // One that was neither entered nor found would be carried out with every repetition.
             let found = found.ok_or_else(|| inconsistent("replies", "a row was not written"))?;
             Ok(WriteOutcome::unchanged(Some(found)))
@@ -264,36 +223,33 @@ impl Access for SqliteStore {
         answer: Document,
     ) -> Result<bool> {
         let (key_digest, expected) = (*key_digest, expected.map(str::to_owned));
-        let end = move |connection: &Connection| {
-            let ended = connection
-        .prepare_cached(
-            "UPDATE replies SET version = ?3, open = ?4, sealed = ?5 \
-             WHERE account_id = ?1 AND key_digest = ?2 AND recorded_at = coalesce(?6, recorded_at) AND open IS ?7",
-        )?
-        .execute(params![
-            account.as_bytes(),
-            key_digest,
-            count(answer.version, "replies", "version")?,
-            answer.open,
-            BoundText(&answer.sealed),
-            came_at.map(Timestamp::microseconds),
-            expected,
-        ])?;
+        self.write(1, move |connection| {
+            let ended = execute(
+                connection,
+                "UPDATE replies SET version = ?3, open = ?4, sealed = ?5 \
+                 WHERE account_id = ?1 AND key_digest = ?2 \
+                     AND recorded_at = coalesce(?6, recorded_at) AND open IS ?7",
+                params![
+                    account.as_bytes(),
+                    key_digest,
+                    count(answer.version, "replies", "version")?,
+                    answer.open,
+                    BoundText(&answer.sealed),
+                    encode::time(came_at),
+                    expected,
+                ],
+            )?;
             fault::point("reply.ended");
             Ok(WriteOutcome::any(ended))
-        };
-        self.write(1, end).await
+        })
+        .await
     }
 
     async fn forget_replies(&self, before: Timestamp) -> Result<()> {
-        let forget = move |connection: &Connection| {
-            let forgotten = connection
-                .prepare_cached("DELETE FROM replies WHERE recorded_at < ?1")?
-                .execute([before.microseconds()])?;
-            fault::point("reply.forgotten");
-            Ok(WriteOutcome::any(forgotten))
-        };
-        self.write(BULK_ROWS, forget).await.map(drop)
+        let sql = "DELETE FROM replies WHERE recorded_at < ?1";
+        let values = [before.microseconds()];
+        let forgotten = self.execute(BULK_ROWS, sql, values, "reply.forgotten");
+        forgotten.await.map(drop)
     }
 }
 
@@ -319,11 +275,10 @@ pub(crate) fn write_tokens(connection: &Connection, tokens: &[TokenRow]) -> erro
              AND version < excluded.version AND (revoked_at IS NULL OR excluded.revoked_at IS NOT NULL)",
     )?;
     for token in tokens {
-        let about = |problem: &str| Error::Inconsistent {
-            table: "tokens",
-            problem: format!("{} {problem}", token.id),
+        let has_twin = || {
+            let problem = format!("{} has the digest of another token", token.id);
+            Error::inconsistent("tokens", problem)
         };
-        let has_twin = || about("has the digest of another token");
         let written = statement
             .execute(params![
                 token.id.as_bytes(),
@@ -380,25 +335,7 @@ pub(crate) fn create_user(
 
 /// Whether any account has a user, removed or not.
 pub(crate) fn has_users(connection: &Connection) -> error::Result<bool> {
-    Ok(connection
-        .prepare_cached("SELECT 1 FROM users LIMIT 1")?
-        .exists([])?)
-}
-
-fn reply_of(
-    connection: &Connection,
-    account: AccountId,
-    key_digest: &[u8; 32],
-) -> error::Result<Option<ReplyRow>> {
-    first(
-        connection,
-        select!(
-            reply,
-            "FROM replies WHERE account_id = ?1 AND key_digest = ?2"
-        ),
-        params![account.as_bytes(), key_digest],
-        decode::reply,
-    )
+    exists(connection, "SELECT 1 FROM users LIMIT 1", ())
 }
 
 /// Enters that a request made the change that is written with it.
@@ -408,19 +345,19 @@ pub(crate) fn mark_reply(
     mark: &ReplyMark,
 ) -> error::Result<()> {
     let document = &mark.document;
-    let marked = connection
-        .prepare_cached(
-            "UPDATE replies SET version = ?3, open = ?4, sealed = ?5 \
-             WHERE account_id = ?1 AND key_digest = ?2 AND open IS ?6",
-        )?
-        .execute(params![
+    let marked = execute(
+        connection,
+        "UPDATE replies SET version = ?3, open = ?4, sealed = ?5 \
+         WHERE account_id = ?1 AND key_digest = ?2 AND open IS ?6",
+        params![
             account.as_bytes(),
             mark.key_digest,
             count(document.version, "replies", "version")?,
             document.open,
             BoundText(&document.sealed),
             mark.expected,
-        ])?;
+        ],
+    )?;
     match marked {
         0 => Err(Error::Repeated.into()),
         _ => Ok(()),
@@ -429,17 +366,13 @@ pub(crate) fn mark_reply(
 
 /// Deletes the responses to an account's requests, present and pending.
 pub(crate) fn forget_answers(connection: &Connection, account: AccountId) -> error::Result<()> {
-    connection
-        .prepare_cached(
-            // The row and the open part of its document remain, so that a repetition of the request is recognised. The
-            // sealed part is deleted, which may hold words. So may that of a request in execution: the time of its row
-            // is moved by the smallest step, so that its response is not entered.
-            "UPDATE replies SET sealed = CASE WHEN version IS NULL THEN NULL ELSE x'' END, \
-                 recorded_at = recorded_at - 1 \
-             WHERE account_id = ?1",
-        )?
-        .execute([account.as_bytes()])?;
-    Ok(())
+    // The row and the open part of its document remain, so that a repetition of the request is recognised. The sealed
+    // part is deleted, which may hold words. So may that of a request in execution: the time of its row is moved by the
+    // smallest step, so that its response is not entered.
+    let sql = "UPDATE replies SET sealed = CASE WHEN version IS NULL THEN NULL ELSE x'' END, \
+             recorded_at = recorded_at - 1 \
+         WHERE account_id = ?1";
+    execute(connection, sql, [account.as_bytes()]).map(drop)
 }
 
 #[cfg(test)]

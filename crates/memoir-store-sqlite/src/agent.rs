@@ -1,6 +1,6 @@
 //! Look-ups within one agent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use memoir_domain::{
@@ -17,7 +17,7 @@ use rusqlite::{Connection, OptionalExtension, Params, params};
 use crate::{
     SqliteStore, commit,
     decode::{self, Columns, DatabaseRow, SqliteRow},
-    encode::{self, BoundText, count, number},
+    encode::{self, BoundText, count, number, optional_count},
     error::{self, inconsistent},
     reader::{ReadTransaction, Readers},
     records, requests, transcripts,
@@ -42,13 +42,10 @@ impl Store for SqliteStore {
             _ => false,
         };
         let readers = self.0.readers.clone().filter(|_| !is_short);
-        let read =
-            move |connection: &Connection| snapshot(connection, readers.as_deref(), scope, &query);
-        if is_short {
-            self.look(read).await
-        } else {
-            self.scan(read).await
-        }
+        self.look_or_scan(is_short, move |connection| {
+            snapshot(connection, readers.as_deref(), scope, &query)
+        })
+        .await
     }
 
     async fn memories(&self, scope: AgentScope, numbers: &[Number]) -> Result<Vec<MemoryRow>> {
@@ -59,7 +56,7 @@ impl Store for SqliteStore {
                 [_] => None,
                 _ => Some(ReadTransaction::new(connection)?),
             };
-            numbered(&numbers, |number| {
+            numbered(numbers.iter().map(|one| one.0), |number| {
                 first(
                     connection,
                     select!(
@@ -77,14 +74,8 @@ impl Store for SqliteStore {
 
     async fn memory_page(&self, scope: AgentScope, page: &MemoryPage) -> Result<Vec<MemoryRow>> {
         let page = page.clone();
-        self.scan(move |connection| {
-            let _view = ReadTransaction::new(connection)?;
-            match exists(connection, scope)? {
-                true => page_of(connection, scope, &page),
-                false => Ok(Vec::new()),
-            }
-        })
-        .await
+        self.scan_agent(scope, move |connection| page_of(connection, scope, &page))
+            .await
     }
 
     async fn archive_links(
@@ -95,9 +86,8 @@ impl Store for SqliteStore {
         if numbers.is_empty() {
             return Ok(Vec::new());
         }
-        let is_short = numbers.len() <= FEW_LINKS;
         let numbers = numbers.to_vec();
-        let query = move |connection: &Connection| {
+        self.look_or_scan(numbers.len() <= FEW_LINKS, move |connection| {
             let _view = ReadTransaction::new(connection)?;
             let mut links = BTreeMap::new();
             for one in numbers {
@@ -112,12 +102,8 @@ impl Store for SqliteStore {
                 }
             }
             Ok(links.into_values().collect())
-        };
-        if is_short {
-            self.look(query).await
-        } else {
-            self.scan(query).await
-        }
+        })
+        .await
     }
 
     async fn session_page(
@@ -126,7 +112,7 @@ impl Store for SqliteStore {
         before: Option<(Timestamp, SessionId)>,
         limit: u32,
     ) -> Result<Vec<SessionRow>> {
-        self.scan(move |connection| {
+        self.scan_agent(scope, move |connection| {
             // No session begins as late as the largest number that SQLite can hold.
             let (started_at, id) = match &before {
                 Some((started_at, id)) => (started_at.microseconds(), id.as_bytes()),
@@ -134,43 +120,30 @@ impl Store for SqliteStore {
                 // it.
                 None => (i64::MAX, &[0; 16]),
             };
-            let _view = ReadTransaction::new(connection)?;
-            if !exists(connection, scope)? {
-                return Ok(Vec::new());
-            }
-            all(
-                connection,
-                SESSION_PAGE,
-                params![scope.agent.as_bytes(), started_at, id, limit],
-                decode::session,
-            )
+            let values = params![scope.agent.as_bytes(), started_at, id, limit];
+            all(connection, SESSION_PAGE, values, decode::session)
         })
         .await
     }
 
     async fn records(&self, scope: AgentScope, filter: &RecordFilter) -> Result<Vec<AuditRow>> {
         let filter = filter.clone();
-        self.scan(move |connection| records::of_agent(connection, scope, &filter))
-            .await
+        self.scan_agent(scope, move |connection| {
+            records::of_agent(connection, scope, &filter)
+        })
+        .await
     }
 
     async fn records_at(&self, scope: AgentScope, seqs: &[u64]) -> Result<Vec<AuditRow>> {
-        let is_short = seqs.len() <= FEW_RECORDS;
         let seqs = seqs.to_vec();
-        let query = move |connection: &Connection| records::at(connection, scope, &seqs);
-        if is_short {
-            self.look(query).await
-        } else {
-            self.scan(query).await
-        }
+        self.look_or_scan(seqs.len() <= FEW_RECORDS, move |connection| {
+            records::at(connection, scope, &seqs)
+        })
+        .await
     }
 
     async fn summaries(&self, scope: AgentScope, seq: u64, limit: u32) -> Result<Vec<SummaryRow>> {
-        self.scan(move |connection| {
-            let _view = ReadTransaction::new(connection)?;
-            if !exists(connection, scope)? {
-                return Ok(Vec::new());
-            }
+        self.scan_agent(scope, move |connection| {
             // No record has a number that SQLite cannot hold.
             let Ok(seq) = count(seq, "log_summaries", "last_seq") else {
                 return Ok(Vec::new());
@@ -192,25 +165,21 @@ impl Store for SqliteStore {
         let rows = summaries.len();
         let keep = move |connection: &Connection| {
             let version = count(expected_version, "agents", "version")?;
-            let is_as_expected = connection
-                .prepare_cached(
-                    "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2 AND version = ?3",
-                )?
-                .exists(params![
-                    scope.agent.as_bytes(),
-                    scope.account.as_bytes(),
-                    version
-                ])?;
+            let is_as_expected = exists(
+                connection,
+                "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2 AND version = ?3",
+                params![scope.agent.as_bytes(), scope.account.as_bytes(), version],
+            )?;
             // A summary of text that is being shredded must not be kept. Every shredding increments the agent's
             // version, and only one transaction writes at a time.
             if !is_as_expected {
                 return Ok(WriteOutcome::unchanged(false));
             }
             let mut insert = connection.prepare_cached(
-        // Two concurrent processes make the same summary.
-        "INSERT INTO log_summaries (agent_id, last_seq, hash, body) VALUES (?1, ?2, ?3, ?4) \
-         ON CONFLICT (agent_id, last_seq) DO NOTHING",
-    )?;
+                // Two concurrent processes make the same summary.
+                "INSERT INTO log_summaries (agent_id, last_seq, hash, body) \
+                 VALUES (?1, ?2, ?3, ?4) ON CONFLICT (agent_id, last_seq) DO NOTHING",
+            )?;
             for summary in &summaries {
                 insert.execute(params![
                     scope.agent.as_bytes(),
@@ -229,23 +198,14 @@ impl Store for SqliteStore {
         scope: AgentScope,
         id: AccessRequestId,
     ) -> Result<Option<AccessRow>> {
-        self.look(move |connection| {
-            first(
-                connection,
-                select!(
-                    access_request,
-                    "FROM access_requests WHERE id = ?1 AND agent_id = ?2 \
-                 AND EXISTS (SELECT 1 FROM agents WHERE agents.id = ?2 AND account_id = ?3)"
-                ),
-                params![
-                    id.as_bytes(),
-                    scope.agent.as_bytes(),
-                    scope.account.as_bytes()
-                ],
-                decode::access_request,
-            )
-        })
-        .await
+        let sql = select!(
+            access_request,
+            "FROM access_requests WHERE id = ?1 AND agent_id = ?2 \
+             AND EXISTS (SELECT 1 FROM agents WHERE agents.id = ?2 AND account_id = ?3)"
+        );
+        let (id, (agent, account)) = (*id.as_bytes(), bytes(scope));
+        self.first(sql, [id, agent, account], decode::access_request)
+            .await
     }
 
     async fn access_page(
@@ -254,21 +214,15 @@ impl Store for SqliteStore {
         before: Option<(Timestamp, AccessRequestId)>,
         limit: u32,
     ) -> Result<Vec<AccessRow>> {
-        self.scan(move |connection| {
-            // No request is made as late as the largest number that SQLite can hold.
-            let (requested_at, id) = match &before {
-                Some((requested_at, id)) => (requested_at.microseconds(), id.as_bytes()),
-                None => (i64::MAX, &[0; 16]),
-            };
-            let (agent, account) = (scope.agent.as_bytes(), scope.account.as_bytes());
-            all(
-                connection,
-                requests::PAGE,
-                params![agent, requested_at, id, account, limit],
-                decode::access_request,
-            )
-        })
-        .await
+        // No request is made as late as the largest number that SQLite can hold.
+        let (requested_at, id) = match before {
+            Some((requested_at, id)) => (requested_at.microseconds(), *id.as_bytes()),
+            None => (i64::MAX, [0; 16]),
+        };
+        let (agent, account) = bytes(scope);
+        let values = (agent, requested_at, id, account, limit);
+        self.all(requests::PAGE, values, decode::access_request)
+            .await
     }
 
     async fn open_requests(&self, scope: AgentScope) -> Result<Vec<AccessRow>> {
@@ -283,27 +237,16 @@ impl Store for SqliteStore {
         holder: u64,
         until: Timestamp,
     ) -> Result<bool> {
-        let renew = move |connection: &Connection| {
-            let renewed = connection
-                .prepare_cached(
-                    // Needs neither the agent's version nor its key: a lease is renewed many times during a model call,
-                    // and must not conflict with concurrent decisions on the agent. The document and its seal remain
-                    // unchanged.
-                    "UPDATE sessions SET lease_until = ?5 \
+        // Needs neither the agent's version nor its key: a lease is renewed many times during a model call, and must not
+        // conflict with concurrent decisions on the agent. The document and its seal remain unchanged.
+        let sql = "UPDATE sessions SET lease_until = ?5 \
              WHERE id = ?1 AND agent_id = ?2 AND lease_holder = ?4 \
                  AND state IN ('queued', 'asking', 'open') \
-                 AND EXISTS (SELECT 1 FROM agents WHERE id = ?2 AND account_id = ?3)",
-                )?
-                .execute(params![
-                    session.as_bytes(),
-                    scope.agent.as_bytes(),
-                    scope.account.as_bytes(),
-                    holder.cast_signed(),
-                    until.microseconds(),
-                ])?;
-            Ok(WriteOutcome::any(renewed))
-        };
-        self.write(1, renew).await
+                 AND EXISTS (SELECT 1 FROM agents WHERE id = ?2 AND account_id = ?3)";
+        let (session, (agent, account)) = (*session.as_bytes(), bytes(scope));
+        let (holder, until) = (holder.cast_signed(), until.microseconds());
+        let values = (session, agent, account, holder, until);
+        self.execute(1, sql, values, "lease.renewed").await
     }
 
     async fn commit(&self, commit: Commit) -> Result<()> {
@@ -442,7 +385,7 @@ fn prompts(connection: &Connection, scope: AgentScope) -> error::Result<StoredTe
     // Without the account: only called once the agent was found under it, in the same view.
     let found = first(
         connection,
-        "SELECT agent_id, body FROM agent_prompts WHERE agent_id = ?1",
+        select!(prompts, "FROM agent_prompts WHERE agent_id = ?1"),
         [scope.agent.as_bytes()],
         decode::prompts,
     )?;
@@ -450,10 +393,15 @@ fn prompts(connection: &Connection, scope: AgentScope) -> error::Result<StoredTe
 }
 
 /// Whether the agent is one of the account's: asked before anything that knows the agent only.
-pub(crate) fn exists(connection: &Connection, scope: AgentScope) -> error::Result<bool> {
-    Ok(connection
-        .prepare_cached("SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2")?
-        .exists([scope.agent.as_bytes(), scope.account.as_bytes()])?)
+pub(crate) fn is_theirs(connection: &Connection, scope: AgentScope) -> error::Result<bool> {
+    let sql = "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2";
+    let values = [scope.agent.as_bytes(), scope.account.as_bytes()];
+    exists(connection, sql, values)
+}
+
+/// The bytes of the agent and of its account.
+pub(crate) fn bytes(scope: AgentScope) -> ([u8; 16], [u8; 16]) {
+    (*scope.agent.as_bytes(), *scope.account.as_bytes())
 }
 
 /// The memories of an agent of that version, in a transaction that reads.
@@ -474,13 +422,10 @@ impl Memories<'_> {
             Selection::Archive => self.active_of(&ARCHIVE)?,
             // One look-up for each rather than one statement with a list: the text of the statement is the same for any
             // number of them, so that it is planned once, and their number has no limit.
-            Selection::Numbers(numbers) => numbered(numbers, |number| {
-                first(
-                    connection,
-                    select!(memory, "FROM memories WHERE agent_id = ?1 AND number = ?2"),
-                    params![self.agent.as_bytes(), number],
-                    decode::memory,
-                )
+            Selection::Numbers(numbers) => numbered(numbers.iter().map(|one| one.0), |number| {
+                let sql = select!(memory, "FROM memories WHERE agent_id = ?1 AND number = ?2");
+                let values = params![self.agent.as_bytes(), number];
+                first(connection, sql, values, decode::memory)
             })?,
             Selection::Context { journal_after } => {
                 self.context(ACTIVE_AFTER, *journal_after, decode::memory)?
@@ -678,21 +623,15 @@ const FEW_ROWS: i64 = 1_000;
 /// Rows that are sampled, from the first to the last in equal steps.
 const SAMPLED: i64 = 64;
 
-fn numbered(
-    numbers: &[Number],
-    read: impl Fn(i64) -> error::Result<Option<MemoryRow>>,
-) -> error::Result<Vec<MemoryRow>> {
-    let mut distinct = numbers.to_vec();
-    distinct.sort_unstable();
-    distinct.dedup();
-    let mut memories = Vec::with_capacity(distinct.len());
-    for one in distinct {
-        // No row has a number that SQLite cannot hold.
-        if let Ok(one) = number(one, "memories") {
-            memories.extend(read(one)?);
-        }
-    }
-    Ok(memories)
+/// The rows of these numbers, each once and in their order. No row has a number that SQLite cannot hold.
+pub(crate) fn numbered<Row>(
+    numbers: impl Iterator<Item = u64>,
+    read: impl Fn(i64) -> error::Result<Option<Row>>,
+) -> error::Result<Vec<Row>> {
+    let held = numbers.filter_map(|number| i64::try_from(number).ok());
+    let distinct: BTreeSet<i64> = held.collect();
+    let rows = distinct.into_iter().map(read);
+    rows.filter_map(Result::transpose).collect()
 }
 
 fn session(
@@ -779,8 +718,8 @@ fn page_of(
     };
     // From the beginning on no row is passed over, and one of a number that Memoir never gives is found.
     let after = if after == 0 { i64::MIN } else { after };
-    let under = page.under.map(|under| count(under.0, "memories", "under"));
-    let Ok(under) = under.transpose() else {
+    let under = page.under.map(|under| under.0);
+    let Ok(under) = optional_count(under, "memories", "under") else {
         return Ok(Vec::new());
     };
     let sql = match under {
@@ -812,6 +751,24 @@ const SESSION_PAGE: &str = select!(
     "FROM sessions WHERE agent_id = ?1 AND (started_at, id) < (?2, ?3) \
          ORDER BY started_at DESC, id DESC LIMIT ?4"
 );
+
+/// Whether a statement has a result.
+pub(crate) fn exists(
+    connection: &Connection,
+    sql: &str,
+    values: impl Params,
+) -> error::Result<bool> {
+    Ok(connection.prepare_cached(sql)?.exists(values)?)
+}
+
+/// Writes; how many rows.
+pub(crate) fn execute(
+    connection: &Connection,
+    sql: &str,
+    values: impl Params,
+) -> error::Result<usize> {
+    Ok(connection.prepare_cached(sql)?.execute(values)?)
+}
 
 /// The first row of a result.
 pub(crate) fn first<T>(

@@ -5,12 +5,13 @@ use memoir_store::{
     AgentColumns, AgentRow, AuditRow, BodyRow, Commit, Commits, Error, MemoryRow, SessionRow,
     StoredText, Waiting,
 };
-use rusqlite::{CachedStatement, Connection, params};
+use rusqlite::{Connection, params};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{
     access,
-    encode::{self, BoundText, count, number, one},
+    agent::execute,
+    encode::{self, BoundText, count, number, one, optional_count},
     error::{Result, constraint, inconsistent},
     fault, requests, scrub, transcripts, vectors, word_index,
     writer::{BULK_ROWS, WriteOutcome},
@@ -77,13 +78,14 @@ pub(crate) fn write(connection: &Connection, commit: &Commit) -> Result<WriteOut
     }
     // A summary of the log may hold the words of a text that was replaced.
     if is_erased || !commit.bodies.is_empty() {
-        connection
-            .prepare_cached("DELETE FROM log_summaries WHERE agent_id = ?1")?
-            .execute([agent])?;
+        let summaries = "DELETE FROM log_summaries WHERE agent_id = ?1";
+        execute(connection, summaries, [agent])?;
         // The stored responses to repeated requests can hold its text.
         access::forget_answers(connection, commit.agent.scope.account)?;
     }
-    word_index::follow(connection, commit)?;
+    if commit.removes_words() {
+        word_index::forget(connection, agent)?;
+    }
     fault::point("commit.messages");
     // Last, so that a taken place in the log is reported once everything else is right. The order protects nothing: the
     // transaction does.
@@ -206,12 +208,9 @@ fn write_prompts(
     let Some(prompts) = prompts else {
         return Ok(());
     };
-    let written = connection
-        .prepare_cached(
-            "INSERT INTO agent_prompts (agent_id, body) VALUES (?1, ?2) \
-             ON CONFLICT (agent_id) DO UPDATE SET body = excluded.body",
-        )?
-        .execute(params![agent, BoundText(prompts)])?;
+    let sql = "INSERT INTO agent_prompts (agent_id, body) VALUES (?1, ?2) \
+         ON CONFLICT (agent_id) DO UPDATE SET body = excluded.body";
+    let written = execute(connection, sql, params![agent, BoundText(prompts)])?;
     one(written, "agent_prompts")
 }
 
@@ -247,33 +246,25 @@ fn write_memories(
              is_summary = excluded.is_summary, core_seq = excluded.core_seq, \
              recorded_at = excluded.recorded_at, body = excluded.body",
     )?;
+    let column = |value, name| count(value, "memories", name);
+    let optional = |value, name| optional_count(value, "memories", name);
     for memory in memories {
-        let number = number(memory.number, "memories")?;
-        let tokens = count(memory.tokens, "memories", "tokens")?;
-        let created_at = memory.created_at.microseconds();
-        let updated_at = memory.updated_at.microseconds();
-        let discarded_at = encode::time(memory.discarded_at);
-        let version = count(memory.version, "memories", "version")?;
-        let under = memory.under.map(|one| count(one.0, "memories", "under"));
-        let core_seq = memory
-            .core_seq
-            .map(|seq| count(seq, "memories", "core_seq"));
         let row = params![
             agent,
-            number,
+            number(memory.number, "memories")?,
             memory.kind.as_str(),
-            tokens,
+            column(memory.tokens, "tokens")?,
             memory.constitutional,
-            created_at,
-            updated_at,
-            discarded_at,
-            version,
+            memory.created_at.microseconds(),
+            memory.updated_at.microseconds(),
+            encode::time(memory.discarded_at),
+            column(memory.version, "version")?,
             encode::time(memory.shredded_at),
-            under.transpose()?,
+            optional(memory.under.map(|under| under.0), "under")?,
             encode::time(memory.archived_at),
             memory.archived_by.map(ArchivedBy::as_str),
             memory.is_summary,
-            core_seq.transpose()?,
+            optional(memory.core_seq, "core_seq")?,
             memory.recorded_at.microseconds(),
             BoundText(&memory.body),
         ];
@@ -377,17 +368,15 @@ fn write_sessions(
 
 /// Puts bodies in place of those of earlier records.
 fn write_bodies(connection: &Connection, agent: &[u8; 16], bodies: &[BodyRow]) -> Result<()> {
-    let Some(mut statement) = prepared(
-        connection,
-        bodies,
+    if bodies.is_empty() {
+        return Ok(());
+    }
+    let mut statement = connection.prepare_cached(
         // The version is compared so that of two concurrent shreddings the second one does not restore the text that
         // the first one has removed.
         "UPDATE audit_records SET body = ?3, body_version = ?4 \
          WHERE agent_id = ?1 AND seq = ?2 AND body_version = ?4 - 1",
-    )?
-    else {
-        return Ok(());
-    };
+    )?;
     for body in bodies {
         let replaced = statement.execute(params![
             agent,
@@ -404,21 +393,16 @@ fn write_bodies(connection: &Connection, agent: &[u8; 16], bodies: &[BodyRow]) -
 }
 
 fn write_records(connection: &Connection, agent: &[u8; 16], records: &[AuditRow]) -> Result<()> {
-    let Some(mut statement) = prepared(
-        connection,
-        records,
+    if records.is_empty() {
+        return Ok(());
+    }
+    let mut statement = connection.prepare_cached(
         "INSERT INTO audit_records (agent_id, seq, recorded_at, actor_kind, actor_name, action, \
              session_id, memory, body_version, body_commitment, hash, facts, body) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-    )?
-    else {
-        return Ok(());
-    };
+    )?;
     for record in records {
-        let memory = record
-            .memory
-            .map(|memory| number(memory, "audit_records"))
-            .transpose()?;
+        let memory = record.memory.map(|memory| memory.0);
         let written = statement
             .execute(params![
                 agent,
@@ -428,7 +412,7 @@ fn write_records(connection: &Connection, agent: &[u8; 16], records: &[AuditRow]
                 record.actor_name,
                 record.action.as_str(),
                 record.session.as_ref().map(SessionId::as_bytes),
-                memory,
+                optional_count(memory, "audit_records", "number")?,
                 count(record.body_version, "audit_records", "body_version")?,
                 record.body_commitment,
                 record.hash,
@@ -443,16 +427,4 @@ fn write_records(connection: &Connection, agent: &[u8; 16], records: &[AuditRow]
         one(written, "audit_records")?;
     }
     Ok(())
-}
-
-/// The statement, where there are rows for it.
-fn prepared<'connection, Row>(
-    connection: &'connection Connection,
-    rows: &[Row],
-    sql: &str,
-) -> Result<Option<CachedStatement<'connection>>> {
-    if rows.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(connection.prepare_cached(sql)?))
 }

@@ -1,16 +1,9 @@
 //! Rows of SQLite, as what checks them reads them.
 
-use memoir_store::{Error, Result, decode::ColumnValue};
+use memoir_store::{Error, Result};
 use rusqlite::types::ValueRef;
 
-pub(crate) use memoir_store::{
-    decode::DatabaseRow,
-    decode::{
-        Columns, READERS, access_request, account, agent, archive_link, bearer, context_mark,
-        fleet_record, leaf, memory, message, prompts, record, reply, row_counts, session, summary,
-        token, user, vector, vector_model, waiting_session, word_index,
-    },
-};
+pub(crate) use memoir_store::decode::*;
 
 /// A row of a result.
 pub(crate) struct SqliteRow<'row, 'statement>(pub(crate) &'row rusqlite::Row<'statement>);

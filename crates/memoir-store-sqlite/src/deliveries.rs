@@ -1,13 +1,13 @@
 //! Pending notifications of ended sessions, by receiver. Triggers enter them in the transaction that ends the session.
 
 use async_trait::async_trait;
-use memoir_domain::{AccountId, AgentId, AgentScope, SessionId, Timestamp};
+use memoir_domain::{SessionId, Timestamp};
 use memoir_store::{Deliveries, DeliveryRow, ReceiverDigest, Result};
 use rusqlite::{Connection, params};
 
 use crate::{
     SqliteStore,
-    agent::all,
+    agent::{all, execute},
     decode::{Columns, SqliteRow},
     encode::one,
     error::{self, inconsistent},
@@ -37,16 +37,12 @@ impl Deliveries for SqliteStore {
             }
             fault::point("receivers.registered");
             let before = forget_before.microseconds();
-            connection
-                .prepare_cached(
-                    "DELETE FROM deliveries \
-             WHERE receiver IN (SELECT digest FROM receivers WHERE seen_at < ?1)",
-                )?
-                // Deliveries before receivers, since they refer to them.
-                .execute([before])?;
-            connection
-                .prepare_cached("DELETE FROM receivers WHERE seen_at < ?1")?
-                .execute([before])?;
+            // Deliveries before receivers, since they refer to them.
+            let deliveries = "DELETE FROM deliveries \
+                 WHERE receiver IN (SELECT digest FROM receivers WHERE seen_at < ?1)";
+            execute(connection, deliveries, [before])?;
+            let receivers = "DELETE FROM receivers WHERE seen_at < ?1";
+            execute(connection, receivers, [before])?;
             fault::point("receivers.forgotten");
             Ok(WriteOutcome::DONE)
         };
@@ -92,13 +88,12 @@ impl Deliveries for SqliteStore {
                 })?;
                 let line = SqliteRow(row);
                 let mut columns = Columns::new(&line, "deliveries");
-                let agent = AgentId::from_bytes(columns.id()?);
-                let account = AccountId::from_bytes(columns.id()?);
+                let scope = columns.scope()?;
                 let attempt = columns.count()?;
                 let attempt = u32::try_from(attempt)
                     .map_err(|_| inconsistent("deliveries", format!("`attempt` is {attempt}")))?;
                 deliveries.push(DeliveryRow {
-                    scope: AgentScope { account, agent },
+                    scope,
                     session,
                     attempt,
                 });
@@ -119,25 +114,21 @@ impl Deliveries for SqliteStore {
         let resolve = move |connection: &Connection| {
             let session = delivery.session.as_bytes();
             let changed = match again_at {
-        Some(again_at) => connection
-            .prepare_cached(
-                "UPDATE deliveries SET due_at = ?4 \
-                 WHERE receiver = ?1 AND session_id = ?2 AND attempt = ?3",
-            )?
-            .execute(params![
-                receiver,
-                session,
-                delivery.attempt,
-                again_at.microseconds()
-            ])?,
-        None => connection
-            .prepare_cached(
-                "DELETE FROM deliveries WHERE receiver = ?1 AND session_id = ?2 AND attempt = ?3",
-            )?
-            .execute(params![receiver, session, delivery.attempt])?,
-    };
+                Some(again_at) => execute(
+                    connection,
+                    "UPDATE deliveries SET due_at = ?4 \
+                     WHERE receiver = ?1 AND session_id = ?2 AND attempt = ?3",
+                    params![receiver, session, delivery.attempt, again_at.microseconds()],
+                ),
+                None => execute(
+                    connection,
+                    "DELETE FROM deliveries \
+                     WHERE receiver = ?1 AND session_id = ?2 AND attempt = ?3",
+                    params![receiver, session, delivery.attempt],
+                ),
+            };
             fault::point("delivery.resolved");
-            Ok(WriteOutcome::any(changed))
+            Ok(WriteOutcome::any(changed?))
         };
         self.write(1, resolve).await
     }
@@ -145,12 +136,10 @@ impl Deliveries for SqliteStore {
     async fn close_receiver(&self, receiver: &ReceiverDigest, now: Timestamp) -> Result<()> {
         let receiver = *receiver;
         self.write(BULK_ROWS, move |connection| {
-            connection
-                .prepare_cached("UPDATE receivers SET closed_at = ?2 WHERE digest = ?1")?
-                .execute(params![receiver, now.microseconds()])?;
-            connection
-                .prepare_cached("DELETE FROM deliveries WHERE receiver = ?1")?
-                .execute([receiver])?;
+            let close = "UPDATE receivers SET closed_at = ?2 WHERE digest = ?1";
+            execute(connection, close, params![receiver, now.microseconds()])?;
+            let forget = "DELETE FROM deliveries WHERE receiver = ?1";
+            execute(connection, forget, [receiver])?;
             fault::point("receiver.closed");
             Ok(WriteOutcome::DONE)
         })

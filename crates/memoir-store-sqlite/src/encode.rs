@@ -15,6 +15,15 @@ pub(crate) fn count(value: u64, table: &'static str, column: &str) -> Result<i64
         .map_err(|_| inconsistent(table, format!("`{column}` is over {}", i64::MAX)))
 }
 
+/// A count that need not be there.
+pub(crate) fn optional_count(
+    value: Option<u64>,
+    table: &'static str,
+    column: &str,
+) -> Result<Option<i64>> {
+    value.map(|value| count(value, table, column)).transpose()
+}
+
 /// The number of a memory.
 pub(crate) fn number(value: Number, table: &'static str) -> Result<i64> {
     count(value.0, table, "number")

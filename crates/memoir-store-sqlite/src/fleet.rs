@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use memoir_domain::{
-    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, access::AccessState,
-    session::State, time::AHEAD_DAYS,
+    AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, session::State,
+    time::AHEAD_DAYS,
 };
 use memoir_store::{
     AccountRow, AgentRow, CountAndTokens, DueQuery, Error, FURTHEST_DAYS, Finding, Fleet,
@@ -14,11 +14,11 @@ use rusqlite::{CachedStatement, Connection, ToSql, params};
 
 use crate::{
     SqliteStore,
-    agent::{all, first},
+    agent::{all, execute, first},
     check,
     decode::{self, Columns, DatabaseRow, SqliteRow},
     encode::{count, one},
-    error::{self, constraint, inconsistent},
+    error::{self, constraint},
     fault, listing, load,
     reader::ReadTransaction,
     records, requests, schema, scrub, usage,
@@ -42,68 +42,44 @@ impl Fleet for SqliteStore {
     async fn create_account(&self, account: &AccountRow) -> Result<()> {
         let account = account.clone();
         self.write(1, move |connection| {
-            let written = connection
-        .prepare_cached(
-            "INSERT INTO accounts (id, name, folded_name, created_at) VALUES (?1, ?2, ?3, ?4)",
-        )?
-        .execute(params![
-            account.id.as_bytes(),
-            account.name,
-            account.folded_name,
-            account.created_at.microseconds(),
-        ])
-        .map_err(|error| constraint(error, "accounts", Error::NameTaken, Error::Conflict))?;
-            one(written, "accounts")?;
+            let sql =
+                "INSERT INTO accounts (id, name, folded_name, created_at) VALUES (?1, ?2, ?3, ?4)";
+            let written = connection.prepare_cached(sql)?.execute(params![
+                account.id.as_bytes(),
+                account.name,
+                account.folded_name,
+                account.created_at.microseconds(),
+            ]);
+            let refused = |error| constraint(error, "accounts", Error::NameTaken, Error::Conflict);
+            one(written.map_err(refused)?, "accounts")?;
             Ok(WriteOutcome::DONE)
         })
         .await
     }
 
     async fn accounts(&self) -> Result<Vec<AccountRow>> {
-        self.scan(|connection| {
-            all(
-                connection,
-                select!(account, "FROM accounts ORDER BY folded_name"),
-                [],
-                decode::account,
-            )
-        })
-        .await
+        let sql = select!(account, "FROM accounts ORDER BY folded_name");
+        self.all(sql, (), decode::account).await
     }
 
     async fn account_named(&self, folded_name: &str) -> Result<Option<AccountRow>> {
-        let folded_name = folded_name.to_owned();
-        self.look(move |connection| {
-            first(
-                connection,
-                select!(account, "FROM accounts WHERE folded_name = ?1"),
-                [folded_name],
-                decode::account,
-            )
-        })
-        .await
+        let sql = select!(account, "FROM accounts WHERE folded_name = ?1");
+        self.first(sql, [folded_name.to_owned()], decode::account)
+            .await
     }
 
     async fn agents(&self, account: AccountId) -> Result<Vec<AgentRow>> {
-        self.scan(move |connection| {
-    // Each half has an index of its own.
-    all(
-        connection,
-        concat!(
-            "SELECT ",
-            columns!(agent),
+        // Each half has an index of its own.
+        let sql = select!(
+            agent,
             // `id <> account_id` leaves out the account's own log, which is an agent by form
             // (`AgentScope::of_account`).
-            " FROM agents WHERE account_id = ?1 AND erased_at IS NULL AND id <> ?1 UNION ALL SELECT ",
+            "FROM agents WHERE account_id = ?1 AND erased_at IS NULL AND id <> ?1 UNION ALL SELECT ",
             columns!(agent),
             " FROM agents WHERE account_id = ?1 AND erased_at IS NOT NULL \
              ORDER BY folded_name, erased_at, id"
-        ),
-        [account.as_bytes()],
-        decode::agent,
-    )
-})
-            .await
+        );
+        self.all(sql, [*account.as_bytes()], decode::agent).await
     }
 
     async fn agent_page(
@@ -113,20 +89,9 @@ impl Fleet for SqliteStore {
         limit: u32,
     ) -> Result<Vec<AgentRow>> {
         let after = after.map(str::to_owned);
-        self.scan(move |connection| {
-            all(
-                connection,
-                AGENT_PAGE,
-                params![
-                    account.as_bytes(),
-                    after.as_deref().unwrap_or_default(),
-                    after,
-                    limit
-                ],
-                decode::agent,
-            )
-        })
-        .await
+        let from = after.clone().unwrap_or_default();
+        let values = (*account.as_bytes(), from, after, limit);
+        self.all(AGENT_PAGE, values, decode::agent).await
     }
 
     async fn fleet_page(&self, account: AccountId, page: &FleetPage) -> Result<FleetSlice> {
@@ -155,15 +120,11 @@ impl Fleet for SqliteStore {
         account: AccountId,
         agents: &[AgentId],
     ) -> Result<Vec<(AgentId, State)>> {
-        let is_one = agents.len() == 1;
         let agents = agents.to_vec();
-        let query =
-            move |connection: &Connection| listing::last_states(connection, account, &agents);
-        if is_one {
-            self.look(query).await
-        } else {
-            self.scan(query).await
-        }
+        self.look_or_scan(agents.len() == 1, move |connection| {
+            listing::last_states(connection, account, &agents)
+        })
+        .await
     }
 
     async fn waiting_sessions(&self, limit: u32) -> Result<Vec<WaitingSession>> {
@@ -202,15 +163,12 @@ impl Fleet for SqliteStore {
             let furthest = query.now.plus_days(FURTHEST_DAYS).microseconds();
             let mut due = Vec::new();
             for account in accounts(connection, query.account)? {
-                let mut found = match query.latest_slot {
-                    Some(slot) => {
-                        let mut found =
-                            proposed(&mut by_slot, account, slot.microseconds(), &query)?;
-                        found.extend(proposed(&mut ahead_by_slot, account, ahead, &query)?);
-                        found
-                    }
-                    None => Vec::new(),
-                };
+                let mut found = Vec::new();
+                if let Some(slot) = query.latest_slot {
+                    let slot = slot.microseconds();
+                    found.extend(proposed(&mut by_slot, account, slot, &query)?);
+                    found.extend(proposed(&mut ahead_by_slot, account, ahead, &query)?);
+                }
                 found.extend(proposed(&mut by_time, account, now, &query)?);
                 found.extend(proposed(&mut ahead_by_time, account, furthest, &query)?);
                 // By `weekly_after` first, those without one before all others: they are due by time,
@@ -229,27 +187,16 @@ impl Fleet for SqliteStore {
     async fn agent_named(&self, account: AccountId, folded_name: &str) -> Result<Option<AgentRow>> {
         let folded_name = folded_name.to_owned();
         self.look(move |connection| {
-    // Two statements of one view: between them the living agent could be erased and would then be
-    // found twice, or not at all.
-    let _view = ReadTransaction::new(connection)?;
-    let living = first(
-        connection,
-        select!(agent, "FROM agents WHERE account_id = ?1 AND folded_name = ?2 AND erased_at IS NULL AND id <> ?1"),
-        params![account.as_bytes(), folded_name],
-        decode::agent,
-    )?;
-    if living.is_some() {
-        return Ok(living);
-    }
-    first(
-        connection,
-        select!(agent, "FROM agents WHERE account_id = ?1 AND folded_name = ?2 AND erased_at IS NOT NULL \
-             ORDER BY erased_at DESC, id DESC LIMIT 1"),
-        params![account.as_bytes(), folded_name],
-        decode::agent,
-    )
-})
-            .await
+            // Two statements of one view: between them the living agent could be erased and would then be
+            // found twice, or not at all.
+            let _view = ReadTransaction::new(connection)?;
+            let values = params![account.as_bytes(), folded_name];
+            match first(connection, LIVING_NAMED, values, decode::agent)? {
+                Some(living) => Ok(Some(living)),
+                None => first(connection, ERASED_NAMED, values, decode::agent),
+            }
+        })
+        .await
     }
 
     async fn session_owner(
@@ -257,15 +204,9 @@ impl Fleet for SqliteStore {
         account: AccountId,
         session: SessionId,
     ) -> Result<Option<AgentScope>> {
-        self.look(move |connection| {
-            first(
-                connection,
-                owner_in!("sessions"),
-                [session.as_bytes(), account.as_bytes()],
-                scope,
-            )
-        })
-        .await
+        let values = [*session.as_bytes(), *account.as_bytes()];
+        self.first(owner_in!("sessions"), values, decode::scope)
+            .await
     }
 
     async fn usage(
@@ -292,64 +233,34 @@ impl Fleet for SqliteStore {
         account: AccountId,
         request: AccessRequestId,
     ) -> Result<Option<AgentScope>> {
-        self.look(move |connection| {
-            first(
-                connection,
-                owner_in!("access_requests"),
-                [request.as_bytes(), account.as_bytes()],
-                scope,
-            )
-        })
-        .await
+        let values = [*request.as_bytes(), *account.as_bytes()];
+        self.first(owner_in!("access_requests"), values, decode::scope)
+            .await
     }
 
     async fn open_access(&self) -> Result<Vec<OpenAccess>> {
-        self.scan(|connection| {
-            all(connection, requests::OPEN, [], |row| {
-                let mut columns = Columns::new(row, "access_requests");
-                Ok(OpenAccess {
-                    id: AccessRequestId::from_bytes(columns.id()?),
-                    scope: scope_of(&mut columns)?,
-                    state: columns.word::<AccessState>()?,
-                    expires_at: columns.time()?,
-                })
-            })
-        })
-        .await
+        self.all(requests::OPEN, (), decode::open_access).await
     }
 
     async fn lapsed_sessions(&self, now: Timestamp) -> Result<Vec<(AgentScope, SessionId)>> {
-        self.scan(move |connection| {
-            all(
-                connection,
-                // A lease longer than the maximum was written before the clock was set back. It counts as expired;
-                // otherwise no process could resume its session.
-                "SELECT sessions.id, agents.id, agents.account_id \
-         FROM sessions JOIN agents ON agents.id = sessions.agent_id \
-         WHERE (lease_until < ?1 OR lease_until > ?2) AND state IN ('queued', 'asking', 'open') \
-         ORDER BY lease_until, sessions.id",
-                [now, now.plus_days(AHEAD_DAYS)].map(Timestamp::microseconds),
-                scoped_session,
-            )
-        })
-        .await
+        // A lease longer than the maximum was written before the clock was set back. It counts as expired; otherwise no
+        // process could resume its session.
+        let sql = "SELECT sessions.id, agents.id, agents.account_id \
+             FROM sessions JOIN agents ON agents.id = sessions.agent_id \
+             WHERE (lease_until < ?1 OR lease_until > ?2) \
+                 AND state IN ('queued', 'asking', 'open') \
+             ORDER BY lease_until, sessions.id";
+        let values = [now, now.plus_days(AHEAD_DAYS)].map(Timestamp::microseconds);
+        self.all(sql, values, decode::scoped_session).await
     }
 
     async fn scopes(&self) -> Result<Vec<AgentScope>> {
-        self.scan(|connection| {
-            all(
-                connection,
-                "SELECT id, account_id FROM agents ORDER BY id",
-                [],
-                scope,
-            )
-        })
-        .await
+        let sql = "SELECT id, account_id FROM agents ORDER BY id";
+        self.all(sql, (), decode::scope).await
     }
 
     async fn erased(&self) -> Result<Vec<AgentScope>> {
-        self.scan(|connection| all(connection, ERASED, [], scope))
-            .await
+        self.all(ERASED, (), decode::scope).await
     }
 
     async fn finish(&self) -> Result<bool> {
@@ -375,20 +286,7 @@ impl Fleet for SqliteStore {
                 [first],
                 decode::leaf,
             )?;
-            // Entries are known by their position in the result: a missing one must not move the others.
-            (from..)
-                .zip(placed)
-                .map(|(expected, (position, leaf))| {
-                    if position == expected {
-                        Ok(leaf)
-                    } else {
-                        Err(inconsistent(
-                            "log_leaves",
-                            format!("row {expected} is missing"),
-                        ))
-                    }
-                })
-                .collect()
+            Ok(decode::leaves_from(from, placed)?)
         })
         .await
     }
@@ -402,30 +300,29 @@ impl Fleet for SqliteStore {
                     (Some(scope.account.as_bytes()), Some(scope.agent.as_bytes()))
                 }
             };
-            let appended = connection
-                .prepare_cached(
-                    // The position is computed inside of the one transaction that writes, so that no two callers get
-                    // the same one and none is left out. An agent whose head is not the hash of its last record is
-                    // skipped: an entry would certify an inconsistent log, and verifying must find that first.
-                    "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
-             SELECT (SELECT coalesce(max(position), -1) FROM log_leaves) \
-                     + row_number() OVER (ORDER BY id), \
-                 id, next_seq - 1, head, ?1 \
-             FROM agents \
-             WHERE next_seq > 1 AND next_seq - 1 IS NOT (SELECT seq FROM log_leaves \
-                 WHERE agent_id = agents.id ORDER BY position DESC LIMIT 1) \
-                 AND head IS (SELECT hash FROM audit_records \
-                     WHERE agent_id = agents.id AND seq = next_seq - 1) \
-                 AND (?2 IS NULL OR account_id = ?2) AND (?3 IS NULL OR id = ?3)",
-                )?
-                .execute(params![recorded_at.microseconds(), account, agent])?;
+            let appended = execute(
+                connection,
+                // The position is computed inside of the one transaction that writes, so that no two callers get the
+                // same one and none is left out. An agent whose head is not the hash of its last record is skipped: an
+                // entry would certify an inconsistent log, and verifying must find that first.
+                "INSERT INTO log_leaves (position, agent_id, seq, head, recorded_at) \
+                 SELECT (SELECT coalesce(max(position), -1) FROM log_leaves) \
+                         + row_number() OVER (ORDER BY id), \
+                     id, next_seq - 1, head, ?1 \
+                 FROM agents \
+                 WHERE next_seq > 1 AND next_seq - 1 IS NOT (SELECT seq FROM log_leaves \
+                     WHERE agent_id = agents.id ORDER BY position DESC LIMIT 1) \
+                     AND head IS (SELECT hash FROM audit_records \
+                         WHERE agent_id = agents.id AND seq = next_seq - 1) \
+                     AND (?2 IS NULL OR account_id = ?2) AND (?3 IS NULL OR id = ?3)",
+                params![recorded_at.microseconds(), account, agent],
+            )?;
             fault::point("leaves.appended");
-            let length = connection
-                .prepare_cached("SELECT coalesce(max(position), -1) + 1 FROM log_leaves")?
-                .query_row([], |row| {
-                    Ok(Columns::new(&SqliteRow(row), "log_leaves").count())
-                })??;
-            Ok(WriteOutcome::when(appended > 0, length))
+            let length = "SELECT coalesce(max(position), -1) + 1 FROM log_leaves";
+            let length = first(connection, length, (), |row| {
+                Columns::new(row, "log_leaves").count()
+            })?;
+            Ok(WriteOutcome::when(appended > 0, length.unwrap_or_default()))
         })
         .await
     }
@@ -438,6 +335,17 @@ impl Fleet for SqliteStore {
         self.scan(schema::findings).await
     }
 }
+
+const LIVING_NAMED: &str = select!(
+    agent,
+    "FROM agents WHERE account_id = ?1 AND folded_name = ?2 AND erased_at IS NULL AND id <> ?1"
+);
+
+const ERASED_NAMED: &str = select!(
+    agent,
+    "FROM agents WHERE account_id = ?1 AND folded_name = ?2 AND erased_at IS NOT NULL \
+         ORDER BY erased_at DESC, id DESC LIMIT 1"
+);
 
 /// A range of the index of names, with and without a name that the page before ended with.
 const AGENT_PAGE: &str = select!(
@@ -481,29 +389,29 @@ fn next_queue(connection: &Connection, last: &Queue) -> error::Result<Option<Que
     }
 }
 
+/// Agents without a running session, in the order of a column whose value is on one side of a bound.
+macro_rules! proposed {
+    ($column:literal, $side:literal) => {
+        concat!(
+            "SELECT id, weekly_after FROM agents WHERE account_id = ?1 AND ",
+            $column,
+            $side,
+            " ?2 AND NOT EXISTS (SELECT 1 FROM sessions \
+                 WHERE agent_id = agents.id AND state IN ('queued', 'asking', 'open')) ORDER BY ",
+            $column,
+            ", id"
+        )
+    };
+}
+
 /// Agents whose last attempt lies before the slot, the one attempted longest ago first.
-const DUE_BY_SLOT: &str = "SELECT id, weekly_after FROM agents \
-     WHERE account_id = ?1 AND weekly_after < ?2 AND NOT EXISTS ( \
-         SELECT 1 FROM sessions WHERE agent_id = agents.id AND state IN ('queued', 'asking', 'open')) \
-     ORDER BY weekly_after, id";
-
+const DUE_BY_SLOT: &str = proposed!("weekly_after", "<");
 /// Agents whose last attempt lies ahead.
-const AHEAD_BY_SLOT: &str = "SELECT id, weekly_after FROM agents \
-     WHERE account_id = ?1 AND weekly_after > ?2 AND NOT EXISTS ( \
-         SELECT 1 FROM sessions WHERE agent_id = agents.id AND state IN ('queued', 'asking', 'open')) \
-     ORDER BY weekly_after, id";
-
+const AHEAD_BY_SLOT: &str = proposed!("weekly_after", ">");
 /// Agents that are due from some time on, whatever the weekly slot: the one that has been due longest first.
-const DUE_BY_TIME: &str = "SELECT id, weekly_after FROM agents \
-     WHERE account_id = ?1 AND due_at <= ?2 AND NOT EXISTS ( \
-         SELECT 1 FROM sessions WHERE agent_id = agents.id AND state IN ('queued', 'asking', 'open')) \
-     ORDER BY due_at, id";
-
+const DUE_BY_TIME: &str = proposed!("due_at", "<=");
 /// Agents that are due only at a time that lies too far ahead.
-const AHEAD_BY_TIME: &str = "SELECT id, weekly_after FROM agents \
-     WHERE account_id = ?1 AND due_at > ?2 AND NOT EXISTS ( \
-         SELECT 1 FROM sessions WHERE agent_id = agents.id AND state IN ('queued', 'asking', 'open')) \
-     ORDER BY due_at, id";
+const AHEAD_BY_TIME: &str = proposed!("due_at", ">");
 
 /// Reads no further than it has to: agents to be passed over cost a step each.
 fn proposed(
@@ -529,27 +437,9 @@ fn proposed(
     Ok(found)
 }
 
-/// Reads a session's identifier, its agent's and its account's.
-fn scoped_session(row: &dyn DatabaseRow) -> Result<(AgentScope, SessionId)> {
-    let mut columns = Columns::new(row, "sessions");
-    let session = SessionId::from_bytes(columns.id()?);
-    Ok((scope_of(&mut columns)?, session))
-}
-
 /// Those that are erased by what their rows say.
 const ERASED: &str = "SELECT id, account_id FROM agents INDEXED BY agents_living \
      WHERE erased_at IS NOT NULL ORDER BY id";
-
-fn scope(row: &dyn DatabaseRow) -> Result<AgentScope> {
-    scope_of(&mut Columns::new(row, "agents"))
-}
-
-/// An agent's identifier and its account's, which come next.
-fn scope_of(columns: &mut Columns<'_>) -> Result<AgentScope> {
-    let agent = AgentId::from_bytes(columns.id()?);
-    let account = AccountId::from_bytes(columns.id()?);
-    Ok(AgentScope { account, agent })
-}
 
 /// That account, or all of them by identifier.
 pub(crate) fn accounts(

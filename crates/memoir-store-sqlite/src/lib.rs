@@ -49,12 +49,13 @@ use std::{
     },
 };
 
-use memoir_store::{Commit, Error, Result, UserRow, WorkMeter};
-use rusqlite::Connection;
+use memoir_domain::AgentScope;
+use memoir_store::{Commit, Error, Result, UserRow, WorkMeter, decode::RowReader};
+use rusqlite::{Connection, Params};
 
 use crate::{
     opened_files::OpenedFiles,
-    reader::Readers,
+    reader::{ReadTransaction, Readers},
     writer::{QueuedChange, WriteOutcome, Writer},
 };
 
@@ -226,6 +227,22 @@ impl SqliteStore {
         self.queue(QueuedChange::new(rows, write)).await
     }
 
+    /// Writes by one statement, about so many rows; whether it changed any.
+    async fn execute(
+        &self,
+        rows: usize,
+        sql: &'static str,
+        values: impl Params + Clone + Send + 'static,
+        point: &'static str,
+    ) -> Result<bool> {
+        self.write(rows, move |connection| {
+            let changed = agent::execute(connection, sql, values.clone())?;
+            fault::point(point);
+            Ok(WriteOutcome::any(changed))
+        })
+        .await
+    }
+
     /// Writes a change, and remembers where there was no room for it.
     async fn queue<T: Send + 'static>(
         &self,
@@ -274,6 +291,56 @@ impl SqliteStore {
                 Some(readers) => Ok(readers.read(query)?),
                 None => self.0.writer.visit(query).await,
             },
+        }
+    }
+
+    /// The first row of one statement.
+    async fn first<T: Send + 'static>(
+        &self,
+        sql: &'static str,
+        values: impl Params + Send + 'static,
+        read: RowReader<T>,
+    ) -> Result<Option<T>> {
+        self.look(move |connection| agent::first(connection, sql, values, read))
+            .await
+    }
+
+    /// All rows of one statement.
+    async fn all<T: Send + 'static>(
+        &self,
+        sql: &'static str,
+        values: impl Params + Send + 'static,
+        read: RowReader<T>,
+    ) -> Result<Vec<T>> {
+        self.scan(move |connection| agent::all(connection, sql, values, read))
+            .await
+    }
+
+    /// Any number of rows of an agent, all of the same instant; none where it is not one of the account's.
+    async fn scan_agent<T: Send + 'static>(
+        &self,
+        scope: AgentScope,
+        query: impl FnOnce(&Connection) -> error::Result<Vec<T>> + Send + 'static,
+    ) -> Result<Vec<T>> {
+        self.scan(move |connection| {
+            let _view = ReadTransaction::new(connection)?;
+            match agent::is_theirs(connection, scope)? {
+                true => query(connection),
+                false => Ok(Vec::new()),
+            }
+        })
+        .await
+    }
+
+    /// As [`SqliteStore::look`] where there are few rows, otherwise as [`SqliteStore::scan`].
+    async fn look_or_scan<T: Send + 'static>(
+        &self,
+        are_few: bool,
+        query: impl FnOnce(&Connection) -> error::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match are_few {
+            true => self.look(query).await,
+            false => self.scan(query).await,
         }
     }
 

@@ -8,7 +8,7 @@ use rusqlite::{Connection, ToSql};
 
 use crate::{
     agent::{all, find_agent, first},
-    decode::{self, Columns, SqliteRow},
+    decode::{self, Columns},
     encode::count,
     error::{Result, inconsistent},
     reader::ReadTransaction,
@@ -110,14 +110,14 @@ fn row(connection: &Connection, scope: AgentScope, since: Timestamp) -> Result<F
         agent,
         last_session: last_session(connection, scope)?.map(FleetSession::from),
         sessions: sessions(connection, scope, since)?,
-        open_requests: connection
-            .prepare_cached(
-                "SELECT count(*) FROM access_requests \
-                 WHERE agent_id = ?1 AND state IN ('asked', 'granted')",
-            )?
-            .query_row([scope.agent.as_bytes()], |row| {
-                Ok(Columns::new(&SqliteRow(row), "access_requests").count())
-            })??,
+        open_requests: first(
+            connection,
+            "SELECT count(*) FROM access_requests \
+             WHERE agent_id = ?1 AND state IN ('asked', 'granted')",
+            [scope.agent.as_bytes()],
+            |row| Columns::new(row, "access_requests").count(),
+        )?
+        .unwrap_or_default(),
     })
 }
 

@@ -7,7 +7,7 @@ use memoir_store::{
 use rusqlite::{Connection, ToSql, params, types::Value};
 
 use crate::{
-    agent::{all, exists, first},
+    agent::{all, first, numbered},
     decode::{self, DatabaseRow},
     encode::count,
     error::Result,
@@ -82,16 +82,12 @@ impl Conditions {
     }
 }
 
-/// The agent's records that match, oldest first.
+/// The records of an agent that is known to be the account's, as far as they match, oldest first.
 pub(crate) fn of_agent(
     connection: &Connection,
     scope: AgentScope,
     filter: &RecordFilter,
 ) -> Result<Vec<AuditRow>> {
-    let _view = ReadTransaction::new(connection)?;
-    if !exists(connection, scope)? {
-        return Ok(Vec::new());
-    }
     // No record has a number that SQLite cannot hold.
     let Ok(from_seq) = count(filter.from_seq, "audit_records", "seq") else {
         return Ok(Vec::new());
@@ -199,20 +195,8 @@ pub(crate) fn at(
         [_] => None,
         _ => Some(ReadTransaction::new(connection)?),
     };
-    let mut distinct = seqs.to_vec();
-    distinct.sort_unstable();
-    distinct.dedup();
-    let mut records = Vec::with_capacity(distinct.len());
-    for seq in distinct {
-        // No record has a number that SQLite cannot hold.
-        if let Ok(seq) = count(seq, "audit_records", "seq") {
-            records.extend(first(
-                connection,
-                RECORD_AT,
-                params![scope.agent.as_bytes(), seq, scope.account.as_bytes()],
-                decode::record,
-            )?);
-        }
-    }
-    Ok(records)
+    numbered(seqs.iter().copied(), |seq| {
+        let values = params![scope.agent.as_bytes(), seq, scope.account.as_bytes()];
+        first(connection, RECORD_AT, values, decode::record)
+    })
 }

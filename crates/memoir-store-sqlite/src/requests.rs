@@ -5,7 +5,7 @@ use memoir_store::{AccessRow, select};
 use rusqlite::{Connection, params};
 
 use crate::{
-    agent::all,
+    agent::{all, bytes},
     decode,
     encode::{BoundText, count},
     error::{Result, inconsistent},
@@ -26,12 +26,7 @@ const OPEN_OF: &str = select!(
 
 /// The agent's requests that are open, oldest first.
 pub(crate) fn open_of(connection: &Connection, scope: AgentScope) -> Result<Vec<AccessRow>> {
-    let mut rows = all(
-        connection,
-        OPEN_OF,
-        [scope.agent.as_bytes(), scope.account.as_bytes()],
-        decode::access_request,
-    )?;
+    let mut rows = all(connection, OPEN_OF, bytes(scope), decode::access_request)?;
     // Sorted here: the index of open requests has no time, and an agent has a handful of them at
     // most.
     rows.sort_by_key(|row| (row.columns.requested_at, row.id));
@@ -43,10 +38,6 @@ pub(crate) const OPEN: &str = "SELECT access_requests.id, agents.id, agents.acco
      FROM access_requests CROSS JOIN agents ON agents.id = access_requests.agent_id \
      WHERE state IN ('asked', 'granted') AND erased_at IS NULL \
      ORDER BY expires_at, access_requests.id";
-
-fn about(request: &AccessRow, problem: &str) -> crate::error::QueryFault {
-    inconsistent("access_requests", format!("{} {problem}", request.id))
-}
 
 /// Writes requests: new ones, and the outcomes of open ones.
 pub(crate) fn write(
@@ -80,7 +71,8 @@ pub(crate) fn write(
         if written == 0 {
             // No conflict: the agent's version was right, and ending a request increments it. Only a process outside
             // Memoir can have ended the row under the same version.
-            return Err(about(request, "is another request, or is over"));
+            let problem = format!("{} is another request, or is over", request.id);
+            return Err(inconsistent("access_requests", problem));
         }
     }
     Ok(())

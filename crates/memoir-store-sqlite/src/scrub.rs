@@ -13,6 +13,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::{
+    agent::{execute, exists},
     error::{QueryFault, Result, code, inconsistent, message},
     fault, open,
 };
@@ -22,10 +23,9 @@ const REWRITTEN_BYTES: i64 = 128 << 20;
 
 /// Notes that there is something to scrub.
 pub(crate) fn mark_pending(connection: &Connection) -> Result<()> {
-    let noted = connection
-        // One row for all pending scrubs: each scrub removes every shredded text from the disk.
-        .prepare_cached("INSERT OR IGNORE INTO residues (id) VALUES (1)")?
-        .execute([])?;
+    // One row for all pending scrubs: each scrub removes every shredded text from the disk.
+    let note = "INSERT OR IGNORE INTO residues (id) VALUES (1)";
+    let noted = execute(connection, note, ())?;
     // A foreign trigger on the table could swallow the row. Then the shredded text would stay on the disk unnoticed, so
     // the decision fails instead.
     if noted == 0 && !is_pending(connection)? {
@@ -36,9 +36,7 @@ pub(crate) fn mark_pending(connection: &Connection) -> Result<()> {
 
 /// Whether a process that is gone left something to scrub.
 pub(crate) fn is_pending(connection: &Connection) -> Result<bool> {
-    Ok(connection
-        .prepare_cached("SELECT 1 FROM residues")?
-        .exists([])?)
+    exists(connection, "SELECT 1 FROM residues", ())
 }
 
 /// Removes shredded text from the disk; waits at most `time` at each step for other readers and writers. `false` if
@@ -82,11 +80,9 @@ fn attempt(connection: &Connection) -> Result<bool> {
         }
     }
     fault::point("scrub.cut");
-    connection
-        // Last, and in a transaction of its own: a process that is killed before this line does the
-        // work once more, which changes nothing.
-        .prepare_cached("DELETE FROM residues")?
-        .execute([])?;
+    // Last, and in a transaction of its own: a process that is killed before this line does the work once more, which
+    // changes nothing.
+    execute(connection, "DELETE FROM residues", ())?;
     fault::point("scrub.resolved");
     Ok(true)
 }

@@ -1,7 +1,7 @@
 //! Conversations that wait to be read.
 
 use async_trait::async_trait;
-use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp, absorption::MessageState};
+use memoir_domain::{AccountId, AgentId, AgentScope, Timestamp};
 use memoir_store::{
     FURTHEST_DAYS, MessageOutcome, MessageRow, Result, Reviving, TranscriptRow, Transcripts,
     Waiting, select,
@@ -10,7 +10,7 @@ use rusqlite::{Connection, params};
 
 use crate::{
     SqliteStore,
-    agent::{all, first},
+    agent::{all, bytes, execute, exists, first},
     decode::{self, Columns, SqliteRow},
     encode::{BoundText, count},
     error, fault,
@@ -44,30 +44,20 @@ impl Transcripts for SqliteStore {
     }
 
     async fn hurry_messages(&self, scope: AgentScope, due_at: Timestamp) -> Result<()> {
-        let hurry = move |connection: &Connection| {
-            let hurried = connection
-                .prepare_cached(
-                    "UPDATE transcripts SET due_at = ?3 WHERE agent_id = ?1 AND account_id = ?2 \
-                 AND due_at > ?3 AND claimed_until IS NULL",
-                )?
-                .execute(params![
-                    scope.agent.as_bytes(),
-                    scope.account.as_bytes(),
-                    due_at.microseconds()
-                ])?;
-            Ok(WriteOutcome::any(hurried))
-        };
-        self.write(1, hurry).await.map(drop)
+        let sql = "UPDATE transcripts SET due_at = ?3 WHERE agent_id = ?1 AND account_id = ?2 \
+             AND due_at > ?3 AND claimed_until IS NULL";
+        let (agent, account) = bytes(scope);
+        let values = (agent, account, due_at.microseconds());
+        let hurried = self.execute(1, sql, values, "transcript.hurried");
+        hurried.await.map(drop)
     }
 
     async fn pending_messages(&self, scope: AgentScope, tokens: u64) -> Result<Vec<MessageRow>> {
         self.scan(move |connection| {
-            let is_theirs = connection
-                .prepare_cached(
-                    "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2 AND erased_at IS NULL",
-                )?
-                .exists([scope.agent.as_bytes(), scope.account.as_bytes()])?;
-            if !is_theirs {
+            let sql =
+                "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2 AND erased_at IS NULL";
+            let values = [scope.agent.as_bytes(), scope.account.as_bytes()];
+            if !exists(connection, sql, values)? {
                 return Ok(Vec::new());
             }
             let mut statement = connection.prepare_cached(PENDING)?;
@@ -131,22 +121,12 @@ impl Transcripts for SqliteStore {
         claim: u64,
         until: Timestamp,
     ) -> Result<bool> {
-        self.write(1, move |connection| {
-            let extended = connection
-                .prepare_cached(
-                    "UPDATE transcripts SET claimed_until = ?3, due_at = ?3 \
-             WHERE agent_id = ?1 AND account_id = ?2 AND claimed_until IS NOT NULL AND claims = ?4",
-                )?
-                .execute(params![
-                    scope.agent.as_bytes(),
-                    scope.account.as_bytes(),
-                    until.microseconds(),
-                    count(claim, "transcripts", "claims")?
-                ])?;
-            fault::point("transcript.extended");
-            Ok(WriteOutcome::any(extended))
-        })
-        .await
+        let sql = "UPDATE transcripts SET claimed_until = ?3, due_at = ?3 \
+             WHERE agent_id = ?1 AND account_id = ?2 AND claimed_until IS NOT NULL AND claims = ?4";
+        let (agent, account) = bytes(scope);
+        let claim = count(claim, "transcripts", "claims")?;
+        let values = (agent, account, until.microseconds(), claim);
+        self.execute(1, sql, values, "transcript.extended").await
     }
 
     async fn resolve_transcript(
@@ -156,43 +136,29 @@ impl Transcripts for SqliteStore {
         due_at: Timestamp,
         failures: u32,
     ) -> Result<()> {
-        let resolve = move |connection: &Connection| {
-            let changed = connection
-                .prepare_cached(
-                    // Checked as the lease ends, in its transaction: later messages left `due_at` to the lease holder,
-                    // and must not be forgotten.
-                    "UPDATE transcripts SET claimed_until = NULL, failures = ?4, \
+        // Checked as the lease ends, in its transaction: later messages left `due_at` to the lease holder, and must not
+        // be forgotten.
+        let sql = "UPDATE transcripts SET claimed_until = NULL, failures = ?4, \
                  due_at = CASE WHEN EXISTS (SELECT 1 FROM transcript_messages \
                      WHERE agent_id = ?1 AND state = 'pending') THEN ?3 END \
-             WHERE agent_id = ?1 AND account_id = ?2 AND claimed_until IS NOT NULL AND claims = ?5",
-                )?
-                .execute(params![
-                    scope.agent.as_bytes(),
-                    scope.account.as_bytes(),
-                    due_at.microseconds(),
-                    failures,
-                    count(claim, "transcripts", "claims")?
-                ])?;
-            fault::point("transcript.resolved");
-            Ok(WriteOutcome::any(changed))
-        };
-        self.write(1, resolve).await.map(drop)
+             WHERE agent_id = ?1 AND account_id = ?2 AND claimed_until IS NOT NULL AND claims = ?5";
+        let (agent, account) = bytes(scope);
+        let claim = count(claim, "transcripts", "claims")?;
+        let values = (agent, account, due_at.microseconds(), failures, claim);
+        let resolved = self.execute(1, sql, values, "transcript.resolved");
+        resolved.await.map(drop)
     }
 
     async fn forget_words(&self, now: Timestamp) -> Result<()> {
         // Called with every command, and mostly there is nothing to write.
-        let are_due = move |connection: &Connection| are_words_due(connection, now);
-        if !self.look(are_due).await? {
+        let due = "SELECT 1 FROM transcript_messages WHERE words_until <= ?1";
+        let now = [now.microseconds()];
+        let are_due = self.look(move |connection| exists(connection, due, now));
+        if !are_due.await? {
             return Ok(());
         }
-        let forget = move |connection: &Connection| {
-            let forgotten = connection
-                .prepare_cached(FORGET_WORDS)?
-                .execute([now.microseconds()])?;
-            fault::point("transcript.forgotten");
-            Ok(WriteOutcome::when(forgotten > 0, ()))
-        };
-        self.write(BULK_ROWS, forget).await
+        let forgotten = self.execute(BULK_ROWS, FORGET_WORDS, now, "transcript.forgotten");
+        forgotten.await.map(drop)
     }
 
     async fn due_transcripts(
@@ -229,18 +195,14 @@ pub(crate) fn write_waiting(
             enter(connection, agent, messages)?;
             fault::point("transcript.messages");
             // A lease that is held continues with the new messages; a wait after failures ends.
-            connection
-                .prepare_cached(
-                    "INSERT INTO transcripts (agent_id, account_id, due_at, claims, failures) \
-                     VALUES (?1, ?2, ?3, 0, 0) \
-                     ON CONFLICT (agent_id) DO UPDATE SET due_at = excluded.due_at, failures = 0 \
-                     WHERE claimed_until IS NULL OR transcripts.due_at IS NULL",
-                )?
-                .execute(params![
-                    agent,
-                    scope.account.as_bytes(),
-                    due_at.microseconds()
-                ])?;
+            execute(
+                connection,
+                "INSERT INTO transcripts (agent_id, account_id, due_at, claims, failures) \
+                 VALUES (?1, ?2, ?3, 0, 0) \
+                 ON CONFLICT (agent_id) DO UPDATE SET due_at = excluded.due_at, failures = 0 \
+                 WHERE claimed_until IS NULL OR transcripts.due_at IS NULL",
+                params![agent, scope.account.as_bytes(), due_at.microseconds()],
+            )?;
             fault::point("transcript.due");
         }
         Waiting::Again { which, count, .. } => {
@@ -296,16 +258,9 @@ pub(crate) fn transcript(
          LEFT JOIN transcripts ON transcripts.agent_id = agents.id AND transcripts.account_id = agents.account_id \
          WHERE agents.id = ?1 AND agents.account_id = ?2",
         [scope.agent.as_bytes(), scope.account.as_bytes()],
-        |row| {
-            let mut columns = Columns::new(row, "transcripts");
-            Ok(TranscriptRow {
-                due_at: columns.optional_time()?,
-                failures: columns.small_count()?,
-                ..TranscriptRow::default()
-            })
-        },
+        decode::message_schedule,
     )?;
-    let Some(mut transcript) = row else {
+    let Some(transcript) = row else {
         return Ok(TranscriptRow::default());
     };
     let counts = all(
@@ -313,34 +268,16 @@ pub(crate) fn transcript(
         "SELECT state, count(*), coalesce(sum(tokens), 0) FROM transcript_messages \
                  WHERE agent_id = ?1 GROUP BY state",
         [scope.agent.as_bytes()],
-        |row| {
-            let mut columns = Columns::new(row, "transcript_messages");
-            Ok((
-                columns.word::<MessageState>()?,
-                columns.count()?,
-                columns.count()?,
-            ))
-        },
+        decode::messages_in_state,
     )?;
-    for (state, count, tokens) in counts {
-        transcript.enter(state, count, tokens);
-    }
     let kept = first(
         connection,
         "SELECT count(words_until), coalesce(sum(iif(words_until IS NULL, 0, tokens)), 0), max(words_until) \
          FROM transcript_messages WHERE agent_id = ?1",
         [scope.agent.as_bytes()],
-        |row| {
-            let mut columns = Columns::new(row, "transcript_messages");
-            Ok((columns.count()?, columns.count()?, columns.optional_time()?))
-        },
+        decode::kept_words,
     )?;
-    (
-        transcript.kept,
-        transcript.kept_tokens,
-        transcript.kept_until,
-    ) = kept.unwrap_or_default();
-    Ok(transcript)
+    Ok(transcript.with(counts, kept))
 }
 
 fn revive(
@@ -359,25 +296,17 @@ fn revive(
              WHERE agent_id = ?1 AND state = 'absorbed' AND words_until IS NOT NULL"
         }
     };
-    let revived = connection.prepare_cached(sql)?.execute([agent])?;
-    if revived as u64 != count {
+    if execute(connection, sql, [agent])? as u64 != count {
         // Words were forgotten since they were counted.
         return Err(memoir_store::Error::Conflict.into());
     }
-    connection
-        .prepare_cached(
-            "UPDATE transcripts SET due_at = min(coalesce(due_at, ?2), ?2), failures = 0 \
-             WHERE agent_id = ?1 AND claimed_until IS NULL",
-        )?
-        .execute(params![agent, due_at.microseconds()])?;
-    Ok(())
-}
-
-/// Whether the words of any message are kept longer than they may be.
-fn are_words_due(connection: &Connection, now: Timestamp) -> error::Result<bool> {
-    let due = "SELECT 1 FROM transcript_messages WHERE words_until <= ?1";
-    let mut due = connection.prepare_cached(due)?;
-    Ok(due.exists([now.microseconds()])?)
+    execute(
+        connection,
+        "UPDATE transcripts SET due_at = min(coalesce(due_at, ?2), ?2), failures = 0 \
+         WHERE agent_id = ?1 AND claimed_until IS NULL",
+        params![agent, due_at.microseconds()],
+    )
+    .map(drop)
 }
 
 /// A range of an index.
@@ -411,13 +340,10 @@ pub(crate) fn write_states(
 
 /// Deletes all of an agent's messages, which nothing can decrypt after its key is destroyed.
 pub(crate) fn forget(connection: &Connection, agent: &[u8; 16]) -> error::Result<()> {
-    connection
-        .prepare_cached("DELETE FROM transcript_messages WHERE agent_id = ?1")?
-        .execute([agent])?;
-    connection
-        .prepare_cached("DELETE FROM transcripts WHERE agent_id = ?1")?
-        .execute([agent])?;
-    Ok(())
+    let messages = "DELETE FROM transcript_messages WHERE agent_id = ?1";
+    execute(connection, messages, [agent])?;
+    let transcript = "DELETE FROM transcripts WHERE agent_id = ?1";
+    execute(connection, transcript, [agent]).map(drop)
 }
 
 /// A range of an index of what is due.

@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use crate::{
     agent::{all, first},
-    decode::{Columns, DatabaseRow},
+    decode::{Columns, message_counts},
     error::Result,
     reader::ReadTransaction,
 };
@@ -40,21 +40,9 @@ const RECORDS: &str = "SELECT recorded_at, CASE actor_kind WHEN 'agent' THEN len
 
 /// The messages of an account that wait.
 pub(crate) fn waiting(connection: &Connection, account: AccountId) -> Result<CountAndTokens> {
-    let waiting = first(
-        connection,
-        WAITING_OF_ACCOUNT,
-        [account.as_bytes()],
-        count_and_tokens,
-    )?;
+    let account = [account.as_bytes()];
+    let waiting = first(connection, WAITING_OF_ACCOUNT, account, message_counts)?;
     Ok(waiting.unwrap_or_default())
-}
-
-fn count_and_tokens(row: &dyn DatabaseRow) -> memoir_store::Result<CountAndTokens> {
-    let mut columns = Columns::new(row, "transcript_messages");
-    Ok(CountAndTokens {
-        count: columns.count()?,
-        tokens: columns.count()?,
-    })
 }
 
 /// As of one instant.
@@ -83,7 +71,7 @@ pub(crate) fn usage(
         };
         usage.memories += count(MEMORIES, &[agent])?;
         usage.handed_bytes += count(HANDED, &[agent, &since.microseconds()])?;
-        let waiting = first(connection, WAITING, [agent], count_and_tokens)?;
+        let waiting = first(connection, WAITING, [agent], message_counts)?;
         usage.waiting = [usage.waiting, waiting.unwrap_or_default()]
             .into_iter()
             .sum();

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 
 use crate::{
     SqliteStore,
-    agent::{all, first},
+    agent::{all, bytes, execute, exists, first, numbered},
     decode,
     encode::{BoundText, count, number},
     error, fault,
@@ -51,36 +51,22 @@ impl Vectors for SqliteStore {
                 let values = params![agent, account, model];
                 return all(connection, as_they_are!(), values, decode::vector);
             };
-            let mut found = Vec::with_capacity(of.len());
-            for one in of {
-                // No memory has a number that SQLite cannot hold.
-                let Ok(one) = number(one, "memory_vectors") else {
-                    continue;
-                };
+            numbered(of.iter().map(|one| one.0), |number| {
                 let sql = concat!(as_they_are!(), " AND number = ?4");
-                found.extend(first(
-                    connection,
-                    sql,
-                    params![agent, account, model, one],
-                    decode::vector,
-                )?);
-            }
-            Ok(found)
+                let values = params![agent, account, model, number];
+                first(connection, sql, values, decode::vector)
+            })
         })
         .await
     }
 
     async fn vector_models(&self, scope: AgentScope) -> Result<Vec<(String, u64)>> {
-        self.scan(move |connection| {
-            let sql = concat!(
-                "SELECT model, count(*) FROM memory_vectors WHERE agent_id = ?1 AND ",
-                lives!(),
-                " GROUP BY model ORDER BY model"
-            );
-            let values = [scope.agent.as_bytes(), scope.account.as_bytes()];
-            all(connection, sql, values, decode::vector_model)
-        })
-        .await
+        let sql = concat!(
+            "SELECT model, count(*) FROM memory_vectors WHERE agent_id = ?1 AND ",
+            lives!(),
+            " GROUP BY model ORDER BY model"
+        );
+        self.all(sql, bytes(scope), decode::vector_model).await
     }
 
     async fn without_vector(
@@ -90,22 +76,20 @@ impl Vectors for SqliteStore {
         after: u64,
         limit: u32,
     ) -> Result<Vec<MemoryRow>> {
-        let model = model.to_owned();
-        self.scan(move |connection| {
-    let Ok(after) = count(after, "memories", "number") else {
-        return Ok(Vec::new());
-    };
-    let sql = select!(memory, "FROM memories WHERE agent_id = ?1 AND number > ?4 AND discarded_at IS NULL AND ",
-        lives!(),
-        " AND NOT EXISTS (SELECT 1 FROM memory_vectors AS made WHERE made.agent_id = memories.agent_id \
-             AND made.number = memories.number AND made.model = ?3 AND made.version = memories.version) \
-         ORDER BY number LIMIT ?5"
-    );
-    let (agent, account) = (scope.agent.as_bytes(), scope.account.as_bytes());
-    let values = params![agent, account, model, after, limit];
-    all(connection, sql, values, decode::memory)
-})
-            .await
+        let Ok(after) = count(after, "memories", "number") else {
+            return Ok(Vec::new());
+        };
+        let sql = select!(
+            memory,
+            "FROM memories WHERE agent_id = ?1 AND number > ?4 AND discarded_at IS NULL AND ",
+            lives!(),
+            " AND NOT EXISTS (SELECT 1 FROM memory_vectors AS made WHERE made.agent_id = memories.agent_id \
+                 AND made.number = memories.number AND made.model = ?3 AND made.version = memories.version) \
+             ORDER BY number LIMIT ?5"
+        );
+        let (agent, account) = bytes(scope);
+        let values = (agent, account, model.to_owned(), after, limit);
+        self.all(sql, values, decode::memory).await
     }
 
     async fn keep_vectors(&self, scope: AgentScope, vectors: Vec<VectorRow>) -> Result<u64> {
@@ -142,16 +126,12 @@ impl Vectors for SqliteStore {
     async fn forget_vectors(&self, scope: AgentScope, except: Option<&str>) -> Result<()> {
         let except = except.map(str::to_owned);
         let forget = move |connection: &Connection| {
-            let gone = connection
-                .prepare_cached(
-                    "DELETE FROM memory_vectors WHERE agent_id = ?1 AND model IS NOT ?3 \
-             AND EXISTS (SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2)",
-                )?
-                .execute(params![
-                    scope.agent.as_bytes(),
-                    scope.account.as_bytes(),
-                    except
-                ])?;
+            let gone = execute(
+                connection,
+                "DELETE FROM memory_vectors WHERE agent_id = ?1 AND model IS NOT ?3 \
+                 AND EXISTS (SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2)",
+                params![scope.agent.as_bytes(), scope.account.as_bytes(), except],
+            )?;
             // It holds vectors too. The agent may be another account's, of which nothing was deleted.
             if gone > 0 {
                 word_index::forget(connection, scope.agent.as_bytes())?;
@@ -173,10 +153,8 @@ pub(crate) fn forget(
         return Ok(());
     }
     // Most agents have none, and a deletion takes a table of its own for the rows that it finds.
-    let has_any = connection
-        .prepare_cached("SELECT 1 FROM memory_vectors WHERE agent_id = ?1")?
-        .exists([agent])?;
-    if !has_any {
+    let any = "SELECT 1 FROM memory_vectors WHERE agent_id = ?1";
+    if !exists(connection, any, [agent])? {
         return Ok(());
     }
     let mut delete = connection
@@ -189,8 +167,6 @@ pub(crate) fn forget(
 
 /// Deletes all of an agent's.
 pub(crate) fn forget_all(connection: &Connection, agent: &[u8; 16]) -> error::Result<()> {
-    connection
-        .prepare_cached("DELETE FROM memory_vectors WHERE agent_id = ?1")?
-        .execute([agent])?;
-    Ok(())
+    let sql = "DELETE FROM memory_vectors WHERE agent_id = ?1";
+    execute(connection, sql, [agent]).map(drop)
 }

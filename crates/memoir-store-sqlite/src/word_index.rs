@@ -2,16 +2,15 @@
 
 use async_trait::async_trait;
 use memoir_domain::AgentScope;
-use memoir_store::{Commit, Result, WordIndexRow, WordIndexes, select};
+use memoir_store::{Result, WordIndexRow, WordIndexes, select};
 use rusqlite::{Connection, params};
 
 use crate::{
     SqliteStore,
-    agent::{all, exists},
+    agent::{all, execute, exists},
     decode,
     encode::{BoundText, count},
     error, fault,
-    reader::ReadTransaction,
     writer::{BULK_ROWS, WriteOutcome},
 };
 
@@ -23,11 +22,7 @@ const PARTS: &str = select!(
 #[async_trait]
 impl WordIndexes for SqliteStore {
     async fn word_index(&self, scope: AgentScope, limit: Option<u32>) -> Result<Vec<WordIndexRow>> {
-        self.scan(move |connection| {
-            let _view = ReadTransaction::new(connection)?;
-            if !exists(connection, scope)? {
-                return Ok(Vec::new());
-            }
+        self.scan_agent(scope, move |connection| {
             // A negative limit is none.
             let limit = limit.map_or(-1, i64::from);
             let values = params![scope.agent.as_bytes(), limit];
@@ -46,11 +41,12 @@ impl WordIndexes for SqliteStore {
             let version = count(expected_version, "agents", "version")?;
             // An index with words that are being shredded must not be kept. Every shredding increments the agent's
             // version, and only one transaction writes at a time.
-            let is_as_expected = connection
-        .prepare_cached(
-            "SELECT 1 FROM agents WHERE id = ?1 AND account_id = ?2 AND version = ?3 AND erased_at IS NULL",
-        )?
-        .exists(params![scope.agent.as_bytes(), scope.account.as_bytes(), version])?;
+            let is_as_expected = exists(
+                connection,
+                "SELECT 1 FROM agents \
+                 WHERE id = ?1 AND account_id = ?2 AND version = ?3 AND erased_at IS NULL",
+                params![scope.agent.as_bytes(), scope.account.as_bytes(), version],
+            )?;
             if !is_as_expected {
                 return Ok(WriteOutcome::unchanged(false));
             }
@@ -78,27 +74,14 @@ impl WordIndexes for SqliteStore {
     }
 
     async fn forget_word_indexes(&self) -> Result<()> {
-        self.write(BULK_ROWS, |connection| {
-            connection
-                .prepare_cached("DELETE FROM word_indexes")?
-                .execute([])?;
-            Ok(WriteOutcome::DONE)
-        })
-        .await
+        let sql = "DELETE FROM word_indexes";
+        let forgotten = self.execute(BULK_ROWS, sql, (), "word_indexes.forgotten");
+        forgotten.await.map(drop)
     }
 }
 
-/// Deletes the index of an agent whose words a decision removes.
-pub(crate) fn follow(connection: &Connection, commit: &Commit) -> error::Result<()> {
-    match commit.removes_words() {
-        true => forget(connection, commit.agent.scope.agent.as_bytes()),
-        false => Ok(()),
-    }
-}
-
+/// Deletes the index of an agent.
 pub(crate) fn forget(connection: &Connection, agent: &[u8; 16]) -> error::Result<()> {
-    connection
-        .prepare_cached("DELETE FROM word_indexes WHERE agent_id = ?1")?
-        .execute([agent])?;
-    Ok(())
+    let sql = "DELETE FROM word_indexes WHERE agent_id = ?1";
+    execute(connection, sql, [agent]).map(drop)
 }

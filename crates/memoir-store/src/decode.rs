@@ -7,15 +7,16 @@
 use data_encoding::HEXLOWER;
 use memoir_domain::{
     AccessRequestId, AccountId, AgentId, AgentScope, SessionId, Timestamp, TokenId, UserId,
-    memory::Number, schedule::NextDue, session::Lease,
+    absorption::MessageState, memory::Number, schedule::NextDue, session::Lease,
 };
 use serde::{Deserialize, de::value::StrDeserializer};
 
 use crate::{
     AccessColumns, AccessRow, AccountRow, AgentColumns, AgentRow, ArchiveLink, AuditRow,
     ContextMarkRow, CountAndTokens, Document, Error, FleetRanks, FleetRecord, LeafRow, MemoryRow,
-    MessageRow, ReplyRow, Result, RowCounts, SessionColumns, SessionRow, StoredText, SummaryRow,
-    TokenColumns, TokenRow, UserColumns, UserRow, VectorRow, WaitingSession, WordIndexRow,
+    MessageRow, OpenAccess, ReplyRow, Result, RowCounts, SessionColumns, SessionRow, StoredText,
+    SummaryRow, TokenColumns, TokenRow, TranscriptRow, UserColumns, UserRow, VectorRow,
+    WaitingSession, WordIndexRow,
 };
 
 /// A value of a row, as the database has it.
@@ -53,6 +54,9 @@ macro_rules! columns {
     (agent) => {
         "id, account_id, name, folded_name, erased_at, next_seq, head, weekly_after, due_at, \
          reflect_after, budget_share, removable_tokens, archived_share, version, open, sealed"
+    };
+    (prompts) => {
+        "agent_id, body"
     };
     (memory) => {
         "number, version, kind, tokens, constitutional, created_at, updated_at, discarded_at, \
@@ -103,6 +107,15 @@ macro_rules! columns {
     (word_index) => {
         "part, version, last_seq, hash, body"
     };
+    (transcript) => {
+        "agent_id, account_id, due_at, claimed_until, claims, failures"
+    };
+    (receiver) => {
+        "digest, seen_at, closed_at"
+    };
+    (delivery) => {
+        "receiver, session_id, attempt, due_at"
+    };
     (message) => {
         "seq, digest, tokens, received_at, counted_bytes, state, body"
     };
@@ -129,70 +142,35 @@ macro_rules! select {
 }
 
 /// Reads a row as ordinary queries do.
-pub type RowReader = fn(&dyn DatabaseRow) -> Result<()>;
+pub type RowReader<T = ()> = fn(&dyn DatabaseRow) -> Result<T>;
+
+macro_rules! readers {
+    ($($table:literal: $row:ident,)+) => {
+        &[$(($table, columns!($row), |row| $row(row).map(drop)),)+]
+    };
+}
 
 /// Every table, which of its columns are read, and what reads them: for a store's check of itself.
-pub const READERS: &[(&str, &str, RowReader)] = &[
-    ("accounts", columns!(account), |row| account(row).map(drop)),
-    ("agents", columns!(agent), |row| agent(row).map(drop)),
-    ("agent_prompts", "agent_id, body", |row| {
-        prompts(row).map(drop)
-    }),
-    ("memories", columns!(memory), |row| memory(row).map(drop)),
-    ("memory_vectors", columns!(vector), |row| {
-        vector(row).map(drop)
-    }),
-    ("sessions", columns!(session), |row| session(row).map(drop)),
-    ("audit_records", columns!(record), |row| {
-        record(row).map(drop)
-    }),
-    ("log_leaves", columns!(leaf), |row| leaf(row).map(drop)),
-    ("tokens", columns!(token), |row| token(row).map(drop)),
-    ("log_summaries", columns!(summary), |row| {
-        summary(row).map(drop)
-    }),
-    ("word_indexes", columns!(word_index), |row| {
-        word_index(row).map(drop)
-    }),
-    ("transcript_messages", columns!(message), |row| {
-        message(row).map(drop)
-    }),
-    (
-        "transcripts",
-        "agent_id, account_id, due_at, claimed_until, claims, failures",
-        |row| {
-            let mut columns = Columns::new(row, "transcripts");
-            columns.id()?;
-            columns.id()?;
-            columns.optional_time()?;
-            columns.optional_time()?;
-            columns.count()?;
-            columns.small_count().map(drop)
-        },
-    ),
-    ("access_requests", columns!(access_request), |row| {
-        access_request(row).map(drop)
-    }),
-    ("users", columns!(user), |row| user(row).map(drop)),
-    ("replies", columns!(reply), |row| reply(row).map(drop)),
-    ("receivers", "digest, seen_at, closed_at", |row| {
-        let mut columns = Columns::new(row, "receivers");
-        columns.bytes::<32>()?;
-        columns.time()?;
-        columns.optional_time().map(drop)
-    }),
-    (
-        "deliveries",
-        "receiver, session_id, attempt, due_at",
-        |row| {
-            let mut columns = Columns::new(row, "deliveries");
-            columns.bytes::<32>()?;
-            columns.id()?;
-            columns.small_count()?;
-            columns.time().map(drop)
-        },
-    ),
-];
+pub const READERS: &[(&str, &str, RowReader)] = readers! {
+    "accounts": account,
+    "agents": agent,
+    "agent_prompts": prompts,
+    "memories": memory,
+    "memory_vectors": vector,
+    "sessions": session,
+    "audit_records": record,
+    "log_leaves": leaf,
+    "tokens": token,
+    "log_summaries": summary,
+    "word_indexes": word_index,
+    "transcript_messages": message,
+    "transcripts": transcript,
+    "access_requests": access_request,
+    "users": user,
+    "replies": reply,
+    "receivers": receiver,
+    "deliveries": delivery,
+};
 
 /// Reads `columns!(account)`.
 pub fn account(row: &dyn DatabaseRow) -> Result<AccountRow> {
@@ -208,10 +186,8 @@ pub fn account(row: &dyn DatabaseRow) -> Result<AccountRow> {
 /// Reads `columns!(agent)`.
 pub fn agent(row: &dyn DatabaseRow) -> Result<AgentRow> {
     let mut columns = Columns::new(row, "agents");
-    let agent = AgentId::from_bytes(columns.id()?);
-    let account = AccountId::from_bytes(columns.id()?);
     Ok(AgentRow {
-        scope: AgentScope { account, agent },
+        scope: columns.scope()?,
         columns: AgentColumns {
             name: columns.text()?,
             folded_name: columns.text()?,
@@ -233,7 +209,12 @@ pub fn agent(row: &dyn DatabaseRow) -> Result<AgentRow> {
     })
 }
 
-/// Reads an agent's prompts.
+/// Reads an agent's identifier and its account's.
+pub fn scope(row: &dyn DatabaseRow) -> Result<AgentScope> {
+    Columns::new(row, "agents").scope()
+}
+
+/// Reads `columns!(prompts)`.
 pub fn prompts(row: &dyn DatabaseRow) -> Result<StoredText> {
     let mut columns = Columns::new(row, "agent_prompts");
     columns.id()?;
@@ -297,17 +278,10 @@ pub fn archive_link(row: &dyn DatabaseRow) -> Result<ArchiveLink> {
 pub fn row_counts(row: &dyn DatabaseRow) -> Result<RowCounts> {
     let mut columns = Columns::new(row, "memories");
     columns.id()?;
-    let mut both = || {
-        Ok::<_, Error>(CountAndTokens {
-            count: columns.count()?,
-            tokens: columns.count()?,
-        })
-    };
-    let (core, journal, archival) = (both()?, both()?, both()?);
     Ok(RowCounts {
-        core,
-        journal,
-        archival,
+        core: columns.count_and_tokens()?,
+        journal: columns.count_and_tokens()?,
+        archival: columns.count_and_tokens()?,
         discarded: columns.count()?,
         shredded: columns.count()?,
     })
@@ -372,14 +346,19 @@ pub fn session(row: &dyn DatabaseRow) -> Result<SessionRow> {
 pub fn waiting_session(row: &dyn DatabaseRow) -> Result<WaitingSession> {
     let mut columns = Columns::new(row, "sessions");
     let id = SessionId::from_bytes(columns.id()?);
-    let agent = AgentId::from_bytes(columns.id()?);
-    let account = AccountId::from_bytes(columns.id()?);
     Ok(WaitingSession {
-        scope: AgentScope { account, agent },
+        scope: columns.scope()?,
         id,
         model: columns.optional_text()?,
         started_at: columns.time()?,
     })
+}
+
+/// Reads a session's identifier, its agent's and its account's.
+pub fn scoped_session(row: &dyn DatabaseRow) -> Result<(AgentScope, SessionId)> {
+    let mut columns = Columns::new(row, "sessions");
+    let session = SessionId::from_bytes(columns.id()?);
+    Ok((columns.scope()?, session))
 }
 
 /// Reads `columns!(record)`.
@@ -433,6 +412,22 @@ pub fn leaf(row: &dyn DatabaseRow) -> Result<(u64, LeafRow)> {
     Ok((position, leaf))
 }
 
+/// The entries of the log over all heads from the one at `from` on, where each has its place.
+///
+/// # Errors
+/// [`Error::Inconsistent`] where one is missing.
+pub fn leaves_from(from: u64, placed: Vec<(u64, LeafRow)>) -> Result<Vec<LeafRow>> {
+    // Entries are known by their position in the result: a missing one must not move the others.
+    let in_place = |(expected, (position, leaf)): (u64, (u64, LeafRow))| {
+        if position == expected {
+            return Ok(leaf);
+        }
+        let problem = format!("row {expected} is missing");
+        Err(Error::inconsistent("log_leaves", problem))
+    };
+    (from..).zip(placed).map(in_place).collect()
+}
+
 /// Reads `columns!(summary)`.
 pub fn summary(row: &dyn DatabaseRow) -> Result<SummaryRow> {
     let mut columns = Columns::new(row, "log_summaries");
@@ -467,6 +462,60 @@ pub fn message(row: &dyn DatabaseRow) -> Result<MessageRow> {
         state: columns.word()?,
         body: columns.stored_text()?,
     })
+}
+
+/// Reads how many messages there are, and their tokens.
+pub fn message_counts(row: &dyn DatabaseRow) -> Result<CountAndTokens> {
+    Columns::new(row, "transcript_messages").count_and_tokens()
+}
+
+/// Reads a state of messages, how many are in it, and their tokens.
+pub fn messages_in_state(row: &dyn DatabaseRow) -> Result<(MessageState, CountAndTokens)> {
+    let mut columns = Columns::new(row, "transcript_messages");
+    Ok((columns.word()?, columns.count_and_tokens()?))
+}
+
+/// Reads of how many messages words are kept, their tokens, and until when the last ones are.
+pub fn kept_words(row: &dyn DatabaseRow) -> Result<(CountAndTokens, Option<Timestamp>)> {
+    let mut columns = Columns::new(row, "transcript_messages");
+    Ok((columns.count_and_tokens()?, columns.optional_time()?))
+}
+
+/// Reads from when on waiting messages are due, and how many attempts at them failed.
+pub fn message_schedule(row: &dyn DatabaseRow) -> Result<TranscriptRow> {
+    let mut columns = Columns::new(row, "transcripts");
+    Ok(TranscriptRow {
+        due_at: columns.optional_time()?,
+        failures: columns.small_count()?,
+        ..TranscriptRow::default()
+    })
+}
+
+/// Checks `columns!(transcript)`.
+fn transcript(row: &dyn DatabaseRow) -> Result<()> {
+    let mut columns = Columns::new(row, "transcripts");
+    columns.scope()?;
+    columns.optional_time()?;
+    columns.optional_time()?;
+    columns.count()?;
+    columns.small_count().map(drop)
+}
+
+/// Checks `columns!(receiver)`.
+fn receiver(row: &dyn DatabaseRow) -> Result<()> {
+    let mut columns = Columns::new(row, "receivers");
+    columns.bytes::<32>()?;
+    columns.time()?;
+    columns.optional_time().map(drop)
+}
+
+/// Checks `columns!(delivery)`.
+fn delivery(row: &dyn DatabaseRow) -> Result<()> {
+    let mut columns = Columns::new(row, "deliveries");
+    columns.bytes::<32>()?;
+    columns.id()?;
+    columns.small_count()?;
+    columns.time().map(drop)
 }
 
 /// Reads `columns!(token)`.
@@ -522,6 +571,17 @@ pub fn access_request(row: &dyn DatabaseRow) -> Result<AccessRow> {
             expires_at: columns.time()?,
         },
         document: columns.document()?,
+    })
+}
+
+/// Reads an open request's identifier, its agent's and its account's, its state and its end.
+pub fn open_access(row: &dyn DatabaseRow) -> Result<OpenAccess> {
+    let mut columns = Columns::new(row, "access_requests");
+    Ok(OpenAccess {
+        id: AccessRequestId::from_bytes(columns.id()?),
+        scope: columns.scope()?,
+        state: columns.word()?,
+        expires_at: columns.time()?,
     })
 }
 
@@ -624,6 +684,14 @@ impl<'row> Columns<'row> {
         u32::try_from(value).map_err(|_| self.unexpected("is too large"))
     }
 
+    /// A count of rows, and the sum of their tokens.
+    pub fn count_and_tokens(&mut self) -> Result<CountAndTokens> {
+        Ok(CountAndTokens {
+            count: self.count()?,
+            tokens: self.count()?,
+        })
+    }
+
     /// Yes or no.
     pub fn flag(&mut self) -> Result<bool> {
         match self.value()? {
@@ -716,6 +784,13 @@ impl<'row> Columns<'row> {
     /// The bytes of an identifier.
     pub fn id(&mut self) -> Result<[u8; 16]> {
         self.bytes()
+    }
+
+    /// An agent's identifier and its account's.
+    pub fn scope(&mut self) -> Result<AgentScope> {
+        let agent = AgentId::from_bytes(self.id()?);
+        let account = AccountId::from_bytes(self.id()?);
+        Ok(AgentScope { account, agent })
     }
 
     /// Stored text.

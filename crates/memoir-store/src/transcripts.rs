@@ -106,13 +106,23 @@ pub struct TranscriptRow {
 }
 
 impl TranscriptRow {
-    /// Enters how many messages of a state there are, and their tokens.
-    pub fn enter(&mut self, state: MessageState, count: u64, tokens: u64) {
-        match state {
-            MessageState::Pending => (self.pending, self.pending_tokens) = (count, tokens),
-            MessageState::Absorbed => self.absorbed = count,
-            MessageState::Failed => (self.failed, self.failed_tokens) = (count, tokens),
+    /// The same with how many messages are in each state, and with those whose words are kept, and until when.
+    #[must_use]
+    pub fn with(
+        mut self,
+        counts: Vec<(MessageState, CountAndTokens)>,
+        kept: Option<(CountAndTokens, Option<Timestamp>)>,
+    ) -> Self {
+        for (state, CountAndTokens { count, tokens }) in counts {
+            match state {
+                MessageState::Pending => (self.pending, self.pending_tokens) = (count, tokens),
+                MessageState::Absorbed => self.absorbed = count,
+                MessageState::Failed => (self.failed, self.failed_tokens) = (count, tokens),
+            }
         }
+        let (words, until) = kept.unwrap_or_default();
+        (self.kept, self.kept_tokens, self.kept_until) = (words.count, words.tokens, until);
+        self
     }
 
     /// The counts that are held with the agent.
