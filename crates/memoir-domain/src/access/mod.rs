@@ -36,7 +36,7 @@ use crate::{
     ids::{AccessRequestId, SessionId, TokenId},
     log::audit::{Action, Actor, Facts, Record, RecordBody},
     memory::{Invalid, Memory, Number, ReportKind, origin::ActorKind, parse_text},
-    text::{answer::Usage, is_unspaced, private::PrivateText, quote, sentences},
+    text::{answer::Usage, is_unspaced, plural, private::PrivateText, quote, sentences},
     time::Timestamp,
 };
 
@@ -1180,10 +1180,6 @@ fn notify(draft: &mut Draft, request: &AccessRequest, how: &str) {
         AccessKind::Shred { .. } => return,
     };
     manage::report(draft, ReportKind::Access, entry);
-}
-
-fn plural(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 #[cfg(test)]

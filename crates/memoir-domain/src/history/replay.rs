@@ -27,6 +27,7 @@ use crate::{
         mark::{MemoryMark, TextMark},
     },
     session::{Session, State, Stats},
+    text::{counted, thousands},
     time::Timestamp,
 };
 
@@ -157,27 +158,18 @@ pub struct Originals {
 impl fmt::Display for Originals {
     /// As in `1,234 originals: 1,050 in the prompt, 184 in the archive, 0 lost`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = crate::text::thousands;
         write!(
             formatter,
-            "{} {}: {} in the prompt, {} in the archive, ",
-            number(self.total),
-            if self.total == 1 {
-                "original"
-            } else {
-                "originals"
-            },
-            number(self.in_prompt),
-            number(self.archived),
+            "{}: {} in the prompt, {} in the archive, ",
+            counted(self.total, "original", "originals"),
+            thousands(self.in_prompt),
+            thousands(self.archived),
         )?;
         if self.removed_off > 0 {
-            write!(
-                formatter,
-                "{} removed under `off`, ",
-                number(self.removed_off)
-            )?;
+            let removed = thousands(self.removed_off);
+            write!(formatter, "{removed} removed under `off`, ")?;
         }
-        write!(formatter, "{} lost", number(self.lost))
+        write!(formatter, "{} lost", thousands(self.lost))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The circuit breaker: the limit on the core size that stops a session (SPEC 3.13).
 
-use crate::{agent::Threshold, session::EndReason};
+use crate::{agent::Threshold, session::EndReason, text::plural};
 
 /// The breaker's input. All sizes in tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,15 +96,12 @@ pub struct TokenAllowance {
 impl std::fmt::Display for TokenAllowance {
     /// As in `if more than 25 tokens go, everything is undone (75 of 100 tokens must be left)`.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let leave = if self.tokens == 1 {
-            "token goes"
-        } else {
-            "tokens go"
-        };
         write!(
             formatter,
-            "if more than {} {leave}, everything is undone ({} of {} tokens must be left",
-            self.tokens, self.least_tokens, self.pre_session_tokens
+            "if more than {}, everything is undone ({} of {} tokens must be left",
+            plural(self.tokens, "token goes", "tokens go"),
+            self.least_tokens,
+            self.pre_session_tokens
         )?;
         formatter.write_str(match self.limit {
             Limit::CoreSize => ")",

@@ -10,6 +10,7 @@ use crate::{
     agent::LedgerPosition,
     memory::{Memory, Number, origin::Origin, tokens},
     text::{
+        plural,
         private::PrivateText,
         quote::{quote, quote_json},
     },
@@ -122,14 +123,10 @@ pub const COLUMNS: &str =
 
 /// One memory as one line. An empty column is left out.
 pub fn row(memory: &Memory, immutable_tags: &BTreeSet<String>, stays: bool) -> String {
-    let size = match memory.tokens() {
-        1 => "1 token".to_owned(),
-        tokens => format!("{tokens} tokens"),
-    };
     let mut columns = vec![
         memory.number.to_string(),
         memory.created_at.date().to_string(),
-        size,
+        plural(memory.tokens(), "token", "tokens"),
     ];
     let flags = [
         (memory.is_constitutional(), "constitutional"),

@@ -21,10 +21,7 @@ fn outcome(session: &Session) -> String {
     let under = session.archived_under_summaries;
     let alone = session.archived.saturating_sub(under);
     let memories = |count: u32| counted(u64::from(count), "memory", "memories");
-    let summaries = match session.summaries {
-        1 => "1 summary".to_owned(),
-        more => format!("{more} summaries"),
-    };
+    let summaries = counted(u64::from(session.summaries), "summary", "summaries");
     match (under, alone) {
         (0, 0) => session.stats.to_string(),
         (0, alone) => format!("{} archived", memories(alone)),

@@ -200,6 +200,11 @@ pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {what}", thousands(number))
 }
 
+/// As [`counted`], with the digits of the number together.
+pub fn plural(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

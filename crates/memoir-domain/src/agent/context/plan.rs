@@ -12,7 +12,10 @@ use super::{
     lines::{self, Beside, Line, report_line, write_list},
     omission::{self, Bound, Class, Limit, Limits, Omission, OmissionRule, Sized},
 };
-use crate::memory::{Kind, Memory, Number};
+use crate::{
+    memory::{Kind, Memory, Number},
+    text::plural,
+};
 
 /// Most characters of the headings and sentences, and of the closing lines.
 const FRAME: u64 = 360;
@@ -405,10 +408,8 @@ impl ContextPlan {
         let constitutional = omitted(&|entry| entry.class() == Class::Constitutional);
         let core = omitted(&|entry| entry.mark.kind == Kind::Core) - constitutional;
         let journal = omitted(&|entry| entry.mark.kind != Kind::Core);
-        let counted = |count: usize, one: &str, many: &str| match count {
-            0 => None,
-            1 => Some(format!("1 {one}")),
-            more => Some(format!("{more} {many}")),
+        let counted = |count: usize, one: &str, many: &str| {
+            (count > 0).then(|| plural(count as u64, one, many))
         };
         let parts = [
             counted(

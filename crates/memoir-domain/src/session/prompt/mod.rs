@@ -15,7 +15,7 @@ use crate::{
         ledger::{self, Ledger},
         tools::{SessionLimits, session_guard},
     },
-    text::{answer::without_reasoning, private::PrivateText, quote::quote},
+    text::{answer::without_reasoning, counted, plural, private::PrivateText, quote::quote},
 };
 
 pub(crate) const DEFAULT_STYLE: &str = include_str!("style.md");
@@ -251,9 +251,9 @@ fn status(
                 )
             }
             (count, _) => {
-                let memories = if count == 1 { "memory" } else { "memories" };
+                let memories = plural(count as u64, "memory", "memories");
                 format!(
-                    "- Age rule: up to {count} {memories} may still leave, the newest first; fewer if old ones leave. \
+                    "- Age rule: up to {memories} may still leave, the newest first; fewer if old ones leave. \
                      Those marked `stays` cannot"
                 )
             }
@@ -271,13 +271,6 @@ fn status(
     format!("## Status\n\n{}", lines.join("\n"))
 }
 
-fn counted(tokens: u64) -> String {
-    match tokens {
-        1 => "1 token".to_owned(),
-        _ => format!("{tokens} tokens"),
-    }
-}
-
 fn is_over(agent: &Agent) -> bool {
     agent.tally.core_tokens > agent.settings.effective_core_token_budget()
 }
@@ -288,7 +281,7 @@ fn over_or_within(agent: &Agent) -> String {
         agent.settings.effective_core_token_budget(),
     );
     match size.checked_sub(budget) {
-        Some(over) if over > 0 => format!("over by {}", counted(over)),
+        Some(over) if over > 0 => format!("over by {}", plural(over, "token", "tokens")),
         _ => "within budget".to_owned(),
     }
 }
@@ -413,7 +406,7 @@ fn asked_for(kind: AccessKind) -> String {
 fn how_long(kind: AccessKind) -> String {
     match kind {
         AccessKind::Read { minutes, .. } => {
-            let minutes = crate::text::counted(u64::from(minutes), "minute", "minutes");
+            let minutes = counted(u64::from(minutes), "minute", "minutes");
             format!("{minutes} from your answer on; then it ends by itself")
         }
         AccessKind::Token { .. } => {
