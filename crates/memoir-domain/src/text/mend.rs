@@ -92,7 +92,7 @@ pub fn json(mut bytes: &[u8]) -> Cow<'_, str> {
     }
     let text = text(bytes);
     // Half pairs are rare, and repairing them copies the text.
-    match has_lone_half(&text) {
+    match pieces(&text).any(|piece| piece == Piece::LoneHalf) {
         true => Cow::Owned(without_lone_halves(&text)),
         false => text,
     }
@@ -135,10 +135,6 @@ pub(crate) fn lenient(json: &str) -> String {
         rest = &rest[taken..];
     }
     mended
-}
-
-fn has_lone_half(json: &str) -> bool {
-    pieces(json).any(|piece| piece == Piece::LoneHalf)
 }
 
 fn without_lone_halves(json: &str) -> String {

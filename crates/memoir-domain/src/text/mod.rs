@@ -86,12 +86,12 @@ impl Digester {
         Self(Hmac::new(&block))
     }
 
-    fn digest(&self, domain: u8, text: &str) -> [u8; 32] {
+    fn digest(&self, domain: u8, text: &[u8]) -> [u8; 32] {
         // Cloned with the key processed already, which is half of the work for a short text.
         let mut mac = self.0.clone();
         // One byte in front, so that a text's duplicate digest and its identifier digest have nothing in common.
         mac.update(&[domain]);
-        mac.update(text.as_bytes());
+        mac.update(text);
         mac.finalize().into_bytes().into()
     }
 
@@ -101,20 +101,17 @@ impl Digester {
             DuplicateMatch::Exact => 1,
             DuplicateMatch::IgnoreCase => 2,
         };
-        self.digest(domain, &duplicate_key(text, how))
+        self.digest(domain, duplicate_key(text, how).as_bytes())
     }
 
     /// The digest of a request: its plain digest would allow guessing its text.
     pub fn request(&self, plain: &[u8; 32]) -> [u8; 32] {
-        let mut mac = self.0.clone();
-        mac.update(&[4]);
-        mac.update(plain);
-        mac.finalize().into_bytes().into()
+        self.digest(4, plain)
     }
 
     /// The digest of a text, for names of files and for keys.
     pub fn message(&self, text: &str) -> [u8; 32] {
-        self.digest(5, text)
+        self.digest(5, text.as_bytes())
     }
 
     /// The digest by which a message of a conversation is known (SPEC 2.6), of the parts that identify it.
@@ -132,7 +129,7 @@ impl Digester {
     /// The digest by which a program beside the store recognizes a text; it is stored in the open.
     pub fn known_again(&self, text: &str) -> u64 {
         let mut first = [0; 8];
-        first.copy_from_slice(&self.digest(6, text)[..8]);
+        first.copy_from_slice(&self.digest(6, text.as_bytes())[..8]);
         u64::from_le_bytes(first)
     }
 }
