@@ -61,10 +61,7 @@ pub fn begin(id: AgentId, name: &str, actor: &Actor, now: Timestamp) -> Decision
 /// Records the event.
 pub fn notify(agent: Agent, note: &Note<'_>, now: Timestamp) -> Decision {
     let mut draft = Draft::for_agent(agent, now);
-    let body = RecordBody {
-        reason: note.name.map(PrivateText::from),
-        ..RecordBody::default()
-    };
+    let body = RecordBody::of_reason(note.name.map(PrivateText::from));
     draft.record(note.actor, note.action, None, note.facts.clone(), body);
     draft.finish()
 }

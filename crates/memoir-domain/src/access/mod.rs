@@ -824,7 +824,7 @@ pub fn request(
         _ => None,
     };
     let mut draft = Draft::for_agent(agent, now);
-    let body = said(Some(&access_draft.purpose));
+    let body = RecordBody::of_reason(Some(access_draft.purpose.clone()));
     draft.record(actor, Action::AccessRequested, memory, facts, body);
     // The row is derived from its record, as verifying does it, so that the row cannot contradict the log.
     let begun = draft.records().iter().filter_map(AccessRequest::begun_by);
@@ -918,7 +918,8 @@ pub fn answer(
         (Action::AccessRefused, facts)
     };
     let mut draft = Draft::for_agent(agent, now);
-    follow(&mut draft, request, actor, action, facts, said(reason));
+    let body = RecordBody::of_reason(reason.cloned());
+    follow(&mut draft, request, actor, action, facts, body);
     Ok(Some(draft.finish()))
 }
 
@@ -1041,10 +1042,9 @@ pub fn revoke(
     }
     let facts = Facts::default().request(request.id);
     if !request.state.is_open() {
-        let mut draft = Draft::for_agent(agent, now);
-        let body = RecordBody::default();
-        draft.record(actor, Action::AccessRevoked, None, facts, body);
-        return Ok(actor.kind.is_in_charge().then(|| draft.finish()));
+        let is_recorded = actor.kind.is_in_charge();
+        let revoked = || Decision::of_record(agent, actor, Action::AccessRevoked, facts, now);
+        return Ok(is_recorded.then(revoked));
     }
     // Never an empty text, which `notify` takes to mean that the granted act was done.
     let how = match actor.kind {
@@ -1125,13 +1125,6 @@ fn follow(
     let record = draft.records().last();
     let after = record.and_then(|record| request.clone().follow(record));
     draft.put_access(after.into_iter().collect());
-}
-
-fn said(words: Option<&PrivateText>) -> RecordBody {
-    RecordBody {
-        reason: words.cloned(),
-        ..RecordBody::default()
-    }
 }
 
 /// Notifies the agent of the outcome of a grant, in one journal entry (SPEC 5.2). Text by others is quoted, so that it

@@ -744,6 +744,15 @@ pub fn field_value(name: &str, settings: &Settings, field: Field) -> serde_json:
     }
 }
 
+/// The value of a setting as text, as [`set_field`] takes it; `None` means the default.
+pub(crate) fn field_text(name: &str, settings: &Settings, field: Field) -> Option<String> {
+    match field_value(name, settings, field) {
+        serde_json::Value::Null => None,
+        serde_json::Value::String(text) => Some(text),
+        other => Some(other.to_string()),
+    }
+}
+
 /// Sets one setting to a value from [`field_value`]: the exact inverse. A value that this version does not know, as
 /// another one may have stored it, becomes one of [`Settings::unknown`].
 ///

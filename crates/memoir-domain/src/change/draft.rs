@@ -46,28 +46,19 @@ pub struct Redaction {
 /// A decision under construction. The agent's numbers and counts change only by its methods.
 #[derive(Debug, Clone)]
 pub struct Draft {
-    agent: Agent,
+    /// Without the session of the draft, which changes until the end.
+    decision: Decision,
     session: Option<Session>,
-    other_sessions: Vec<Session>,
-    redactions: Vec<Redaction>,
-    access: Vec<AccessRequest>,
     now: Timestamp,
-    changes: Vec<Change>,
-    records: Vec<Record>,
 }
 
 impl Draft {
     /// Begins with the state of the agent at `now`. Its records belong to no session until `put_session`.
     pub fn for_agent(agent: Agent, now: Timestamp) -> Self {
         Self {
-            agent,
+            decision: Decision::of_sessions(agent, Vec::new()),
             session: None,
-            other_sessions: Vec::new(),
-            redactions: Vec::new(),
-            access: Vec::new(),
             now,
-            changes: Vec::new(),
-            records: Vec::new(),
         }
     }
 
@@ -81,7 +72,7 @@ impl Draft {
 
     /// The agent with everything drafted so far.
     pub fn agent(&self) -> &Agent {
-        &self.agent
+        &self.decision.agent
     }
 
     /// The session with everything drafted so far; `None` where the records belong to none.
@@ -91,7 +82,7 @@ impl Draft {
 
     /// The core size after everything drafted so far, in tokens.
     pub fn core_tokens(&self) -> u64 {
-        self.agent.tally.core_tokens
+        self.decision.agent.tally.core_tokens
     }
 
     /// Writes that state of the session. Later records belong to it.
@@ -101,38 +92,38 @@ impl Draft {
 
     /// Writes further sessions, to which no record of this decision belongs.
     pub(crate) fn put_other_sessions(&mut self, sessions: Vec<Session>) {
-        self.other_sessions = sessions;
+        self.decision.sessions = sessions;
     }
 
     /// Removes the text of earlier records (SPEC 4.4).
     pub(crate) fn redact(&mut self, redactions: Vec<Redaction>) {
-        self.redactions = redactions;
+        self.decision.redactions = redactions;
     }
 
     /// Writes those states of access requests.
     pub(crate) fn put_access(&mut self, requests: Vec<AccessRequest>) {
-        self.access = requests;
+        self.decision.access = requests;
     }
 
     /// Records on the agent that a session ended with a result, for its schedule (SPEC 3.1).
     pub(crate) fn note_refinement(&mut self) {
-        self.agent.last_refinement_at = Some(self.now);
-        self.agent.note_attempt_end();
+        self.decision.agent.last_refinement_at = Some(self.now);
+        self.decision.agent.note_attempt_end();
     }
 
     /// Finds the immutable ones among the agent's core memories, where they are not known.
     pub(crate) fn find_immutable<'a>(&mut self, core: impl IntoIterator<Item = &'a Memory>) {
-        self.agent.find_immutable(core);
+        self.decision.agent.find_immutable(core);
     }
 
     /// Sets where the next session's ledger begins; `None` at the oldest row.
     pub(crate) fn set_ledger_position(&mut self, position: Option<LedgerPosition>) {
-        self.agent.ledger_position = position;
+        self.decision.agent.ledger_position = position;
     }
 
     /// Sets since when journal entries wait for a reflection; `None` where none does.
     pub(crate) fn set_unreflected_since(&mut self, since: Option<Timestamp>) {
-        self.agent.unreflected_since = since;
+        self.decision.agent.unreflected_since = since;
     }
 
     /// The time of the decision.
@@ -151,33 +142,40 @@ impl Draft {
     }
 
     fn add(&mut self, memory: NewMemory, discarded_at: Option<Timestamp>) -> (Number, Change) {
-        let number = self.agent.next_number;
-        self.agent.next_number = Number(number.0 + 1);
+        let agent = &mut self.decision.agent;
+        let number = agent.next_number;
+        agent.next_number = Number(number.0 + 1);
         let memory = Memory {
             discarded_at,
             // `next_seq` is the number of the record that is drafted next, which holds the text.
-            ..memory.into_memory(number, self.agent.next_seq, self.now)
+            ..memory.into_memory(number, agent.next_seq, self.now)
         };
-        self.agent.tally.add(&memory);
-        self.agent.note_memory(&memory, self.now);
+        agent.tally.add(&memory);
+        agent.note_memory(&memory, self.now);
         // The first one since the last reflection: later ones do not make it wait longer.
         if memory.is_active() && memory.is_to_be_reflected_on() {
-            self.agent.unreflected_since.get_or_insert(self.now);
+            agent.unreflected_since.get_or_insert(self.now);
         }
         let change = Change::Created(memory);
-        self.changes.push(change.clone());
+        self.decision.changes.push(change.clone());
         (number, change)
     }
 
     /// Changes `before` into `after`; `None` where they are the same.
     pub fn alter(&mut self, before: Memory, after: &Memory) -> Option<Change> {
         // Subtracted and added even where only the text changes: the tally depends on it, and must equal a recount.
-        self.agent.tally.remove(&before);
-        self.agent.tally.add(after);
-        self.agent.note_memory(after, self.now);
+        let agent = &mut self.decision.agent;
+        agent.tally.remove(&before);
+        agent.tally.add(after);
+        agent.note_memory(after, self.now);
         let change = Change::between(before, after)?;
-        self.changes.push(change.clone());
+        self.decision.changes.push(change.clone());
         Some(change)
+    }
+
+    /// Discards it; `None` where it is discarded already at that time.
+    pub(crate) fn discard(&mut self, memory: &Memory) -> Option<Change> {
+        self.alter(memory.clone(), &memory.discarded(self.now))
     }
 
     /// Writes one record under the next sequence number.
@@ -200,12 +198,12 @@ impl Draft {
             facts
         } else {
             // So every change of a record is drafted before the record.
-            facts.count(CORE_TOKENS, self.agent.tally.core_tokens)
+            facts.count(CORE_TOKENS, self.decision.agent.tally.core_tokens)
         };
-        let seq = self.agent.next_seq;
-        self.agent.next_seq += 1;
+        let seq = self.decision.agent.next_seq;
+        self.decision.agent.next_seq += 1;
         let facts = self.tell_beginning(action, seq, facts);
-        self.records.push(Record {
+        self.decision.records.push(Record {
             seq,
             recorded_at: self.now,
             actor: actor.clone(),
@@ -215,6 +213,17 @@ impl Draft {
             facts,
             body,
         });
+    }
+
+    /// Writes a record of these changes, which is about one memory.
+    pub(crate) fn record_of(
+        &mut self,
+        actor: &Actor,
+        action: Action,
+        number: Number,
+        changes: Vec<Change>,
+    ) {
+        self.record(actor, action, Some(number), Facts::default(), changes);
     }
 
     /// The facts of the record at that place, with who began the session where it is the session's first one. A
@@ -238,33 +247,23 @@ impl Draft {
 
     /// Whether no memory and no session beside its own changes.
     pub(crate) fn is_idle(&self) -> bool {
-        self.changes.is_empty() && self.other_sessions.is_empty()
+        self.decision.changes.is_empty() && self.decision.sessions.is_empty()
     }
 
     /// The records drafted so far.
     pub fn records(&self) -> &[Record] {
-        &self.records
+        &self.decision.records
     }
 
     /// The memories' changes drafted so far.
     pub fn changes(&self) -> &[Change] {
-        &self.changes
+        &self.decision.changes
     }
 
     /// Returns the writes.
-    pub fn finish(self) -> Decision {
-        Decision {
-            agent: self.agent,
-            sessions: self
-                .session
-                .into_iter()
-                .chain(self.other_sessions)
-                .collect(),
-            changes: self.changes,
-            records: self.records,
-            redactions: self.redactions,
-            access: self.access,
-        }
+    pub fn finish(mut self) -> Decision {
+        self.decision.sessions.splice(0..0, self.session);
+        self.decision
     }
 }
 
@@ -279,6 +278,19 @@ impl Decision {
             redactions: Vec::new(),
             access: Vec::new(),
         }
+    }
+
+    /// A decision that writes the agent and one record, which is about no single memory and has no text.
+    pub(crate) fn of_record(
+        agent: Agent,
+        actor: &Actor,
+        action: Action,
+        facts: Facts,
+        now: Timestamp,
+    ) -> Self {
+        let mut draft = Draft::for_agent(agent, now);
+        draft.record(actor, action, None, facts, Vec::new());
+        draft.finish()
     }
 
     /// A decision that writes the agent and one of its access requests, and adds no record.

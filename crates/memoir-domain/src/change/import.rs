@@ -112,9 +112,7 @@ pub fn taken(agent: Agent, taken: &Taken<'_>, actor: &Actor, now: Timestamp) -> 
         [] => facts,
         replaced => facts.numbers(REPLACED, replaced.iter().copied()),
     };
-    let mut draft = Draft::for_agent(agent, now);
-    draft.record(actor, Action::MemoriesImported, None, facts, Vec::new());
-    draft.finish()
+    Decision::of_record(agent, actor, Action::MemoriesImported, facts, now)
 }
 
 /// The imports that were not undone, and those that were, the oldest first. `records` are those that report imports
@@ -333,15 +331,16 @@ pub fn undone(
     let facts = Facts::default()
         .count(IMPORT, extent.seq)
         .count("memories", discarded);
-    let mut draft = Draft::for_agent(agent, now);
-    draft.record(actor, Action::ImportUndone, None, facts, Vec::new());
-    draft.finish()
+    Decision::of_record(agent, actor, Action::ImportUndone, facts, now)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::{Place, test_memory};
+    use crate::{
+        log::audit::Change,
+        memory::{Place, test_memory},
+    };
 
     /// An import of the numbers 3 to 5.
     fn extent(replaced: &[u64]) -> Extent {
@@ -424,11 +423,7 @@ mod tests {
         };
         let now = old.created_at.plus_days(1);
         let decision = take_edits(agent, vec![(new, old.clone())], &owner, now);
-        let after: Vec<Memory> = decision
-            .changes
-            .iter()
-            .map(|change| change.after())
-            .collect();
+        let after: Vec<Memory> = decision.changes.iter().map(Change::after).collect();
         assert_eq!(
             (after[0].number, after[1].under()),
             (Number(3), Some(Number(3)))
@@ -436,7 +431,7 @@ mod tests {
         let extent = extent(&[1]);
         let plan = UndoPlan::default();
         let undone = undo(decision.agent, &extent, &plan, after, &owner, now);
-        let after: Vec<Memory> = undone.changes.iter().map(|change| change.after()).collect();
+        let after: Vec<Memory> = undone.changes.iter().map(Change::after).collect();
         assert!(!after[0].is_active());
         assert_eq!(after[1], old);
     }

@@ -340,13 +340,7 @@ pub(crate) fn report(draft: &mut Draft, kind: ReportKind, entry: String) {
 
 pub(crate) fn save_one(draft: &mut Draft, memory: NewMemory, actor: &Actor) -> Change {
     let (number, created) = draft.create(memory);
-    draft.record(
-        actor,
-        Action::MemorySaved,
-        Some(number),
-        Facts::default(),
-        vec![created.clone()],
-    );
+    draft.record_of(actor, Action::MemorySaved, number, vec![created.clone()]);
     created
 }
 
@@ -481,16 +475,8 @@ pub fn discard(
     }
     let mut draft = Draft::for_agent(agent, now);
     let both = std::iter::once(memory).chain(bare_summary);
-    let changes: Vec<_> = both
-        .filter_map(|memory| draft.alter(memory.clone(), &memory.discarded(now)))
-        .collect();
-    draft.record(
-        actor,
-        action,
-        Some(memory.number),
-        Facts::default(),
-        changes,
-    );
+    let changes: Vec<_> = both.filter_map(|memory| draft.discard(memory)).collect();
+    draft.record_of(actor, action, memory.number, changes);
     Ok(Some(draft.finish()))
 }
 
@@ -514,9 +500,7 @@ pub fn promote(
     let mut draft = Draft::for_agent(agent, now);
     let promoted = memory.promoted(draft.agent().next_seq);
     let mut changes: Vec<Change> = draft.alter(memory.clone(), &promoted).into_iter().collect();
-    changes.extend(
-        bare_summary.and_then(|summary| draft.alter(summary.clone(), &summary.discarded(now))),
-    );
+    changes.extend(bare_summary.and_then(|summary| draft.discard(summary)));
     let facts = Facts::default()
         .code(PROMOTED_FROM, Kind::Archival.as_str())
         .count("tokens", memory.tokens());
@@ -586,7 +570,7 @@ pub fn edit(
     });
     let mut changes = vec![created];
     if memory.is_summary {
-        changes.extend(draft.alter(memory.clone(), &memory.discarded(now)));
+        changes.extend(draft.discard(memory));
         let moved = sources
             .iter()
             .filter_map(|source| draft.alter(source.clone(), &source.moved_under(Some(number))));
@@ -680,13 +664,7 @@ pub fn unprotect(
         return Ok(None);
     };
     let action = Action::MemoryUnprotected;
-    draft.record(
-        actor,
-        action,
-        Some(memory.number),
-        Facts::default(),
-        vec![change],
-    );
+    draft.record_of(actor, action, memory.number, vec![change]);
     if actor.kind != ActorKind::Agent {
         let entry = format!(
             "{} removed the protection of my memory {}: sessions can delete, consolidate and archive it now. \
@@ -723,8 +701,7 @@ fn confirm(
     now: Timestamp,
 ) -> Option<Decision> {
     let mut draft = Draft::for_agent(agent, now);
-    let facts = Facts::default();
-    draft.record(actor, action, Some(memory.number), facts, Vec::new());
+    draft.record_of(actor, action, memory.number, Vec::new());
     actor.kind.is_in_charge().then(|| draft.finish())
 }
 
@@ -739,13 +716,7 @@ fn alter_one(
 ) -> Option<Decision> {
     let mut draft = Draft::for_agent(agent, now);
     let change = draft.alter(memory.clone(), after)?;
-    draft.record(
-        actor,
-        action,
-        Some(memory.number),
-        Facts::default(),
-        vec![change],
-    );
+    draft.record_of(actor, action, memory.number, vec![change]);
     Some(draft.finish())
 }
 
@@ -773,9 +744,8 @@ pub fn erase(
         .count("discarded_count", tally.discarded_count)
         .count("shredded_count", tally.shredded_count)
         .count("records", agent.next_seq - 1);
-    let mut draft = Draft::for_agent(agent, now);
-    draft.record(actor, Action::AgentErased, None, facts, Vec::new());
-    Ok(draft.finish())
+    let action = Action::AgentErased;
+    Ok(Decision::of_record(agent, actor, action, facts, now))
 }
 
 /// Records that a token of the agent was created, or revoked.
@@ -796,7 +766,5 @@ pub fn token(
     if let Some(at) = expires_at {
         facts = facts.time("expires_at", at);
     }
-    let mut draft = Draft::for_agent(agent, now);
-    draft.record(actor, action, None, facts, Vec::new());
-    draft.finish()
+    Decision::of_record(agent, actor, action, facts, now)
 }

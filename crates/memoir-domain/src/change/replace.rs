@@ -55,7 +55,6 @@ pub struct Unreplaced {
 
 impl Facts {
     /// Memories that were not replaced, each with the reason; empty where there are none.
-    #[must_use]
     pub fn unreplaced(self, unreplaced: impl IntoIterator<Item = Unreplaced>) -> Self {
         let mut list = unreplaced.into_iter().peekable();
         if list.peek().is_none() {

@@ -68,11 +68,8 @@ pub fn shred(
     let mut recorded: Vec<Change> = Change::between(memory.without_text(), &emptied)
         .into_iter()
         .collect();
-    recorded.extend(
-        target
-            .bare_summary
-            .and_then(|summary| draft.alter(summary.clone(), &summary.discarded(now))),
-    );
+    let bare = target.bare_summary;
+    recorded.extend(bare.and_then(|summary| draft.discard(summary)));
     // Before this decision's own record is written: that one is made without the text from the beginning.
     let redactions = redactions(memory.number, history);
     let facts = Facts::default()

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::{
     agent::{self, Agent, Field, MessageCounts, Settings},
     change::{
-        draft::{Decision, Draft},
+        draft::Decision,
         manage::{self, ChangeRefusal},
     },
     history::replay::{Replay, ReplayMismatch},
@@ -91,13 +90,8 @@ impl ArchivedAgent {
     fn check_settings(&self) -> Result<(), AdoptRefusal> {
         let (mut name, mut settings) = (String::new(), Settings::default());
         for field in Field::ALL {
-            let value = agent::field_value(&self.agent.name, &self.agent.settings, field);
             // As text, as a user sets it: only then are limits checked.
-            let text = match value {
-                Value::Null => None,
-                Value::String(text) => Some(text),
-                other => Some(other.to_string()),
-            };
+            let text = agent::field_text(&self.agent.name, &self.agent.settings, field);
             agent::set_field(&mut name, &mut settings, field, text.as_deref())?;
         }
         Ok(())
@@ -137,12 +131,10 @@ impl ArchivedAgent {
             messages,
             ..self.agent
         };
-        let mut draft = Draft::for_agent(agent, now);
         let facts = Facts::default()
             .count("records", last)
             .commitments("head", [(last, self.head)]);
-        draft.record(actor, Action::AgentImported, None, facts, Vec::new());
-        let mut decision = draft.finish();
+        let mut decision = Decision::of_record(agent, actor, Action::AgentImported, facts, now);
         // The new name is added as a change of settings, so that the log still has the previous name.
         // Where the archive has that name already, no change is requested.
         let name = (decision.agent.name != name).then_some([(Field::Name, Some(name))]);

@@ -126,10 +126,7 @@ fn question(
     let facts = Facts::default()
         .code("field", field.as_str())
         .code("doubt", doubt.code());
-    let body = RecordBody {
-        reason: Some(given),
-        ..RecordBody::default()
-    };
+    let body = RecordBody::of_reason(Some(given));
     let mut draft = Draft::for_agent(agent, now);
     draft.record(&actor, Action::AgentConfigureQuestioned, None, facts, body);
     draft.finish()
@@ -142,12 +139,7 @@ fn is_confirmed(questions: &[Record], field: Field, given: &PrivateText, now: Ti
         record.action == Action::AgentConfigureQuestioned
             // From 0: a question dated ahead by a clock that was set back since would confirm for longer than an hour.
             && (0..CONFIRM_SECONDS).contains(&age)
-            && record
-                .facts
-                .as_map()
-                .get("field")
-                .and_then(|name| name.as_str())
-                == Some(field.as_str())
+            && record.facts.code_of("field") == Some(field.as_str())
             && record.body.reason.as_ref() == Some(given)
     })
 }
@@ -271,11 +263,7 @@ pub fn revert(
     let mut old = agent.clone();
     // By way of settings: the log holds a value as JSON, `configure` takes it as text and applies the present limits.
     agent::set_field_value(&mut old.name, &mut old.settings, field, before.expose())?;
-    let value = match agent::field_value(&old.name, &old.settings, field) {
-        serde_json::Value::Null => None,
-        serde_json::Value::String(text) => Some(text),
-        other => Some(other.to_string()),
-    };
+    let value = agent::field_text(&old.name, &old.settings, field);
     let is_effective = agent::field_value(&agent.name, &agent.settings, field)
         == agent::field_value(&old.name, &old.settings, field);
     if is_effective && !manage::is_unseen(&agent, field, actor) {

@@ -170,44 +170,36 @@ pub struct Actor {
 }
 
 impl Actor {
+    fn new(kind: ActorKind, name: impl Into<String>) -> Self {
+        Self {
+            kind,
+            name: name.into(),
+        }
+    }
+
     /// Memoir itself.
     pub fn system() -> Self {
-        Self {
-            kind: ActorKind::System,
-            name: "memoir".to_owned(),
-        }
+        Self::new(ActorKind::System, "memoir")
     }
 
     /// The agent of that name.
     pub fn agent(name: impl Into<String>) -> Self {
-        Self {
-            kind: ActorKind::Agent,
-            name: name.into(),
-        }
+        Self::new(ActorKind::Agent, name)
     }
 
     /// The owner of the machine, by command.
     pub fn owner() -> Self {
-        Self {
-            kind: ActorKind::Owner,
-            name: "command line".to_owned(),
-        }
+        Self::new(ActorKind::Owner, "command line")
     }
 
     /// The owner of the machine, on the personal page (SPEC 6.6).
     pub fn owner_in_browser() -> Self {
-        Self {
-            kind: ActorKind::Owner,
-            name: "browser".to_owned(),
-        }
+        Self::new(ActorKind::Owner, "browser")
     }
 
     /// A user who runs agents.
     pub fn administrator(name: impl Into<String>) -> Self {
-        Self {
-            kind: ActorKind::Administrator,
-            name: name.into(),
-        }
+        Self::new(ActorKind::Administrator, name)
     }
 }
 
@@ -504,6 +496,15 @@ pub struct RecordBody {
     pub reason: Option<PrivateText>,
 }
 
+impl RecordBody {
+    pub(crate) fn of_reason(reason: Option<PrivateText>) -> Self {
+        Self {
+            reason,
+            ..Self::default()
+        }
+    }
+}
+
 impl From<Vec<Change>> for RecordBody {
     fn from(changes: Vec<Change>) -> Self {
         Self {
@@ -517,164 +518,120 @@ impl From<Vec<Change>> for RecordBody {
 /// configured name of a session's model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
+#[must_use]
 pub struct Facts(Map<String, Value>);
 
 impl Facts {
-    /// A count or a size.
-    #[must_use]
-    pub fn count(mut self, name: &'static str, value: impl Into<u64>) -> Self {
-        self.0.insert(name.to_owned(), Value::from(value.into()));
+    fn with<V: Into<Value>>(mut self, name: &str, value: V) -> Self {
+        self.0.insert(name.to_owned(), value.into());
         self
+    }
+
+    /// A count or a size.
+    pub fn count(self, name: &'static str, value: impl Into<u64>) -> Self {
+        self.with::<u64>(name, value.into())
     }
 
     /// A share from 0 to 1.
-    #[must_use]
-    pub fn share(mut self, name: &'static str, value: f64) -> Self {
-        self.0.insert(name.to_owned(), Value::from(value));
-        self
+    pub fn share(self, name: &'static str, value: f64) -> Self {
+        self.with(name, value)
     }
 
     /// A code of Memoir's own.
-    #[must_use]
-    pub fn code(mut self, name: &'static str, value: &'static str) -> Self {
-        self.0.insert(name.to_owned(), Value::from(value));
-        self
+    pub fn code(self, name: &'static str, value: &'static str) -> Self {
+        self.with(name, value)
     }
 
     /// The configured name of a model: the configuration of the installation gives it, and no agent and no model.
-    #[must_use]
-    pub(crate) fn configured_model(mut self, name: &str) -> Self {
-        self.0.insert("model".to_owned(), Value::from(name));
-        self
+    pub(crate) fn configured_model(self, name: &str) -> Self {
+        self.with("model", name)
     }
 
     /// Several counts under one name.
-    #[must_use]
     pub(crate) fn counts<const N: usize>(
-        mut self,
+        self,
         name: &'static str,
         counts: [(&'static str, u32); N],
     ) -> Self {
         let counts = counts.map(|(name, count)| (name.to_owned(), Value::from(count)));
-        self.0
-            .insert(name.to_owned(), Value::Object(Map::from_iter(counts)));
-        self
+        self.with(name, Map::from_iter(counts))
     }
 
     /// Numbers of memories, each with a code of Memoir's own.
-    #[must_use]
     pub(crate) fn coded_numbers(
-        mut self,
+        self,
         name: &'static str,
         numbers: impl IntoIterator<Item = (Number, &'static str)>,
     ) -> Self {
         let coded = numbers
             .into_iter()
             .map(|(number, reason)| serde_json::json!({"number": number.0, "reason": reason}));
-        self.0
-            .insert(name.to_owned(), Value::Array(coded.collect()));
-        self
+        self.with::<Value>(name, coded.collect())
     }
 
     /// Codes of Memoir's own.
-    #[must_use]
     pub fn codes(
-        mut self,
+        self,
         name: &'static str,
         values: impl IntoIterator<Item = &'static str>,
     ) -> Self {
-        let values: Vec<Value> = values.into_iter().map(Value::from).collect();
-        self.0.insert(name.to_owned(), Value::from(values));
-        self
+        self.with::<Value>(name, values.into_iter().collect())
     }
 
     /// Numbers of memories.
-    #[must_use]
-    pub fn numbers(
-        mut self,
-        name: &'static str,
-        numbers: impl IntoIterator<Item = Number>,
-    ) -> Self {
-        let numbers: Vec<Value> = numbers
-            .into_iter()
-            .map(|number| Value::from(number.0))
-            .collect();
-        self.0.insert(name.to_owned(), Value::from(numbers));
-        self
+    pub fn numbers(self, name: &'static str, numbers: impl IntoIterator<Item = Number>) -> Self {
+        self.places(name, numbers.into_iter().map(|number| number.0))
     }
 
     /// Places in the log.
-    #[must_use]
-    pub fn places(mut self, name: &'static str, seqs: impl IntoIterator<Item = u64>) -> Self {
-        let seqs: Vec<Value> = seqs.into_iter().map(Value::from).collect();
-        self.0.insert(name.to_owned(), Value::from(seqs));
-        self
+    pub fn places(self, name: &'static str, seqs: impl IntoIterator<Item = u64>) -> Self {
+        self.with::<Value>(name, seqs.into_iter().collect())
     }
 
     /// A point in time, as RFC 3339.
-    #[must_use]
-    pub fn time(mut self, name: &'static str, at: Timestamp) -> Self {
-        self.0.insert(name.to_owned(), Value::from(at.to_string()));
-        self
+    pub fn time(self, name: &'static str, at: Timestamp) -> Self {
+        self.with(name, at.to_string())
     }
 
     /// The identifier of a token.
-    #[must_use]
-    pub fn token(mut self, id: TokenId) -> Self {
-        self.0
-            .insert("token".to_owned(), Value::from(id.to_string()));
-        self
+    pub fn token(self, id: TokenId) -> Self {
+        self.with("token", id.to_string())
     }
 
     /// An actor, by role and public name.
-    #[must_use]
-    pub fn actor(mut self, name: &'static str, actor: &Actor) -> Self {
+    pub fn actor(self, name: &'static str, actor: &Actor) -> Self {
         let value = serde_json::json!({"kind": actor.kind, "name": actor.name});
-        self.0.insert(name.to_owned(), value);
-        self
+        self.with(name, value)
     }
 
     /// The identifier of an administrator with a name.
-    #[must_use]
-    pub fn user(mut self, id: UserId) -> Self {
-        self.0
-            .insert("user".to_owned(), Value::from(id.to_string()));
-        self
+    pub fn user(self, id: UserId) -> Self {
+        self.with("user", id.to_string())
     }
 
     /// The identifier of an access request.
-    #[must_use]
-    pub fn request(mut self, id: AccessRequestId) -> Self {
-        self.0
-            .insert("request".to_owned(), Value::from(id.to_string()));
-        self
+    pub fn request(self, id: AccessRequestId) -> Self {
+        self.with("request", id.to_string())
     }
 
     /// The session in the scope of an access request.
-    #[must_use]
-    pub fn session(mut self, id: SessionId) -> Self {
-        self.0
-            .insert("session".to_owned(), Value::from(id.to_string()));
-        self
+    pub fn session(self, id: SessionId) -> Self {
+        self.with("session", id.to_string())
     }
 
     /// Hashes of bodies, each with the place in the log of the record that it belongs to.
-    #[must_use]
     pub fn commitments(
-        mut self,
+        self,
         name: &'static str,
         commitments: impl IntoIterator<Item = (u64, [u8; 32])>,
     ) -> Self {
-        let pairs: Vec<Value> = commitments
+        let pairs = commitments
             .into_iter()
-            .map(|(seq, hash)| serde_json::json!([seq, HEXLOWER.encode(&hash)]))
-            .collect();
-        self.0.insert(name.to_owned(), Value::from(pairs));
-        self
+            .map(|(seq, hash)| serde_json::json!([seq, HEXLOWER.encode(&hash)]));
+        self.with::<Value>(name, pairs.collect())
     }
 
     /// The same facts, with another identifier for the session in the scope of an access request.
-    #[must_use]
     pub(crate) fn with_session_renamed(self, rename: impl Fn(SessionId) -> SessionId) -> Self {
         match self.code_of("session").and_then(|id| id.parse().ok()) {
             Some(id) => self.session(rename(id)),
@@ -759,30 +716,12 @@ pub struct Record {
 #[cfg(test)]
 mod tests {
     use super::*;
-    fn memory(content: &str) -> Memory {
-        let at = Timestamp::from_microseconds(1).unwrap();
-        Memory {
-            number: Number(1),
-            place: Place::Core,
-            content: content.into(),
-            tags: Tags::default(),
-            source: None,
-            saved_by: SavedBy::of(ActorKind::Agent),
-            is_summary: false,
-            protected_seq: None,
-            core_seq: Some(1),
-            recorded_at: at,
-            created_at: at,
-            updated_at: at,
-            discarded_at: None,
-            shredded_at: None,
-        }
-    }
+    use crate::memory::test_memory;
 
     #[test]
     fn spec_4_1_a_change_replays_through_its_stored_form() {
         let now = Timestamp::from_microseconds(9).unwrap();
-        let before = memory("a");
+        let before = test_memory(1, "a");
         let mut after = before.clone();
         after.content = "b".into();
         after.source = Some("a letter".into());
@@ -807,7 +746,7 @@ mod tests {
     #[test]
     fn spec_3_19_taking_back_leaves_what_others_changed() {
         let now = Timestamp::from_microseconds(9).unwrap();
-        let before = memory("a");
+        let before = test_memory(1, "a");
         let mut after = before.clone();
         after.content = "b".into();
         after.updated_at = now;
@@ -822,7 +761,7 @@ mod tests {
     #[test]
     fn spec_4_4_a_memory_that_is_shredded_loses_its_source_too() {
         let now = Timestamp::from_microseconds(9).unwrap();
-        let mut before = memory("a");
+        let mut before = test_memory(1, "a");
         before.source = Some("a letter".into());
         let after = Memory {
             content: "".into(),

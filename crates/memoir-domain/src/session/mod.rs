@@ -167,7 +167,6 @@ impl std::fmt::Display for Stats {
 
 impl Facts {
     /// The configured name of the model that ran a session; none where the agent ran it itself.
-    #[must_use]
     pub fn model(self, session: &Session) -> Self {
         match &session.model {
             Some(model) => self.configured_model(model.as_str()),
@@ -176,7 +175,6 @@ impl Facts {
     }
 
     /// Why the model of a session gave no usable response, where it failed.
-    #[must_use]
     pub fn failure(self, failure: Option<FailureClass>) -> Self {
         match failure {
             Some(failure) => self.code(FAILURE, failure.as_str()),
@@ -185,7 +183,6 @@ impl Facts {
     }
 
     /// The edits of a session.
-    #[must_use]
     pub fn stats(self, stats: Stats) -> Self {
         let counts = [
             ("consolidated", stats.consolidated),

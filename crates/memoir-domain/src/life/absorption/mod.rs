@@ -222,14 +222,12 @@ fn style(agent: &Agent, known: &Known, lines: &str) -> String {
     let Some(own) = &agent.settings.reflection_prompt else {
         return DEFAULT_STYLE.trim().to_owned();
     };
+    let identity = identity(agent);
     let values = [
-        ("system_prompt", identity(agent)),
-        ("core_memories", known.core.expose().to_owned()),
-        ("conversation", lines.to_owned()),
+        ("system_prompt", identity.as_str()),
+        ("core_memories", known.core.expose()),
+        ("conversation", lines),
     ];
-    let values = values
-        .each_ref()
-        .map(|(name, value)| (*name, value.as_str()));
     fill_placeholders(own.expose(), &values).trim().to_owned()
 }
 
@@ -420,16 +418,9 @@ pub fn absorb(
 
 /// Records that nothing of `messages` messages was saved, and why. They are retried later.
 pub fn fail(agent: Agent, messages: usize, why: &'static str, now: Timestamp) -> Decision {
-    let mut draft = Draft::for_agent(agent, now);
     let facts = Facts::default()
         .count("messages", messages as u64)
         .code("why", why);
-    draft.record(
-        &Actor::system(),
-        Action::TranscriptFailed,
-        None,
-        facts,
-        Vec::new(),
-    );
-    draft.finish()
+    let action = Action::TranscriptFailed;
+    Decision::of_record(agent, &Actor::system(), action, facts, now)
 }

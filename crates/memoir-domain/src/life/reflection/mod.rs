@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    agent::{Agent, context::is_recent, fill_placeholders, has_placeholder},
+    agent::{Agent, context::is_recent_at, fill_placeholders, has_placeholder},
     change::{
         draft::{Decision, Draft},
         manage::PROMOTED_FROM,
@@ -98,7 +98,8 @@ pub fn ask<'a>(
 }
 
 fn is_candidate(memory: &Memory, now: Timestamp) -> bool {
-    memory.is_to_be_reflected_on() && memory.is_active() && is_recent(memory, now)
+    let is_active = memory.is_to_be_reflected_on() && memory.is_active();
+    is_active && is_recent_at(memory.created_at, now)
 }
 
 fn prompt(agent: &Agent, core: &str, journal: &str, left_out: usize) -> Prompt {
@@ -320,14 +321,7 @@ pub struct ReflectionSeen {
 
 /// Records that a reflection promoted nothing, and why.
 pub fn fail(agent: Agent, why: &'static str, now: Timestamp) -> Decision {
-    let mut draft = Draft::for_agent(agent, now);
     let facts = Facts::default().code("why", why);
-    draft.record(
-        &Actor::system(),
-        Action::ReflectionFailed,
-        None,
-        facts,
-        Vec::new(),
-    );
-    draft.finish()
+    let action = Action::ReflectionFailed;
+    Decision::of_record(agent, &Actor::system(), action, facts, now)
 }

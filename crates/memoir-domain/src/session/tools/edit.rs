@@ -546,7 +546,6 @@ impl<'a> Plan<'a> {
     }
 
     fn check_shorter(&self) -> Result<(), Refusal> {
-        let sum = |memories: &[&Memory]| memories.iter().map(|memory| memory.tokens()).sum::<u64>();
         let (content, most, why) = match (self.effect, self.edit) {
             // The age rule counts tokens: a text padded with white space would make room for others to leave. The
             // form without padding does not change, however often the text is rewritten.
@@ -624,24 +623,28 @@ impl<'a> Plan<'a> {
     /// What the edit takes away: the tokens of the memories that it takes out or rewrites, less those of the new
     /// text. An edit that makes a text longer takes nothing away, and gives no other edit room either.
     fn taken_tokens(&self) -> u64 {
-        let out: u64 = match self.effect {
-            Effect::Form { .. } => self.members.iter().map(|memory| memory.tokens()).sum(),
-            _ => self.leaving.iter().map(|memory| memory.tokens()).sum(),
+        let out = match self.effect {
+            Effect::Form { .. } => sum(&self.members),
+            _ => sum(&self.leaving),
         };
-        let new = self
-            .effect
-            .content()
-            .map_or(0, |text| tokens(text.expose()));
-        out.saturating_sub(new)
+        out.saturating_sub(self.new_tokens())
     }
 
     fn core_tokens_after(&self) -> u64 {
-        let out: u64 = self.leaving.iter().map(|memory| memory.tokens()).sum();
-        let new = self
-            .effect
-            .content()
-            .map_or(0, |text| tokens(text.expose()));
-        self.view.agent.tally.core_tokens.saturating_sub(out) + new
+        let core_tokens = self.view.agent.tally.core_tokens;
+        core_tokens.saturating_sub(sum(&self.leaving)) + self.new_tokens()
+    }
+
+    /// The tokens of the new text; 0 where there is none.
+    fn new_tokens(&self) -> u64 {
+        let content = self.effect.content();
+        content.map_or(0, |text| tokens(text.expose()))
+    }
+
+    /// The first memory that the edit names.
+    fn first(&self) -> Number {
+        let first = self.members.first();
+        first.map_or(Number(0), |memory| memory.number)
     }
 
     fn carry_out(self, session: &Session, actor: &Actor, now: Timestamp) -> CallOutcome {
@@ -750,26 +753,8 @@ impl<'a> Plan<'a> {
             }
             Effect::Summary { content } => self.create(draft, content, true),
             Effect::Merge { content } => self.create(draft, content, false),
-            Effect::Archive { under } => {
-                let first = self
-                    .members
-                    .first()
-                    .map_or(Number(0), |memory| memory.number);
-                self.move_out(draft, under, first, true)
-            }
-            Effect::Discard => {
-                let number = self
-                    .members
-                    .first()
-                    .map_or(Number(0), |memory| memory.number);
-                Written {
-                    number,
-                    under: None,
-                    is_summary: false,
-                    archived: Vec::new(),
-                    changes: self.discard_all(draft),
-                }
-            }
+            Effect::Archive { under } => self.move_out(draft, under, self.first(), true),
+            Effect::Discard => Written::new(self.first(), self.discard_all(draft)),
         }
     }
 
@@ -778,15 +763,7 @@ impl<'a> Plan<'a> {
             let after = after(memory);
             draft.alter((*memory).clone(), &after)
         });
-        let changes: Vec<Change> = altered.collect();
-        let member = self.members.first();
-        Written {
-            number: member.map_or(Number(0), |memory| memory.number),
-            under: None,
-            is_summary: false,
-            archived: Vec::new(),
-            changes,
-        }
+        Written::new(self.first(), altered.collect())
     }
 
     /// A new memory with this text: a summary over the members, or under `off` in their stead.
@@ -819,13 +796,7 @@ impl<'a> Plan<'a> {
         });
         let mut written = match is_summary {
             true => self.move_out(draft, Some(number), number, false),
-            false => Written {
-                number,
-                under: None,
-                is_summary: false,
-                archived: Vec::new(),
-                changes: self.discard_all(draft),
-            },
+            false => Written::new(number, self.discard_all(draft)),
         };
         written.is_summary = is_summary;
         written.changes.insert(0, created);
@@ -845,17 +816,12 @@ impl<'a> Plan<'a> {
         let now = draft.now();
         let memories = self.view.memories;
         let mut written = Written {
-            number,
             under,
-            is_summary: false,
-            archived: Vec::new(),
-            changes: Vec::new(),
+            ..Written::new(number, Vec::new())
         };
         for memory in &self.leaving {
             if memory.is_summary {
-                written
-                    .changes
-                    .extend(draft.alter((*memory).clone(), &memory.discarded(now)));
+                written.changes.extend(draft.discard(memory));
                 for source in memories.sources(memory.number) {
                     let moved = source.moved_under(under);
                     written.changes.extend(draft.alter(source.clone(), &moved));
@@ -880,11 +846,8 @@ impl<'a> Plan<'a> {
     }
 
     fn discard_all(&self, draft: &mut Draft) -> Vec<Change> {
-        let now = draft.now();
-        self.members
-            .iter()
-            .filter_map(|memory| draft.alter((*memory).clone(), &memory.discarded(now)))
-            .collect()
+        let members = self.members.iter();
+        members.filter_map(|memory| draft.discard(memory)).collect()
     }
 
     fn result(&self, written: &Written, after: AfterEdit) -> ToolResult {
@@ -937,6 +900,23 @@ struct Written {
     changes: Vec<Change>,
 }
 
+impl Written {
+    fn new(number: Number, changes: Vec<Change>) -> Self {
+        Self {
+            number,
+            under: None,
+            is_summary: false,
+            archived: Vec::new(),
+            changes,
+        }
+    }
+}
+
+/// The tokens of all of them.
+fn sum(memories: &[&Memory]) -> u64 {
+    memories.iter().map(|memory| memory.tokens()).sum()
+}
+
 fn protect(
     view: View<'_>,
     session: &Session,
@@ -978,13 +958,7 @@ fn protect(
         ..memory.clone()
     };
     let changes: Vec<_> = draft.alter(memory.clone(), &after).into_iter().collect();
-    draft.record(
-        actor,
-        Action::MemoryRefinementProtect,
-        Some(number),
-        Facts::default(),
-        changes,
-    );
+    draft.record_of(actor, Action::MemoryRefinementProtect, number, changes);
     Ok(CallOutcome::Commit(Box::new(draft.finish()), result))
 }
 
