@@ -491,7 +491,7 @@ impl Judge {
             erased_at: None,
             summary: LogSummary::after(None),
             kept: Vec::new(),
-            replay: key.as_ref().map(|_| Replay::new()),
+            replay: key.as_ref().map(|_| Replay::default()),
             key,
             mismatches,
         }

@@ -213,14 +213,8 @@ pub struct SessionEnd {
 }
 
 impl Default for Replay {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Replay {
     /// Before the first record.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self {
             name: String::new(),
             settings: Settings::default(),
@@ -236,13 +230,15 @@ impl Replay {
             last_set: BTreeMap::new(),
         }
     }
+}
 
+impl Replay {
     /// From a whole log, oldest first.
     ///
     /// # Errors
     /// The first mismatching record.
     pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<Self, ReplayMismatch> {
-        let mut replay = Self::new();
+        let mut replay = Self::default();
         for record in records {
             replay.apply(record)?;
         }

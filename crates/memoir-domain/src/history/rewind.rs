@@ -229,7 +229,17 @@ pub fn rewind(
     // A running session is rolled back first: its ledger and counts would name memories that changed.
     let running = sessions.iter().find(|session| session.state.is_running());
     manage::check_idle(&agent, running.map(|session| session.id))?;
-    let (draft, _) = draft(agent, sessions, log, memories, plan, actor, now);
+    let before = agent.tally;
+    let mut draft = Draft::for_agent(agent, now);
+    let changes = rollback::restore(&mut draft, memories, &targets(memories, plan, now));
+    let measured = RewindPreview::of(&before, &draft.agent().tally, &changes);
+    let mut facts = facts(plan, &measured);
+    let unprotected = unprotected(memories, &changes);
+    if unprotected > 0 {
+        facts = facts.count("unprotected", unprotected);
+    }
+    draft.record(actor, Action::AgentRewound, None, facts, changes);
+    draft.put_other_sessions(sessions_changed(sessions, log, draft.records()));
     Ok((!draft.is_idle() || actor.kind.is_in_charge()).then(|| draft.finish()))
 }
 
@@ -307,29 +317,6 @@ pub fn foresee(
         sessions_undone: undone,
         sessions_reinstated: changed.len() as u64 - undone,
     }
-}
-
-fn draft(
-    agent: Agent,
-    sessions: Vec<Session>,
-    log: &[Record],
-    memories: &BTreeMap<Number, Memory>,
-    plan: &RewindPlan,
-    actor: &Actor,
-    now: Timestamp,
-) -> (Draft, RewindPreview) {
-    let before = agent.tally;
-    let mut draft = Draft::for_agent(agent, now);
-    let changes = rollback::restore(&mut draft, memories, &targets(memories, plan, now));
-    let measured = RewindPreview::of(&before, &draft.agent().tally, &changes);
-    let mut facts = facts(plan, &measured);
-    let unprotected = unprotected(memories, &changes);
-    if unprotected > 0 {
-        facts = facts.count("unprotected", unprotected);
-    }
-    draft.record(actor, Action::AgentRewound, None, facts, changes);
-    draft.put_other_sessions(sessions_changed(sessions, log, draft.records()));
-    (draft, measured)
 }
 
 /// The number of active constitutional memories that the changes discard or unprotect.

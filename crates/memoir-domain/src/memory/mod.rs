@@ -32,11 +32,6 @@ pub const SOURCE_LIMIT: usize = 200;
 /// Days after its origin date at which a journal entry leaves the prompt (SPEC 1).
 pub const JOURNAL_DAYS: i64 = 7;
 
-/// When a memory of that kind and origin date expires from the prompt; `None` unless it is a journal entry.
-pub fn fades_at(kind: Kind, created_at: Timestamp) -> Option<Timestamp> {
-    (kind == Kind::Journal).then(|| created_at.plus_days(JOURNAL_DAYS))
-}
-
 /// `ceil(characters / 4)`, characters being Unicode scalar values (SPEC 1).
 pub fn tokens(text: &str) -> u64 {
     (text.chars().count() as u64).div_ceil(4)
@@ -530,7 +525,8 @@ impl Memory {
 
     /// When a journal entry expires from the prompt; `None` of other kinds.
     pub fn fades_at(&self) -> Option<Timestamp> {
-        fades_at(self.kind(), self.created_at)
+        let expires = self.created_at.plus_days(JOURNAL_DAYS);
+        (self.kind() == Kind::Journal).then_some(expires)
     }
 }
 

@@ -197,13 +197,8 @@ pub fn journal_since(now: Timestamp) -> Timestamp {
     now.plus_days(-JOURNAL_DAYS)
 }
 
-/// Whether a journal entry is current and not expired at `now`. An entry dated ahead by a clock that was set back since
-/// would otherwise never expire.
-pub fn is_recent(entry: &Memory, now: Timestamp) -> bool {
-    is_recent_at(entry.created_at, now)
-}
-
-/// As [`is_recent`], by the origin date of the entry.
+/// Whether a journal entry of that origin date is current and not expired at `now`. An entry dated ahead by a clock that
+/// was set back since would otherwise never expire.
 pub fn is_recent_at(created_at: Timestamp, now: Timestamp) -> bool {
     created_at > journal_since(now) && created_at.is_plausible_at(now)
 }
@@ -255,9 +250,8 @@ pub fn build<'a>(
     archive: &ArchiveNote,
 ) -> ContextText {
     let memories = memories.into_iter().filter(|memory| {
-        let is_recent =
-            memory.kind() == Kind::Journal && memory.is_active() && is_recent(memory, now);
-        memory.is_active_core() || is_recent
+        let is_journal = memory.kind() == Kind::Journal && memory.is_active();
+        memory.is_active_core() || is_journal && is_recent_at(memory.created_at, now)
     });
     let memories: BTreeMap<Number, &Memory> =
         memories.map(|memory| (memory.number, memory)).collect();

@@ -169,10 +169,7 @@ impl ContextPlan {
             report.memory = Some(memory.clone());
             return;
         }
-        let found = self
-            .entries
-            .binary_search_by_key(&memory.number, |entry| entry.mark.number);
-        let Ok(index) = found else {
+        let Some(index) = self.place(memory.number) else {
             return;
         };
         let entry = &mut self.entries[index];
@@ -349,11 +346,13 @@ impl ContextPlan {
         }
     }
 
+    fn place(&self, number: Number) -> Option<usize> {
+        let numbered = |entry: &PlannedEntry| entry.mark.number;
+        self.entries.binary_search_by_key(&number, numbered).ok()
+    }
+
     fn entry(&self, number: Number) -> Option<&PlannedEntry> {
-        let found = self
-            .entries
-            .binary_search_by_key(&number, |entry| entry.mark.number);
-        found.ok().map(|index| &self.entries[index])
+        Some(&self.entries[self.place(number)?])
     }
 
     fn tokens_of(&self, lines: &[&Line]) -> u64 {

@@ -314,12 +314,7 @@ pub fn consent(agent: &Agent, session: PromptSession, context: &ContextText) -> 
             ("{what}", what.join("\n\n")),
         ],
     );
-    Prompt {
-        system: format!("{}\n\n{}", identity(agent), context.text.expose())
-            .trim_end()
-            .into(),
-        user: user.into(),
-    }
+    with_context(agent, context, user)
 }
 
 /// The prompt of an access request (SPEC 5.2): the agent's own system prompt with its context, then requester, scope,
@@ -341,10 +336,14 @@ pub fn access(
             ("{consequence}", consequence(request.kind, memory)),
         ],
     );
+    with_context(agent, context, user)
+}
+
+/// The agent's own system prompt with its context, and then the question.
+fn with_context(agent: &Agent, context: &ContextText, user: String) -> Prompt {
+    let system = format!("{}\n\n{}", identity(agent), context.text.expose());
     Prompt {
-        system: format!("{}\n\n{}", identity(agent), context.text.expose())
-            .trim_end()
-            .into(),
+        system: system.trim_end().into(),
         user: user.into(),
     }
 }
@@ -443,19 +442,13 @@ pub fn reason_of(answer: &str) -> String {
     let word = first_word(start);
     // A trailing dash or quotation mark joins the word to nothing: "yes-" and "'yes'" agree, "yes-but" does not.
     let bare = word.trim_end_matches(['-', '\'', '’']);
-    let is_answer = bare.eq_ignore_ascii_case("yes") || bare.eq_ignore_ascii_case("no");
-    let rest = if is_answer {
-        &start[word.len()..]
-    } else {
-        start
-    };
+    if !bare.eq_ignore_ascii_case("yes") && !bare.eq_ignore_ascii_case("no") {
+        return start.trim().to_owned();
+    }
     let is_mark =
         |character: char| character.is_whitespace() || "*_`~\"'”’».,:;!-–—)]".contains(character);
-    if is_answer {
-        rest.trim_start_matches(is_mark).trim_end().to_owned()
-    } else {
-        rest.trim().to_owned()
-    }
+    let rest = start[word.len()..].trim_start_matches(is_mark);
+    rest.trim_end().to_owned()
 }
 
 /// Whether an answer to the request is consent: its first word is YES, in any case, with Markdown around it (SPEC 3.3).
