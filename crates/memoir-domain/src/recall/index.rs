@@ -358,23 +358,16 @@ impl RecallIndex {
             return;
         };
         self.vectors.take(at);
+        let mut groups = self.groups(at);
         let slot = &mut self.slots[at as usize];
         slot.lives = false;
         slot.tags.zeroize();
         slot.text.zeroize();
         self.languages[slot.language] -= 1;
         self.length -= u64::from(slot.length);
-        let (from, to, end) = (slot.from as usize, slot.to as usize, slot.end as usize);
-        let run = &mut self.sequence.as_mut_slice()[from..end];
-        let units = self.units.as_slice();
-        let of_units = run[..to - from].iter();
-        let of_units = of_units.map(|unit| units[*unit as usize].group);
-        let mut groups: Vec<u32> = of_units.chain(run[to - from..].iter().copied()).collect();
         // A run of units is the text in another form, and is removed with its memory immediately.
-        run.zeroize();
-        groups.sort_unstable();
-        groups.dedup();
-        for group in groups.iter().filter(|group| **group != NO_GROUP) {
+        self.sequence.as_mut_slice()[slot.from as usize..slot.end as usize].zeroize();
+        for group in &groups {
             let list = &mut self.postings[*group as usize];
             if let Ok(place) = list.binary_search_by_key(&at, |posting| posting >> TIMES_BITS) {
                 list.remove(place);
@@ -676,19 +669,21 @@ impl RecallIndex {
                 && musts.iter().all(|slots| slots.contains(&at))
         };
         let near = self.vectors.nearest(vector, admits).into_iter();
-        near.map(|(at, nearness)| {
-            let slot = &self.slots[at as usize];
-            let found = FoundMemory {
-                score: 0.0,
-                rank_score: 0.0,
-                created_at: slot.created_at,
-                number: slot.number,
-                slot: at,
-                corrects: None,
-            };
-            (found, nearness)
-        })
-        .collect()
+        near.map(|(at, nearness)| (self.found(at, 0.0), nearness))
+            .collect()
+    }
+
+    /// The memory of a slot, found with that score.
+    fn found(&self, at: u32, score: f32) -> FoundMemory {
+        let slot = &self.slots[at as usize];
+        FoundMemory {
+            score,
+            rank_score: score,
+            created_at: slot.created_at,
+            number: slot.number,
+            slot: at,
+            corrects: None,
+        }
     }
 
     /// Removes matches that rank directly after another found memory, which then ranks at the better of both places.
@@ -1029,18 +1024,10 @@ impl RecallIndex {
     fn score(&self, looked: &[LookedUp], is_asked: bool, query: &RecallQuery) -> Vec<FoundMemory> {
         let narrowed = Narrowed::by(query);
         let admits = |slot: &IndexSlot| slot.lives && narrowed.admits(slot);
-        let found = |at: usize, slot: &IndexSlot, score: f32| FoundMemory {
-            score,
-            rank_score: score,
-            created_at: slot.created_at,
-            number: slot.number,
-            slot: at as u32,
-            corrects: None,
-        };
         if !is_asked {
             let admitted = self.slots.iter().enumerate();
             let admitted = admitted.filter(|(_, slot)| admits(slot));
-            return admitted.map(|(at, slot)| found(at, slot, 0.0)).collect();
+            return admitted.map(|(at, _)| self.found(at as u32, 0.0)).collect();
         }
         // One place for each slot, the dead ones too: they have no postings, and stay at 0.
         let mut scores = vec![0.0_f32; self.slots.len()];
@@ -1058,7 +1045,7 @@ impl RecallIndex {
             .filter(|(at, (_, slot))| {
                 admits(slot) && musts.iter().all(|slots| slots.contains(&(*at as u32)))
             })
-            .map(|(at, (score, slot))| found(at, slot, *score))
+            .map(|(at, (score, _))| self.found(at as u32, *score))
             .collect()
     }
 
@@ -1098,12 +1085,8 @@ impl RecallIndex {
             for at in corrections {
                 let (at, slot) = (*at, &self.slots[*at as usize]);
                 let new = FoundMemory {
-                    score: 0.0,
-                    rank_score: 0.0,
-                    created_at: slot.created_at,
-                    number: slot.number,
-                    slot: at,
                     corrects: Some(old.number),
+                    ..self.found(at, 0.0)
                 };
                 let is_found = best.iter().any(|known| known.found.slot == at);
                 if !is_found && narrowed.admits(slot) && self.corrects(&new, old, *most_shared) {
@@ -1178,13 +1161,16 @@ impl RecallIndex {
             || likeness.subjects >= SUBJECTS[alone] && likeness.shared >= most_shared
     }
 
+    /// How rare a term is that so many memories have.
+    fn rarity(&self, with: usize) -> f32 {
+        let (memories, with) = (self.slot_of.len() as f32, with as f32);
+        // Never 0 or less: a word in more than half of the memories would otherwise count against them.
+        (1.0 + (memories - with + 0.5).max(0.5) / (with + 0.5)).ln()
+    }
+
     fn likeness(&self, new: u32, old: u32) -> Likeness {
         let (new, old) = (self.groups(new), self.groups(old));
-        let memories = self.slot_of.len() as f32;
-        let rarity = |group: &u32| {
-            let with = self.postings[*group as usize].len() as f32;
-            (1.0 + (memories - with + 0.5).max(0.5) / (with + 0.5)).ln()
-        };
+        let rarity = |group: &u32| self.rarity(self.postings[*group as usize].len());
         let [new_says, old_says] =
             [&new, &old].map(|groups| groups.iter().map(rarity).sum::<f32>());
         let mut likeness = Likeness {
@@ -1369,14 +1355,12 @@ enum Postings {
 
 impl LookedUp {
     fn new(text: String, index: &RecallIndex, postings: Postings, found: FoundAs) -> Self {
-        let memories = index.slot_of.len() as f32;
-        let with = postings.count(index) as f32;
+        let rarity = index.rarity(postings.count(index));
         Self {
             text,
             found,
             postings,
-            // Never 0 or less: a word in more than half of the memories would otherwise count against them.
-            rarity: (1.0 + (memories - with + 0.5).max(0.5) / (with + 0.5)).ln(),
+            rarity,
             must: false,
             is_stop: false,
             is_function: false,

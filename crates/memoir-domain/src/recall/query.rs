@@ -73,12 +73,7 @@ impl RecallQuestion {
 
     /// A literal occurrence in a memory is a better match than separate words.
     fn whole(&mut self, text: &str) {
-        let mut keys = Vec::new();
-        Cut::of(text).each(|term| {
-            if term.kind != TermKind::Whole {
-                keys.push(term.key);
-            }
-        });
+        let keys = keys_of(text);
         if keys.len() <= WHOLE {
             let sought = SoughtForm::Whole(keys);
             self.put(crate::text::fold(text.trim()), sought);
@@ -131,17 +126,11 @@ impl RecallQuestion {
     }
 
     fn phrase(&mut self, text: &str) {
-        let mut keys = Vec::new();
-        Cut::of(text).each(|term| {
-            if term.kind != TermKind::Whole {
-                keys.push(term.key);
-            }
-        });
+        let keys = keys_of(text);
         if !keys.is_empty() {
-            let words = Vec::new();
             let sought = SoughtForm::Sequence {
                 keys,
-                words,
+                words: Vec::new(),
                 must: true,
             };
             self.put(crate::text::fold(text.trim()), sought);
@@ -203,6 +192,17 @@ impl RecallQuestion {
             self.put(text, sought);
         }
     }
+}
+
+/// The keys of the terms of a text, in their order.
+fn keys_of(text: &str) -> Vec<u64> {
+    let mut keys = Vec::new();
+    Cut::of(text).each(|term| {
+        if term.kind != TermKind::Whole {
+            keys.push(term.key);
+        }
+    });
+    keys
 }
 
 /// The character before.

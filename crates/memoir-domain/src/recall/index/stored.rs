@@ -274,9 +274,7 @@ struct StoredBytes<'bytes>(&'bytes [u8]);
 
 impl<'bytes> StoredBytes<'bytes> {
     fn part(&mut self, length: usize) -> Option<&'bytes [u8]> {
-        let (part, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(part)
+        self.0.split_off(..length)
     }
 
     fn key(&mut self) -> Option<u64> {
