@@ -335,11 +335,7 @@ mod tests {
         let leaving = BTreeSet::from([Number(1)]);
         assert_eq!(all.age_rows(&leaving).numbers, [Number(1), Number(2)]);
         let gone = first.archived(None, ArchivedBy::Session, at);
-        all.follow(
-            &Change::between(first.clone(), &gone)
-                .into_iter()
-                .collect::<Vec<_>>(),
-        );
+        all.follow(Change::between(first.clone(), &gone).as_slice());
         let states: Vec<AgeState> = all
             .age_rows(&none())
             .rows
@@ -348,17 +344,9 @@ mod tests {
             .collect();
         assert_eq!(states, [AgeState::Gone, AgeState::Gone]);
         // What was brought back does not count as gone, and what a cleanup archived does not either.
-        all.follow(
-            &Change::between(gone, &first)
-                .into_iter()
-                .collect::<Vec<_>>(),
-        );
+        all.follow(Change::between(gone, &first).as_slice());
         let joined = test_memory(2, "TEA.").archived(Some(Number(1)), ArchivedBy::Duplicate, at);
-        all.follow(
-            &Change::between(copy, &joined)
-                .into_iter()
-                .collect::<Vec<_>>(),
-        );
+        all.follow(Change::between(copy, &joined).as_slice());
         assert_eq!(all.age_rows(&leaving).numbers, [Number(1)]);
     }
 

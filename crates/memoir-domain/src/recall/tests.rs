@@ -4,10 +4,10 @@ use crate::{
     memory::{ArchivedBy, Place, Tags, test_memory},
 };
 
-fn memories(texts: &[&str]) -> Vec<Memory> {
+fn memories(texts: &[impl AsRef<str>]) -> Vec<Memory> {
     let numbered = texts.iter().enumerate();
     numbered
-        .map(|(at, text)| test_memory(at as u64 + 1, text))
+        .map(|(at, text)| test_memory(at as u64 + 1, text.as_ref()))
         .collect()
 }
 
@@ -32,8 +32,21 @@ fn search(memories: &[Memory], query: &RecallQuery) -> Vec<u64> {
     numbers(&found)
 }
 
-fn find(texts: &[&str], query: &str) -> Vec<u64> {
+fn find(texts: &[impl AsRef<str>], query: &str) -> Vec<u64> {
     search(&memories(texts), &query_of(query))
+}
+
+/// All pages of an answer.
+fn paged(index: &RecallIndex, query: &RecallQuery, near: Option<&Vector>) -> Vec<u64> {
+    let (mut pages, mut after) = (Vec::new(), None);
+    loop {
+        let page = index.search_near(query, near, after);
+        let Some(last) = page.last() else {
+            return pages;
+        };
+        after = Some(last.place());
+        pages.extend(numbers(&page));
+    }
 }
 
 const NOTHING: [u64; 0] = [];
@@ -84,14 +97,7 @@ fn spec_2_8_a_match_by_stop_words_alone_is_not_returned_where_others_exist() {
     let index = RecallIndex::of(&memories(&texts));
     let mut query = query_of("what is the dog called?");
     query.limit = 1;
-    let mut pages = index.search(&query, None);
-    while let Some(next) = index
-        .search(&query, pages.last().map(RecallMatch::place))
-        .pop()
-    {
-        pages.push(next);
-    }
-    assert_eq!(numbers(&pages), [1, 4]);
+    assert_eq!(paged(&index, &query, None), [1, 4]);
     // Newest first are the same ones.
     let query = RecallQuery {
         newest_first: true,
@@ -335,7 +341,6 @@ fn spec_2_8_pages_hold_each_once() {
             format!("tea {} {} {change}", number % 7, "leaf ".repeat(number % 5))
         })
         .collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let index = RecallIndex::of(&memories(&texts));
     for question in ["tea", "tea leaf 3", ""] {
         let whole = RecallQuery {
@@ -344,14 +349,8 @@ fn spec_2_8_pages_hold_each_once() {
         };
         let whole = numbers(&index.search(&whole, None));
         assert_eq!(whole.len(), 150);
-        let (mut paged, mut after) = (Vec::new(), None);
-        loop {
-            let page = index.search(&query_of(question), after);
-            let Some(last) = page.last() else { break };
-            after = Some(last.place());
-            paged.extend(numbers(&page));
-        }
-        assert_eq!(paged, whole, "{question}");
+        let pages = paged(&index, &query_of(question), None);
+        assert_eq!(pages, whole, "{question}");
     }
 }
 
@@ -413,7 +412,6 @@ fn spec_2_8_a_match_by_stop_words_alone_is_no_reason_to_tell_it() {
 #[test]
 fn spec_2_8_a_page_begins_behind_what_was_seen_though_others_came_and_went() {
     let texts: Vec<String> = (0..30).map(|number| format!("tea {number}")).collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let mut index = RecallIndex::of(&memories(&texts));
     let first = index.search(&query_of("tea"), None);
     assert_eq!(numbers(&first), [30, 29, 28, 27, 26, 25, 24, 23, 22, 21]);
@@ -433,7 +431,6 @@ fn spec_2_8_a_prompt_of_twenty_thousand_characters_is_looked_for_by_its_rarest_w
         .map(|number| format!("Note {number}: the meeting about topic {}", number % 9))
         .chain(["The theodolite is in the blue crate".to_owned()])
         .collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let mut prompt = "the meeting about a topic and a note ".repeat(530);
     prompt.push_str("where is the theodolite now, that was in a crate");
     assert!(prompt.chars().count() > 19_000);
@@ -495,11 +492,7 @@ fn spec_5_3_what_is_discarded_or_rewritten_is_found_no_more_and_what_is_shredded
 proptest::proptest! {
     #[test]
     fn spec_2_8_no_question_and_no_text_ends_it(texts in proptest::collection::vec(".{0,60}", 0..6), question in ".{0,80}") {
-        let memories: Vec<Memory> = texts
-            .iter()
-            .enumerate()
-            .map(|(at, text)| test_memory(at as u64 + 1, text))
-            .collect();
+        let memories = memories(&texts);
         let mut index = RecallIndex::of(&memories);
         let found = index.search(&query_of(&question), None);
         assert!(found.len() <= memories.len());
@@ -521,8 +514,8 @@ fn vector(values: &[f32]) -> Vector {
 }
 
 /// An index with a vector of each text.
-fn near(texts: &[(&str, [f32; 2])]) -> RecallIndex {
-    let words: Vec<&str> = texts.iter().map(|(text, _)| *text).collect();
+fn near<const N: usize>(texts: &[(impl AsRef<str>, [f32; N])]) -> RecallIndex {
+    let words: Vec<&str> = texts.iter().map(|(text, _)| text.as_ref()).collect();
     let mut index = RecallIndex::of(&memories(&words));
     for (at, (_, values)) in texts.iter().enumerate() {
         assert!(index.put_vector(Number(at as u64 + 1), &vector(values)));
@@ -575,10 +568,6 @@ fn spec_2_8_what_is_near_in_meaning_is_narrowed_too_and_paged() {
     let texts: Vec<(String, [f32; 2])> = (0..30)
         .map(|at| (format!("Note {at} of words"), [1.0, at as f32]))
         .collect();
-    let texts: Vec<(&str, [f32; 2])> = texts
-        .iter()
-        .map(|(text, values)| (text.as_str(), *values))
-        .collect();
     let index = near(&texts);
     let mut query = query_of("notes");
     query.kind = Some(Kind::Journal);
@@ -588,14 +577,7 @@ fn spec_2_8_what_is_near_in_meaning_is_narrowed_too_and_paged() {
     let question = vector(&[1.0, 0.0]);
     let whole = numbers(&index.search_near(&query, Some(&question), None));
     query.limit = 7;
-    let (mut pages, mut after) = (Vec::new(), None);
-    loop {
-        let page = index.search_near(&query, Some(&question), after);
-        let Some(last) = page.last() else { break };
-        after = Some(last.place());
-        pages.extend(numbers(&page));
-    }
-    assert_eq!(pages, whole);
+    assert_eq!(paged(&index, &query, Some(&question)), whole);
     assert_eq!(whole.len(), 30);
 }
 
@@ -626,7 +608,6 @@ fn spec_2_8_among_thousands_the_nearest_are_those_of_all() {
         all[planted * 500] = mixed.collect();
     }
     let texts: Vec<String> = (0..COUNT).map(|at| format!("word{at}")).collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let mut index = RecallIndex::of(&memories(&texts));
     for (at, values) in all.iter().enumerate() {
         assert!(index.put_vector(Number(at as u64 + 1), &vector(values)));
@@ -721,16 +702,11 @@ fn spec_5_1_only_a_direction_is_a_vector_and_it_prints_its_length_alone() {
 
 #[test]
 fn spec_2_8_a_correction_in_other_words_comes_before_what_it_corrects() {
-    let texts = [
+    let index = near(&[
         ("Rui studies medicine in Coimbra", [1.0, 0.2, 0.0]),
         ("The kiln is hot", [0.0, 0.0, 1.0]),
         ("He has meanwhile taken up law instead", [1.0, 0.5, 0.0]),
-    ];
-    let words: Vec<&str> = texts.iter().map(|(text, _)| *text).collect();
-    let mut index = RecallIndex::of(&memories(&words));
-    for (at, (_, values)) in texts.iter().enumerate() {
-        assert!(index.put_vector(Number(at as u64 + 1), &vector(values)));
-    }
+    ]);
     let query = query_of("subject");
     let found = index.search_near(&query, Some(&vector(&[1.0, -0.3, 0.0])), None);
     assert_eq!(numbers(&found)[..2], [3, 1]);
@@ -917,14 +893,7 @@ fn spec_2_8_pages_with_replaced_memories_are_those_of_the_whole() {
             );
         }
         query.limit = 7;
-        let (mut pages, mut after) = (Vec::new(), None);
-        loop {
-            let page = index.search_near(&query, near, after);
-            let Some(last) = page.last() else { break };
-            after = Some(last.place());
-            pages.extend(numbers(&page));
-        }
-        assert_eq!(pages, whole);
+        assert_eq!(paged(&index, &query, near), whole);
     }
 }
 

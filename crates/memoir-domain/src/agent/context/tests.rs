@@ -19,6 +19,34 @@ fn unbounded() -> Bounds {
     }
 }
 
+fn of_core(core: u64) -> Bounds {
+    Bounds {
+        core: Some(core),
+        ..unbounded()
+    }
+}
+
+fn of_journal(journal: u64) -> Bounds {
+    Bounds {
+        journal,
+        ..unbounded()
+    }
+}
+
+fn of_total(total: u64) -> Bounds {
+    Bounds {
+        total: Some(total),
+        ..unbounded()
+    }
+}
+
+fn with_copies() -> Bounds {
+    Bounds {
+        shows_copies: true,
+        ..unbounded()
+    }
+}
+
 fn now() -> Timestamp {
     Timestamp::from_microseconds(0).unwrap().plus_days(3)
 }
@@ -191,13 +219,7 @@ fn spec_2_3_all_reports_take_at_most_three_hundred_characters() {
     let (_, reports) = text.split_once("## Reports by Memoir\n").unwrap();
     assert!((200..=300).contains(&reports.chars().count()), "{reports}");
     assert!(reports.ends_with("…\"\n"), "{reports}");
-    let none = built(
-        &memories,
-        Bounds {
-            journal: 0,
-            ..unbounded()
-        },
-    );
+    let none = built(&memories, of_journal(0));
     assert!(!none.text.expose().contains("word"));
 }
 
@@ -237,13 +259,7 @@ fn spec_2_4_of_identical_texts_of_one_side_one_is_shown() {
             shown: 5
         }
     );
-    let all = built(
-        &memories,
-        Bounds {
-            shows_copies: true,
-            ..unbounded()
-        },
-    );
+    let all = built(&memories, with_copies());
     assert_eq!(parse_core(all.text.expose()).len(), 5);
 }
 
@@ -255,19 +271,15 @@ fn spec_2_4_a_copy_takes_no_room_and_is_shown_with_its_text() {
         .collect();
     memories.extend((41..=240).map(|number| test_memory(number, &fact(3))));
     memories.push(journal(241, &fact(40)));
-    let total = |total: u64| Bounds {
-        total: Some(total),
-        ..unbounded()
-    };
-    let context = built(&memories, total(2_000));
+    let context = built(&memories, of_total(2_000));
     assert_eq!(numbers(&context.left_out), [0; 0]);
     assert_eq!(context.explained.copies.len(), 201);
     assert_eq!(context.shares.all.shown, 240);
-    assert_eq!(planned(&memories, total(2_000)).0, context);
+    assert_eq!(planned(&memories, of_total(2_000)).0, context);
     // Copies leave with their text, and not before the last of them would.
-    assert_eq!(built(&memories[2..], total(100)).shares.all.shown, 0);
+    assert_eq!(built(&memories[2..], of_total(100)).shares.all.shown, 0);
     memories[239].protected_seq = Some(1);
-    let context = built(&memories[2..], total(100));
+    let context = built(&memories[2..], of_total(100));
     assert_eq!(context.shares.all.shown, 201);
     assert!(context.text.expose().contains("#3 "));
 }
@@ -298,13 +310,7 @@ fn spec_2_3_no_text_passes_for_a_line_of_the_context_or_a_tag() {
                 journal(5, content),
                 report(6, ReportKind::Access, content),
             ];
-            let context = built(
-                &memories,
-                Bounds {
-                    shows_copies: true,
-                    ..unbounded()
-                },
-            );
+            let context = built(&memories, with_copies());
             let text = context.text.into_exposed();
             let read = parse_core(&text);
             assert_eq!(read.len(), 4);
@@ -365,34 +371,13 @@ fn check(bounds: Bounds, left_out: &[u64]) -> String {
 #[test]
 fn spec_2_3_the_settings_bound_core_and_journal_each_by_itself() {
     check(
-        Bounds {
-            journal: 150,
-            ..unbounded()
-        },
+        of_journal(150),
         // Each takes more than a fourth: the older one leaves.
         &[4],
     );
-    check(
-        Bounds {
-            journal: 450,
-            ..unbounded()
-        },
-        &[],
-    );
-    check(
-        Bounds {
-            journal: 0,
-            ..unbounded()
-        },
-        &[4, 5],
-    );
-    check(
-        Bounds {
-            core: Some(330),
-            ..unbounded()
-        },
-        &[],
-    );
+    check(of_journal(450), &[]);
+    check(of_journal(0), &[4, 5]);
+    check(of_core(330), &[]);
     check(
         Bounds {
             core: Some(1),
@@ -415,13 +400,7 @@ fn spec_2_3_the_settings_bound_core_and_journal_each_by_itself() {
 
 #[test]
 fn spec_2_3_constitutional_memories_are_never_omitted_but_for_the_limit_of_a_client() {
-    let text = check(
-        Bounds {
-            total: Some(10),
-            ..unbounded()
-        },
-        &[2, 3, 4, 5],
-    );
+    let text = check(of_total(10), &[2, 3, 4, 5]);
     assert!(
         text.ends_with("\n(Left out for want of room: 2 core memories, 2 journal entries. Recall finds them.)\n"),
         "{text}"
@@ -429,21 +408,13 @@ fn spec_2_3_constitutional_memories_are_never_omitted_but_for_the_limit_of_a_cli
     let vows: Vec<Memory> = (1..=20)
         .map(|number| vow(number, &format!("{number:02} {}", "v".repeat(97))))
         .collect();
-    let total = Some(400);
-    let soft = built(
-        &vows,
-        Bounds {
-            total,
-            ..unbounded()
-        },
-    );
+    let soft = built(&vows, of_total(400));
     assert_eq!(soft.left_out.len(), 0);
     let hard = built(
         &vows,
         Bounds {
-            total,
             is_hard: true,
-            ..unbounded()
+            ..of_total(400)
         },
     );
     let text = hard.text.expose();
@@ -466,9 +437,8 @@ fn spec_2_3_a_large_constitutional_memory_empties_no_hard_context() {
     memories.extend((6..=51).map(|number| test_memory(number, &format!("This is fact {number}."))));
     let hard = |memories: &[Memory], total: u64| {
         let bounds = Bounds {
-            total: Some(total),
             is_hard: true,
-            ..unbounded()
+            ..of_total(total)
         };
         let context = built(memories, bounds);
         assert!(tokens(context.text.expose()) <= total);
@@ -499,13 +469,7 @@ fn spec_2_3_what_is_omitted_for_a_bound_follows_its_order() {
     ];
     memories.extend((7..=26).map(|number| test_memory(number, &filler(number))));
     let at = |total: u64| {
-        let context = built(
-            &memories,
-            Bounds {
-                total: Some(total),
-                ..unbounded()
-            },
-        );
+        let context = built(&memories, of_total(total));
         numbers(&context.left_out)
     };
     assert_eq!(at(2_000), [0; 0]);
@@ -537,14 +501,7 @@ fn spec_2_3_a_fourth_of_the_room_goes_to_the_oldest_and_the_rest_to_the_newest()
     let memories: Vec<Memory> = (1..=400)
         .map(|number| test_memory(number, &format!("{number:03} {}", "w".repeat(92))))
         .collect();
-    let core = Some(2_500);
-    let context = built(
-        &memories,
-        Bounds {
-            core,
-            ..unbounded()
-        },
-    );
+    let context = built(&memories, of_core(2_500));
     let left_out = numbers(&context.left_out);
     let (first, last) = (left_out[0], left_out[left_out.len() - 1]);
     assert_eq!(last - first + 1, left_out.len() as u64, "one gap");
@@ -559,52 +516,22 @@ fn spec_2_3_an_entry_over_a_fourth_of_the_bound_never_omits_another() {
     let mut memories: Vec<Memory> = (1..=20)
         .map(|number| test_memory(number, &format!("{number:03} {}", "w".repeat(60))))
         .collect();
-    let core = Some(500);
-    let small = built(
-        &memories,
-        Bounds {
-            core,
-            ..unbounded()
-        },
-    );
+    let small = built(&memories, of_core(500));
     assert_eq!(small.left_out.len(), 0);
     memories.insert(7, test_memory(21, &"h".repeat(9_000)));
     memories.push(test_memory(22, "after it"));
-    let context = built(
-        &memories,
-        Bounds {
-            core,
-            ..unbounded()
-        },
-    );
+    let context = built(&memories, of_core(500));
     assert_eq!(numbers(&context.left_out), [21]);
     assert_eq!(
         context.explained.omitted[0].omission.rule,
         OmissionRule::TooLarge
     );
     // Where it fits, it is shown.
-    let core = Some(3_000);
-    assert_eq!(
-        built(
-            &memories,
-            Bounds {
-                core,
-                ..unbounded()
-            }
-        )
-        .left_out
-        .len(),
-        0
-    );
+    let whole = built(&memories, of_core(3_000));
+    assert_eq!(whole.left_out.len(), 0);
     // A constitutional one is never too large.
     memories[7].protected_seq = Some(21);
-    let context = built(
-        &memories,
-        Bounds {
-            core: Some(500),
-            ..unbounded()
-        },
-    );
+    let context = built(&memories, of_core(500));
     assert!(context.text.expose().contains(&"h".repeat(9_000)));
 }
 
@@ -613,10 +540,7 @@ fn spec_2_3_of_large_journal_entries_the_newest_are_shown() {
     let entries: Vec<Memory> = (1..=20)
         .map(|number| journal(number, &format!("{number:02} {}", "e".repeat(1_200))))
         .collect();
-    let bounds = Bounds {
-        total: Some(1_000),
-        ..unbounded()
-    };
+    let bounds = of_total(1_000);
     let left_out = numbers(&built(&entries, bounds).left_out);
     assert_eq!(left_out, (1..=18).collect::<Vec<u64>>());
 }
@@ -632,13 +556,7 @@ fn spec_2_3_the_parts_add_up_to_the_text_and_shares_are_by_quarter_of_recording(
     memories.push(journal(91, "met Lena"));
     memories.push(report(92, ReportKind::Access, "I let Ada read."));
     memories.push(vow(93, "I am Wren."));
-    let context = built(
-        &memories,
-        Bounds {
-            total: Some(1_000),
-            ..unbounded()
-        },
-    );
+    let context = built(&memories, of_total(1_000));
     let characters: u64 = context
         .explained
         .parts
@@ -703,10 +621,7 @@ fn spec_2_3_a_save_rarely_changes_the_beginning_of_a_bounded_context() {
         .map(|number| saved(number, 12 + number % 17))
         .collect();
     for core in [1_000, 1_500, 2_500, 5_000] {
-        let bounds = Bounds {
-            core: Some(core),
-            ..unbounded()
-        };
+        let bounds = of_core(core);
         let text = |count: usize| built(&memories[..count], bounds.clone());
         let mut before = text(300);
         assert!(!before.left_out.is_empty());
@@ -737,14 +652,7 @@ fn spec_2_3_half_the_core_size_keeps_the_first_ten_memories() {
             .map(|number| saved(number, 10 + number * seed % 23))
             .collect();
         let all = built(&memories, unbounded());
-        let core = Some(all.core_tokens / 2);
-        let half = built(
-            &memories,
-            Bounds {
-                core,
-                ..unbounded()
-            },
-        );
+        let half = built(&memories, of_core(all.core_tokens / 2));
         assert!(
             half.left_out.iter().all(|number| number.0 > 10),
             "{:?}",
@@ -919,7 +827,7 @@ proptest! {
     #[test]
     fn spec_2_3_what_is_omitted_stays_so_until_it_is_cut_again(lengths in proptest::collection::vec(1..40_u64, 2..120), core in 60..2_000_u64) {
         let memories: Vec<Memory> = lengths.iter().zip(1..).map(|(length, number)| saved(number, *length)).collect();
-        let bounds = Bounds { core: Some(core), ..unbounded() };
+        let bounds = of_core(core);
         let before = built(&memories[..memories.len() - 1], bounds.clone());
         let after = built(&memories, bounds);
         prop_assert!(before.left_out.is_subset(&after.left_out));
@@ -928,7 +836,7 @@ proptest! {
     #[test]
     fn spec_2_3_a_memory_that_is_too_large_omits_nothing(lengths in proptest::collection::vec(1..40_u64, 1..60), at in 0..60_usize, core in 200..2_000_u64) {
         let mut memories: Vec<Memory> = lengths.iter().zip(1..).map(|(length, number)| saved(number * 2, *length)).collect();
-        let bounds = Bounds { core: Some(core), ..unbounded() };
+        let bounds = of_core(core);
         let before = built(&memories, bounds.clone());
         let at = at.min(memories.len());
         let mut huge = saved(at as u64 * 2 + 1, 1);
