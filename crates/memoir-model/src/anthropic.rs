@@ -12,9 +12,7 @@ use crate::arguments;
 use crate::call_ids::CallIds;
 use crate::error::REFUSAL;
 use crate::http::{Endpoint, retryable};
-use crate::message::{
-    AssistantMessage, Finish, ModelMessage, ModelRequest, Reply, TokenUsage, ToolCall,
-};
+use crate::message::{Finish, ModelMessage, ModelRequest, Reply, TokenUsage, ToolCall};
 use crate::usage::estimated;
 use crate::{Arguments, Model, ModelError, ModelName};
 
@@ -53,7 +51,7 @@ fn encode(request: &ModelRequest, model: &str) -> Value {
             ModelMessage::User(text) => {
                 ("user", vec![json!({"type": "text", "text": text.expose()})])
             }
-            ModelMessage::Assistant(AssistantMessage { raw }) => {
+            ModelMessage::Assistant(raw) => {
                 let blocks = raw.expose().get("content").and_then(Value::as_array);
                 ("assistant", blocks.cloned().unwrap_or_default())
             }
@@ -165,9 +163,7 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
             Some("max_tokens" | "model_context_window_exceeded") => Finish::Length,
             Some(_) => Finish::Other,
         },
-        message: AssistantMessage {
-            raw: PrivateJson::new(message),
-        },
+        message: PrivateJson::new(message),
         text: PrivateText::new(text),
         tool_calls,
     })
@@ -213,11 +209,7 @@ fn usage(answer: &Value) -> Option<TokenUsage> {
         .saturating_add(cached("cache_read_input_tokens"));
     let output_tokens = usage.get("output_tokens")?.as_u64()?;
     // A prompt of no tokens is none: what was used is then estimated.
-    (input_tokens > 0).then_some(TokenUsage {
-        input_tokens,
-        output_tokens,
-        measured: true,
-    })
+    (input_tokens > 0).then_some(TokenUsage::counted(input_tokens, output_tokens))
 }
 
 #[cfg(test)]
@@ -233,7 +225,7 @@ mod tests {
             let answer = json!({"content": content, "stop_reason": rest, "usage": rest});
             if let Ok(reply) = decode(answer, &json!({}), 1) {
                 holds_for_reply(&reply);
-                for block in reply.message.raw.expose()["content"].as_array().into_iter().flatten() {
+                for block in reply.message.expose()["content"].as_array().into_iter().flatten() {
                     prop_assert!(kind(block) != Some("tool_use") || block["input"].is_object());
                 }
             }

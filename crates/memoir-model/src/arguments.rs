@@ -103,7 +103,7 @@ pub(crate) mod tests {
             .collect();
         assert_eq!(ids.len(), reply.tool_calls.len());
         assert!(!ids.contains(""));
-        assert!(reply.message.raw.expose().is_object());
+        assert!(reply.message.expose().is_object());
         for call in &reply.tool_calls {
             assert!(
                 !matches!(&call.arguments, Arguments::Json(object) if !object.expose().is_object())

@@ -223,11 +223,7 @@ impl Embedder for BuiltinEmbedder {
         }
         Ok(Embeddings {
             vectors,
-            usage: TokenUsage {
-                input_tokens,
-                output_tokens: 0,
-                measured: true,
-            },
+            usage: TokenUsage::counted(input_tokens, 0),
         })
     }
 }

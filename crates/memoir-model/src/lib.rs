@@ -28,8 +28,8 @@ pub use embeddings::{Embedder, EmbeddingModel, Embeddings, Purpose};
 pub use error::{ErrorCode, ModelError, Outage};
 pub use key::{ApiKey, BadKey};
 pub use message::{
-    AnswerSchema, Arguments, AssistantMessage, Finish, ModelMessage, ModelRequest, OfferedTool,
-    Reply, TokenUsage, ToolCall,
+    AnswerSchema, Arguments, Finish, ModelMessage, ModelRequest, OfferedTool, Reply, TokenUsage,
+    ToolCall,
 };
 pub use name::{KNOWN_PROVIDERS, ModelName, ModelNameError};
 pub use provider::{

@@ -31,8 +31,10 @@ pub struct ModelRequest {
 pub enum ModelMessage {
     /// What Memoir says to the model.
     User(PrivateText),
-    /// What the model said before.
-    Assistant(AssistantMessage),
+    /// What the model said before, in the raw form of its provider, so that it is echoed verbatim: signed thinking and
+    /// thought signatures are refused by their providers when a byte is changed. The message object as received, but
+    /// for tool calls without a usable id, which were given one.
+    Assistant(PrivateJson),
     /// The result of one tool call.
     ToolResult {
         /// The [`ToolCall::id`] of its call.
@@ -44,14 +46,6 @@ pub enum ModelMessage {
         /// The result, as the model is to read it.
         content: PrivateText,
     },
-}
-
-/// What the model said, in the raw form of its provider, so that it is echoed verbatim: signed
-/// thinking and thought signatures are refused by their providers when a byte is changed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AssistantMessage {
-    /// The message object as received, but for tool calls without a usable id, which were given one.
-    pub raw: PrivateJson,
 }
 
 /// The format of an answer that must be JSON.
@@ -79,7 +73,7 @@ pub struct OfferedTool {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
     /// To be added to the conversation as [`ModelMessage::Assistant`].
-    pub message: AssistantMessage,
+    pub message: PrivateJson,
     /// Its text besides tool calls; may be empty.
     pub text: PrivateText,
     /// The tools it calls, in its order. The ids are not empty and distinct within the reply.
@@ -121,6 +115,17 @@ pub struct TokenUsage {
     pub output_tokens: u64,
     /// `false`: the provider sent no usage, and these are estimated at characters / 4.
     pub measured: bool,
+}
+
+impl TokenUsage {
+    /// As the provider counted them.
+    pub const fn counted(input_tokens: u64, output_tokens: u64) -> Self {
+        Self {
+            input_tokens,
+            output_tokens,
+            measured: true,
+        }
+    }
 }
 
 /// Why a model stopped writing.

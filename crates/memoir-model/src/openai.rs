@@ -11,9 +11,7 @@ use crate::arguments;
 use crate::call_ids::CallIds;
 use crate::error::{CONTENT_FILTER, REFUSAL};
 use crate::http::{Endpoint, retryable};
-use crate::message::{
-    AssistantMessage, Finish, ModelMessage, ModelRequest, Reply, TokenUsage, ToolCall,
-};
+use crate::message::{Finish, ModelMessage, ModelRequest, Reply, TokenUsage, ToolCall};
 use crate::usage::estimated;
 use crate::{Model, ModelError, ModelName, OutputLimitField, Provider};
 
@@ -74,7 +72,7 @@ fn encode(request: &ModelRequest, model: &str, limit: OutputLimitField) -> Value
     for message in &request.messages {
         messages.push(match message {
             ModelMessage::User(text) => json!({"role": "user", "content": text.expose()}),
-            ModelMessage::Assistant(AssistantMessage { raw }) => {
+            ModelMessage::Assistant(raw) => {
                 // Its results come right behind it, and go back in the form of its calls.
                 legacy = is_legacy_call(raw.expose());
                 raw.expose().clone()
@@ -234,9 +232,7 @@ fn decode(mut answer: Value, body: &Value, turn: usize) -> Result<Reply, ModelEr
     Ok(Reply {
         usage: usage(&answer).unwrap_or_else(|| estimated(body, &message)),
         finish: finished(finish.as_deref(), !tool_calls.is_empty()),
-        message: AssistantMessage {
-            raw: PrivateJson::new(message),
-        },
+        message: PrivateJson::new(message),
         text: PrivateText::new(text),
         tool_calls,
     })
@@ -351,11 +347,7 @@ fn usage(answer: &Value) -> Option<TokenUsage> {
         .as_u64()
         .filter(|tokens| *tokens > 0)?;
     let output_tokens = usage.get("completion_tokens")?.as_u64()?;
-    Some(TokenUsage {
-        input_tokens,
-        output_tokens,
-        measured: true,
-    })
+    Some(TokenUsage::counted(input_tokens, output_tokens))
 }
 
 #[cfg(test)]
@@ -373,7 +365,7 @@ mod tests {
             if let Ok(reply) = decode(answer, &json!({}), 1) {
                 holds_for_reply(&reply);
                 // Servers refuse a conversation in which arguments are not the text of an object.
-                for call in reply.message.raw.expose()["tool_calls"].as_array().into_iter().flatten() {
+                for call in reply.message.expose()["tool_calls"].as_array().into_iter().flatten() {
                     if let Some(function) = call.get("function").filter(|function| function.is_object()) {
                         prop_assert!(function["arguments"].as_str().is_some_and(arguments::is_object_text));
                     }

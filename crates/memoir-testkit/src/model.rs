@@ -10,8 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use memoir_domain::{PrivateJson, PrivateText};
 use memoir_model::{
-    Arguments, AssistantMessage, Finish, Model, ModelError, ModelName, ModelRequest, Reply,
-    TokenUsage, ToolCall,
+    Arguments, Finish, Model, ModelError, ModelName, ModelRequest, Reply, TokenUsage, ToolCall,
 };
 use serde_json::{Value, json};
 
@@ -87,17 +86,11 @@ impl Turn {
             raw["tool_calls"] = raw_calls.collect();
         }
         Self::Reply(Reply {
-            message: AssistantMessage {
-                raw: PrivateJson::new(raw),
-            },
+            message: PrivateJson::new(raw),
             text: PrivateText::new(text),
             tool_calls,
             // Tests that are about usage set it by `with_usage`.
-            usage: TokenUsage {
-                input_tokens: 100,
-                output_tokens: 10,
-                measured: true,
-            },
+            usage: TokenUsage::counted(100, 10),
             finish,
         })
     }
@@ -139,11 +132,7 @@ impl Turn {
         let Self::Reply(reply) = &mut self else {
             panic!("only a reply has a usage")
         };
-        reply.usage = TokenUsage {
-            input_tokens,
-            output_tokens,
-            measured: true,
-        };
+        reply.usage = TokenUsage::counted(input_tokens, output_tokens);
         self
     }
 }

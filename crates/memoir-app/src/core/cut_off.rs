@@ -106,7 +106,7 @@ pub(crate) fn fitting(request: &ModelRequest, wanted: u32, context_tokens: Optio
     };
     let said = request.messages.iter().map(|message| match message {
         ModelMessage::User(text) => tokens(text.expose()),
-        ModelMessage::Assistant(message) => tokens(&message.raw.expose().to_string()),
+        ModelMessage::Assistant(message) => tokens(&message.expose().to_string()),
         ModelMessage::ToolResult { content, .. } => tokens(content.expose()),
     });
     let tools = request

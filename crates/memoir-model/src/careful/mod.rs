@@ -9,13 +9,11 @@
 mod duplicates;
 
 use async_trait::async_trait;
-use memoir_domain::{PrivateJson, PrivateText, context, ledger, prompt, reflection};
+use memoir_domain::{PrivateJson, PrivateText, context, ledger, prompt, reflection, text::plural};
 use serde_json::{Value, json};
 
 use self::duplicates::{LedgerRow, Plan, groups, plan};
-use crate::message::{
-    Arguments, AssistantMessage, Finish, ModelMessage, ModelRequest, Reply, TokenUsage, ToolCall,
-};
+use crate::message::{Arguments, Finish, ModelMessage, ModelRequest, Reply, TokenUsage, ToolCall};
 use crate::{Model, ModelError, ModelName};
 
 /// How the request for consent begins; the rest of it does not matter here.
@@ -172,36 +170,26 @@ fn report(plan: &Plan, results: &[Value]) -> String {
     if !refused.is_empty() {
         text.push_str(&format!(
             " Refused: {}.",
-            counted(refused.len(), "delete", "deletes")
+            plural(refused.len() as u64, "delete", "deletes")
         ));
     }
     if plan.left > 0 {
         text.push_str(&format!(
             " Not deleted, because of the edit cap or the breaker: {}.",
-            counted(plan.left, "duplicate", "duplicates")
+            plural(plan.left as u64, "duplicate", "duplicates")
         ));
     }
     text
-}
-
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 impl CarefulTurn {
     /// `turn` makes the id of the call.
     fn into_reply(self, turn: usize) -> Reply {
         // The refiner reads and writes no tokens, and costs none of a session's limit.
-        let usage = TokenUsage {
-            input_tokens: 0,
-            output_tokens: 0,
-            measured: true,
-        };
+        let usage = TokenUsage::counted(0, 0);
         match self {
             Self::Text(text) => Reply {
-                message: AssistantMessage {
-                    raw: PrivateJson::new(json!({"role": "assistant", "content": text})),
-                },
+                message: PrivateJson::new(json!({"role": "assistant", "content": text})),
                 text: PrivateText::new(text),
                 tool_calls: Vec::new(),
                 usage,
@@ -215,9 +203,7 @@ impl CarefulTurn {
                 }]});
                 let arguments = Arguments::Json(PrivateJson::new(arguments));
                 Reply {
-                    message: AssistantMessage {
-                        raw: PrivateJson::new(raw),
-                    },
+                    message: PrivateJson::new(raw),
                     text: PrivateText::default(),
                     tool_calls: vec![ToolCall {
                         id,

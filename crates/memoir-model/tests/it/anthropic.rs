@@ -2,7 +2,7 @@
 
 use memoir_domain::{PrivateJson, PrivateText};
 use memoir_model::{
-    Arguments, AssistantMessage, Finish, ModelMessage, ProviderKind, Reply, TokenUsage, ToolCall,
+    Arguments, Finish, ModelMessage, ProviderKind, Reply, TokenUsage, ToolCall,
 };
 use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
@@ -18,10 +18,8 @@ async fn read(answer: Value) -> Reply {
         .unwrap()
 }
 
-fn assistant(content: &Value) -> AssistantMessage {
-    AssistantMessage {
-        raw: PrivateJson::new(json!({"role": "assistant", "content": content})),
-    }
+fn assistant(content: &Value) -> PrivateJson {
+    PrivateJson::new(json!({"role": "assistant", "content": content}))
 }
 
 #[tokio::test]
@@ -90,11 +88,7 @@ async fn spec_6_3_a_whole_conversation_is_sent_with_results_joined_and_blocks_ve
                 name: "delete_memory".to_owned(),
                 arguments: Arguments::Json(PrivateJson::new(json!({"id": 19}))),
             }],
-            usage: TokenUsage {
-                input_tokens: 100,
-                output_tokens: 10,
-                measured: true
-            },
+            usage: TokenUsage::counted(100, 10),
             finish: Finish::ToolCalls,
         }
     );
@@ -160,14 +154,7 @@ async fn spec_6_3_text_around_calls_thinking_and_odd_blocks_are_read() {
             call("call_1_2", Arguments::Malformed(PrivateText::new("[3]"))),
         ]
     );
-    assert_eq!(
-        reply.usage,
-        TokenUsage {
-            input_tokens: 3210,
-            output_tokens: 40,
-            measured: true
-        }
-    );
+    assert_eq!(reply.usage, TokenUsage::counted(3210, 40));
     assert_eq!(
         reply.message,
         assistant(&json!([

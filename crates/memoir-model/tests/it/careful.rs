@@ -451,10 +451,5 @@ async fn spec_3_16_a_reminder_between_does_not_confuse_it() {
     let reminder = ModelMessage::User(PrivateText::new("#9 | 2026-01-01 | 1 token | \"tea\""));
     let reply = say(opening.prompt, Some(Mode::Full), vec![reminder]).await;
     assert_eq!(arguments(&reply.tool_calls[0]), json!({"ids": [2]}));
-    let usage = TokenUsage {
-        input_tokens: 0,
-        output_tokens: 0,
-        measured: true,
-    };
-    assert_eq!(reply.usage, usage);
+    assert_eq!(reply.usage, TokenUsage::counted(0, 0));
 }

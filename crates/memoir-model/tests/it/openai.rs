@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use memoir_domain::{PrivateJson, PrivateText};
 use memoir_model::{
-    Arguments, AssistantMessage, Finish, ModelMessage, OutputLimitField, ProviderKind,
-    ProviderSettings, Providers, Reply, TokenUsage, ToolCall,
+    Arguments, Finish, ModelMessage, OutputLimitField, ProviderKind, ProviderSettings, Providers,
+    Reply, TokenUsage, ToolCall,
 };
 use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
@@ -99,9 +99,7 @@ async fn spec_6_3_a_whole_conversation_is_sent_in_the_wire_format() {
     let request = request(
         vec![
             user("Begin."),
-            ModelMessage::Assistant(AssistantMessage {
-                raw: PrivateJson::new(echoed.clone()),
-            }),
+            ModelMessage::Assistant(PrivateJson::new(echoed.clone())),
             result("call_9", "delete_memory", "Deleted."),
         ],
         vec![delete_tool()],
@@ -113,16 +111,10 @@ async fn spec_6_3_a_whole_conversation_is_sent_in_the_wire_format() {
     assert_eq!(
         reply,
         Reply {
-            message: AssistantMessage {
-                raw: PrivateJson::new(json!({"role": "assistant", "content": "Done."})),
-            },
+            message: PrivateJson::new(json!({"role": "assistant", "content": "Done."})),
             text: PrivateText::new("Done."),
             tool_calls: vec![],
-            usage: TokenUsage {
-                input_tokens: 100,
-                output_tokens: 10,
-                measured: true
-            },
+            usage: TokenUsage::counted(100, 10),
             finish: Finish::Stop,
         }
     );
@@ -169,9 +161,7 @@ async fn spec_6_3_a_server_that_wants_reasoning_with_each_call_gets_it() {
         if let Some(reasoning) = reasoning {
             raw["reasoning_content"] = reasoning.into();
         }
-        ModelMessage::Assistant(AssistantMessage {
-            raw: PrivateJson::new(raw),
-        })
+        ModelMessage::Assistant(PrivateJson::new(raw))
     };
     let request = |reasoning| {
         let messages = vec![
@@ -226,7 +216,7 @@ async fn spec_6_3_what_a_server_does_not_take_back_is_sent_without_it() {
         let raw = PrivateJson::new(raw);
         let messages = vec![
             user("Begin."),
-            ModelMessage::Assistant(AssistantMessage { raw }),
+            ModelMessage::Assistant(raw),
             result("call_9", "delete_memory", "Deleted."),
         ];
         let refused = ServerStep::status(status).with_body(complaint.to_string());
@@ -326,7 +316,7 @@ async fn spec_6_3_content_may_be_text_nothing_or_parts() {
     let reply = read(json!({}), json!(null)).await;
     let echo = json!({"role": "assistant", "content": ""});
     assert_eq!(
-        (reply.message.raw.expose(), reply.finish),
+        (reply.message.expose(), reply.finish),
         (&echo, Finish::Stop)
     );
 }
@@ -348,7 +338,7 @@ async fn spec_6_3_arguments_may_be_text_an_object_or_nothing_and_come_back_as_te
         assert_eq!(reply.tool_calls, [call("a", expected)], "{sent}");
         let expected =
             json!({"role": "assistant", "content": null, "tool_calls": [raw(json!("a"), echoed)]});
-        assert_eq!(reply.message.raw.expose(), &expected, "{sent}");
+        assert_eq!(reply.message.expose(), &expected, "{sent}");
     }
 }
 
@@ -363,7 +353,7 @@ async fn spec_3_8_malformed_arguments_are_kept_for_the_tool_and_do_not_come_back
     assert_eq!(reply.tool_calls, [malformed, call("b", json!({"id": 18}))]);
     assert_eq!(reply.text.expose(), "So be it.");
     assert_eq!(
-        reply.message.raw.expose()["tool_calls"],
+        reply.message.expose()["tool_calls"],
         json!([
             raw(json!("a"), json!("{}")),
             raw(json!("b"), json!("{\"id\": 18}"))
@@ -388,7 +378,7 @@ async fn spec_6_3_missing_and_repeated_call_ids_are_replaced_in_the_echo_too() {
         .collect();
     assert_eq!(found, ids);
     for (index, id) in ids.iter().enumerate() {
-        let echoed = &reply.message.raw.expose()["tool_calls"][index];
+        let echoed = &reply.message.expose()["tool_calls"][index];
         assert_eq!(echoed, &raw(json!(id), json!("{}")));
     }
     assert_eq!(reply.finish, Finish::ToolCalls);
@@ -508,7 +498,7 @@ async fn spec_6_3_empty_call_lists_are_no_calls_and_do_not_come_back() {
         let message = json!({"role": "assistant", "content": "Done.", "tool_calls": none, "function_call": null});
         let reply = read(message, json!("stop")).await;
         assert_eq!((reply.tool_calls.len(), reply.finish), (0, Finish::Stop));
-        assert_eq!(reply.message.raw.expose().get("tool_calls"), None);
+        assert_eq!(reply.message.expose().get("tool_calls"), None);
     }
 }
 
@@ -545,14 +535,7 @@ async fn spec_3_16_usage_is_measured_or_estimated_and_says_which() {
         "prompt_tokens_details": {"cached_tokens": 1000},
     }});
     let usage = answer(measured).await.usage;
-    assert_eq!(
-        usage,
-        TokenUsage {
-            input_tokens: 1200,
-            output_tokens: 30,
-            measured: true
-        }
-    );
+    assert_eq!(usage, TokenUsage::counted(1200, 30));
     for absent in [
         json!(null),
         json!({}),

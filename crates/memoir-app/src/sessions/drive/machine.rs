@@ -9,9 +9,7 @@ use memoir_domain::{
     prompt::{self, Prompt},
     session::{EndReason, FailureClass, Usage},
 };
-use memoir_model::{
-    AssistantMessage, Finish, ModelError, ModelMessage, ModelRequest, OfferedTool, Reply, ToolCall,
-};
+use memoir_model::{Finish, ModelError, ModelMessage, ModelRequest, OfferedTool, Reply, ToolCall};
 
 use super::{Progress, reminder, typed::typed_call, within};
 use crate::core::{
@@ -480,8 +478,7 @@ impl Conversation {
     }
 
     fn note_answer_with_calls(&mut self, reply: Reply) {
-        let message: AssistantMessage = reply.message;
-        self.messages.push(ModelMessage::Assistant(message));
+        self.messages.push(ModelMessage::Assistant(reply.message));
         self.pending = reply.tool_calls.into();
     }
 
