@@ -109,9 +109,7 @@ impl EmbeddingModel {
             name,
         }
     }
-}
 
-impl EmbeddingModel {
     /// The purpose of a question.
     pub fn question(&self) -> Purpose<'_> {
         Purpose::Question(&self.before_questions)

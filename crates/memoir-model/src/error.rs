@@ -239,9 +239,7 @@ impl ModelError {
             Self::RateLimited { .. } | Self::Unavailable { .. } => None,
         }
     }
-}
 
-impl ModelError {
     /// The error with its hint, for people.
     pub fn advised(&self) -> String {
         match self.hint() {

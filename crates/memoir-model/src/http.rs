@@ -112,7 +112,7 @@ impl Endpoint {
             // address.
             let html = is_html(content_type, text) && !is_temporary(status);
             if html {
-                return Err(self.web_page(status, content_type).into());
+                return Err(web_page(status, content_type).into());
             }
             let error = json.as_ref().map(refused_with);
             let complaint = match status {
@@ -130,13 +130,12 @@ impl Endpoint {
                 None => Ok(answer),
             },
             Some(_) => Err(retryable("JSON, but no object")),
-            None if is_html(content_type, text) => Err(self.web_page(status, content_type)),
+            None if is_html(content_type, text) => Err(web_page(status, content_type)),
             // Another attempt would get the same response: it is the server's setting.
-            None if content_type == "text/event-stream" => Err(ModelError::BadAnswer {
-                what: "a stream of events, though none was asked for".to_owned(),
-                retryable: false,
-                hint: None,
-            }),
+            None if content_type == "text/event-stream" => {
+                let what = "a stream of events, though none was asked for";
+                Err(unusable(what, None))
+            }
             None if text.is_empty() => Err(retryable("an empty body")),
             None => Err(retryable("no valid JSON")),
         };
@@ -171,14 +170,10 @@ impl Endpoint {
         // The number first: names differ from provider to provider.
         match status.or_else(by_name) {
             Some(status) => self.failure(status, wait, Some(error)),
-            None => ModelError::BadAnswer {
-                what: match code(error) {
-                    Some(code) => format!("a report of an error (`{code}`) in place of an answer"),
-                    None => "a report of an error in place of an answer".to_owned(),
-                },
-                retryable: true,
-                hint: None,
-            },
+            None => retryable(&match code(error) {
+                Some(code) => format!("a report of an error (`{code}`) in place of an answer"),
+                None => "a report of an error in place of an answer".to_owned(),
+            }),
         }
     }
 
@@ -255,17 +250,6 @@ impl Endpoint {
             _ => return None,
         })
     }
-
-    fn web_page(&self, status: u16, content_type: &str) -> ModelError {
-        ModelError::BadAnswer {
-            what: format!("a web page (status {status}, `{content_type}`)"),
-            retryable: false,
-            hint: Some(
-                "check the provider's `base_url`, and whether a proxy or a login page is in between"
-                    .to_owned(),
-            ),
-        }
-    }
 }
 
 /// A response for which another attempt may help.
@@ -277,16 +261,25 @@ pub(crate) fn retryable(what: &str) -> ModelError {
     }
 }
 
-fn redirect(status: u16) -> ModelError {
+/// A response for which no other attempt helps.
+fn unusable(what: impl Into<String>, hint: Option<&str>) -> ModelError {
     ModelError::BadAnswer {
-        what: format!("a redirect (status {status})"),
+        what: what.into(),
         retryable: false,
-        hint: Some(
-            "redirects are not followed, since they could carry the key and the prompt elsewhere; \
-             set the provider's `base_url` to the final address"
-                .to_owned(),
-        ),
+        hint: hint.map(str::to_owned),
     }
+}
+
+fn web_page(status: u16, content_type: &str) -> ModelError {
+    let what = format!("a web page (status {status}, `{content_type}`)");
+    let hint = "check the provider's `base_url`, and whether a proxy or a login page is in between";
+    unusable(what, Some(hint))
+}
+
+fn redirect(status: u16) -> ModelError {
+    let hint = "redirects are not followed, since they could carry the key and the prompt elsewhere; \
+                set the provider's `base_url` to the final address";
+    unusable(format!("a redirect (status {status})"), Some(hint))
 }
 
 fn is_temporary(status: u16) -> bool {
@@ -306,25 +299,19 @@ async fn read(
         match response.chunk().await {
             // Before the chunk is kept: a body that inflates without end is cut at its limit.
             Ok(Some(chunk)) if bytes.len() + chunk.len() > LARGEST_BODY_BYTES => {
-                return Err(ModelError::BadAnswer {
-                    what: format!("more than {LARGEST_BODY_BYTES} bytes"),
-                    retryable: false,
-                    hint: Some("check the provider's `base_url`".to_owned()),
-                });
+                let what = format!("more than {LARGEST_BODY_BYTES} bytes");
+                return Err(unusable(what, Some("check the provider's `base_url`")));
             }
             Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
             Ok(None) => return Ok(bytes),
             // The status says more than the way in which its explanation broke off.
             Err(_) if !(200..300).contains(&status) => return Ok(bytes),
-            Err(error) if error.is_timeout() => {
+            Err(error) => {
                 return Err(ModelError::Unavailable {
-                    outage: Outage::Timeout,
-                    retry_after: wait,
-                });
-            }
-            Err(_) => {
-                return Err(ModelError::Unavailable {
-                    outage: Outage::Cut,
+                    outage: match error.is_timeout() {
+                        true => Outage::Timeout,
+                        false => Outage::Cut,
+                    },
                     retry_after: wait,
                 });
             }
@@ -459,11 +446,11 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         .and_then(|text| text.trim().parse::<f64>().ok())
         .map(|milliseconds| milliseconds / 1000.0);
     let seconds = milliseconds.or_else(|| {
-        let text = text(&reqwest::header::RETRY_AFTER)?.trim();
-        text.parse::<f64>().ok().or_else(|| {
-            let until = rfc2822::parse(text).ok()?.timestamp();
+        let wait = text(&reqwest::header::RETRY_AFTER)?.trim();
+        wait.parse::<f64>().ok().or_else(|| {
+            let until = rfc2822::parse(wait).ok()?.timestamp();
             // Without the response's own date there is nothing reliable to compare with, and no wait is returned.
-            let now = rfc2822::parse(text_of_date(headers)?).ok()?.timestamp();
+            let now = rfc2822::parse(text(&DATE)?).ok()?.timestamp();
             Some(until.duration_since(now).as_secs_f64().max(0.0))
         })
     })?;
@@ -477,10 +464,6 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
             .unwrap_or(longest)
             .min(longest),
     )
-}
-
-fn text_of_date(headers: &HeaderMap) -> Option<&str> {
-    headers.get(DATE)?.to_str().ok()
 }
 
 #[cfg(test)]

@@ -214,22 +214,26 @@ impl Provider {
             BUILTIN => (ProviderKind::Builtin, "", KeySource::None),
             _ => return None,
         };
-        // OpenAI's reasoning models refuse `max_tokens`, which is the only name that most other servers know.
-        let output_limit_field = match name {
-            "openai" => OutputLimitField::MaxCompletionTokens,
-            _ => OutputLimitField::MaxTokens,
-        };
-        Some(Self {
+        Some(Self::unset(name, kind, Url::parse(base_url).ok(), key))
+    }
+
+    /// One of which nothing else is set.
+    fn unset(name: &str, kind: ProviderKind, base_url: Option<Url>, key: KeySource) -> Self {
+        Self {
             name: name.to_owned(),
             kind,
-            base_url: Url::parse(base_url).ok(),
+            base_url,
             key,
             context_tokens: None,
             concurrency: None,
             request_timeout: Duration::from_secs(u64::from(DEFAULT_TIMEOUT_SECONDS)),
             allow_insecure: false,
-            output_limit_field,
-        })
+            // OpenAI's reasoning models refuse `max_tokens`, which is the only name that most other servers know.
+            output_limit_field: match name {
+                "openai" => OutputLimitField::MaxCompletionTokens,
+                _ => OutputLimitField::MaxTokens,
+            },
+        }
     }
 
     /// The provider `name` with `settings` over the built-in ones.
@@ -251,55 +255,35 @@ impl Provider {
         if name == BUILTIN || settings.kind == Some(ProviderKind::Builtin) {
             return Err(SettingsProblem::Builtin);
         }
-        let mut provider = Self::known(name).unwrap_or_else(|| Self {
-            name: name.to_owned(),
-            kind: ProviderKind::OpenAi,
-            base_url: None,
-            key: KeySource::None,
-            context_tokens: None,
-            concurrency: None,
-            request_timeout: Duration::from_secs(u64::from(DEFAULT_TIMEOUT_SECONDS)),
-            allow_insecure: false,
-            output_limit_field: OutputLimitField::MaxTokens,
-        });
+        let unknown = || Self::unset(name, ProviderKind::OpenAi, None, KeySource::None);
+        let mut provider = Self::known(name).unwrap_or_else(unknown);
         provider.kind = settings.kind.unwrap_or(provider.kind);
         provider.allow_insecure = settings.allow_insecure;
         provider.output_limit_field = settings
             .output_limit_field
             .unwrap_or(provider.output_limit_field);
 
-        if let Some(given) = settings.context_tokens {
-            if given == 0 {
-                let range = "at least 1";
-                return Err(SettingsProblem::OutOfRange {
-                    field: "context_tokens",
-                    given,
-                    range,
-                });
-            }
-            provider.context_tokens = Some(given);
-        }
-        if let Some(given) = settings.concurrency {
-            if !(1..=MOST_SESSIONS).contains(&given) {
-                let (field, range) = ("concurrency", "1 to 10000");
-                return Err(SettingsProblem::OutOfRange {
-                    field,
-                    given,
-                    range,
-                });
-            }
-            provider.concurrency = usize::try_from(given).ok();
-        }
-        if let Some(given) = settings.request_timeout_seconds {
-            if !(1..=LONGEST_TIMEOUT_SECONDS).contains(&given) {
-                let (field, range) = ("request_timeout_seconds", "1 to 3600");
-                return Err(SettingsProblem::OutOfRange {
-                    field,
-                    given,
-                    range,
-                });
-            }
-            provider.request_timeout = Duration::from_secs(u64::from(given));
+        let check = |field, given: Option<u32>, most: u32, range| match given {
+            Some(given) if !(1..=most).contains(&given) => Err(SettingsProblem::OutOfRange {
+                field,
+                given,
+                range,
+            }),
+            given => Ok(given),
+        };
+        let context_tokens = settings.context_tokens;
+        provider.context_tokens = check("context_tokens", context_tokens, u32::MAX, "at least 1")?;
+        let concurrency = settings.concurrency;
+        let concurrency = check("concurrency", concurrency, MOST_SESSIONS, "1 to 10000")?;
+        provider.concurrency = concurrency.and_then(|most| usize::try_from(most).ok());
+        let timeout = check(
+            "request_timeout_seconds",
+            settings.request_timeout_seconds,
+            LONGEST_TIMEOUT_SECONDS,
+            "1 to 3600",
+        )?;
+        if let Some(seconds) = timeout {
+            provider.request_timeout = Duration::from_secs(u64::from(seconds));
         }
 
         match (&settings.key_env, &settings.key_file) {

@@ -25,6 +25,23 @@ async fn failure(step: ServerStep) -> ModelError {
     failure_of(ProviderKind::OpenAi, &ScriptedServer::start([step])).await
 }
 
+/// As [`failure_of`], of whatever is at that address.
+async fn failure_at(base_url: String) -> ModelError {
+    let providers = providers(settings(ProviderKind::OpenAi, base_url));
+    let model = providers.connect(&"lab:small".parse().unwrap()).unwrap();
+    let request = request(vec![user(WORDS)], vec![]);
+    let error = model.complete(&request).await.unwrap_err();
+    tells_no_secret(&error);
+    error
+}
+
+fn unavailable(outage: Outage) -> ModelError {
+    ModelError::Unavailable {
+        outage,
+        retry_after: None,
+    }
+}
+
 fn tells_no_secret(error: &ModelError) {
     let mut text = format!("{error:?} {error:#?} {error} {:?}", error.hint());
     let mut cause = error.source();
@@ -94,13 +111,7 @@ async fn spec_3_16_statuses_that_pass_are_retryable() {
         body,
     })
     .await;
-    assert_eq!(
-        error,
-        ModelError::Unavailable {
-            outage: Outage::Status(502),
-            retry_after: None
-        }
-    );
+    assert_eq!(error, unavailable(Outage::Status(502)));
 }
 
 #[tokio::test]
@@ -355,10 +366,7 @@ async fn spec_6_3_an_error_sent_with_status_200_is_classified_by_its_own_code() 
         failure(embedded(json!({"type": "rate_limit_error"}))).await,
         limited
     );
-    let out = |status| ModelError::Unavailable {
-        outage: Outage::Status(status),
-        retry_after: None,
-    };
+    let out = |status| unavailable(Outage::Status(status));
     assert_eq!(
         failure(embedded(json!({"code": 502, "message": WORDS}))).await,
         out(502)
@@ -401,13 +409,7 @@ async fn spec_6_3_anthropic_overload_is_retryable() {
     ]);
     for _ in 0..2 {
         let error = failure_of(ProviderKind::Anthropic, &server).await;
-        assert_eq!(
-            error,
-            ModelError::Unavailable {
-                outage: Outage::Status(529),
-                retry_after: None
-            }
-        );
+        assert_eq!(error, unavailable(Outage::Status(529)));
     }
 }
 
@@ -520,14 +522,11 @@ async fn spec_6_3_a_huge_answer_is_given_up_before_it_is_held() {
 
 #[tokio::test]
 async fn spec_3_16_broken_connections_and_slow_servers_are_retryable() {
-    let out = |outage| ModelError::Unavailable {
-        outage,
-        retry_after: None,
-    };
-    assert_eq!(failure(ServerStep::CutConnection).await, out(Outage::Cut));
-    assert_eq!(failure(ServerStep::Hangup).await, out(Outage::Cut));
+    for step in [ServerStep::CutConnection, ServerStep::Hangup] {
+        assert_eq!(failure(step).await, unavailable(Outage::Cut));
+    }
     let slow = failure(ServerStep::text("late").after(Duration::from_secs(20))).await;
-    assert_eq!(slow, out(Outage::Timeout));
+    assert_eq!(slow, unavailable(Outage::Timeout));
     assert!(slow.is_retryable() && slow.hint().unwrap().contains("`request_timeout_seconds`"));
 
     let free = TcpListener::bind("127.0.0.1:0")
@@ -535,14 +534,8 @@ async fn spec_3_16_broken_connections_and_slow_servers_are_retryable() {
         .local_addr()
         .unwrap();
     for base_url in [format!("http://{free}/v1"), format!("https://{free}/v1")] {
-        let providers = providers(settings(ProviderKind::OpenAi, base_url));
-        let model = providers.connect(&"lab:small".parse().unwrap()).unwrap();
-        let error = model
-            .complete(&request(vec![user(WORDS)], vec![]))
-            .await
-            .unwrap_err();
-        tells_no_secret(&error);
-        assert_eq!(error, out(Outage::NotListening(free.port())));
+        let error = failure_at(base_url).await;
+        assert_eq!(error, unavailable(Outage::NotListening(free.port())));
         assert!(error.is_not_running() && error.hint().unwrap().contains("start the server"));
     }
 }
@@ -570,20 +563,8 @@ async fn spec_3_16_a_server_that_drips_is_given_up_like_one_that_is_silent() {
             })
             .count()
     });
-    let providers = providers(settings(
-        ProviderKind::OpenAi,
-        format!("http://{address}/v1"),
-    ));
-    let model = providers.connect(&"lab:small".parse().unwrap()).unwrap();
-    let error = model
-        .complete(&request(vec![user(WORDS)], vec![]))
-        .await
-        .unwrap_err();
-    let timeout = ModelError::Unavailable {
-        outage: Outage::Timeout,
-        retry_after: None,
-    };
-    assert_eq!(error, timeout);
+    let error = failure_at(format!("http://{address}/v1")).await;
+    assert_eq!(error, unavailable(Outage::Timeout));
     assert!(dripping.await.unwrap() < 1_200, "the connection was closed");
 }
 
@@ -591,13 +572,7 @@ async fn spec_3_16_a_server_that_drips_is_given_up_like_one_that_is_silent() {
 async fn spec_3_16_past_the_script_the_server_fails_in_a_way_that_is_seen() {
     let server = ScriptedServer::start([]);
     let error = failure_of(ProviderKind::OpenAi, &server).await;
-    assert_eq!(
-        error,
-        ModelError::Unavailable {
-            outage: Outage::Status(500),
-            retry_after: None
-        }
-    );
+    assert_eq!(error, unavailable(Outage::Status(500)));
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -638,13 +613,7 @@ fn untrusted_server() -> String {
 
 #[tokio::test]
 async fn spec_6_3_a_server_with_a_certificate_of_its_own_making_is_refused_for_good() {
-    let providers = providers(settings(ProviderKind::OpenAi, untrusted_server()));
-    let model = providers.connect(&"lab:small".parse().unwrap()).unwrap();
-    let error = model
-        .complete(&request(vec![user(WORDS)], vec![]))
-        .await
-        .unwrap_err();
-    tells_no_secret(&error);
+    let error = failure_at(untrusted_server()).await;
     assert_eq!(error.to_string(), "the server's certificate is not trusted");
     assert!(!error.is_retryable());
     assert_eq!(error.class(), FailureClass::Unreachable);
