@@ -1,9 +1,7 @@
 //! The tools for what happens between sessions: conversations to read, and the journal (SPEC 2.5, 2.6).
 
 use memoir_app::{HandedMessage, OwnAgent, Result};
-use memoir_domain::{
-    PrivateText, Timestamp, absorption::CoreNote, audit::ActorKind, memory::Invalid,
-};
+use memoir_domain::{absorption::CoreNote, audit::ActorKind, memory::Invalid};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -11,16 +9,6 @@ use crate::{arguments::Arguments, tools::shown};
 
 /// The text below the messages that are shown.
 const CLOSING: &str = include_str!("closing.md");
-
-/// One message as it is given.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GivenMessage {
-    id: PrivateText,
-    at: Option<Timestamp>,
-    speaker: PrivateText,
-    text: PrivateText,
-}
 
 /// The JSON schema of `messages`, in few words.
 pub(crate) fn messages_schema() -> Value {
@@ -65,19 +53,13 @@ pub(crate) async fn absorb(agent: &OwnAgent, arguments: &Value) -> Result<Value>
     }
     let items = given.items("messages", "messages")?;
     let messages = items.iter().enumerate().map(|(place, item)| {
-        let message = GivenMessage::deserialize(item).map_err(|_| {
+        HandedMessage::deserialize(item).map_err(|_| {
             // Not the parser's message: it may quote the conversation.
             let problem = format!(
                 "has one, number {}, that is not of the form of a message",
                 place + 1
             );
             Invalid::new("messages", problem)
-        })?;
-        Ok(HandedMessage {
-            id: message.id,
-            at: message.at,
-            speaker: message.speaker,
-            text: message.text,
         })
     });
     let messages = messages.collect::<Result<Vec<_>, Invalid>>()?;

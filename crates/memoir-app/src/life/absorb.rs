@@ -21,7 +21,7 @@ use memoir_model::{AnswerSchema, Model};
 use memoir_store::{
     AgentQuery, MessageOutcome, MessageRow, Reviving, Selection, TranscriptRow, Waiting,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
@@ -66,7 +66,8 @@ const FIRST_WAIT: Duration = Duration::from_secs(15 * 60);
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A message that is handed over.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct HandedMessage {
     /// Its identifier; the same message is never read twice.
     pub id: PrivateText,
