@@ -62,6 +62,11 @@ async fn state(agent: &OwnAgent, request: &AccessRequestFacts) -> AccessState {
     now.unwrap().state
 }
 
+async fn save<H: ClientHandler>(client: &RunningService<RoleClient, H>, content: &str) -> Value {
+    let core = json!({"content": content, "kind": "core"});
+    call(client, "save_memory", core).await
+}
+
 /// A person with the same answer to each question.
 #[derive(Clone)]
 struct Person {
@@ -108,11 +113,7 @@ impl ClientHandler for Person {
     }
 }
 
-fn saying(
-    version: ProtocolVersion,
-    action: ElicitationAction,
-    content: Value,
-) -> (Person, mpsc::UnboundedReceiver<String>) {
+fn saying(action: ElicitationAction, content: Value) -> (Person, mpsc::UnboundedReceiver<String>) {
     let (heard, hears) = mpsc::unbounded_channel();
     let mut says = ElicitResult::new(action);
     if !content.is_null() {
@@ -120,7 +121,7 @@ fn saying(
     }
     (
         Person {
-            version,
+            version: ProtocolVersion::V_2025_11_25,
             says,
             heard,
             // As long as another form may take to come.
@@ -164,12 +165,7 @@ async fn until(agent: &OwnAgent, request: &AccessRequestFacts, wanted: AccessSta
 async fn spec_5_2_results_tell_who_asks_and_the_agent_answers() {
     let agent = agent().await;
     let client = connected_to(agent.clone(), ()).await;
-    let saved = call(
-        &client,
-        "save_memory",
-        json!({"content": "Ada keeps bees.", "kind": "core"}),
-    )
-    .await;
+    let saved = save(&client, "Ada keeps bees.").await;
     assert!(saved.get("access_requests").is_none(), "{saved}");
     let request = asked(&agent, reading()).await;
     for (tool, arguments) in [
@@ -252,12 +248,7 @@ async fn a_wrong_answer_changes_nothing() {
 async fn spec_4_4_a_yes_to_a_shredding_shreds() {
     let agent = agent().await;
     let client = connected_to(agent.clone(), ()).await;
-    call(
-        &client,
-        "save_memory",
-        json!({"content": "The key is 4711.", "kind": "core"}),
-    )
-    .await;
+    save(&client, "The key is 4711.").await;
     let shredding = AccessKind::Shred {
         number: Number(1),
         derived: false,
@@ -273,19 +264,10 @@ async fn spec_4_4_a_yes_to_a_shredding_shreds() {
 #[tokio::test]
 async fn a_person_at_a_client_with_forms_is_asked_once_and_beside_the_call() {
     let agent = agent().await;
-    let (person, mut hears) = saying(
-        ProtocolVersion::V_2025_11_25,
-        ElicitationAction::Accept,
-        yes(),
-    );
+    let (person, mut hears) = saying(ElicitationAction::Accept, yes());
     let client = with_person(&agent, person).await;
     let request = asked(&agent, reading()).await;
-    let saved = call(
-        &client,
-        "save_memory",
-        json!({"content": "Ada keeps bees.", "kind": "core"}),
-    )
-    .await;
+    let saved = save(&client, "Ada keeps bees.").await;
     assert_eq!(saved["number"], 1);
     until(&agent, &request, AccessState::Granted).await;
     let question = hears.recv().await.unwrap();
@@ -316,7 +298,7 @@ async fn who_declines_to_say_leaves_the_request_waiting_and_is_not_asked_again()
         (ElicitationAction::Accept, json!({"reason": "no yes or no"})),
     ] {
         let agent = agent().await;
-        let (person, mut hears) = saying(ProtocolVersion::V_2025_11_25, action, content);
+        let (person, mut hears) = saying(action, content);
         let client = with_person(&agent, person).await;
         let request = asked(&agent, reading()).await;
         call(&client, "get_context", json!({})).await;
@@ -342,11 +324,7 @@ async fn who_declines_to_say_leaves_the_request_waiting_and_is_not_asked_again()
 #[tokio::test]
 async fn a_person_has_one_form_before_them_at_a_time() {
     let agent = agent().await;
-    let (person, mut hears) = saying(
-        ProtocolVersion::V_2025_11_25,
-        ElicitationAction::Decline,
-        Value::Null,
-    );
+    let (person, mut hears) = saying(ElicitationAction::Decline, Value::Null);
     let forms = person.forms.clone();
     let client = with_person(&agent, person).await;
     let request = asked(&agent, reading()).await;
@@ -373,11 +351,7 @@ async fn a_person_has_one_form_before_them_at_a_time() {
 #[tokio::test]
 async fn other_calls_go_on_while_a_person_thinks() {
     let agent = agent().await;
-    let (mut person, mut hears) = saying(
-        ProtocolVersion::V_2025_11_25,
-        ElicitationAction::Accept,
-        yes(),
-    );
+    let (mut person, mut hears) = saying(ElicitationAction::Accept, yes());
     person.thinks = Duration::from_secs(3_600);
     let client = with_person(&agent, person).await;
     let request = asked(&agent, reading()).await;
@@ -388,8 +362,7 @@ async fn other_calls_go_on_while_a_person_thinks() {
     );
     let others = async {
         hears.recv().await.unwrap();
-        let saved = json!({"content": "Ada keeps bees.", "kind": "core"});
-        assert_eq!(call(&client, "save_memory", saved).await["number"], 1);
+        assert_eq!(save(&client, "Ada keeps bees.").await["number"], 1);
         let context = call(&client, "get_context", json!({})).await;
         assert_eq!(context["access_requests"]["requests"][0]["state"], "asked");
         // The agent need not wait for the person either.
@@ -407,7 +380,8 @@ async fn other_calls_go_on_while_a_person_thinks() {
 async fn without_an_answer_the_tool_has_the_person_asked() {
     for version in [ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28] {
         let agent = agent().await;
-        let (person, mut hears) = saying(version.clone(), ElicitationAction::Accept, yes());
+        let (mut person, mut hears) = saying(ElicitationAction::Accept, yes());
+        person.version = version.clone();
         let client = with_person(&agent, person).await;
         let request = asked(&agent, reading()).await;
         let ask = json!({"request_id": request.id});
@@ -420,11 +394,8 @@ async fn without_an_answer_the_tool_has_the_person_asked() {
 #[tokio::test]
 async fn the_newest_protocol_asks_nobody_beside_a_call() {
     let agent = agent().await;
-    let (person, mut hears) = saying(
-        ProtocolVersion::V_2026_07_28,
-        ElicitationAction::Decline,
-        Value::Null,
-    );
+    let (mut person, mut hears) = saying(ElicitationAction::Decline, Value::Null);
+    person.version = ProtocolVersion::V_2026_07_28;
     let client = with_person(&agent, person).await;
     let request = asked(&agent, reading()).await;
     call(&client, "get_context", json!({})).await;

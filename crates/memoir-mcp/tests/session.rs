@@ -10,10 +10,18 @@ mod client;
 use client::{agent, call, connected_to, unguarded_agent};
 use memoir_app::OwnAgent;
 use rmcp::{RoleClient, service::RunningService};
-use serde_json::json;
+use serde_json::{Value, json};
 
 async fn connected(agent: OwnAgent) -> RunningService<RoleClient, ()> {
     connected_to(agent, ()).await
+}
+
+async fn save(client: &RunningService<RoleClient, ()>, memory: Value) -> Value {
+    call(client, "save_memory", memory).await
+}
+
+async fn recall(client: &RunningService<RoleClient, ()>, query: Value) -> Value {
+    call(client, "recall_memories", query).await
 }
 
 #[tokio::test]
@@ -28,12 +36,7 @@ async fn spec_3_18_an_agent_runs_a_whole_session() {
     );
     for number in 1..=8 {
         let content = format!("Customer {number} ordered {} blue notebooks.", number * 7);
-        let saved = call(
-            &client,
-            "save_memory",
-            json!({"content": content, "kind": "core"}),
-        )
-        .await;
+        let saved = save(&client, json!({"content": content, "kind": "core"})).await;
         assert_eq!(saved["number"], number);
     }
     let closed = call(&client, "delete_memory", json!({"id": 1})).await;
@@ -73,9 +76,8 @@ async fn save_orders(client: &RunningService<RoleClient, ()>, count: u64) {
 async fn spec_2_4_a_memory_replaces_outdated_ones() {
     let client = connected(agent().await).await;
     save_orders(&client, 8).await;
-    let plain = call(
+    let plain = save(
         &client,
-        "save_memory",
         json!({"content": "Customer 9 moved to Porto.", "kind": "journal"}),
     )
     .await;
@@ -84,7 +86,7 @@ async fn spec_2_4_a_memory_replaces_outdated_ones() {
         (&json!("journal"), None)
     );
     let moved = json!({"content": "Customer 8 ordered 60 red notebooks.", "replaces": "#8, 9, 77"});
-    let saved = call(&client, "save_memory", moved).await;
+    let saved = save(&client, moved).await;
     assert_eq!(
         (
             &saved["number"],
@@ -101,12 +103,7 @@ async fn spec_2_4_a_memory_replaces_outdated_ones() {
     );
     assert_eq!(saved["sources"], json!([8]));
     // The one that was replaced is found behind the one that replaced it, and marked.
-    let found = call(
-        &client,
-        "recall_memories",
-        json!({"query": "customer 8 ordered"}),
-    )
-    .await;
+    let found = recall(&client, json!({"query": "customer 8 ordered"})).await;
     let memories = found["memories"].as_array().unwrap();
     let place = |number: u64| memories.iter().position(|one| one["number"] == number);
     assert_eq!(place(8), place(10).map(|place| place + 1), "{found}");
@@ -129,7 +126,7 @@ async fn spec_2_4_a_memory_replaces_outdated_ones() {
     ] {
         let content = format!("Customer {number} cancelled the order.");
         let saved = json!({"content": content, "replaces": replaces});
-        let saved = call(&client, "save_memory", saved).await;
+        let saved = save(&client, saved).await;
         let named = [&saved["replaced"], &saved["not_replaced"]].map(ToString::to_string);
         assert!(named.concat().contains(&number.to_string()), "{saved}");
     }
@@ -140,7 +137,7 @@ async fn spec_2_4_a_memory_replaces_outdated_ones() {
         json!(true),
     ] {
         let refused = json!({"content": "Customer 1 left.", "replaces": bad});
-        let refused = call(&client, "save_memory", refused).await;
+        let refused = save(&client, refused).await;
         assert_eq!(refused["code"], "invalid_argument");
         assert!(refused["error"].as_str().unwrap().starts_with("replaces"));
     }
@@ -151,7 +148,7 @@ async fn spec_2_4_the_same_text_is_named_and_saved_all_the_same() {
     let client = connected(agent().await).await;
     save_orders(&client, 1).await;
     let again = json!({"content": "Customer 1 ordered 7 blue notebooks!"});
-    let saved = call(&client, "save_memory", again).await;
+    let saved = save(&client, again).await;
     assert_eq!(
         (&saved["number"], &saved["same_as"]),
         (&json!(2), &json!(1))
@@ -161,23 +158,13 @@ async fn spec_2_4_the_same_text_is_named_and_saved_all_the_same() {
 #[tokio::test]
 async fn spec_2_8_a_text_that_names_no_one_is_noted_and_saved() {
     let client = connected(agent().await).await;
-    let saved = call(
-        &client,
-        "save_memory",
-        json!({"content": "They moved there."}),
-    )
-    .await;
+    let saved = save(&client, json!({"content": "They moved there."})).await;
     assert_eq!(saved["number"], 1);
     assert!(
         saved["note"].as_str().unwrap().contains("\"They\""),
         "{saved}"
     );
-    let saved = call(
-        &client,
-        "save_memory",
-        json!({"content": "Rosa moved there."}),
-    )
-    .await;
+    let saved = save(&client, json!({"content": "Rosa moved there."})).await;
     assert!(saved.get("note").is_none(), "{saved}");
 }
 
@@ -186,7 +173,7 @@ async fn spec_2_8_the_end_of_a_range_of_dates_is_the_whole_day() {
     let client = connected(agent().await).await;
     let at = "2026-03-02T21:15:00Z";
     let saved = json!({"content": "Rosa moved to Bremen.", "created_at": at});
-    call(&client, "save_memory", saved).await;
+    save(&client, saved).await;
     // By the origin date, and not by the day of saving.
     for (since, until, count) in [
         ("2026-03-02", "2026-03-02", 1),
@@ -194,11 +181,11 @@ async fn spec_2_8_the_end_of_a_range_of_dates_is_the_whole_day() {
         ("2026-03-03", "2027-01-01", 0),
     ] {
         let range = json!({"query": "Rosa", "since": since, "until": until});
-        let found = call(&client, "recall_memories", range).await;
+        let found = recall(&client, range).await;
         assert_eq!(found["count"], count, "{since} {until}");
     }
     let reversed = json!({"query": "Rosa", "since": "2026-03-02", "until": "2026-03-01"});
-    let refused = call(&client, "recall_memories", reversed).await;
+    let refused = recall(&client, reversed).await;
     assert_eq!(refused["type"], "error", "{refused}");
     assert!(
         refused.to_string().contains("since: is later than"),
@@ -209,16 +196,15 @@ async fn spec_2_8_the_end_of_a_range_of_dates_is_the_whole_day() {
 #[tokio::test]
 async fn spec_2_4_an_archival_memory_is_promoted() {
     let client = connected(agent().await).await;
-    let saved = call(
+    let saved = save(
         &client,
-        "save_memory",
         json!({"content": "The old mill closed in 1987.", "kind": "archival"}),
     )
     .await;
     assert_eq!(saved["kind"], "archival");
     let context = call(&client, "get_context", json!({})).await;
     assert!(!context["text"].as_str().unwrap().contains("mill"));
-    let found = call(&client, "recall_memories", json!({"kind": "archival"})).await;
+    let found = recall(&client, json!({"kind": "archival"})).await;
     assert_eq!(found["count"], 1);
     let promoted = call(&client, "promote_memory", json!({"number": "#1"})).await;
     assert_eq!(
@@ -300,12 +286,7 @@ async fn spec_3_13_the_breaker_trips_over_this_interface_too() {
     let client = connected(unguarded_agent().await).await;
     for number in 1..=4 {
         let content = format!("Promise number {number} was fulfilled on 3 May.");
-        call(
-            &client,
-            "save_memory",
-            json!({"content": content, "kind": "core"}),
-        )
-        .await;
+        save(&client, json!({"content": content, "kind": "core"})).await;
     }
     call(&client, "open_refinement", json!({})).await;
     call(&client, "delete_memory", json!({"id": 1})).await;
@@ -313,12 +294,7 @@ async fn spec_3_13_the_breaker_trips_over_this_interface_too() {
     assert_eq!(tripped["type"], "refinement_rolled_back");
     let over = call(&client, "delete_memory", json!({"id": 3})).await;
     assert_eq!(over["code"], "session_over");
-    let found = call(
-        &client,
-        "recall_memories",
-        json!({"query": "promise", "kind": "core"}),
-    )
-    .await;
+    let found = recall(&client, json!({"query": "promise", "kind": "core"})).await;
     assert_eq!(found["count"], 4);
 }
 
@@ -397,22 +373,14 @@ async fn annotations_are_true_and_the_order_is_always_the_same() {
 #[tokio::test]
 async fn spec_3_17_a_session_can_be_rehearsed() {
     let client = connected(agent().await).await;
-    for number in 1..=8 {
-        let content = format!("Customer {number} ordered {} blue notebooks.", number * 7);
-        call(
-            &client,
-            "save_memory",
-            json!({"content": content, "kind": "core"}),
-        )
-        .await;
-    }
+    save_orders(&client, 8).await;
     let opened = call(&client, "open_refinement", json!({"rehearsal": true})).await;
     assert_eq!(opened["rehearsal"], true);
     let deleted = call(&client, "delete_memory", json!({"id": 3})).await;
     assert_eq!(deleted["type"], "deleted");
     let complete = json!({"summary": "One order was cancelled."});
     call(&client, "complete_refinement", complete).await;
-    let found = call(&client, "recall_memories", json!({"kind": "core"})).await;
+    let found = recall(&client, json!({"kind": "core"})).await;
     assert_eq!(found["count"], 8, "nothing changed");
 }
 
@@ -508,7 +476,7 @@ async fn spec_2_6_without_a_model_the_agent_reads_what_waits_itself() {
         (&json!(1), &json!(0), &json!(0))
     );
     assert_eq!(agent.life().transcript().await.unwrap().absorbed, 3);
-    let found = call(&client, "recall_memories", json!({"query": "Mira"})).await;
+    let found = recall(&client, json!({"query": "Mira"})).await;
     let memory = &found["memories"][0];
     assert_eq!(
         (&memory["kind"], &memory["origin"], &memory["created_at"]),
@@ -544,7 +512,7 @@ async fn spec_2_6_a_note_that_is_none_saves_nothing_and_leaves_its_messages_wait
         assert!(!refused.to_string().contains("canary"), "{refused}");
     }
     assert_eq!(agent.life().transcript().await.unwrap().pending, 1);
-    let found = call(&client, "recall_memories", json!({})).await;
+    let found = recall(&client, json!({})).await;
     assert_eq!(found["count"], 0);
 }
 
