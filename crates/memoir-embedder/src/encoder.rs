@@ -290,7 +290,7 @@ impl Layer {
 }
 
 #[inline(always)]
-fn add(states: &mut [f32], more: &[f32]) {
+pub(crate) fn add(states: &mut [f32], more: &[f32]) {
     for (state, more) in states.iter_mut().zip(more) {
         *state += more;
     }

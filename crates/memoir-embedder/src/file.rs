@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     E5,
-    encoder::{Encoder, HEAD, Layer, Linear, Norm},
+    encoder::{Encoder, HEAD, Layer, Linear, Norm, add},
     kernel::{BLOCK, ROWS, Tile},
     tokenizer::{Marks, Pieces, Replaced, Tokenizer},
 };
@@ -158,16 +158,6 @@ pub(crate) fn recognise(
     found
         .copied()
         .ok_or_else(|| unknown(format!("SHA-256 {}", hex(&sha256))))
-}
-
-/// Which file this is, for errors.
-#[derive(Debug)]
-pub(crate) struct Place(PathBuf);
-
-impl Place {
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
 }
 
 /// The sizes of a model.
@@ -321,7 +311,7 @@ pub(crate) fn read(file: File, path: &Path) -> Result<E5, ModelFileError> {
     };
     match read() {
         Ok((shape, tokenizer, table_at, encoder)) => Ok(E5 {
-            place: Place(path.to_owned()),
+            path: path.to_owned(),
             file,
             shape,
             table_at,
@@ -448,16 +438,10 @@ impl Tensors<'_> {
         }
     }
 
-    fn data(&mut self, tensor: Tensor) -> Outcome<Vec<u8>> {
-        self.reader.file.seek(SeekFrom::Start(tensor.at))?;
-        self.reader.many(tensor.bytes)
-    }
-
     fn floats(&mut self, name: &str, count: usize) -> Outcome<Vec<f32>> {
         let tensor = self.find(name, false, count)?;
-        let bytes = self.data(tensor)?;
-        let (numbers, _) = bytes.as_chunks::<4>();
-        Ok(numbers.iter().copied().map(f32::from_le_bytes).collect())
+        self.reader.file.seek(SeekFrom::Start(tensor.at))?;
+        self.reader.numbers(count, f32::from_le_bytes)
     }
 
     fn norm(&mut self, name: &str, width: usize) -> Outcome<Norm> {
@@ -469,7 +453,8 @@ impl Tensors<'_> {
 
     fn linear(&mut self, name: &str, inputs: usize, outputs: usize) -> Outcome<Linear> {
         let tensor = self.find(&format!("{name}.w"), true, inputs * outputs)?;
-        let bytes = self.data(tensor)?;
+        self.reader.file.seek(SeekFrom::Start(tensor.at))?;
+        let bytes = self.reader.many(tensor.bytes)?;
         let (blocks, _) = bytes.as_chunks::<BLOCK_BYTES>();
         let each = inputs / BLOCK;
         let mut tiles = vec![Tile::default(); outputs / ROWS * each];
@@ -501,10 +486,7 @@ fn encoder(tensors: &mut Tensors<'_>, shape: Shape) -> Outcome<Encoder> {
         .get(..hidden)
         .ok_or(Ended::Form("it lacks a tensor"))?;
     for position in positions.chunks_exact_mut(hidden) {
-        position
-            .iter_mut()
-            .zip(kind)
-            .for_each(|(position, kind)| *position += kind);
+        add(position, kind);
     }
     let norm = tensors.norm("emb.ln", hidden)?;
     let layers = (0..shape.layers).map(|layer| {

@@ -13,7 +13,11 @@ mod kernel;
 mod math;
 mod tokenizer;
 
-use std::{fs::File, os::unix::fs::FileExt, path::Path};
+use std::{
+    fs::File,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
 
 use zeroize::Zeroizing;
 
@@ -21,7 +25,7 @@ pub use file::{FileProblem, KNOWN_FILES, KnownFile, ModelFileError};
 pub use install::{check, install, install_one_of};
 
 use encoder::Encoder;
-use file::{Place, Shape, failed};
+use file::{Shape, failed};
 use tokenizer::Tokenizer;
 
 /// A model that is open. The table of its words, three quarters of the file, stays there and is read by the row; the rest
@@ -29,7 +33,8 @@ use tokenizer::Tokenizer;
 #[derive(Debug)]
 pub struct E5 {
     file: File,
-    place: Place,
+    /// For errors.
+    path: PathBuf,
     shape: Shape,
     /// Where the table of words begins, in bytes.
     table_at: u64,
@@ -136,7 +141,7 @@ impl E5 {
         for token in tokens {
             let at = self.table_at + u64::from(token) * row.len() as u64;
             let read = self.file.read_exact_at(&mut row, at);
-            read.map_err(failed(self.place.path()))?;
+            read.map_err(failed(&self.path))?;
             file::widen(&row, &mut states);
         }
         Ok(self.encoder.mean(&mut states))
