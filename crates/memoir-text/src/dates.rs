@@ -94,7 +94,7 @@ impl Mention {
     /// Takes the figure at a token in; `false` where what stands there parts it from the month.
     fn takes(&mut self, reading: &Reading<'_>, figures: &[Figure], at: usize) -> bool {
         let token = &reading.tokens[at];
-        let place = token.start as usize..token.end as usize;
+        let place = token.place();
         let first = figures.partition_point(|figure| figure.place.end <= place.start);
         let mut found = false;
         for (number, figure) in figures.iter().enumerate().skip(first) {

@@ -1,6 +1,6 @@
 //! The languages that there are tables for, and which of them a text is in.
 
-use crate::languages::{LanguageTable, table};
+use crate::languages::{LanguageTable, TABLES};
 use crate::lexicon::{Languages, LexiconEntry};
 use crate::scan::{Script, Token};
 
@@ -56,7 +56,7 @@ impl Language {
     }
 
     pub(crate) fn table(self) -> &'static LanguageTable {
-        table(self)
+        TABLES[self as usize]
     }
 }
 

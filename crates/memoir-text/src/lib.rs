@@ -28,9 +28,10 @@ mod terms;
 pub use language::Language;
 pub use relative::has_relative_time;
 pub use same::{is_same_text, same_text_key, same_text_key_ignoring_case};
+pub use stem::stem_into;
 pub use subject::unnamed_subject;
 pub use summary::{Allowed, SummarySource, unsupported};
 pub use terms::{
     Cut, Term, TermKind, corrects, has_compounds, is_function_pair, is_function_word, is_stemmed,
-    key, stem_into, stem_key,
+    key, stem_key,
 };

@@ -26,7 +26,7 @@ impl<'t> Reading<'t> {
         let forms = tokens.iter().map(|token| {
             let mut forms = vec![token.hash];
             if token.apostrophe {
-                fold_into(slice(text, token), &mut folded);
+                fold_into(token.of(text), &mut folded);
                 forms.extend(folded.split('\'').map(hash));
                 // The English "not" has no apostrophe before it: "isn't".
                 if folded.ends_with("n't") {
@@ -44,13 +44,12 @@ impl<'t> Reading<'t> {
 
     /// A token as it stands in the text.
     pub(crate) fn text_of(&self, at: usize) -> &'t str {
-        self.tokens
-            .get(at)
-            .map_or("", |token| slice(self.text, token))
+        let token = self.tokens.get(at);
+        token.map_or("", |token| token.of(self.text))
     }
 
     pub(crate) fn place(&self, at: usize) -> Range<usize> {
-        self.tokens[at].start as usize..self.tokens[at].end as usize
+        self.tokens[at].place()
     }
 
     /// Whether some of these languages list the word at `at`.
@@ -98,11 +97,6 @@ impl<'t> Reading<'t> {
 fn places_of(text: &str, part: &str) -> impl Iterator<Item = Range<usize>> {
     let length = part.len();
     text.match_indices(part).map(move |(at, _)| at..at + length)
-}
-
-fn slice<'t>(text: &'t str, token: &Token) -> &'t str {
-    text.get(token.start as usize..token.end as usize)
-        .unwrap_or("")
 }
 
 /// The languages that a text is read in.

@@ -2,6 +2,8 @@
 //!
 //! Owns where words, numbers, names and signs begin and end, and which of them begin a sentence.
 
+use std::ops::Range;
+
 use crate::fold::{fold_into, hash, is_invisible};
 use crate::lexicon::{self, LexiconEntry};
 
@@ -62,6 +64,17 @@ pub(crate) struct Token {
     /// First of a sentence, a line, or what follows a colon: any word is capitalised there.
     pub(crate) begins: bool,
     pub(crate) apostrophe: bool,
+}
+
+impl Token {
+    pub(crate) fn place(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// As it stands in its text.
+    pub(crate) fn of<'t>(&self, text: &'t str) -> &'t str {
+        text.get(self.place()).unwrap_or("")
+    }
 }
 
 /// Cuts a text into tokens.
@@ -491,7 +504,7 @@ impl Scanner<'_> {
         let Some(token) = self.tokens.get(self.from..).and_then(<[Token]>::last) else {
             return false;
         };
-        let range = token.start as usize..token.end as usize;
+        let range = token.place();
         // Nothing stands between the word and the stop.
         let is_of_word = token.kind == TokenKind::Word && range.end + 1 == self.at;
         let slice = self.text.get(range).filter(|_| is_of_word).unwrap_or("");

@@ -6,8 +6,9 @@ use std::{collections::HashMap, sync::LazyLock};
 
 use crate::language::Language;
 
-/// The stem of a folded word that has no accents, in a language; where that is not sure, as in English.
-pub(crate) fn stem(word: &str, language: Option<Language>, out: &mut String) {
+/// The stem of a term's word, which is folded and has no accents, in a language, written into `out`; where the language
+/// is not sure, as in English.
+pub fn stem_into(word: &str, language: Option<Language>, out: &mut String) {
     out.clear();
     let first = word.chars().next().unwrap_or(' ');
     let language = match (language, first) {

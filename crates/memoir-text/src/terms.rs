@@ -14,7 +14,7 @@ use crate::{
     language::Language,
     lexicon::{self, ByHash, Languages},
     scan::{self, Token, is_unspaced},
-    stem,
+    stem::stem_into,
 };
 
 /// What a term is.
@@ -78,8 +78,7 @@ impl<'t> Cut<'t> {
         let mut scratch = Scratch::default();
         let (mut last_end, mut names) = (u32::MAX, 0);
         for token in &self.tokens {
-            let slice = self.text.get(token.start as usize..token.end as usize);
-            let slice = slice.unwrap_or("");
+            let slice = token.of(self.text);
             let follows = token.start == last_end;
             // Only a character right behind another one follows it: pairs go over nothing.
             last_end = u32::MAX;
@@ -111,13 +110,8 @@ pub fn stem_key(word: &str, language: Option<Language>, scratch: &mut String) ->
     if let Some(key) = lexicon::number(hash(word), of_numbers) {
         return key;
     }
-    stem::stem(word, language, scratch);
+    stem_into(word, language, scratch);
     hash(scratch)
-}
-
-/// The stem of a term's word in a language, written into `out`.
-pub fn stem_into(word: &str, language: Option<Language>, out: &mut String) {
-    stem::stem(word, language, out);
 }
 
 /// Whether the stem of a word differs from language to language.

@@ -92,13 +92,9 @@ language_table! {
     parties,
 }
 
-/// The table of `language`.
-pub(crate) fn table(language: Language) -> &'static LanguageTable {
-    TABLES[language as usize]
-}
-
+/// The tables, in the order of the languages.
 #[rustfmt::skip]
-const TABLES: [&LanguageTable; Language::ALL.len()] = [
+pub(crate) const TABLES: [&LanguageTable; Language::ALL.len()] = [
     &english::TABLE, &german::TABLE, &french::TABLE, &spanish::TABLE, &italian::TABLE, &portuguese::TABLE,
     &dutch::TABLE, &swedish::TABLE, &polish::TABLE, &russian::TABLE, &turkish::TABLE, &chinese::TABLE,
     &japanese::TABLE, &korean::TABLE, &arabic::TABLE,
