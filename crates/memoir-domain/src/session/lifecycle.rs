@@ -563,9 +563,7 @@ pub fn end_rehearsal(
         .code("session", "rehearsal")
         .count("edits", session.edits)
         .count("tokens_removed", session.removed_tokens)
-        .count("archived", session.archived)
-        .count("summaries", session.summaries)
-        .stats(session.stats);
+        .outcome(&session);
     if let Some(why) = session.end_reason {
         facts = facts.code("reason", why.as_str());
     }
@@ -622,9 +620,7 @@ fn end(
         .failure(session.failure)
         .count("edits", session.edits)
         .count("tokens_removed", session.removed_tokens)
-        .count("archived", session.archived)
-        .count("summaries", session.summaries)
-        .stats(session.stats);
+        .outcome(&session);
     let entry = session_entry::left_behind(&session, why, agent.tally.core_tokens);
     let mut draft = Draft::for_session(agent, session, now);
     let (number, created) = entry

@@ -182,15 +182,18 @@ impl Facts {
         }
     }
 
-    /// The edits of a session.
-    pub fn stats(self, stats: Stats) -> Self {
+    /// The edits of a session, and what came of them.
+    pub(crate) fn outcome(self, session: &Session) -> Self {
+        let stats = session.stats;
         let counts = [
             ("consolidated", stats.consolidated),
             ("updated", stats.updated),
             ("deleted", stats.deleted),
             ("protected", stats.protected),
         ];
-        self.counts("stats", counts)
+        self.count("archived", session.archived)
+            .count("summaries", session.summaries)
+            .counts("stats", counts)
     }
 }
 

@@ -223,9 +223,7 @@ pub(crate) fn measured(gauge: &Gauge, post_session_tokens: u64, session: &Sessio
         .count("post_session_tokens", post_session_tokens)
         .count("tokens_removed", gauge.removed_tokens)
         .share("threshold", gauge.threshold.share())
-        .count("archived", session.archived)
-        .count("summaries", session.summaries)
-        .stats(session.stats)
+        .outcome(session)
 }
 
 /// Rolls a running session back on request.
