@@ -19,6 +19,11 @@ use crate::world::{World, admin};
 
 const MINUTE: i64 = 60_000_000;
 
+const SHRED: AccessKind = AccessKind::Shred {
+    number: Number(1),
+    derived: false,
+};
+
 fn wren() -> Actor {
     Actor::agent("wren")
 }
@@ -252,13 +257,7 @@ fn spec_5_2_each_scope_shows_what_it_says() {
 #[test]
 fn spec_5_2_the_model_is_told_the_truth_and_words_of_others_are_quoted() {
     let mut world = World::with(&["tea {who}"]);
-    let request = ask(
-        &mut world,
-        AccessKind::Shred {
-            number: Number(1),
-            derived: false,
-        },
-    );
+    let request = ask(&mut world, SHRED);
     let context = context::build(
         &[],
         world.now,
@@ -343,10 +342,7 @@ proptest! {
                 let kind = match kind {
                     0 => read(10),
                     1 => AccessKind::Token { expires_at: Some(now) },
-                    _ => AccessKind::Shred {
-        number: Number(1),
-        derived: false,
-    },
+                    _ => SHRED,
                 };
                 let request = ask(&mut world, kind);
                 requests.push(request);
@@ -403,13 +399,8 @@ fn spec_4_2_a_log_that_contradicts_itself_about_a_request_is_named() {
     let request = granted(&mut world, 10);
     let revoked = access::revoke(world.agent.clone(), &request, &wren(), world.now);
     take(&mut world, revoked.unwrap().unwrap());
-    let place = |action| {
-        world
-            .log
-            .iter()
-            .position(|record| record.action == action)
-            .unwrap()
-    };
+    let actions = world.actions_from(0);
+    let place = |action| actions.iter().position(|one| *one == action).unwrap();
     let (asked, end) = (place(Action::AccessRequested), place(Action::AccessRevoked));
     for (at, action) in [
         (asked, Action::AccessRefused),

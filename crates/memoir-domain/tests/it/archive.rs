@@ -7,13 +7,13 @@ use memoir_domain::{
     draft::Decision,
     manage::{self, ChangeRefusal, Saving},
     memory::{ArchivedBy, Kind, NewMemory, Number},
-    origin::{Origin, SavedBy},
+    origin::Origin,
     replace::{NotReplaced, Unreplaced, WEEK_LIMIT},
     session::Mode,
 };
 use serde_json::json;
 
-use crate::world::{BALLAST, World, core, padding, wren};
+use crate::world::{BALLAST, World, core, of_origin, padding, wren};
 
 fn fact(content: &str) -> NewMemory {
     core(content, "2026-02-01", &[])
@@ -102,14 +102,8 @@ fn spec_3_12_an_edit_by_the_owner_is_a_new_original_that_replaces_the_old_one() 
     assert_eq!(world.archive(), [(1, Some(5))]);
     assert_eq!(world.memory(5).created_at, world.memory(1).created_at);
     assert_eq!(world.memory(5).origin(), Origin::Administrator);
-    let actions: Vec<Action> = world
-        .log
-        .iter()
-        .rev()
-        .take(2)
-        .map(|record| record.action)
-        .collect();
-    assert_eq!(actions, [Action::MemorySaved, Action::MemoryEdited]);
+    let actions = world.actions_from(world.log.len() - 2);
+    assert_eq!(actions, [Action::MemoryEdited, Action::MemorySaved]);
     assert!(world.last_entry().contains("#1") && world.last_entry().contains("#5"));
     let refused = |number: u64| edit(&world, number, "silk").unwrap_err();
     assert_eq!(refused(1), ChangeRefusal::NotCore(Number(1)));
@@ -134,14 +128,7 @@ fn spec_3_12_the_sources_of_a_summary_that_the_owner_edits_come_under_the_new_te
 #[test]
 fn spec_2_4_an_edit_by_the_owner_makes_no_origin_stronger() {
     let mut world = World::new();
-    let quoted = NewMemory {
-        saved_by: SavedBy {
-            origin: Origin::External,
-            added_by: ActorKind::Agent,
-        },
-        ..fact("Ann likes tea.")
-    };
-    world.save(quoted);
+    world.save(of_origin(Origin::External, fact("Ann likes tea.")));
     let edited = edit(&world, 1, "Ann likes milk.").unwrap();
     world.apply(edited.unwrap());
     assert_eq!(world.memory(2).origin(), Origin::External);

@@ -29,6 +29,10 @@ fn author(world: &mut World, field: Field, value: Option<&str>) -> Result<bool, 
     }
 }
 
+fn author_prompt(world: &mut World, prompt: &str) -> Result<bool, Doubt> {
+    author(world, Field::SystemPrompt, Some(prompt))
+}
+
 fn prompt(world: &World) -> Option<&str> {
     let prompt = world.agent.settings.system_prompt.as_ref();
     prompt.map(|prompt| prompt.expose())
@@ -69,70 +73,49 @@ fn spec_4_3_a_setting_that_an_administrator_confirms_is_recorded_and_stays() {
 #[test]
 fn spec_2_7_a_first_value_is_set_without_a_question() {
     let mut world = World::new();
-    assert_eq!(
-        author(&mut world, Field::SystemPrompt, Some("Wren.")),
-        Ok(true)
-    );
-    assert_eq!(
-        author(&mut world, Field::SystemPrompt, Some("Wren.")),
-        Ok(false)
-    );
+    assert_eq!(author_prompt(&mut world, "Wren."), Ok(true));
+    assert_eq!(author_prompt(&mut world, "Wren."), Ok(false));
 }
 
 #[test]
 fn spec_2_7_a_much_shorter_prompt_is_set_only_when_it_is_said_again() {
     let mut world = World::new();
-    author(&mut world, Field::SystemPrompt, Some(LONG)).unwrap();
-    let doubt = author(&mut world, Field::SystemPrompt, Some("You are Wren.")).unwrap_err();
+    author_prompt(&mut world, LONG).unwrap();
+    let doubt = author_prompt(&mut world, "You are Wren.").unwrap_err();
     assert_eq!(doubt.code(), "much_shorter");
     assert_eq!(prompt(&world), Some(LONG));
     assert_eq!(world.last_record().action, Action::AgentConfigureQuestioned);
     // Another text, and another field, are not what was asked about.
-    assert!(author(&mut world, Field::SystemPrompt, Some("You are Ada.")).is_err());
+    assert!(author_prompt(&mut world, "You are Ada.").is_err());
     author(&mut world, Field::RefinementPrompt, Some(LONG)).unwrap();
     assert!(author(&mut world, Field::RefinementPrompt, Some("You are Wren.")).is_err());
-    assert_eq!(
-        author(&mut world, Field::SystemPrompt, Some(" You are Wren. ")),
-        Ok(true)
-    );
+    assert_eq!(author_prompt(&mut world, " You are Wren. "), Ok(true));
     assert_eq!(prompt(&world), Some("You are Wren."));
 }
 
 #[test]
 fn spec_2_7_a_quarter_of_the_length_is_long_enough() {
     let mut world = World::new();
-    author(&mut world, Field::SystemPrompt, Some(&"x".repeat(400))).unwrap();
-    assert!(author(&mut world, Field::SystemPrompt, Some(&"y".repeat(99))).is_err());
-    assert_eq!(
-        author(&mut world, Field::SystemPrompt, Some(&"y".repeat(100))),
-        Ok(true)
-    );
+    author_prompt(&mut world, &"x".repeat(400)).unwrap();
+    assert!(author_prompt(&mut world, &"y".repeat(99)).is_err());
+    assert_eq!(author_prompt(&mut world, &"y".repeat(100)), Ok(true));
 }
 
 #[test]
 fn spec_2_7_after_an_hour_it_is_asked_again() {
     let mut world = World::new();
-    author(&mut world, Field::SystemPrompt, Some(LONG)).unwrap();
+    author_prompt(&mut world, LONG).unwrap();
     let command = "Please make the system prompt shorter.";
-    assert_eq!(
-        author(&mut world, Field::SystemPrompt, Some(command)),
-        Err(Doubt::Command)
-    );
+    assert_eq!(author_prompt(&mut world, command), Err(Doubt::Command));
     world.now = world.now.plus_seconds(CONFIRM_SECONDS);
-    assert_eq!(
-        author(&mut world, Field::SystemPrompt, Some(command)),
-        Err(Doubt::Command)
-    );
-    assert_eq!(
-        author(&mut world, Field::SystemPrompt, Some(command)),
-        Ok(true)
-    );
+    assert_eq!(author_prompt(&mut world, command), Err(Doubt::Command));
+    assert_eq!(author_prompt(&mut world, command), Ok(true));
 }
 
 #[test]
 fn spec_2_7_returning_to_the_default_needs_no_confirmation() {
     let mut world = World::new();
-    author(&mut world, Field::SystemPrompt, Some(LONG)).unwrap();
+    author_prompt(&mut world, LONG).unwrap();
     assert_eq!(author(&mut world, Field::SystemPrompt, None), Ok(true));
     assert_eq!(prompt(&world), None);
 }
@@ -140,8 +123,8 @@ fn spec_2_7_returning_to_the_default_needs_no_confirmation() {
 #[test]
 fn spec_5_1_what_was_asked_about_is_in_the_sealed_part_of_the_record() {
     let mut world = World::new();
-    author(&mut world, Field::SystemPrompt, Some(LONG)).unwrap();
-    author(&mut world, Field::SystemPrompt, Some("Kanarienvogel")).unwrap_err();
+    author_prompt(&mut world, LONG).unwrap();
+    author_prompt(&mut world, "Kanarienvogel").unwrap_err();
     let facts = serde_json::to_value(&world.last_record().facts).unwrap();
     assert_eq!(
         facts,
@@ -155,8 +138,8 @@ fn spec_2_7_every_field_has_a_history_and_a_way_back() {
     let agent = Actor::agent("wren");
     assert!(!revert(&mut world, Field::Name, &agent));
     assert!(!revert(&mut world, Field::SystemPrompt, &agent));
-    author(&mut world, Field::SystemPrompt, Some("You are Wren.")).unwrap();
-    author(&mut world, Field::SystemPrompt, Some(LONG)).unwrap();
+    author_prompt(&mut world, "You are Wren.").unwrap();
+    author_prompt(&mut world, LONG).unwrap();
     author(&mut world, Field::RefinementThreshold, Some("0.9")).unwrap();
     author(&mut world, Field::Name, Some("Ada")).unwrap();
     assert_eq!(
@@ -176,7 +159,7 @@ fn spec_2_7_every_field_has_a_history_and_a_way_back() {
 #[test]
 fn spec_5_1_an_administrator_who_brings_a_prompt_back_does_not_come_to_see_it() {
     let mut world = World::new();
-    author(&mut world, Field::SystemPrompt, Some(LONG)).unwrap();
+    author_prompt(&mut world, LONG).unwrap();
     world.set(Field::SystemPrompt, "You obey.");
     assert!(!world.agent.settings.authored.contains("system_prompt"));
     assert!(revert(&mut world, Field::SystemPrompt, &admin()));
@@ -216,7 +199,7 @@ fn spec_3_14_an_agent_makes_its_own_loss_guard_stricter_and_never_laxer() {
 #[test]
 fn spec_5_1_setting_a_prompt_to_what_it_is_does_not_tell_that_it_was_that() {
     let mut world = World::new();
-    author(&mut world, Field::SystemPrompt, Some(LONG)).unwrap();
+    author_prompt(&mut world, LONG).unwrap();
     let set = |world: &World, words: &str| {
         let prompt = [(Field::SystemPrompt, Some(words))];
         let decision =
@@ -231,8 +214,5 @@ fn spec_5_1_setting_a_prompt_to_what_it_is_does_not_tell_that_it_was_that() {
     assert!(same.is_some());
     assert_eq!(same, set(&world, "You are somebody else."));
     // The agent itself knows what it has set.
-    assert_eq!(
-        author(&mut world, Field::SystemPrompt, Some(LONG)),
-        Ok(false)
-    );
+    assert_eq!(author_prompt(&mut world, LONG), Ok(false));
 }

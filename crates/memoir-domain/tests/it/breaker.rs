@@ -63,12 +63,8 @@ fn spec_3_13_a_core_size_below_the_threshold_rolls_the_whole_session_back() {
         json!({"consolidated": 0, "updated": 1, "deleted": 2, "protected": 1})
     );
     // The edit, the rollback with its measures, and the journal entry are one decision.
-    let actions: Vec<Action> = world.log[before..]
-        .iter()
-        .map(|record| record.action)
-        .collect();
     assert_eq!(
-        actions,
+        world.actions_from(before),
         [
             Action::MemoryRefinementDelete,
             Action::MemoryRefinementRollback

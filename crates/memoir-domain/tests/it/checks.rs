@@ -2,14 +2,20 @@
 
 use memoir_domain::{
     agent::Field,
-    memory::NewMemory,
-    origin::{Origin, SavedBy},
-    session::Mode,
-    tools::{RefusalCode, SEARCH_LIMIT, Tool, ToolRequest},
+    origin::Origin,
+    session,
+    tools::{
+        RefusalCode::{
+            self, AgeLimit, Constitutional, EditCap, Guard, Immutable, InvalidArgument, Mode,
+            NotCore, NotFound, NotShorter, SessionOver, SummaryLimit, TooLong, UnknownTool,
+            WithinBudget,
+        },
+        SEARCH_LIMIT, Tool, ToolRequest,
+    },
 };
 use serde_json::{Value, json};
 
-use crate::world::{World, core, padding};
+use crate::world::{World, core, of_origin, padding};
 
 /// #1 holds the age rule and the breaker, #2 and #3 can leave, #4 is a journal entry, #5 constitutional, #6
 /// constitutional and immutable, #7 immutable, #8 external.
@@ -25,11 +31,11 @@ const TEXTS: &[&str] = &[
 type Prepare = fn(&mut World);
 
 fn full(world: &mut World) {
-    world.open(Mode::Full);
+    world.open(session::Mode::Full);
 }
 
 fn dedup_only(world: &mut World) {
-    world.open(Mode::DedupOnly);
+    world.open(session::Mode::DedupOnly);
 }
 
 fn over(world: &mut World) {
@@ -49,20 +55,30 @@ fn refusing(world: &mut World) {
 fn world() -> World {
     let mut world = World::with(&[&padding(1_010)]).saving(TEXTS);
     let quoted = core("the page praises kettles", "2026-01-20", &[]);
-    world.save(NewMemory {
-        saved_by: SavedBy {
-            origin: Origin::External,
-            ..quoted.saved_by
-        },
-        ..quoted
-    });
+    world.save(of_origin(Origin::External, quoted));
     // Under `refuse` and for duplicates only, a session needs something to remove.
     world.save(core("THE KETTLE SINGS BEFORE IT BOILS", "2026-01-20", &[]));
     world
 }
 
+/// A call of a tool, with its arguments.
+type Call = (&'static str, Value);
+
+fn delete(ids: &[u64]) -> Call {
+    ("delete_memory", json!({"ids": ids}))
+}
+
+fn update(id: u64, content: &str) -> Call {
+    ("update_memory", json!({"id": id, "content": content}))
+}
+
+fn merge(ids: &[u64], content: &str) -> Call {
+    let arguments = json!({"ids": ids, "content": content});
+    ("consolidate_memories", arguments)
+}
+
 #[track_caller]
-fn check(prepare: &[Prepare], tool: &str, arguments: Value, code: RefusalCode) -> String {
+fn check(prepare: &[Prepare], (tool, arguments): &Call, code: RefusalCode) -> String {
     let mut world = world();
     for step in prepare {
         step(&mut world);
@@ -72,7 +88,7 @@ fn check(prepare: &[Prepare], tool: &str, arguments: Value, code: RefusalCode) -
         world.log.clone(),
         world.sessions.clone(),
     );
-    let result = world.call(tool, arguments);
+    let result = world.call(tool, arguments.clone());
     assert_eq!(result["code"], code.as_str(), "{result}");
     assert_eq!(result["type"], "error");
     assert_eq!(
@@ -85,133 +101,45 @@ fn check(prepare: &[Prepare], tool: &str, arguments: Value, code: RefusalCode) -
 
 #[test]
 fn spec_3_8_checks_come_in_order() {
-    use RefusalCode::{
-        AgeLimit, Constitutional, EditCap, Guard, Immutable, InvalidArgument, Mode, NotCore,
-        NotFound, NotShorter, SessionOver, SummaryLimit, TooLong, UnknownTool, WithinBudget,
-    };
-    let consolidate = |ids: &[u64], content: &str| json!({"ids": ids, "content": content});
     let longer = padding(20);
     // Each call breaks the rule named, and one that is checked later.
-    let cases: &[(&[Prepare], &str, Value, RefusalCode)] = &[
-        (&[], "drop_table", json!({}), SessionOver),
-        (&[dedup_only], "drop_table", json!(5), UnknownTool),
+    let cases: &[(&[Prepare], Call, RefusalCode)] = &[
+        (&[], ("drop_table", json!({})), SessionOver),
+        (&[dedup_only], ("drop_table", json!(5)), UnknownTool),
         (
             &[dedup_only, at_the_cap],
-            "update_memory",
-            json!({"id": 2}),
+            ("update_memory", json!({"id": 2})),
             Mode,
         ),
         (
             &[full, at_the_cap],
-            "delete_memory",
-            json!({"ids": "x"}),
+            ("delete_memory", json!({"ids": "x"})),
             EditCap,
         ),
         (
             &[full, at_the_cap],
-            "consolidate_memories",
-            json!(null),
+            ("consolidate_memories", json!(null)),
             EditCap,
         ),
-        (
-            &[full],
-            "update_memory",
-            json!({"id": 99, "content": " "}),
-            InvalidArgument,
-        ),
-        (
-            &[full],
-            "update_memory",
-            json!({"id": 99, "content": padding(2_501)}),
-            TooLong,
-        ),
-        (
-            &[full],
-            "consolidate_memories",
-            consolidate(&[4, 99], "x"),
-            NotFound,
-        ),
-        (
-            &[full],
-            "consolidate_memories",
-            consolidate(&[5, 4], "x"),
-            NotCore,
-        ),
-        (
-            &[full],
-            "delete_memory",
-            json!({"ids": [6]}),
-            Constitutional,
-        ),
-        (
-            &[full],
-            "update_memory",
-            json!({"id": 6, "content": "no"}),
-            Constitutional,
-        ),
-        (
-            &[full],
-            "consolidate_memories",
-            consolidate(&[7, 5], "x"),
-            Constitutional,
-        ),
-        (
-            &[refusing, full],
-            "consolidate_memories",
-            consolidate(&[7, 8], "x"),
-            Immutable,
-        ),
-        (
-            &[refusing, full],
-            "consolidate_memories",
-            consolidate(&[2, 8], "x"),
-            InvalidArgument,
-        ),
-        (
-            &[refusing, full],
-            "consolidate_memories",
-            consolidate(&[2, 3], "x"),
-            Guard,
-        ),
-        (
-            &[refusing, dedup_only],
-            "delete_memory",
-            json!({"ids": [2]}),
-            Mode,
-        ),
-        (
-            &[full],
-            "consolidate_memories",
-            consolidate(&[1, 2], &longer),
-            WithinBudget,
-        ),
-        (
-            &[over, full],
-            "delete_memory",
-            json!({"ids": [1]}),
-            WithinBudget,
-        ),
-        (
-            &[over, full],
-            "consolidate_memories",
-            consolidate(&[2, 3], &longer),
-            NotShorter,
-        ),
-        (
-            &[over, full],
-            "update_memory",
-            json!({"id": 1, "content": padding(1_000)}),
-            SummaryLimit,
-        ),
-        (
-            &[full],
-            "delete_memory",
-            json!({"ids": [1, 2, 3]}),
-            AgeLimit,
-        ),
+        (&[full], update(99, " "), InvalidArgument),
+        (&[full], update(99, &padding(2_501)), TooLong),
+        (&[full], merge(&[4, 99], "x"), NotFound),
+        (&[full], merge(&[5, 4], "x"), NotCore),
+        (&[full], delete(&[6]), Constitutional),
+        (&[full], update(6, "no"), Constitutional),
+        (&[full], merge(&[7, 5], "x"), Constitutional),
+        (&[refusing, full], merge(&[7, 8], "x"), Immutable),
+        (&[refusing, full], merge(&[2, 8], "x"), InvalidArgument),
+        (&[refusing, full], merge(&[2, 3], "x"), Guard),
+        (&[refusing, dedup_only], delete(&[2]), Mode),
+        (&[full], merge(&[1, 2], &longer), WithinBudget),
+        (&[over, full], delete(&[1]), WithinBudget),
+        (&[over, full], merge(&[2, 3], &longer), NotShorter),
+        (&[over, full], update(1, &padding(1_000)), SummaryLimit),
+        (&[full], delete(&[1, 2, 3]), AgeLimit),
     ];
-    for (prepare, tool, arguments, code) in cases {
-        check(prepare, tool, arguments.clone(), *code);
+    for (prepare, call, code) in cases {
+        check(prepare, call, *code);
     }
 }
 
@@ -219,96 +147,45 @@ fn spec_3_8_checks_come_in_order() {
 fn spec_3_8_a_refusal_states_what_to_do_instead() {
     let all = "search_memories, consolidate_memories, update_memory, delete_memory, protect_memory, complete_refinement";
     let some = "search_memories, delete_memory, protect_memory, complete_refinement";
-    let delete = |id: u64| json!({"ids": [id]});
-    type Case<'a> = (&'a [Prepare], &'a str, Value, RefusalCode, &'a [&'a str]);
-    let cases: &[Case<'_>] = &[
+    let capped = ["10", "complete_refinement"];
+    let unread = ["ids must be", "try again"];
+    let budget = ["900", "complete_refinement"];
+    let cases: &[(&[Prepare], Call, RefusalCode, &[&str])] = &[
+        (&[], delete(&[2]), SessionOver, &["over", "Stop"]),
+        (&[full], ("drop_table", json!({})), UnknownTool, &[all]),
+        (&[dedup_only], ("update_memory", json!({})), Mode, &[some]),
+        (&[dedup_only], delete(&[3]), Mode, &["#3", "Leave them"]),
+        (&[full, at_the_cap], delete(&[2]), EditCap, &capped),
         (
-            &[],
-            "delete_memory",
-            delete(2),
-            RefusalCode::SessionOver,
-            &["over", "Stop"],
+            &[full],
+            ("delete_memory", json!({"ids": "x"})),
+            InvalidArgument,
+            &unread,
         ),
         (
             &[full],
-            "drop_table",
-            json!({}),
-            RefusalCode::UnknownTool,
-            &[all],
-        ),
-        (
-            &[dedup_only],
-            "update_memory",
-            json!({}),
-            RefusalCode::Mode,
-            &[some],
-        ),
-        (
-            &[dedup_only],
-            "delete_memory",
-            delete(3),
-            RefusalCode::Mode,
-            &["#3", "Leave them"],
-        ),
-        (
-            &[full, at_the_cap],
-            "delete_memory",
-            delete(2),
-            RefusalCode::EditCap,
-            &["10", "complete_refinement"],
-        ),
-        (
-            &[full],
-            "delete_memory",
-            json!({"ids": "x"}),
-            RefusalCode::InvalidArgument,
-            &["ids must be", "try again"],
-        ),
-        (
-            &[full],
-            "delete_memory",
-            delete(99),
-            RefusalCode::NotFound,
+            delete(&[99]),
+            NotFound,
             &["#99", "search_memories"],
         ),
         (
             &[full],
-            "protect_memory",
-            json!({"id": 4}),
-            RefusalCode::NotCore,
+            ("protect_memory", json!({"id": 4})),
+            NotCore,
             &["#4", "core"],
         ),
-        (
-            &[full],
-            "delete_memory",
-            delete(5),
-            RefusalCode::Constitutional,
-            &["#5", "Leave it"],
-        ),
-        (
-            &[full],
-            "delete_memory",
-            delete(7),
-            RefusalCode::Immutable,
-            &["#7", "Leave it"],
-        ),
+        (&[full], delete(&[5]), Constitutional, &["#5", "Leave it"]),
+        (&[full], delete(&[7]), Immutable, &["#7", "Leave it"]),
         (
             &[refusing, full],
-            "delete_memory",
-            delete(3),
-            RefusalCode::Guard,
+            delete(&[3]),
+            Guard,
             &["#3", "Leave them"],
         ),
-        (
-            &[over, full],
-            "delete_memory",
-            delete(1),
-            RefusalCode::WithinBudget,
-            &["900", "complete_refinement"],
-        ),
+        (&[over, full], delete(&[1]), WithinBudget, &budget),
     ];
-    for (prepare, tool, arguments, code, parts) in cases {
-        let error = check(prepare, tool, arguments.clone(), *code);
+    for (prepare, call, code, parts) in cases {
+        let error = check(prepare, call, *code);
         for part in *parts {
             assert!(error.contains(part), "{error} lacks {part}");
         }
@@ -322,7 +199,7 @@ fn spec_3_14_an_age_limit_names_the_members_at_fault() {
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let mut world = World::of(&[(Field::RefinementThreshold, Some("0.5"))]).saving(&texts);
-    world.open(Mode::Full);
+    world.open(session::Mode::Full);
     let result = world.call("delete_memory", json!({"ids": [1, 2, 7, 8]}));
     assert_eq!(
         (&result["code"], &result["members"]),
@@ -345,7 +222,7 @@ fn spec_3_14_an_age_limit_names_the_members_at_fault() {
 #[test]
 fn spec_3_8_the_session_must_be_open() {
     let mut world = world();
-    world.begin(Mode::Full).unwrap();
+    world.begin(session::Mode::Full).unwrap();
     for tool in Tool::ALL {
         let result = world.call(tool.as_str(), json!({"id": 2}));
         assert_eq!(result["code"], "session_over", "consent is still requested");
@@ -393,13 +270,7 @@ fn spec_3_8_search_finds_a_piece_of_text_whatever_the_case_in_core_and_archive()
 fn spec_3_8_search_marks_what_is_archival_a_summary_or_of_weak_origin() {
     let mut world = World::over(&["Ada keeps bees.", "Ada sells honey."]);
     let quoted = core("Bees are insects, a page says.", "2026-01-20", &[]);
-    world.save(NewMemory {
-        saved_by: SavedBy {
-            origin: Origin::External,
-            ..quoted.saved_by
-        },
-        ..quoted
-    });
+    world.save(of_origin(Origin::External, quoted));
     let summary = world.summarise(&[2, 3], "Ada: bees.");
     let found = world.call("search_memories", json!({"query": "bees"}));
     let hits = found["results"].as_array().unwrap();

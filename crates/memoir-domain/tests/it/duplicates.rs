@@ -8,7 +8,7 @@ use memoir_domain::{
     session::Mode,
 };
 
-use crate::world::{World, core, padding, time};
+use crate::world::{World, core, of_origin, padding, time};
 
 fn constitutional(memory: NewMemory) -> NewMemory {
     NewMemory {
@@ -38,8 +38,7 @@ fn check(memories: Vec<NewMemory>, stay: &[u64]) -> World {
 #[test]
 fn spec_3_4_the_copy_recorded_first_stays_with_the_best_of_all() {
     let mut world = World::new();
-    let mut heard = core("tea", "2026-01-03", &["b"]);
-    heard.saved_by.origin = Origin::Conversation;
+    let mut heard = of_origin(Origin::Conversation, core("tea", "2026-01-03", &["b"]));
     heard.source = Some("chat".into());
     world.save(heard);
     world.tick();
@@ -65,8 +64,7 @@ fn spec_3_4_the_copy_recorded_first_stays_with_the_best_of_all() {
 #[test]
 fn spec_3_4_a_copy_of_weaker_origin_lowers_that_of_no_vow() {
     let copy = |origin, is_vow| {
-        let mut memory = core("I tell no lies.", "2026-01-01", &[]);
-        memory.saved_by.origin = origin;
+        let mut memory = of_origin(origin, core("I tell no lies.", "2026-01-01", &[]));
         memory.constitutional = is_vow;
         memory
     };
@@ -91,14 +89,9 @@ fn spec_3_4_a_copy_of_weaker_origin_lowers_that_of_no_vow() {
 #[test]
 fn spec_3_4_a_merged_copy_of_weaker_origin_lowers_nothing_under_off_either() {
     let mut world = World::under("off").saving(&[&padding(100), "I tell no lies."]);
-    world.save(NewMemory {
-        saved_by: SavedBy {
-            origin: Origin::External,
-            added_by: ActorKind::Agent,
-        },
-        // The cleanup joins no texts that differ in case.
-        ..core("I TELL no lies.", "2026-01-02", &[])
-    });
+    // The cleanup joins no texts that differ in case.
+    let quoted = core("I TELL no lies.", "2026-01-02", &[]);
+    world.save(of_origin(Origin::External, quoted));
     world.open(Mode::Full);
     world.consolidate(&[2, 3], "I tell no lies.");
     assert_eq!(world.memory(4).origin(), Origin::Agent);

@@ -9,7 +9,7 @@ use memoir_domain::{
 };
 use serde_json::json;
 
-use crate::world::{BALLAST, World, core, padding};
+use crate::world::{BALLAST, World, core, of_origin, padding};
 
 #[test]
 fn spec_3_9_a_summary_takes_the_place_of_its_sources_which_stay_word_for_word() {
@@ -383,13 +383,8 @@ fn spec_3_14_under_off_the_core_size_alone_decides() {
 #[test]
 fn spec_3_14_what_was_written_under_off_is_an_original_of_its_record_and_of_the_weakest_origin() {
     let mut world = World::under("off").saving(&[&padding(BALLAST), "wool"]);
-    world.save(NewMemory {
-        saved_by: SavedBy {
-            origin: Origin::Import,
-            added_by: ActorKind::Agent,
-        },
-        ..core("linen", "2026-01-01", &[])
-    });
+    let imported = core("linen", "2026-01-01", &[]);
+    world.save(of_origin(Origin::Import, imported));
     world.open(Mode::Full);
     world.update(2, "yarn");
     let rewritten = world.last_record().seq;

@@ -48,9 +48,7 @@ fn spec_4_3_the_active_memories_are_exactly_those_of_the_time() {
         }
     );
     assert!(world.rewind(then));
-    for (number, memory) in &before {
-        assert_eq!(&world.memories[number], memory);
-    }
+    world.check_has(&before);
     assert_eq!(world.core_numbers(), [1, 2, 3, 4, 5]);
     assert!(world.active(Kind::Journal).is_empty());
     assert_eq!(world.log.len(), records + 1);
@@ -97,9 +95,7 @@ fn spec_4_3_a_rewind_before_an_undo_makes_the_session_effective_again() {
     let undone_at = world.now;
     assert!(world.rewind(done));
     assert_eq!(world.last_session().undone_at, None);
-    for (number, memory) in &after {
-        assert_eq!(&world.memories[number], memory);
-    }
+    world.check_has(&after);
     world.check_replay();
     // Back again: it is undone, since now.
     assert!(world.rewind(undone_at));
@@ -193,9 +189,7 @@ fn spec_4_3_promoting_and_replacing_are_undone_by_a_rewind() {
     world.promote(1).unwrap();
     world.save_replacing(core("green tea", "2026-02-01", &[]), &[3]);
     assert!(world.rewind(then));
-    for (number, memory) in &before {
-        assert_eq!(&world.memories[number], memory);
-    }
+    world.check_has(&before);
     world.check_replay();
 }
 

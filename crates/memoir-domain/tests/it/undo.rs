@@ -3,7 +3,7 @@
 use memoir_domain::{
     audit::{Action, ActorKind},
     lifecycle,
-    memory::{Memory, Number},
+    memory::Number,
     rollback,
     session::{EndReason, Mode, State},
 };
@@ -24,16 +24,6 @@ fn session() -> World {
     World::over(TEXTS)
 }
 
-#[track_caller]
-fn check_as_before(world: &World, before: &std::collections::BTreeMap<Number, Memory>) {
-    for (number, memory) in before {
-        assert_eq!(
-            &world.memories[number], memory,
-            "every property of {number}"
-        );
-    }
-}
-
 #[test]
 fn spec_3_19_a_rollback_undoes_exactly_what_the_session_did() {
     let mut world = session();
@@ -45,7 +35,7 @@ fn spec_3_19_a_rollback_undoes_exactly_what_the_session_did() {
     let third = world.summarise(&[second, 5], "tea");
     world.update(1, &format!("{}!", world.text(1)));
     world.roll_back();
-    check_as_before(&world, &before);
+    world.check_has(&before);
     for summary in [first, second, third] {
         assert!(!world.memory(summary).is_active());
     }
@@ -147,7 +137,7 @@ fn spec_4_3_an_ended_session_is_undone_and_keeps_its_end() {
         }
         let state = world.last_session().state;
         assert_eq!(world.undo(0, false), Ok(()));
-        check_as_before(&world, &before);
+        world.check_has(&before);
         assert!(!world.memory(summary).is_active());
         let session = world.last_session();
         assert_eq!((session.state, session.undone_at), (state, Some(world.now)));
@@ -166,7 +156,7 @@ fn spec_4_3_an_ended_session_is_undone_and_keeps_its_end() {
         // A second time, nothing is left to undo.
         let again = world.memories.clone();
         assert_eq!(world.undo(0, true), Ok(()));
-        check_as_before(&world, &again);
+        world.check_has(&again);
     }
 }
 
@@ -182,9 +172,8 @@ fn confirmed() -> (World, u64) {
     world.discard(5);
     world.restore(merged);
     world.unprotect(4);
-    let actions: Vec<Action> = world.log[records..].iter().map(|one| one.action).collect();
     assert_eq!(
-        actions,
+        world.actions_from(records),
         [
             Action::MemoryDiscarded,
             Action::MemoryRestored,
@@ -306,7 +295,7 @@ fn spec_4_3_a_later_session_is_undone_as_a_whole() {
         ]
     );
     assert_eq!(world.undo(0, true), Ok(()));
-    check_as_before(&world, &before);
+    world.check_has(&before);
     assert!(!world.memory(first).is_active() && !world.memory(second).is_active());
     let undone_at =
         |session: &memoir_domain::session::Session| session.undone_at == Some(world.now);

@@ -13,7 +13,7 @@ use memoir_domain::{
     manage::{self, ChangeRefusal, Saved, Saving},
     memories::AllMemories,
     memory::{Kind, Memory, NewMemory, Number, Tags, Tally},
-    origin::SavedBy,
+    origin::{Origin, SavedBy},
     replace::{Replacing, WEEK_DAYS},
     replay::{Originals, Replay},
     rewind::{self, RewindForecast},
@@ -62,6 +62,12 @@ pub(crate) fn core(content: &str, created_at: &str, tags: &[&str]) -> NewMemory 
         created_at: Some(time(created_at)),
         ..NewMemory::new(Kind::Core, content.into(), SavedBy::of(ActorKind::Agent))
     }
+}
+
+/// That memory, of another origin.
+pub(crate) fn of_origin(origin: Origin, mut memory: NewMemory) -> NewMemory {
+    memory.saved_by.origin = origin;
+    memory
 }
 
 /// A text of that many tokens.
@@ -401,6 +407,21 @@ impl World {
 
     pub(crate) fn last_record(&self) -> &Record {
         self.log.last().unwrap()
+    }
+
+    /// What the records from that place in the log on say was done.
+    pub(crate) fn actions_from(&self, place: usize) -> Vec<Action> {
+        let records = self.log[place..].iter();
+        records.map(|record| record.action).collect()
+    }
+
+    /// Checks that these memories are exactly as they were.
+    #[track_caller]
+    pub(crate) fn check_has(&self, before: &BTreeMap<Number, Memory>) {
+        for (number, memory) in before {
+            let now = &self.memories[number];
+            assert_eq!(now, memory, "every property of {number}");
+        }
     }
 
     /// Calls a tool of the last session.
