@@ -1,19 +1,16 @@
 //! What Anthropic's API sends, and what it is sent.
 
 use memoir_domain::{PrivateJson, PrivateText};
-use memoir_model::{
-    Arguments, Finish, ModelMessage, ProviderKind, Reply, TokenUsage, ToolCall,
-};
+use memoir_model::{Arguments, Finish, ModelMessage, ProviderKind, Reply, TokenUsage, ToolCall};
 use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
 
-use super::{KEY, delete_tool, model, request, result, user};
+use super::{KEY, ask, check_withheld, delete_tool, request, result, sent_with_schema, user};
 
 async fn read(answer: Value) -> Reply {
     let server = ScriptedServer::start([ServerStep::Reply(answer)]);
     let request = request(vec![user("Begin.")], vec![delete_tool()]);
-    model(ProviderKind::Anthropic, &server)
-        .complete(&request)
+    ask(ProviderKind::Anthropic, &server, &request)
         .await
         .unwrap()
 }
@@ -41,8 +38,7 @@ async fn spec_6_3_a_whole_conversation_is_sent_with_results_joined_and_blocks_ve
         ],
         vec![delete_tool()],
     );
-    let reply = model(ProviderKind::Anthropic, &server)
-        .complete(&request)
+    let reply = ask(ProviderKind::Anthropic, &server, &request)
         .await
         .unwrap();
     let received = &server.received()[0];
@@ -102,8 +98,8 @@ async fn spec_6_3_without_tools_nothing_is_marked_for_the_cache_and_an_empty_tur
         ModelMessage::Assistant(assistant(&json!([]))),
         user("Well?"),
     ];
-    model(ProviderKind::Anthropic, &server)
-        .complete(&request(messages, vec![]))
+    let request = request(messages, vec![]);
+    ask(ProviderKind::Anthropic, &server, &request)
         .await
         .unwrap();
     assert_eq!(
@@ -200,21 +196,7 @@ async fn spec_6_3_an_answer_that_is_withheld_is_named_and_is_no_empty_one() {
         json!([{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}]),
     ] {
         let sent = json!({"content": content, "stop_reason": "refusal"});
-        let server = ScriptedServer::start([ServerStep::Reply(sent)]);
-        let asked = model(ProviderKind::Anthropic, &server);
-        let error = asked
-            .complete(&request(vec![user("Begin.")], vec![]))
-            .await
-            .unwrap_err();
-        assert!(
-            !error.is_retryable() && error.is_about_request(),
-            "{error:?}"
-        );
-        let told = error.advised();
-        assert!(
-            told.contains("(`refusal`)") && told.contains("try another model"),
-            "{told}"
-        );
+        check_withheld(ProviderKind::Anthropic, sent, "refusal").await;
     }
     let none = read(json!({"content": [], "stop_reason": "end_turn"})).await;
     assert_eq!(none.text.expose(), "");
@@ -222,18 +204,9 @@ async fn spec_6_3_an_answer_that_is_withheld_is_named_and_is_no_empty_one() {
 
 #[tokio::test]
 async fn spec_2_5_the_form_of_an_answer_is_asked_of_the_provider() {
-    let server = ScriptedServer::start([ServerStep::text("{}")]);
-    let model = model(ProviderKind::Anthropic, &server);
-    let schema =
-        json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
-    let mut request = request(vec![user("Which?")], vec![]);
-    request.answer_schema = Some(memoir_model::AnswerSchema {
-        name: "promotions",
-        schema: schema.clone(),
-    });
-    model.complete(&request).await.unwrap();
+    let (sent, schema) = sent_with_schema(ProviderKind::Anthropic).await;
     assert_eq!(
-        server.received()[0].body["output_config"],
+        sent["output_config"],
         json!({"format": {"type": "json_schema", "schema": schema}})
     );
 }

@@ -10,13 +10,13 @@ use memoir_model::{ModelError, Outage, ProviderKind};
 use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
 
-use super::{KEY, WORDS, delete_tool, model, providers, request, settings, user};
+use super::{KEY, WORDS, ask, delete_tool, providers, request, settings, user};
 
 /// Asks once, with [`WORDS`] in the prompt, and checks that the error reveals neither them nor the key.
 async fn failure_of(kind: ProviderKind, server: &ScriptedServer) -> ModelError {
     let prompt = format!("Begin. {WORDS}");
     let request = request(vec![user(&prompt)], vec![delete_tool()]);
-    let error = model(kind, server).complete(&request).await.unwrap_err();
+    let error = ask(kind, server, &request).await.unwrap_err();
     tells_no_secret(&error);
     error
 }
@@ -580,10 +580,7 @@ async fn spec_3_16_past_the_script_the_server_fails_in_a_way_that_is_seen() {
 async fn spec_5_1_requests_and_replies_print_lengths_only() {
     let server = ScriptedServer::start([ServerStep::call("delete_memory", json!({"id": WORDS}))]);
     let request = request(vec![user(WORDS)], vec![]);
-    let reply = model(ProviderKind::OpenAi, &server)
-        .complete(&request)
-        .await
-        .unwrap();
+    let reply = ask(ProviderKind::OpenAi, &server, &request).await.unwrap();
     let text = format!("{request:?} {reply:?}");
     assert!(!text.contains(WORDS), "{text}");
 }

@@ -15,10 +15,11 @@ use std::sync::Arc;
 
 use memoir_domain::PrivateText;
 use memoir_model::{
-    Model, ModelMessage, ModelRequest, OfferedTool, ProviderKind, ProviderSettings, Providers,
+    AnswerSchema, Model, ModelError, ModelMessage, ModelRequest, OfferedTool, ProviderKind,
+    ProviderSettings, Providers, Reply,
 };
-use memoir_testkit::ScriptedServer;
-use serde_json::json;
+use memoir_testkit::{ScriptedServer, ServerStep};
+use serde_json::{Value, json};
 
 /// Part of every prompt, and never of an error.
 const WORDS: &str = "canary-vow";
@@ -46,6 +47,45 @@ fn model(kind: ProviderKind, server: &ScriptedServer) -> Arc<dyn Model> {
     providers(settings(kind, server.base_url()))
         .connect(&"lab:small".parse().unwrap())
         .unwrap()
+}
+
+async fn ask(
+    kind: ProviderKind,
+    server: &ScriptedServer,
+    request: &ModelRequest,
+) -> Result<Reply, ModelError> {
+    model(kind, server).complete(request).await
+}
+
+/// Checks that such an answer is refused for good, with that code.
+async fn check_withheld(kind: ProviderKind, sent: Value, code: &str) {
+    let server = ScriptedServer::start([ServerStep::Reply(sent)]);
+    let asked = ask(kind, &server, &request(vec![user("Begin.")], vec![])).await;
+    let error = asked.unwrap_err();
+    assert!(
+        !error.is_retryable() && error.is_about_request(),
+        "{error:?}"
+    );
+    let told = error.advised();
+    assert!(
+        told.contains(&format!("(`{code}`)")) && told.contains("try another model"),
+        "{told}"
+    );
+    assert!(!told.contains("cannot"), "{told}");
+}
+
+/// What is sent where the answer must be of a schema, and the schema.
+async fn sent_with_schema(kind: ProviderKind) -> (Value, Value) {
+    let server = ScriptedServer::start([ServerStep::text("{}")]);
+    let schema =
+        json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
+    let mut request = request(vec![user("Which?")], vec![]);
+    request.answer_schema = Some(AnswerSchema {
+        name: "promotions",
+        schema: schema.clone(),
+    });
+    ask(kind, &server, &request).await.unwrap();
+    (server.requests().remove(0), schema)
 }
 
 fn request(messages: Vec<ModelMessage>, tools: Vec<OfferedTool>) -> ModelRequest {

@@ -10,7 +10,10 @@ use memoir_model::{
 use memoir_testkit::{ScriptedServer, ServerStep};
 use serde_json::{Value, json};
 
-use super::{KEY, delete_tool, model, providers, request, result, settings, user};
+use super::{
+    KEY, ask, check_withheld, delete_tool, model, providers, request, result, sent_with_schema,
+    settings, user,
+};
 
 /// Lets a server send `message` and returns what is made of it.
 async fn read(message: Value, finish_reason: Value) -> Reply {
@@ -24,10 +27,7 @@ async fn read(message: Value, finish_reason: Value) -> Reply {
 async fn answer(reply: Value) -> Reply {
     let server = ScriptedServer::start([ServerStep::Reply(reply)]);
     let request = request(vec![user("Begin.")], vec![delete_tool()]);
-    model(ProviderKind::OpenAi, &server)
-        .complete(&request)
-        .await
-        .unwrap()
+    ask(ProviderKind::OpenAi, &server, &request).await.unwrap()
 }
 
 fn call(id: &str, arguments: Value) -> ToolCall {
@@ -104,10 +104,7 @@ async fn spec_6_3_a_whole_conversation_is_sent_in_the_wire_format() {
         ],
         vec![delete_tool()],
     );
-    let reply = model(ProviderKind::OpenAi, &server)
-        .complete(&request)
-        .await
-        .unwrap();
+    let reply = ask(ProviderKind::OpenAi, &server, &request).await.unwrap();
     assert_eq!(
         reply,
         Reply {
@@ -457,22 +454,7 @@ async fn spec_6_3_an_answer_that_is_withheld_is_named_and_is_no_empty_one() {
         ),
     ] {
         let sent = json!({"choices": [{"message": message, "finish_reason": reason}]});
-        let server = ScriptedServer::start([ServerStep::Reply(sent.clone())]);
-        let asked = model(ProviderKind::OpenAi, &server);
-        let error = asked
-            .complete(&request(vec![user("Begin.")], vec![]))
-            .await
-            .unwrap_err();
-        assert!(
-            !error.is_retryable() && error.is_about_request(),
-            "{error:?}"
-        );
-        let told = error.advised();
-        assert!(
-            told.contains(&format!("(`{code}`)")) && told.contains("try another model"),
-            "{told}"
-        );
-        assert!(!told.contains("cannot"), "{told}");
+        check_withheld(ProviderKind::OpenAi, sent, code).await;
     }
     for (message, reason) in [
         (json!({"content": "YES", "refusal": ""}), "stop"),
@@ -557,27 +539,15 @@ async fn spec_6_3_bytes_that_are_no_utf_8_do_not_cost_the_answer() {
     let body = b"\xef\xbb\xbf\n{\"choices\":[{\"message\":{\"content\":\"YES \xff\"}}]}\n".to_vec();
     let server = ScriptedServer::start([ServerStep::status(200).with_body(body)]);
     let request = request(vec![user("Begin.")], vec![]);
-    let reply = model(ProviderKind::OpenAi, &server)
-        .complete(&request)
-        .await
-        .unwrap();
+    let reply = ask(ProviderKind::OpenAi, &server, &request).await.unwrap();
     assert_eq!(reply.text.expose(), "YES \u{fffd}");
 }
 
 #[tokio::test]
 async fn spec_2_5_the_form_of_an_answer_is_asked_of_the_provider() {
-    let server = ScriptedServer::start([ServerStep::text("{}")]);
-    let model = model(ProviderKind::OpenAi, &server);
-    let schema =
-        json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
-    let mut request = request(vec![user("Which?")], vec![]);
-    request.answer_schema = Some(memoir_model::AnswerSchema {
-        name: "promotions",
-        schema: schema.clone(),
-    });
-    model.complete(&request).await.unwrap();
+    let (sent, schema) = sent_with_schema(ProviderKind::OpenAi).await;
     assert_eq!(
-        server.received()[0].body["response_format"],
+        sent["response_format"],
         json!({"type": "json_schema", "json_schema": {"name": "promotions", "strict": true, "schema": schema}})
     );
 }
