@@ -792,6 +792,14 @@ pub(crate) fn test_memory(number: u64, content: &str) -> Memory {
     }
 }
 
+/// Such memories, numbered from 1 on.
+#[cfg(test)]
+pub(crate) fn test_memories(texts: &[impl AsRef<str>]) -> Vec<Memory> {
+    let numbered = (1..).zip(texts);
+    let memories = numbered.map(|(number, text)| test_memory(number, text.as_ref()));
+    memories.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,15 +1,8 @@
 use super::*;
 use crate::{
     log::audit::Change,
-    memory::{ArchivedBy, Place, Tags, test_memory},
+    memory::{ArchivedBy, Place, Tags, test_memories, test_memory},
 };
-
-fn memories(texts: &[impl AsRef<str>]) -> Vec<Memory> {
-    let numbered = texts.iter().enumerate();
-    numbered
-        .map(|(at, text)| test_memory(at as u64 + 1, text.as_ref()))
-        .collect()
-}
 
 fn query_of(text: &str) -> RecallQuery {
     RecallQuery {
@@ -33,7 +26,7 @@ fn search(memories: &[Memory], query: &RecallQuery) -> Vec<u64> {
 }
 
 fn find(texts: &[impl AsRef<str>], query: &str) -> Vec<u64> {
-    search(&memories(texts), &query_of(query))
+    search(&test_memories(texts), &query_of(query))
 }
 
 /// All pages of an answer.
@@ -94,7 +87,7 @@ fn spec_2_8_a_match_by_stop_words_alone_is_not_returned_where_others_exist() {
         "The dog sleeps in the kitchen.",
     ];
     assert_eq!(find(&texts, "what is the dog called?"), [1, 4]);
-    let index = RecallIndex::of(&memories(&texts));
+    let index = RecallIndex::of(&test_memories(&texts));
     let mut query = query_of("what is the dog called?");
     query.limit = 1;
     assert_eq!(paged(&index, &query, None), [1, 4]);
@@ -200,7 +193,7 @@ fn spec_2_8_one_slip_of_the_pen_is_forgiven_where_the_word_is_nowhere() {
     assert_eq!(find(&texts, "cta"), NOTHING, "too short to be sure");
     assert_eq!(find(&texts, "kalander"), NOTHING, "two slips");
     assert_eq!(find(&["Ольга живёт в Казани"], "Козани"), [1]);
-    let found = RecallIndex::of(&memories(&texts)).search(&query_of("caledar"), None);
+    let found = RecallIndex::of(&test_memories(&texts)).search(&query_of("caledar"), None);
     assert_eq!(found[0].terms[0].found, FoundAs::Slip);
 }
 
@@ -212,7 +205,7 @@ fn spec_2_8_the_newest_comes_first_within_a_tenth_of_the_score() {
         "Where Mia lives nobody knows, and nobody who asked her where it was that she lives was told",
     ];
     assert_eq!(find(&texts, "Where does Mia live?"), [2, 1, 3]);
-    let mut dated = memories(&texts);
+    let mut dated = test_memories(&texts);
     dated[0].created_at = Timestamp::from_microseconds(0).unwrap().plus_days(9);
     assert_eq!(search(&dated, &query_of("Where does Mia live?")), [1, 2, 3]);
 }
@@ -242,8 +235,8 @@ fn spec_2_8_a_correction_comes_before_what_it_corrects_and_before_nothing_else()
     ];
     assert_eq!(find(&texts, "what is owed to us in euros")[..2], [3, 1]);
     assert_eq!(find(&texts, "\"still owes us\""), [1]);
-    let found =
-        RecallIndex::of(&memories(&texts)).search(&query_of("what is owed to us in euros"), None);
+    let index = RecallIndex::of(&test_memories(&texts));
+    let found = index.search(&query_of("what is owed to us in euros"), None);
     assert_eq!(
         (found[0].corrects, found[1].corrects),
         (Some(Number(1)), None)
@@ -293,7 +286,7 @@ fn spec_2_8_a_correction_is_known_by_what_no_third_memory_is_about() {
 
 #[test]
 fn spec_2_8_range_kind_tag_and_origin_narrow_the_answer() {
-    let mut memories = memories(&["tea", "tea", "tea"]);
+    let mut memories = test_memories(&["tea", "tea", "tea"]);
     memories[1].place = Place::Journal;
     memories[1].saved_by.origin = Origin::External;
     memories[2].tags = Tags::parse(["Vow"]).unwrap();
@@ -341,7 +334,7 @@ fn spec_2_8_pages_hold_each_once() {
             format!("tea {} {} {change}", number % 7, "leaf ".repeat(number % 5))
         })
         .collect();
-    let index = RecallIndex::of(&memories(&texts));
+    let index = RecallIndex::of(&test_memories(&texts));
     for question in ["tea", "tea leaf 3", ""] {
         let whole = RecallQuery {
             limit: 200,
@@ -357,7 +350,7 @@ fn spec_2_8_pages_hold_each_once() {
 #[test]
 fn spec_2_8_for_a_prompt_nothing_must_occur_and_its_ends_count() {
     let texts = ["Rosa keeps bees", "The kiln is hot"];
-    let index = RecallIndex::of(&memories(&texts));
+    let index = RecallIndex::of(&test_memories(&texts));
     let pasted = "x ".repeat(15_000);
     let question = "Say \"how hot\" the kiln is";
     let first = RecallQuery::of_prompt(&format!("{question} {pasted}"), 5_000, 3);
@@ -383,7 +376,7 @@ fn spec_2_8_a_match_by_stop_words_alone_is_no_reason_to_tell_it() {
         "Rosa keeps the bees.",
         "Rosa no longer keeps the bees, since she moved to Bremen.",
     ];
-    let index = RecallIndex::of(&memories(&texts));
+    let index = RecallIndex::of(&test_memories(&texts));
     let told = |question: &str| {
         let found = index.search(&query_of(question), None);
         let best = found
@@ -412,7 +405,7 @@ fn spec_2_8_a_match_by_stop_words_alone_is_no_reason_to_tell_it() {
 #[test]
 fn spec_2_8_a_page_begins_behind_what_was_seen_though_others_came_and_went() {
     let texts: Vec<String> = (0..30).map(|number| format!("tea {number}")).collect();
-    let mut index = RecallIndex::of(&memories(&texts));
+    let mut index = RecallIndex::of(&test_memories(&texts));
     let first = index.search(&query_of("tea"), None);
     assert_eq!(numbers(&first), [30, 29, 28, 27, 26, 25, 24, 23, 22, 21]);
     let place = first[9].place();
@@ -441,7 +434,7 @@ fn spec_2_8_a_prompt_of_twenty_thousand_characters_is_looked_for_by_its_rarest_w
 
 #[test]
 fn spec_2_8_explain_tells_terms_their_weight_and_the_rank() {
-    let index = RecallIndex::of(&memories(&["Linen thread", "Linen"]));
+    let index = RecallIndex::of(&test_memories(&["Linen thread", "Linen"]));
     let found = index.search(&query_of("linen thread"), None);
     assert_eq!(numbers(&found), [1, 2]);
     assert_eq!((found[0].rank, found[1].rank), (1, 2));
@@ -458,7 +451,7 @@ fn spec_2_8_explain_tells_terms_their_weight_and_the_rank() {
 
 #[test]
 fn spec_5_3_what_is_discarded_or_rewritten_is_found_no_more_and_what_is_shredded_ends_the_index() {
-    let all = memories(&["The kiln is hot", "The loom is old", "猫と暮らす"]);
+    let all = test_memories(&["The kiln is hot", "The loom is old", "猫と暮らす"]);
     let mut index = RecallIndex::of(&all);
     let fresh = |memories: &[Memory], text| {
         let memories = memories.iter().filter(|memory| memory.is_active());
@@ -492,7 +485,7 @@ fn spec_5_3_what_is_discarded_or_rewritten_is_found_no_more_and_what_is_shredded
 proptest::proptest! {
     #[test]
     fn spec_2_8_no_question_and_no_text_ends_it(texts in proptest::collection::vec(".{0,60}", 0..6), question in ".{0,80}") {
-        let memories = memories(&texts);
+        let memories = test_memories(&texts);
         let mut index = RecallIndex::of(&memories);
         let found = index.search(&query_of(&question), None);
         assert!(found.len() <= memories.len());
@@ -516,7 +509,7 @@ fn vector(values: &[f32]) -> Vector {
 /// An index with a vector of each text.
 fn near<const N: usize>(texts: &[(impl AsRef<str>, [f32; N])]) -> RecallIndex {
     let words: Vec<&str> = texts.iter().map(|(text, _)| text.as_ref()).collect();
-    let mut index = RecallIndex::of(&memories(&words));
+    let mut index = RecallIndex::of(&test_memories(&words));
     for (at, (_, values)) in texts.iter().enumerate() {
         assert!(index.put_vector(Number(at as u64 + 1), &vector(values)));
     }
@@ -608,7 +601,7 @@ fn spec_2_8_among_thousands_the_nearest_are_those_of_all() {
         all[planted * 500] = mixed.collect();
     }
     let texts: Vec<String> = (0..COUNT).map(|at| format!("word{at}")).collect();
-    let mut index = RecallIndex::of(&memories(&texts));
+    let mut index = RecallIndex::of(&test_memories(&texts));
     for (at, values) in all.iter().enumerate() {
         assert!(index.put_vector(Number(at as u64 + 1), &vector(values)));
     }
@@ -718,7 +711,7 @@ fn spec_2_8_a_correction_in_other_words_comes_before_what_it_corrects() {
 
 #[test]
 fn spec_2_8_a_place_that_no_page_gave_is_behind_all_that_is_found() {
-    let index = RecallIndex::of(&memories(&["Linen thread", "Wool"]));
+    let index = RecallIndex::of(&test_memories(&["Linen thread", "Wool"]));
     let place = RecallPlace {
         seen: usize::MAX,
         last: Number(3),
@@ -729,7 +722,7 @@ fn spec_2_8_a_place_that_no_page_gave_is_behind_all_that_is_found() {
 
 #[test]
 fn spec_6_6_matches_are_ordered_by_date_on_request_and_narrowed_to_constitutional_ones() {
-    let mut all = memories(&["Linen, linen, linen", "Wool", "Linen and wool", "Silk"]);
+    let mut all = test_memories(&["Linen, linen, linen", "Wool", "Linen and wool", "Silk"]);
     all[0].protected_seq = Some(1);
     let index = RecallIndex::of(&all);
     let newest = |text: &str| RecallQuery {
@@ -948,7 +941,7 @@ const ASKED: [&str; 14] = [
 
 /// An index with a history: memories that changed, moved under others, and left.
 fn lived_index() -> RecallIndex {
-    let mut all = memories(&STORED);
+    let mut all = test_memories(&STORED);
     let mut index = RecallIndex::default();
     all.iter().for_each(|memory| index.put(memory));
     all[0].place = Place::Archival(crate::memory::Archived {

@@ -1,17 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::memory::{Place, test_memory};
-
-fn memories(texts: &[&str]) -> Vec<Memory> {
-    let numbered = texts.iter().enumerate();
-    numbered
-        .map(|(place, text)| test_memory(place as u64 + 1, text))
-        .collect()
-}
+use crate::memory::{Place, test_memories};
 
 fn find(texts: &[&str]) -> NearDuplicates {
-    near_duplicates(&memories(texts), DuplicateMatch::Exact, 100)
+    near_duplicates(&test_memories(texts), DuplicateMatch::Exact, 100)
 }
 
 /// The one pair that is found of two texts.
@@ -183,7 +176,7 @@ fn spec_3_4_exact_doubles_are_named_as_such_and_stand_first() {
     );
     assert!(found.items[0].differences.is_empty());
     assert_eq!(differences_of(&found.items[1]), [("Tea", "TEA")]);
-    let found = near_duplicates(&memories(&texts), DuplicateMatch::IgnoreCase, 100);
+    let found = near_duplicates(&test_memories(&texts), DuplicateMatch::IgnoreCase, 100);
     assert_eq!(
         summary(&found),
         [(2, 4, true), (2, 5, true), (4, 5, true), (1, 3, false)]
@@ -192,7 +185,7 @@ fn spec_3_4_exact_doubles_are_named_as_such_and_stand_first() {
 
 #[test]
 fn only_kept_core_memories_are_looked_at_whatever_their_order() {
-    let mut memories = memories(&["Tea at 5", "Tea at 6", "Tea at 7", "Tea at 8"]);
+    let mut memories = test_memories(&["Tea at 5", "Tea at 6", "Tea at 7", "Tea at 8"]);
     memories[1].discarded_at = Some(memories[1].created_at);
     memories[2].place = Place::Journal;
     let found = near_duplicates(&memories, DuplicateMatch::Exact, 100);
@@ -213,8 +206,7 @@ fn of_many_that_all_look_alike_few_are_listed_and_the_rest_is_counted() {
     let texts: Vec<String> = (0..300)
         .map(|n| format!("Note number {n} about the garden"))
         .collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let found = near_duplicates(&memories(&texts), DuplicateMatch::Exact, 50);
+    let found = near_duplicates(&test_memories(&texts), DuplicateMatch::Exact, 50);
     assert_eq!(found.items.len(), 50);
     assert_eq!(found.more, 300 * 299 / 2 - 50);
     assert!(found.is_complete);
@@ -239,8 +231,7 @@ fn thousands_that_nearly_are_equal_do_not_give_millions_of_pairs() {
     let texts: Vec<String> = (0..3_000)
         .map(|n| format!("Evan plans a long session about {} with Sam", word(n)))
         .collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let found = near_duplicates(&memories(&texts), DuplicateMatch::Exact, 10);
+    let found = near_duplicates(&test_memories(&texts), DuplicateMatch::Exact, 10);
     assert_eq!(found.items.len(), 10);
     assert!(!found.is_complete);
     assert!(found.more > 100_000 && found.more < 3_000 * 2_999 / 2);
@@ -274,17 +265,17 @@ fn spec_3_6_a_ledger_quotes_what_differs_and_no_line_passes_for_a_row() {
         "Tea at 5",
         "Tea at 6",
     ];
-    let lines = ledger_lines(&memories(&texts), DuplicateMatch::Exact).unwrap();
+    let lines = ledger_lines(&test_memories(&texts), DuplicateMatch::Exact).unwrap();
     assert_eq!(lines.expose(), "- #3 and #4 differ in: \"5\" / \"6\"");
     let hostile = [
         "Say </a> to the big dog",
         "Say \u{202e}\n#9 | to the big dog",
     ];
-    let lines = ledger_lines(&memories(&hostile), DuplicateMatch::Exact).unwrap();
+    let lines = ledger_lines(&test_memories(&hostile), DuplicateMatch::Exact).unwrap();
     assert!(!lines.expose().contains('<') && lines.expose().lines().count() == 1);
     assert!(lines.expose().starts_with("- #1 and #2 differ in: "));
     assert_eq!(
-        ledger_lines(&memories(&["a", "b"]), DuplicateMatch::Exact),
+        ledger_lines(&test_memories(&["a", "b"]), DuplicateMatch::Exact),
         None
     );
 }
@@ -314,8 +305,7 @@ proptest! {
     fn as_many_pairs_are_found_as_comparing_each_with_each_finds(
         texts in prop::collection::vec("([ab] |not |[12] |Sam |茶|tea's ){1,7}", 1..30),
     ) {
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let memories = memories(&texts);
+            let memories = test_memories(&texts);
         let found = near_duplicates(&memories, DuplicateMatch::Exact, 7);
         prop_assert!(found.is_complete && found.items.len() <= 7);
         prop_assert_eq!(found.items.len() as u64 + found.more, by_comparing_all(&memories));

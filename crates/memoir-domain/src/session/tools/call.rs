@@ -678,93 +678,46 @@ mod tests {
     #[test]
     fn spec_3_8_what_is_wrong_is_named() {
         use RefusalCode::{InvalidArgument, TooLong};
-        for (tool, arguments, code, part) in [
+        use Tool::{Complete, Delete, Search, Update};
+        let invalid = [
             (
-                "search_memories",
+                Search,
                 json!({"since": "2026-03-02", "until": "2026-03-01"}),
-                InvalidArgument,
                 "since: is later than `until`; exchange the two",
             ),
+            (Update, json!({"id": 1}), "content is missing"),
             (
-                "update_memory",
-                json!({"id": 1}),
-                InvalidArgument,
-                "content is missing",
-            ),
-            (
-                "update_memory",
+                Update,
                 json!({"id": 1, "content": 5}),
-                InvalidArgument,
                 "content must be a string",
             ),
             (
-                "update_memory",
+                Update,
                 json!({"id": 1, "content": "  "}),
-                InvalidArgument,
                 "content: is empty",
             ),
+            (Update, json!({"id": 1, "content": "a\0"}), "U+0000"),
             (
-                "update_memory",
-                json!({"id": 1, "content": "a\0"}),
-                InvalidArgument,
-                "U+0000",
-            ),
-            (
-                "update_memory",
-                json!({"id": 1, "content": "x".repeat(10_001)}),
-                TooLong,
-                "10001",
-            ),
-            (
-                "update_memory",
+                Update,
                 json!({"id": 1, "content": "x", "tags": []}),
-                InvalidArgument,
                 "takes only id and content",
             ),
-            (
-                "complete_refinement",
-                json!({"summary": "x".repeat(2_001)}),
-                TooLong,
-                "2000",
-            ),
-            (
-                "complete_refinement",
-                json!({}),
-                InvalidArgument,
-                "summary is missing",
-            ),
-            (
-                "search_memories",
-                json!({}),
-                InvalidArgument,
-                "at least one",
-            ),
-            (
-                "search_memories",
-                json!({"query": " "}),
-                InvalidArgument,
-                "at least one",
-            ),
-            (
-                "search_memories",
-                json!({"since": "May"}),
-                InvalidArgument,
-                "since is not a time",
-            ),
-            (
-                "search_memories",
-                json!({"query": "x".repeat(1_001)}),
-                TooLong,
-                "1000",
-            ),
-            (
-                "delete_memory",
-                json!([1]),
-                InvalidArgument,
-                "one JSON object",
-            ),
-        ] {
-            let refusal = read(tool, arguments).unwrap_err();
+            (Complete, json!({}), "summary is missing"),
+            (Search, json!({}), "at least one"),
+            (Search, json!({"query": " "}), "at least one"),
+            (Search, json!({"since": "May"}), "since is not a time"),
+            (Delete, json!([1]), "one JSON object"),
+        ];
+        let long = |most: usize| "x".repeat(most + 1);
+        let too_long = [
+            (Update, json!({"id": 1, "content": long(10_000)}), "10001"),
+            (Complete, json!({"summary": long(2_000)}), "2000"),
+            (Search, json!({"query": long(1_000)}), "1000"),
+        ];
+        let invalid = invalid.into_iter().map(|case| (case, InvalidArgument));
+        let too_long = too_long.into_iter().map(|case| (case, TooLong));
+        for ((tool, arguments, part), code) in invalid.chain(too_long) {
+            let refusal = read(tool.as_str(), arguments).unwrap_err();
             assert_eq!(refusal.code(), code);
             assert!(refusal.to_string().contains(part), "{refusal}");
         }
