@@ -917,9 +917,8 @@ pub fn answer(
     } else {
         (Action::AccessRefused, facts)
     };
-    let mut draft = Draft::for_agent(agent, now);
-    let body = RecordBody::of_reason(reason.cloned());
-    follow(&mut draft, request, actor, action, facts, body);
+    let reason = reason.cloned();
+    let draft = follow(agent, request, actor, action, facts, reason, now);
     Ok(Some(draft.finish()))
 }
 
@@ -939,10 +938,8 @@ pub fn read(
         .request(request.id)
         .count("memories", shown.memories)
         .count("tokens", shown.tokens);
-    let mut draft = Draft::for_agent(agent, now);
-    let body = RecordBody::default();
-    follow(&mut draft, request, actor, Action::AccessUsed, facts, body);
-    Ok(draft.finish())
+    let action = Action::AccessUsed;
+    Ok(follow(agent, request, actor, action, facts, None, now).finish())
 }
 
 /// Uses a single-use grant: a token, or a program's connection. The agent is notified.
@@ -957,9 +954,8 @@ pub fn use_up(
 ) -> Result<Decision, AccessRefusal> {
     check_use(&agent, request, actor)?;
     let facts = Facts::default().request(request.id);
-    let mut draft = Draft::for_agent(agent, now);
-    let body = RecordBody::default();
-    follow(&mut draft, request, actor, Action::AccessUsed, facts, body);
+    let action = Action::AccessUsed;
+    let mut draft = follow(agent, request, actor, action, facts, None, now);
     notify(&mut draft, request, "");
     Ok(draft.finish())
 }
@@ -1012,8 +1008,7 @@ pub fn connect(
         .token(token)
         .count("client", client.recipient());
     let mut draft = Draft::for_agent(agent, now);
-    let body = RecordBody::default();
-    draft.record(actor, Action::TokenCreated, None, facts, body);
+    draft.record(actor, Action::TokenCreated, None, facts, Vec::new());
     if !was_asked {
         let (day, who) = (now.date(), quote::quote(&actor.name));
         let (name, host) = (quote::quote(client.name), quote::quote(client.host));
@@ -1089,7 +1084,6 @@ fn end(
     how: &str,
     now: Timestamp,
 ) -> Decision {
-    let mut draft = Draft::for_agent(agent, now);
     let facts = match request.kind {
         AccessKind::Read { .. } => facts
             .count("reads", request.reads)
@@ -1097,14 +1091,7 @@ fn end(
             .count("tokens", request.tokens_read),
         _ => facts,
     };
-    follow(
-        &mut draft,
-        request,
-        actor,
-        action,
-        facts,
-        RecordBody::default(),
-    );
+    let mut draft = follow(agent, request, actor, action, facts, None, now);
     // The state before the record: without a grant nothing was read, so there is nothing to notify of.
     if request.state == AccessState::Granted {
         notify(&mut draft, request, how);
@@ -1112,19 +1099,23 @@ fn end(
     draft.finish()
 }
 
-/// Writes a record of a request, and the request as it is afterwards.
+/// Drafts a record of a request, and the request as it is afterwards.
 fn follow(
-    draft: &mut Draft,
+    agent: Agent,
     request: &AccessRequest,
     actor: &Actor,
     action: Action,
     facts: Facts,
-    body: RecordBody,
-) {
+    reason: Option<PrivateText>,
+    now: Timestamp,
+) -> Draft {
+    let mut draft = Draft::for_agent(agent, now);
+    let body = RecordBody::of_reason(reason);
     draft.record(actor, action, None, facts, body);
     let record = draft.records().last();
     let after = record.and_then(|record| request.clone().follow(record));
     draft.put_access(after.into_iter().collect());
+    draft
 }
 
 /// Notifies the agent of the outcome of a grant, in one journal entry (SPEC 5.2). Text by others is quoted, so that it
