@@ -570,11 +570,7 @@ impl Facts {
     }
 
     /// Codes of Memoir's own.
-    pub fn codes(
-        self,
-        name: &'static str,
-        values: impl IntoIterator<Item = &'static str>,
-    ) -> Self {
+    pub fn codes(self, name: &'static str, values: impl IntoIterator<Item = &'static str>) -> Self {
         self.with::<Value>(name, values.into_iter().collect())
     }
 

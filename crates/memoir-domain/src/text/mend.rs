@@ -92,7 +92,8 @@ pub fn json(mut bytes: &[u8]) -> Cow<'_, str> {
     }
     let text = text(bytes);
     // Half pairs are rare, and repairing them copies the text.
-    match pieces(&text).any(|piece| piece == Piece::LoneHalf) {
+    let has_lone_half = pieces(&text).any(|piece| piece == Piece::LoneHalf);
+    match has_lone_half {
         true => Cow::Owned(without_lone_halves(&text)),
         false => text,
     }
