@@ -65,13 +65,13 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
         let file = name.rsplit('/').next().unwrap_or(name);
         let is_such = file.starts_with("conversations") && file.ends_with(".json");
         if !files.is_one() && !is_such {
-            out.pass(files.place(index), NoMemoryReason::OtherFile);
+            out.pass(files.place(index), NoMemoryReason::OtherFile)?;
             continue;
         }
         json::elements(&mut files, index, &LISTS, out, |raw, place, out| {
             conversation(raw, &place, &mut notes, out)?;
             for _ in 0..std::mem::take(&mut notes.over) {
-                out.pass_entry(place.clone(), NoMemoryReason::TooMany);
+                out.pass_entry(place.clone(), NoMemoryReason::TooMany)?;
             }
             Ok(())
         })?;
@@ -93,12 +93,10 @@ fn conversation(
         "create_time",
     ];
     let Ok([mapping, current, forget, updated, created]) = raw.fields(names) else {
-        out.pass_entry(place.clone(), NoMemoryReason::Malformed);
-        return Ok(());
+        return out.pass_entry(place.clone(), NoMemoryReason::Malformed);
     };
     let Some(mapping) = mapping.filter(|mapping| mapping.is_object()) else {
-        out.pass_entry(place.clone(), NoMemoryReason::MissingField("mapping"));
-        return Ok(());
+        return out.pass_entry(place.clone(), NoMemoryReason::MissingField("mapping"));
     };
     notes.conversations += 1;
     if forget.is_some_and(Raw::is_true) {
@@ -111,9 +109,9 @@ fn conversation(
         Ok(())
     })?;
     let mut read = |node| {
-        if let Err(BrokenJson(at)) = message(node, said_at, notes) {
-            out.pass_entry(place.of_part(at), NoMemoryReason::Malformed);
-        }
+        message(node, said_at, notes).or_else(|BrokenJson(at)| {
+            out.pass_entry(place.of_part(at), NoMemoryReason::Malformed)
+        })
     };
     // Only the continued branch: an edited prompt leaves another branch behind.
     let mut next = current
@@ -122,12 +120,11 @@ fn conversation(
     // A file that does not name the conversation's end is read with all branches: surplus memories can be discarded
     // later.
     if next.is_none() {
-        nodes.into_values().for_each(read);
-        return Ok(());
+        return nodes.into_values().try_for_each(read);
     }
     // Removed from the map, so that circular parents end.
     while let Some(node) = next.and_then(|id| nodes.remove(&id)) {
-        read(node);
+        read(node)?;
         let parent = node.fields(["parent"]).ok().and_then(|[parent]| parent);
         next = parent.and_then(Raw::id);
     }

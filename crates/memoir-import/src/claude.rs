@@ -36,14 +36,14 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
                 memories(&mut files, index, &projects, out)?;
             }
             Some("json") if file.starts_with("conversations") => {
-                out.pass(files.place(index), NoMemoryReason::Message);
+                out.pass(files.place(index), NoMemoryReason::Message)?;
             }
             Some("json") if file.starts_with("projects") || name.contains("projects/") => {
-                out.pass(files.place(index), NoMemoryReason::Instruction);
+                out.pass(files.place(index), NoMemoryReason::Instruction)?;
             }
             Some("md" | "markdown" | "txt") => page(&mut files, index, &name, out)?,
             _ if files.is_one() => memories(&mut files, index, &projects, out)?,
-            _ => out.pass(files.place(index), NoMemoryReason::OtherFile),
+            _ => out.pass(files.place(index), NoMemoryReason::OtherFile)?,
         }
     }
     Ok(())
@@ -119,8 +119,7 @@ fn element(
         ],
     ) = raw.fields(names)
     else {
-        out.pass_entry(place, NoMemoryReason::Malformed);
-        return Ok(());
+        return out.pass_entry(place, NoMemoryReason::Malformed);
     };
     if let (Some(path), Some(content)) = (json::text(path), json::text(content)) {
         return out.entry(FoundEntry {
@@ -145,15 +144,14 @@ fn element(
         })?;
     } else if about.is_some_and(|about| !about.is_null()) {
         let reason = json::why_no_text([about], "conversations_memory");
-        out.pass_entry(place.clone(), reason);
+        out.pass_entry(place.clone(), reason)?;
     }
     let field = "project_memories";
     json::each_entry((field, of_projects), &place, out, |(key, value), out| {
         let id = key.string().ok().flatten().unwrap_or_default();
         let place = place.of_part(value.at);
         let Some(text) = json::text(Some(value)) else {
-            out.pass_entry(place, NoMemoryReason::InvalidField(field));
-            return Ok(());
+            return out.pass_entry(place, NoMemoryReason::InvalidField(field));
         };
         let project = projects.get(&id);
         out.entry(FoundEntry {
@@ -169,11 +167,10 @@ fn element(
     })?;
     json::each_element(("memory_files", unknown), &place, out, |file, out| {
         // Their content is not documented yet.
-        out.pass_entry(place.of_part(file.at), NoMemoryReason::UnknownKind);
-        Ok(())
+        out.pass_entry(place.of_part(file.at), NoMemoryReason::UnknownKind)
     })?;
     if !json::any_of([about, of_projects, unknown]) {
-        out.pass_entry(place, NoMemoryReason::UnknownKind);
+        out.pass_entry(place, NoMemoryReason::UnknownKind)?;
     }
     Ok(())
 }
@@ -185,10 +182,9 @@ fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> ReadR
         || name.starts_with("rules/")
         || name.contains("/rules/");
     if is_instruction && !out.options.instructions {
-        out.pass(place, NoMemoryReason::Instruction);
-        return Ok(());
+        return out.pass(place, NoMemoryReason::Instruction);
     }
-    let Some(text) = files.page(index, &place, out) else {
+    let Some(text) = files.page(index, &place, out)? else {
         return Ok(());
     };
     let (fields, body) = frontmatter::split(&text);

@@ -15,7 +15,7 @@ use memoir_domain::{
 use memoir_transcripts::{raw::is_space, source::HEAD_BYTES, unpacked};
 
 use crate::{
-    EntryPosition, Error, ImportLimits, Input, NoMemoryReason,
+    EntryPosition, Error, Halt, ImportLimits, Input, NoMemoryReason,
     folder::{EntryKind, Folder, Unlisted},
     git,
     out::Out,
@@ -232,7 +232,7 @@ impl Files {
     /// Reports the files that are not read.
     pub(crate) fn report_passed(&self, out: &mut Out<'_>) {
         for (place, reason) in &self.passed {
-            out.pass(place.clone(), *reason);
+            out.report.pass(place.clone(), *reason);
         }
     }
 
@@ -379,19 +379,16 @@ impl Files {
         index: usize,
         place: &EntryPosition,
         out: &mut Out<'_>,
-    ) -> Option<String> {
+    ) -> Result<Option<String>, Halt> {
         match self.text(index, out.options.limits.entry_bytes) {
             Ok((text, encoding)) => {
                 if encoding != Encoding::Utf8 {
                     let name = self.name(index);
                     out.notice("encoding", format!("{name}: not UTF-8; read as {encoding}"));
                 }
-                Some(text)
+                Ok(Some(text))
             }
-            Err(reason) => {
-                out.pass_entry(place.clone(), reason);
-                None
-            }
+            Err(reason) => out.pass_entry(place.clone(), reason).map(|()| None),
         }
     }
 

@@ -84,8 +84,7 @@ pub(crate) fn walk<'a>(
             kind: std::io::ErrorKind::FileTooLarge,
             ..
         }) => {
-            out.break_off(file, NoMemoryReason::TooLarge);
-            return Ok(());
+            return out.break_off(file, NoMemoryReason::TooLarge);
         }
         Err(error) => return Err(failure(error)),
     };
@@ -106,8 +105,7 @@ pub(crate) fn walk<'a>(
         Err(WalkStop::Halt(halt)) => Err(halt),
         Err(WalkStop::Broken(position, reason)) => {
             let place = walk.at(&position);
-            out.break_off(place, reason);
-            Ok(())
+            out.break_off(place, reason)
         }
         Ok(()) => Ok(()),
     }
@@ -166,6 +164,10 @@ impl<R: Read> Walk<'_, R> {
         }
     }
 
+    fn broken<T>(&self, reason: NoMemoryReason) -> Result<T, WalkStop> {
+        Err(WalkStop::Broken(self.source.place(), reason))
+    }
+
     /// Consecutive objects around lists, such as the pages of one list.
     fn objects<'o>(
         &mut self,
@@ -207,12 +209,7 @@ impl<R: Read> Walk<'_, R> {
         let mut first = true;
         loop {
             match self.source.peek()? {
-                None => {
-                    return Err(WalkStop::Broken(
-                        self.source.place(),
-                        NoMemoryReason::Truncated,
-                    ));
-                }
+                None => return self.broken(NoMemoryReason::Truncated),
                 Some(b']') => {
                     self.source.pass();
                     return Ok(());
@@ -224,12 +221,7 @@ impl<R: Read> Walk<'_, R> {
                 Some(_) if first => {}
                 // Without a comma it is unknown whether the next value is an element: the earlier elements were passed
                 // on, and the rest is one loss with its position.
-                Some(_) => {
-                    return Err(WalkStop::Broken(
-                        self.source.place(),
-                        NoMemoryReason::Malformed,
-                    ));
-                }
+                Some(_) => return self.broken(NoMemoryReason::Malformed),
             }
             first = false;
             self.element(out, found)?;
@@ -247,7 +239,7 @@ impl<R: Read> Walk<'_, R> {
         match self.source.take_value(self.limit)? {
             PieceRead::Whole => {}
             PieceRead::TooLarge => {
-                out.pass_entry(place, NoMemoryReason::TooLarge);
+                out.pass_entry(place, NoMemoryReason::TooLarge)?;
                 return Ok(());
             }
             PieceRead::Truncated => {
@@ -261,10 +253,7 @@ impl<R: Read> Walk<'_, R> {
         let piece = std::mem::take(&mut self.source.piece);
         let given = match Raw::whole(&piece) {
             Ok(raw) => found(JsonPart::Element(raw), place, out),
-            Err(_) => {
-                out.pass_entry(place, NoMemoryReason::Malformed);
-                Ok(())
-            }
+            Err(_) => out.pass_entry(place, NoMemoryReason::Malformed),
         };
         self.source.piece = piece;
         given.map_err(WalkStop::from)
@@ -282,24 +271,14 @@ impl<R: Read> Walk<'_, R> {
         let mut first = true;
         loop {
             match self.source.peek()? {
-                None => {
-                    return Err(WalkStop::Broken(
-                        self.source.place(),
-                        NoMemoryReason::Truncated,
-                    ));
-                }
+                None => return self.broken(NoMemoryReason::Truncated),
                 Some(b'{') if first => self.source.pass(),
                 Some(b',') if !first => self.source.pass(),
                 Some(b'}') if !first => {
                     self.source.pass();
                     return Ok(());
                 }
-                Some(_) => {
-                    return Err(WalkStop::Broken(
-                        self.source.place(),
-                        NoMemoryReason::Malformed,
-                    ));
-                }
+                Some(_) => return self.broken(NoMemoryReason::Malformed),
             }
             if first && self.source.peek()? == Some(b'}') {
                 self.source.pass();
@@ -323,10 +302,7 @@ impl<R: Read> Walk<'_, R> {
         // An undecodable key is none of the wanted ones; its value is skipped like any other.
         let key = key.unwrap_or_default();
         if self.source.peek()? != Some(b':') {
-            return Err(WalkStop::Broken(
-                self.source.place(),
-                NoMemoryReason::Malformed,
-            ));
+            return self.broken(NoMemoryReason::Malformed);
         }
         self.source.pass();
         let next = self.source.peek()?;
@@ -361,14 +337,8 @@ impl<R: Read> Walk<'_, R> {
         match self.source.take_value(limit)? {
             PieceRead::Whole => Ok(true),
             PieceRead::TooLarge => Ok(false),
-            PieceRead::Truncated => Err(WalkStop::Broken(
-                self.source.place(),
-                NoMemoryReason::Truncated,
-            )),
-            PieceRead::Nothing => Err(WalkStop::Broken(
-                self.source.place(),
-                NoMemoryReason::Malformed,
-            )),
+            PieceRead::Truncated => self.broken(NoMemoryReason::Truncated),
+            PieceRead::Nothing => self.broken(NoMemoryReason::Malformed),
         }
     }
 }
@@ -407,10 +377,7 @@ pub(crate) fn each_element<'r, 'o>(
     match list.filter(|list| !list.is_null()) {
         None => Ok(()),
         Some(list) if list.is_array() => each(list.elements(), place, out, take),
-        Some(list) => {
-            out.pass_entry(place.of_part(list.at), NoMemoryReason::InvalidField(name));
-            Ok(())
-        }
+        Some(list) => out.pass_entry(place.of_part(list.at), NoMemoryReason::InvalidField(name)),
     }
 }
 
@@ -425,8 +392,7 @@ pub(crate) fn each_entry<'r, 'o>(
         None => Ok(()),
         Some(object) if object.is_object() => each(object.entries(), place, out, take),
         Some(object) => {
-            out.pass_entry(place.of_part(object.at), NoMemoryReason::InvalidField(name));
-            Ok(())
+            out.pass_entry(place.of_part(object.at), NoMemoryReason::InvalidField(name))
         }
     }
 }
@@ -449,10 +415,10 @@ fn each<'o, T>(
         }
         Err(at) => broken = Some(at),
     }
-    if let Some(BrokenJson(at)) = broken {
-        out.pass_entry(place.of_part(at), NoMemoryReason::Malformed);
+    match broken {
+        Some(BrokenJson(at)) => out.pass_entry(place.of_part(at), NoMemoryReason::Malformed),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// The text of a field; `None` where it is missing, null, or no text that can be decoded.

@@ -46,16 +46,14 @@ fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         "expires_at",
     ];
     let Ok([prefix, namespace, key, value, created, expires]) = raw.fields(names) else {
-        out.pass_entry(place, NoMemoryReason::Malformed);
-        return Ok(());
+        return out.pass_entry(place, NoMemoryReason::Malformed);
     };
     let namespace = match namespace.filter(|namespace| namespace.is_array()) {
         Some(list) => tags::of_value(list).join("."),
         None => json::first_text([prefix, namespace]).unwrap_or_default(),
     };
     let Some(value) = value else {
-        out.pass_entry(place, NoMemoryReason::MissingField("value"));
-        return Ok(());
+        return out.pass_entry(place, NoMemoryReason::MissingField("value"));
     };
     let gone = out.expired(date::of_value(expires).at);
     row(
@@ -83,15 +81,13 @@ fn database(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let query = format!("SELECT prefix, key, value, created_at, {expires} FROM store");
     sqlite::each(&database, &query, out, &mut |found, out| {
         let Some(value) = sqlite::text(found, 2) else {
-            out.pass_entry(
+            return out.pass_entry(
                 EntryPosition::default(),
                 NoMemoryReason::InvalidField("value"),
             );
-            return Ok(());
         };
         let Ok(value) = Raw::whole(value.as_bytes()) else {
-            out.pass_entry(EntryPosition::default(), NoMemoryReason::Malformed);
-            return Ok(());
+            return out.pass_entry(EntryPosition::default(), NoMemoryReason::Malformed);
         };
         let gone = out.expired(sqlite::time(found, 4).at);
         row(
@@ -116,8 +112,7 @@ fn row(
     out: &mut Out<'_>,
 ) -> ReadResult {
     if namespace.split('.').next() == Some(RESERVED) {
-        out.pass(entry.place, NoMemoryReason::Derived);
-        return Ok(());
+        return out.pass(entry.place, NoMemoryReason::Derived);
     }
     // A column that was written as a text holds the object within it.
     let inner = json::text(Some(value));

@@ -39,7 +39,7 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
         } else if files.is_one() || name.ends_with(".af") || name.ends_with(".json") {
             file(&mut files, index, out)?;
         } else {
-            out.pass(files.place(index), NoMemoryReason::OtherFile);
+            out.pass(files.place(index), NoMemoryReason::OtherFile)?;
         }
     }
     Ok(())
@@ -60,8 +60,7 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     let mut bytes = match files.bytes(index, limit) {
         Ok(bytes) => bytes,
         Err(reason) => {
-            out.break_off(place, reason);
-            return Ok(());
+            return out.break_off(place, reason);
         }
     };
     let mut first = EntryPosition {
@@ -89,8 +88,7 @@ fn file(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
         } else {
             NoMemoryReason::Truncated
         };
-        out.break_off(place, reason);
-        return Ok(());
+        return out.break_off(place, reason);
     };
     agents(raw, &first, out)
 }
@@ -101,13 +99,11 @@ fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult 
     let [agents, blocks, core_memory, messages, name] = match raw.fields(fields) {
         Ok(fields) => fields,
         Err(BrokenJson(at)) => {
-            out.break_off(place.of_part(at), NoMemoryReason::Malformed);
-            return Ok(());
+            return out.break_off(place.of_part(at), NoMemoryReason::Malformed);
         }
     };
     if !json::any_of([agents, blocks, core_memory]) {
-        out.pass_entry(place.clone(), NoMemoryReason::UnknownKind);
-        return Ok(());
+        return out.pass_entry(place.clone(), NoMemoryReason::UnknownKind);
     }
     let mut secrets = Vec::new();
     let mut agent_names: Vec<String> = Vec::new();
@@ -119,8 +115,7 @@ fn agents(raw: Raw<'_>, place: &EntryPosition, out: &mut Out<'_>) -> ReadResult 
     json::each_element(("agents", agents), place, out, |agent, out| {
         let fields = ["name", "block_ids", "messages", "memory_blocks"];
         let Ok([name, ids, messages, own_blocks]) = agent.fields(fields) else {
-            out.pass_entry(place.of_part(agent.at), NoMemoryReason::Malformed);
-            return Ok(());
+            return out.pass_entry(place.of_part(agent.at), NoMemoryReason::Malformed);
         };
         let name = json::text(name).unwrap_or_default();
         if first.is_empty() {
@@ -242,13 +237,11 @@ fn block(raw: Raw<'_>, agent: &str, place: EntryPosition, out: &mut Out<'_>) -> 
         "updated_at",
     ];
     let Ok([label, value, read_only, own_tags, created, updated]) = raw.fields(fields) else {
-        out.pass_entry(place, NoMemoryReason::Malformed);
-        return Ok(());
+        return out.pass_entry(place, NoMemoryReason::Malformed);
     };
     let label = json::text(label).unwrap_or_default();
     let Some(text) = json::text(value) else {
-        out.pass_entry(place, json::why_no_text([value], "value"));
-        return Ok(());
+        return out.pass_entry(place, json::why_no_text([value], "value"));
     };
     let is_persona = label == "persona" && out.offer(&text);
     let label = label.trim_matches('/').to_owned();
@@ -278,12 +271,10 @@ fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         "updated_at",
     ];
     let Ok([id, text, own_tags, created, deleted, updated]) = raw.fields(fields) else {
-        out.pass_entry(place, NoMemoryReason::Malformed);
-        return Ok(());
+        return out.pass_entry(place, NoMemoryReason::Malformed);
     };
     let Some(text) = json::text(text) else {
-        out.pass_entry(place, json::why_no_text([text], "text"));
-        return Ok(());
+        return out.pass_entry(place, json::why_no_text([text], "text"));
     };
     let gone = deleted.is_some_and(Raw::is_true).then(|| ImportedGone {
         why: DeletionReason::Deleted,
@@ -308,10 +299,9 @@ fn passage(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
 fn page(files: &mut Files, index: usize, name: &str, out: &mut Out<'_>) -> ReadResult {
     let place = files.place(index);
     if name.starts_with("skills/") || name.contains("/skills/") {
-        out.pass(place, NoMemoryReason::Instruction);
-        return Ok(());
+        return out.pass(place, NoMemoryReason::Instruction);
     }
-    let Some(text) = files.page(index, &place, out) else {
+    let Some(text) = files.page(index, &place, out)? else {
         return Ok(());
     };
     let (fields, body) = frontmatter::split(&text);

@@ -61,7 +61,7 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
     for index in 0..files.len() {
         let name = files.name(index);
         if !files.is_one() && !name.ends_with(".json") && !name.ends_with(".jsonl") {
-            out.pass(files.place(index), NoMemoryReason::OtherFile);
+            out.pass(files.place(index), NoMemoryReason::OtherFile)?;
             continue;
         }
         json::elements(&mut files, index, &LISTS, out, element)?;
@@ -80,7 +80,7 @@ fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         };
         let Ok(texts) = texts else {
             found = true;
-            out.pass_entry(place.of_part(raw.at), NoMemoryReason::Malformed);
+            out.pass_entry(place.of_part(raw.at), NoMemoryReason::Malformed)?;
             continue;
         };
         let text = json::first_text(texts);
@@ -99,9 +99,9 @@ fn element(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult 
         open.extend(parts.into_iter().rev().map(|part| (part, depth + 1)));
     }
     if !found && raw.is_object() {
-        out.pass_entry(place, NoMemoryReason::MissingField("text"));
+        return out.pass_entry(place, NoMemoryReason::MissingField("text"));
     } else if !found && raw.is_string() {
-        out.pass_entry(place, NoMemoryReason::UnknownKind);
+        return out.pass_entry(place, NoMemoryReason::UnknownKind);
     }
     Ok(())
 }

@@ -40,7 +40,7 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
             .rsplit_once('.')
             .map(|(_, ending)| ending.to_lowercase());
         if !files.is_one() && !matches!(ending.as_deref(), Some("md" | "markdown")) {
-            out.pass(files.place(index), NoMemoryReason::OtherFile);
+            out.pass(files.place(index), NoMemoryReason::OtherFile)?;
             continue;
         }
         page(&mut files, index, &name, &workspace, out)?;
@@ -90,10 +90,9 @@ fn page(
 ) -> ReadResult {
     let place = files.place(index);
     if let Some(reason) = left_out(name, workspace, out.options.instructions) {
-        out.pass(place, reason);
-        return Ok(());
+        return out.pass(place, reason);
     }
-    let Some(text) = files.page(index, &place, out) else {
+    let Some(text) = files.page(index, &place, out)? else {
         return Ok(());
     };
     let (fields, body) = frontmatter::split(&text);
@@ -103,8 +102,7 @@ fn page(
     let (links, without_links) = without_links(body);
     // A listing with text of its own is a page: only one that consists of links is no memory.
     if is_listing && (links > 0 || file == "log.md") && is_bare(&without_links) {
-        out.pass(place, NoMemoryReason::Index);
-        return Ok(());
+        return out.pass(place, NoMemoryReason::Index);
     }
     if let Some(number) = fields.text("memoir.number") {
         return out.entry(page_of_memoir(&fields, number, body, place));

@@ -35,7 +35,7 @@ pub(crate) fn read(mut files: Files, out: &mut Out<'_>) -> ReadResult {
             && !files.name(index).ends_with(".jsonl")
             && !files.name(index).ends_with(".json")
         {
-            out.pass(files.place(index), NoMemoryReason::OtherFile);
+            out.pass(files.place(index), NoMemoryReason::OtherFile)?;
             continue;
         }
         let head = files.head(index);
@@ -70,12 +70,11 @@ fn lines(files: &mut Files, index: usize, out: &mut Out<'_>) -> ReadResult {
             ..EntryPosition::from(&position)
         };
         match source.take_line(limit) {
-            Ok(PieceRead::TooLarge) => out.pass_entry(place, NoMemoryReason::TooLarge),
+            Ok(PieceRead::TooLarge) => out.pass_entry(place, NoMemoryReason::TooLarge)?,
             Ok(PieceRead::Whole) => objects(&source.piece, &place, out)?,
             Ok(_) => return Ok(()),
             Err(_) => {
-                out.break_off(place, NoMemoryReason::Unreadable);
-                return Ok(());
+                return out.break_off(place, NoMemoryReason::Unreadable);
             }
         }
     }
@@ -124,7 +123,7 @@ fn objects(line_bytes: &[u8], place: &EntryPosition, out: &mut Out<'_>) -> ReadR
                 } else {
                     NoMemoryReason::Malformed
                 };
-                out.pass_entry(place, reason);
+                out.pass_entry(place, reason)?;
                 broken += 1;
                 // From the second byte on: the first is the beginning of the checked one.
                 let behind = rest.get(1..).filter(|_| broken < BROKEN);
@@ -165,8 +164,7 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
         ],
     ) = raw.fields(names)
     else {
-        out.pass_entry(place, NoMemoryReason::Malformed);
-        return Ok(());
+        return out.pass_entry(place, NoMemoryReason::Malformed);
     };
     let ends = [
         "from",
@@ -197,18 +195,11 @@ fn line(raw: Raw<'_>, place: EntryPosition, out: &mut Out<'_>) -> ReadResult {
         // A relation may have a name, too: its ends identify it.
         (Some(_), None) if !json::any_of(ends) => {
             // A name without any observation.
-            out.pass_entry(place, NoMemoryReason::Empty);
-            Ok(())
+            out.pass_entry(place, NoMemoryReason::Empty)
         }
-        (None, Some(_)) => {
-            out.pass_entry(place, NoMemoryReason::MissingField("name"));
-            Ok(())
-        }
+        (None, Some(_)) => out.pass_entry(place, NoMemoryReason::MissingField("name")),
         _ if json::any_of(ends) => relation(ends, created_at, place, out),
-        _ => {
-            out.pass_entry(place, NoMemoryReason::UnknownKind);
-            Ok(())
-        }
+        _ => out.pass_entry(place, NoMemoryReason::UnknownKind),
     }
 }
 
@@ -228,13 +219,12 @@ fn observed(
         return observation(about, listed, place, out);
     }
     let Ok(all) = listed.elements() else {
-        out.pass_entry(place, NoMemoryReason::InvalidField("observations"));
-        return Ok(());
+        return out.pass_entry(place, NoMemoryReason::InvalidField("observations"));
     };
     for one in all {
         match one {
             Ok(one) => observation(about, one, place.clone(), out)?,
-            Err(_) => out.pass_entry(place.clone(), NoMemoryReason::Malformed),
+            Err(_) => out.pass_entry(place.clone(), NoMemoryReason::Malformed)?,
         }
     }
     Ok(())
@@ -261,8 +251,7 @@ fn observation(
     };
     let Some(text) = text else {
         let reason = json::why_no_text([Some(one)], "observations");
-        out.pass_entry(place, reason);
-        return Ok(());
+        return out.pass_entry(place, reason);
     };
     let (subject, bare) = (about.subject.trim(), text.trim());
     let says_it = bare
@@ -311,8 +300,7 @@ fn relation(
             (_, None) => "to",
             _ => "relationType",
         };
-        out.pass_entry(place, NoMemoryReason::MissingField(missing));
-        return Ok(());
+        return out.pass_entry(place, NoMemoryReason::MissingField(missing));
     };
     out.entry(FoundEntry {
         text: format!(

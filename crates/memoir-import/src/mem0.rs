@@ -102,23 +102,19 @@ fn row(
     let Ok([outer_id, payload, event, memory_id]) =
         raw.fields(["id", "payload", "event", "memory_id"])
     else {
-        out.pass_entry(place, NoMemoryReason::Malformed);
-        return Ok(());
+        return out.pass_entry(place, NoMemoryReason::Malformed);
     };
     if event.is_some() && memory_id.is_some() {
         // A history line outside its database: it is unknown whether it is the last one.
-        out.pass_entry(place, NoMemoryReason::UnknownKind);
-        return Ok(());
+        return out.pass_entry(place, NoMemoryReason::UnknownKind);
     }
     let held = payload.filter(|payload| payload.is_object()).unwrap_or(raw);
     let Ok(texts) = held.fields(["memory", "text", "data", "content"]) else {
-        out.pass_entry(place, NoMemoryReason::Malformed);
-        return Ok(());
+        return out.pass_entry(place, NoMemoryReason::Malformed);
     };
     let Some(text) = json::first_text(texts) else {
         let reason = json::why_no_text(texts, "memory");
-        out.pass_entry(place, reason);
-        return Ok(());
+        return out.pass_entry(place, reason);
     };
     let names = [
         "id",
@@ -214,8 +210,7 @@ fn history(files: &Files, index: usize, out: &mut Out<'_>) -> ReadResult {
     );
     sqlite::each(&database, &query, out, &mut |row, out| {
         let Some(event) = event(row) else {
-            out.pass_entry(EntryPosition::default(), NoMemoryReason::Malformed);
-            return Ok(());
+            return out.pass_entry(EntryPosition::default(), NoMemoryReason::Malformed);
         };
         current = Some(match current.take() {
             Some(before) if before.last.memory == event.memory => before.followed(event, out)?,
@@ -307,11 +302,10 @@ impl HistoryMemory {
 
     fn give(self, gone: Option<ImportedGone>, out: &mut Out<'_>) -> ReadResult {
         let Some(text) = self.last.text else {
-            out.pass_entry(
+            return out.pass_entry(
                 EntryPosition::default(),
                 NoMemoryReason::MissingField("new_memory"),
             );
-            return Ok(());
         };
         out.entry(FoundEntry {
             text,

@@ -141,9 +141,10 @@ impl<'a> Out<'a> {
         true
     }
 
-    /// Counts a part that is no memory.
-    pub(crate) fn pass(&mut self, place: EntryPosition, reason: NoMemoryReason) {
+    /// Counts a part that is no memory. As all of these: never an error, but the end of a reader's branch.
+    pub(crate) fn pass(&mut self, place: EntryPosition, reason: NoMemoryReason) -> ReadResult {
         self.report.pass(place, reason);
+        Ok(())
     }
 
     /// Counts several parts of an omitted kind.
@@ -154,15 +155,19 @@ impl<'a> Out<'a> {
     }
 
     /// Counts an entry that is no memory.
-    pub(crate) fn pass_entry(&mut self, place: EntryPosition, reason: NoMemoryReason) {
+    pub(crate) fn pass_entry(
+        &mut self,
+        place: EntryPosition,
+        reason: NoMemoryReason,
+    ) -> ReadResult {
         self.report.read += 1;
-        self.report.pass(place, reason);
+        self.pass(place, reason)
     }
 
     /// Records that the reading ended before the end.
-    pub(crate) fn break_off(&mut self, place: EntryPosition, reason: NoMemoryReason) {
+    pub(crate) fn break_off(&mut self, place: EntryPosition, reason: NoMemoryReason) -> ReadResult {
         self.report.is_broken = true;
-        self.report.pass(place, reason);
+        self.pass(place, reason)
     }
 
     pub(crate) fn notice(&mut self, code: &'static str, text: impl Into<String>) {
@@ -195,8 +200,7 @@ impl<'a> Out<'a> {
             _ => None,
         };
         if let Some(reason) = junk {
-            self.report.pass(entry.place, reason);
-            return Ok(());
+            return self.pass(entry.place, reason);
         }
         let limits = self.options.limits;
         let title = entry.title.as_deref().map(clean).unwrap_or_default();
