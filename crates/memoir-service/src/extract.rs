@@ -244,6 +244,14 @@ pub(crate) fn number(text: &str) -> Result<Number, Problem> {
         .ok_or_else(|| Problem::not_found("there is no memory of that number"))
 }
 
+/// The number of a memory in a query.
+pub(crate) fn number_of(field: &str, text: Option<&str>) -> Result<Option<Number>, Problem> {
+    let number = text.map(number).transpose().ok();
+    number
+        .filter(|number| number.is_none_or(|number| number >= Number(1)))
+        .ok_or_else(|| Problem::invalid(format!("{field}: must be a number from 1, such as 17")))
+}
+
 /// Whether the client prefers plain text to JSON (RFC 9110, 12.5.1).
 pub(crate) fn prefers_text(headers: &HeaderMap) -> bool {
     let accepted: Vec<&str> = headers

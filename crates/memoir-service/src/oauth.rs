@@ -12,7 +12,7 @@ use std::{net::IpAddr, time::Instant};
 use axum::{
     Router,
     extract::{Request, State},
-    http::{HeaderValue, StatusCode, header, request::Parts},
+    http::{StatusCode, header, request::Parts},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{get, post},
@@ -122,15 +122,12 @@ impl IntoResponse for Refused {
 async fn admit(State(service): State<Service>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let passed = pass(&service, &parts);
-    let mut response = match passed {
+    let response = match passed {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(refused) => refused.into_response(),
     };
-    let no_store = HeaderValue::from_static("no-store");
-    let headers = response.headers_mut();
     // On refusals too: the response to a request with a code must not be cached either.
-    headers.insert(header::CACHE_CONTROL, no_store);
-    response
+    ([(header::CACHE_CONTROL, "no-store")], response).into_response()
 }
 
 fn pass(service: &Service, parts: &Parts) -> Result<(), Refused> {

@@ -7,7 +7,7 @@ use axum::{
 use memoir_app::{CheckpointView, RecordFilter, RecordOrder, RecordPlace, ShownRecord};
 use memoir_domain::{
     audit::{Action, ActorKind},
-    memory::{Invalid, Number},
+    memory::Invalid,
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -15,7 +15,7 @@ use utoipa::IntoParams;
 use crate::{
     Problem,
     caller::Caller,
-    extract::{Path, UrlQuery, number, prefers_text, read, time, time_until},
+    extract::{Path, UrlQuery, number_of, prefers_text, read, time, time_until},
     page::{Page, PageParameters},
     schemas,
     wire::Verified,
@@ -55,11 +55,7 @@ pub(crate) struct RecordsFilter {
 
 impl RecordsFilter {
     fn read(self) -> Result<(PageParameters, RecordFilter), Problem> {
-        let memory = self.memory.as_deref().map(number).transpose();
-        let memory = memory
-            .ok()
-            .filter(|memory| memory.is_none_or(|number| number >= Number(1)))
-            .ok_or_else(|| Problem::invalid("memory: must be a number from 1, such as 17"))?;
+        let memory = number_of("memory", self.memory.as_deref())?;
         let query = RecordFilter {
             session: read("session", self.session.as_deref(), str::parse)?,
             actions: read("action", self.action.as_deref(), actions)?.unwrap_or_default(),

@@ -3,7 +3,7 @@
 use axum::{
     body::Body,
     extract::{MatchedPath, Request, State},
-    http::{HeaderValue, header, request::Parts},
+    http::{header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -17,13 +17,8 @@ pub(super) async fn admit(
     next: Next,
 ) -> Response {
     let passed = pass(&service, request, next).await;
-    let mut response = passed.unwrap_or_else(IntoResponse::into_response);
     // A caller's own data must not be stored on any other disk.
-    let no_store = HeaderValue::from_static("no-store");
-    response
-        .headers_mut()
-        .insert(header::CACHE_CONTROL, no_store);
-    response
+    ([(header::CACHE_CONTROL, "no-store")], passed).into_response()
 }
 
 async fn pass(service: &Service, request: Request, next: Next) -> Result<Response, Problem> {

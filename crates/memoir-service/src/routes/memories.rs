@@ -21,7 +21,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     Problem,
     caller::{Caller, Reached},
-    extract::{JsonBody, Nothing, Object, Path, UrlQuery, number, read, time, time_until},
+    extract::{JsonBody, Nothing, Object, Path, UrlQuery, number, number_of, read, time, time_until},
     matching::IfMatch,
     page::{Page, PageParameters},
     replies, schemas,
@@ -223,11 +223,7 @@ struct Selected {
 
 impl MemoriesFilter {
     fn read(self) -> Result<(PageParameters, Selected), Problem> {
-        let under = self.under.as_deref().map(number).transpose();
-        let under = under
-            .ok()
-            .filter(|under| under.is_none_or(|number| number >= Number(1)))
-            .ok_or_else(|| Problem::invalid("under: must be a number from 1, such as 17"))?;
+        let under = number_of("under", self.under.as_deref())?;
         let included = |name: &str| match name {
             "discarded" => Ok(true),
             _ => Err("must be `discarded`, or be left out"),

@@ -12,7 +12,7 @@ use std::{
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use memoir_app::{
@@ -79,13 +79,8 @@ pub(crate) struct SignedIn {
     responses((status = 201, description = "The token", body = SignedIn)))]
 pub(crate) async fn sign_in(State(service): State<Service>, request: Request) -> Response {
     let signed_in = attempt(&service, request).await;
-    let mut response = signed_in.unwrap_or_else(IntoResponse::into_response);
     // No cache may keep the token.
-    let no_store = HeaderValue::from_static("no-store");
-    response
-        .headers_mut()
-        .insert(header::CACHE_CONTROL, no_store);
-    response
+    ([(header::CACHE_CONTROL, "no-store")], signed_in).into_response()
 }
 
 async fn attempt(service: &Service, request: Request) -> Result<Response, Problem> {
