@@ -12,81 +12,32 @@ use data_encoding::HEXLOWER;
 use maud::{Markup, html};
 use sha2::{Digest, Sha256};
 
-/// The style of the pages.
-static STYLE: LazyLock<AssetFile> = LazyLock::new(|| {
-    AssetFile::new(
-        "console",
-        AssetKind::Style,
-        include_str!("../assets/console.css"),
-    )
+/// A file of the folder `assets`.
+macro_rules! file {
+    ($stem:literal, $kind:ident, $path:literal) => {
+        AssetFile::new(
+            $stem,
+            AssetKind::$kind,
+            include_str!(concat!("../assets/", $path)),
+        )
+    };
+}
+
+/// Every file, in the order in which a page loads them.
+static FILES: LazyLock<[AssetFile; 9]> = LazyLock::new(|| {
+    [
+        file!("console", Style, "console.css"),
+        // The library that draws curves; not ours, see the README beside it.
+        file!("uplot", Style, "vendor/uplot/uPlot.min.css"),
+        file!("uplot", Script, "vendor/uplot/uPlot.iife.min.js"),
+        file!("uplot", Licence, "vendor/uplot/LICENSE"),
+        file!("plot", Script, "plot.js"),
+        file!("live", Script, "live.js"),
+        file!("access", Script, "access.js"),
+        file!("slider", Script, "slider.js"),
+        file!("search", Script, "search.js"),
+    ]
 });
-
-/// The library that draws curves; not ours, see the README beside it.
-static UPLOT_STYLE: LazyLock<AssetFile> = LazyLock::new(|| {
-    AssetFile::new(
-        "uplot",
-        AssetKind::Style,
-        include_str!("../assets/vendor/uplot/uPlot.min.css"),
-    )
-});
-static UPLOT: LazyLock<AssetFile> = LazyLock::new(|| {
-    AssetFile::new(
-        "uplot",
-        AssetKind::Script,
-        include_str!("../assets/vendor/uplot/uPlot.iife.min.js"),
-    )
-});
-
-static UPLOT_LICENCE: LazyLock<AssetFile> = LazyLock::new(|| {
-    AssetFile::new(
-        "uplot",
-        AssetKind::Licence,
-        include_str!("../assets/vendor/uplot/LICENSE"),
-    )
-});
-
-static PLOT: LazyLock<AssetFile> =
-    LazyLock::new(|| AssetFile::new("plot", AssetKind::Script, include_str!("../assets/plot.js")));
-
-static LIVE: LazyLock<AssetFile> =
-    LazyLock::new(|| AssetFile::new("live", AssetKind::Script, include_str!("../assets/live.js")));
-
-static ACCESS: LazyLock<AssetFile> = LazyLock::new(|| {
-    AssetFile::new(
-        "access",
-        AssetKind::Script,
-        include_str!("../assets/access.js"),
-    )
-});
-
-static SLIDER: LazyLock<AssetFile> = LazyLock::new(|| {
-    AssetFile::new(
-        "slider",
-        AssetKind::Script,
-        include_str!("../assets/slider.js"),
-    )
-});
-
-static SEARCH: LazyLock<AssetFile> = LazyLock::new(|| {
-    AssetFile::new(
-        "search",
-        AssetKind::Script,
-        include_str!("../assets/search.js"),
-    )
-});
-
-/// Every file, for lookup.
-static FILES: [&LazyLock<AssetFile>; 9] = [
-    &STYLE,
-    &UPLOT_STYLE,
-    &UPLOT,
-    &UPLOT_LICENCE,
-    &PLOT,
-    &LIVE,
-    &ACCESS,
-    &SLIDER,
-    &SEARCH,
-];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AssetKind {
@@ -116,6 +67,8 @@ impl AssetKind {
 
 /// A file in the binary.
 struct AssetFile {
+    /// What it is called without its hash and its ending.
+    stem: &'static str,
     /// The last part of its path, with its hash.
     name: String,
     kind: AssetKind,
@@ -123,11 +76,16 @@ struct AssetFile {
 }
 
 impl AssetFile {
-    fn new(stem: &str, kind: AssetKind, text: &'static str) -> Self {
+    fn new(stem: &'static str, kind: AssetKind, text: &'static str) -> Self {
         // 64 bits distinguish versions; the name has no other purpose.
         let digest = HEXLOWER.encode(&Sha256::digest(text)[..8]);
         let name = format!("{stem}.{digest}.{}", kind.extension());
-        Self { name, kind, text }
+        Self {
+            stem,
+            name,
+            kind,
+            text,
+        }
     }
 
     fn path(&self) -> String {
@@ -162,24 +120,26 @@ pub(crate) enum PageScript {
 }
 
 impl PageScript {
-    fn files(self) -> Vec<&'static AssetFile> {
+    /// What its files are called.
+    fn stems(self) -> &'static [&'static str] {
         match self {
-            // The files run in this order: uPlot must be loaded before the script that draws with it.
-            Self::Plot => vec![&UPLOT_STYLE, &UPLOT, &UPLOT_LICENCE, &PLOT],
-            Self::Live => vec![&LIVE],
-            Self::Access => vec![&ACCESS],
-            Self::Slider => vec![&SLIDER],
-            Self::Search => vec![&SEARCH],
+            // uPlot must be loaded before the script that draws with it.
+            Self::Plot => &["uplot", "plot"],
+            Self::Live => &["live"],
+            Self::Access => &["access"],
+            Self::Slider => &["slider"],
+            Self::Search => &["search"],
         }
     }
 }
 
 /// The elements that load the style of every page, and these scripts.
 pub(crate) fn tags(scripts: &[PageScript]) -> Markup {
+    let stems = scripts.iter().flat_map(|script| script.stems());
+    let stems = ["console"].iter().chain(stems);
     html! {
-        (STYLE.tag())
-        @for script in scripts {
-            @for file in script.files() { (file.tag()) }
+        @for stem in stems {
+            @for file in FILES.iter().filter(|file| file.stem == *stem) { (file.tag()) }
         }
     }
 }
@@ -205,18 +165,22 @@ mod tests {
     #[test]
     fn what_is_not_ours_is_what_its_readme_says() {
         let readme = include_str!("../assets/vendor/uplot/README.md");
-        for (name, text) in [
-            ("uPlot.iife.min.js", UPLOT.text),
-            ("uPlot.min.css", UPLOT_STYLE.text),
-            ("LICENSE", UPLOT_LICENCE.text),
+        let of_uplot = |kind| {
+            let mut files = FILES.iter().filter(|file| file.stem == "uplot");
+            files.find(|file| file.kind == kind).unwrap().text
+        };
+        for (name, kind) in [
+            ("uPlot.iife.min.js", AssetKind::Script),
+            ("uPlot.min.css", AssetKind::Style),
+            ("LICENSE", AssetKind::Licence),
         ] {
-            let sum = HEXLOWER.encode(&Sha256::digest(text));
+            let sum = HEXLOWER.encode(&Sha256::digest(of_uplot(kind)));
             assert!(
                 readme.contains(&format!("{sum}  {name}\n")),
                 "{name}: {sum}"
             );
         }
-        let banner = UPLOT.text.lines().next().unwrap();
+        let banner = of_uplot(AssetKind::Script).lines().next().unwrap();
         assert!(banner.contains("(v1.6.32)") && readme.starts_with("# uPlot 1.6.32\n"));
     }
 
@@ -229,9 +193,13 @@ mod tests {
             PageScript::Slider,
             PageScript::Search,
         ];
-        for file in scripts.into_iter().flat_map(PageScript::files) {
+        for stem in scripts.into_iter().flat_map(PageScript::stems) {
             let mut served = FILES.iter();
-            assert!(served.any(|other| other.name == file.name), "{}", file.name);
+            let is_script = |file: &AssetFile| file.kind == AssetKind::Script;
+            assert!(
+                served.any(|file| file.stem == *stem && is_script(file)),
+                "{stem}"
+            );
         }
     }
 }
