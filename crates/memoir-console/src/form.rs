@@ -8,7 +8,7 @@ use axum::{
     http::{StatusCode, request::Parts},
 };
 use memoir_domain::Timestamp;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::{answer::PageFailure, browser};
 
@@ -84,6 +84,13 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for PageQuery<T> {
     }
 }
 
+/// The query of a page that only reports what was just done.
+#[derive(Deserialize)]
+pub(crate) struct DoneQuery {
+    /// The word for it.
+    pub(crate) done: Option<String>,
+}
+
 /// The query after the `?`; blanks count as omitted, as browsers send them.
 ///
 /// # Errors
@@ -116,6 +123,14 @@ pub(crate) fn place<I: FromStr>(
     let place = Timestamp::from_microseconds(at).zip(id.parse().ok());
     let unknown = || PageFailure::invalid("There is no such page.");
     place.map(Some).ok_or_else(unknown)
+}
+
+/// Cuts the rows, of which one more than `most` was read, to those of a page. Returns the last one where there is
+/// another page.
+pub(crate) fn cut<T>(rows: &mut Vec<T>, most: usize) -> Option<&T> {
+    let is_more = rows.len() > most;
+    rows.truncate(most);
+    rows.last().filter(|_| is_more)
 }
 
 /// An address with these parameters, without blank ones.

@@ -440,6 +440,17 @@ pub(crate) fn become_different(changes: &RewindPreview) -> Markup {
     }
 }
 
+/// The headings of a table's columns; those at the indices `figures`, from 0, are of figures.
+pub(crate) fn headings(names: &[&str], figures: &[usize]) -> Markup {
+    html! {
+        thead role="rowgroup" { tr role="row" {
+            @for (place, name) in names.iter().enumerate() {
+                th role="columnheader" scope="col" class=[figures.contains(&place).then_some("figure")] { (name) }
+            }
+        } }
+    }
+}
+
 /// Links to the previous and the next page.
 pub(crate) fn pages(
     label: &str,

@@ -307,10 +307,8 @@ async fn tab(
     let lens = agent.views().seen_by(visitor.viewer());
     // One request more than is shown says whether there is another page.
     let mut requests = lens.access_requests(before, AT_ONCE + 1).await?;
-    let is_more = requests.len() > AT_ONCE as usize;
-    requests.truncate(AT_ONCE as usize);
     let path = tab_path(agent);
-    let next = requests.last().filter(|_| is_more).map(|last| {
+    let next = form::cut(&mut requests, AT_ONCE as usize).map(|last| {
         let at = last.requested_at.microseconds().to_string();
         form::address(&path, &[("at", &at), ("request", &last.id.to_string())])
     });
@@ -552,15 +550,7 @@ fn table(agent: &AgentHandle, requests: &[ShownAccessRequest]) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "Requests for access, the newest first" }
-            thead role="rowgroup" { tr role="row" {
-                th role="columnheader" scope="col" { "Asked" }
-                th role="columnheader" scope="col" { "Who" }
-                th role="columnheader" scope="col" { "To see" }
-                th role="columnheader" scope="col" { "Purpose" }
-                th role="columnheader" scope="col" { "State" }
-                th role="columnheader" scope="col" { "Left" }
-                th role="columnheader" scope="col" class="figure" { "Looks" }
-            } }
+            (parts::headings(&["Asked", "Who", "To see", "Purpose", "State", "Left", "Looks"], &[6]))
             tbody role="rowgroup" { @for request in requests { (row(agent, request)) } }
         }
     }

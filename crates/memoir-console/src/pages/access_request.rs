@@ -12,7 +12,7 @@ use memoir_domain::{
     access::{AccessKindName, AccessState},
     audit::ActorKind,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{
     Tab,
@@ -23,15 +23,10 @@ use crate::{
     answer::{PageFailure, PageResult, see_other},
     assets::PageScript,
     browser::Visitor,
-    form::PageQuery,
+    form::{DoneQuery, PageQuery},
     parts::{self, ConsoleSection, SignedInPage},
     words,
 };
-
-#[derive(Deserialize)]
-pub(crate) struct AccessRequestPageQuery {
-    done: Option<String>,
-}
 
 /// A request, with the visitor.
 pub(super) struct ShownRequest {
@@ -135,7 +130,7 @@ impl ShownRequest {
 pub(crate) async fn show(
     visitor: Visitor,
     Path(request): Path<String>,
-    PageQuery(query): PageQuery<AccessRequestPageQuery>,
+    PageQuery(query): PageQuery<DoneQuery>,
 ) -> PageResult {
     let shown_request = ShownRequest::find(visitor, &request).await?;
     let request = &shown_request.request;

@@ -4,7 +4,6 @@ use axum::{extract::Path, http::request::Parts, response::Response};
 use maud::{Markup, html};
 use memoir_app::{Error, SignInView, VerifiedUser};
 use memoir_domain::{PrivateText, TokenId};
-use serde::Deserialize;
 
 use super::code::CODE;
 use crate::{
@@ -12,18 +11,13 @@ use crate::{
     answer::{PageResult, page_of, see_other},
     browser::Visitor,
     field::LabelledField,
-    form::{PageQuery, SentForm},
+    form::{DoneQuery, PageQuery, SentForm},
     parts::{self, ConsoleSection, SignedInPage},
     words,
 };
 
 /// The field for the present password.
 const PASSWORD: &str = "password";
-
-#[derive(Deserialize)]
-pub(crate) struct AccountPageQuery {
-    done: Option<String>,
-}
 
 /// Checks the input of the fields of [`proof`].
 ///
@@ -65,7 +59,7 @@ pub(super) fn proof(visitor: &Visitor) -> Markup {
 
 pub(crate) async fn show(
     visitor: Visitor,
-    PageQuery(query): PageQuery<AccountPageQuery>,
+    PageQuery(query): PageQuery<DoneQuery>,
 ) -> PageResult {
     let account = visitor.account_name().await?;
     let factor = visitor.second_factor().await?;
@@ -131,13 +125,7 @@ fn table(visitor: &Visitor, sign_ins: &[SignInView]) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "What you are signed in for, the newest first" }
-            thead role="rowgroup" { tr role="row" {
-                th role="columnheader" scope="col" { "Signed in" }
-                th role="columnheader" scope="col" { "With" }
-                th role="columnheader" scope="col" { "Last used" }
-                th role="columnheader" scope="col" { "Ends" }
-                th role="columnheader" scope="col" { "Change" }
-            } }
+            (parts::headings(&["Signed in", "With", "Last used", "Ends", "Change"], &[]))
             tbody role="rowgroup" { @for sign_in in sign_ins { (row(visitor, sign_in)) } }
         }
     }

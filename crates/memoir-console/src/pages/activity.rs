@@ -25,7 +25,7 @@ use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::Visitor,
     field::Faults,
-    form::PageQuery,
+    form::{self, PageQuery},
     parts::{self, Clock, ConsoleSection, SignedInPage},
     words,
 };
@@ -134,11 +134,7 @@ async fn load(
 
 fn found(query: &AuditQuery, is_later: bool, mut records: Vec<ListedRecord>) -> Markup {
     // One more than is shown says whether there is another page, without counting all.
-    let is_more = records.len() > AT_ONCE as usize;
-    records.truncate(AT_ONCE as usize);
-    let next = records
-        .last()
-        .filter(|_| is_more)
+    let next = form::cut(&mut records, AT_ONCE as usize)
         .and_then(place_of)
         .map(|place| query.address(PATH, &written(&place)));
     let newest = query.address(PATH, "");
@@ -235,13 +231,7 @@ fn providers(responses: &[ProviderResponse], clock: &Clock) -> Markup {
             } @else {
                 table.cards role="table" {
                     caption.hidden { "The last response of each provider to this service" }
-                    thead role="rowgroup" { tr role="row" {
-                        th role="columnheader" scope="col" { "Provider" }
-                        th role="columnheader" scope="col" { "Model" }
-                        th role="columnheader" scope="col" { "Last response" }
-                        th role="columnheader" scope="col" { "When" }
-                        th role="columnheader" scope="col" class="figure" { "Took" }
-                    } }
+                    (parts::headings(&["Provider", "Model", "Last response", "When", "Took"], &[4]))
                     tbody role="rowgroup" {
                         @for response in responses {
                             tr role="row" {

@@ -12,7 +12,6 @@ use memoir_domain::{
     schedule::RefinementSchedule,
     session::Health,
 };
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
@@ -23,7 +22,7 @@ use crate::{
     answer::{PageResult, see_other},
     assets::PageScript,
     browser::{AgentInPath, Visitor},
-    form::PageQuery,
+    form::{DoneQuery, PageQuery},
     parts::{self, Clock, ConsoleSection, SignedInPage},
     words,
 };
@@ -31,15 +30,10 @@ use crate::{
 /// The latest sessions that are shown.
 const LATEST: u32 = 5;
 
-#[derive(Deserialize)]
-pub(crate) struct AgentPageQuery {
-    done: Option<String>,
-}
-
 pub(crate) async fn show(
     State(console): State<Console>,
     visitor: Visitor,
-    PageQuery(query): PageQuery<AgentPageQuery>,
+    PageQuery(query): PageQuery<DoneQuery>,
     headers: HeaderMap,
     agent: AgentInPath,
 ) -> PageResult {
@@ -166,11 +160,7 @@ fn context(share: &ContextShare) -> Markup {
             @if !share.by_quarter.is_empty() {
                 table.cards role="table" {
                     caption.hidden { "Core memories by the calendar quarter (UTC) in which they were recorded" }
-                    thead role="rowgroup" { tr role="row" {
-                        th role="columnheader" scope="col" { "Quarter (UTC)" }
-                        th role="columnheader" scope="col" class="figure" { "Core memories" }
-                        th role="columnheader" scope="col" class="figure" { "In the context" }
-                    } }
+                    (parts::headings(&["Quarter (UTC)", "Core memories", "In the context"], &[1, 2]))
                     tbody role="rowgroup" {
                         @for quarter in share.by_quarter.iter().rev() {
                             tr role="row" {
@@ -198,12 +188,7 @@ pub(super) fn originals(view: &OriginalsView) -> Markup {
             @if !view.originals_by_quarter.is_empty() {
                 table.cards role="table" {
                     caption.hidden { "Originals by the calendar quarter (UTC) in which they were saved" }
-                    thead role="rowgroup" { tr role="row" {
-                        th role="columnheader" scope="col" { "Quarter (UTC)" }
-                        th role="columnheader" scope="col" class="figure" { "Saved" }
-                        th role="columnheader" scope="col" class="figure" { "In the prompt" }
-                        th role="columnheader" scope="col" class="figure" { "In the archive" }
-                    } }
+                    (parts::headings(&["Quarter (UTC)", "Saved", "In the prompt", "In the archive"], &[1, 2, 3]))
                     tbody role="rowgroup" {
                         @for quarter in view.originals_by_quarter.iter().rev() {
                             tr role="row" {

@@ -13,7 +13,7 @@ use crate::{
     answer::{PageResult, page_of},
     browser::{AgentInPath, Visitor},
     field::{Faults, LabelledField},
-    form::PageQuery,
+    form::{self, PageQuery},
     parts::{self, ConsoleSection, SignedInPage},
     words,
 };
@@ -101,9 +101,7 @@ async fn found(
         .views()
         .search_records(search, before, AT_ONCE + 1)
         .await?;
-    let is_more = records.len() > AT_ONCE as usize;
-    records.truncate(AT_ONCE as usize);
-    let next = records.last().filter(|_| is_more);
+    let next = form::cut(&mut records, AT_ONCE as usize);
     let next = next.map(|last| query.address(PATH, &last.seq.to_string()));
     let newest = query.address(PATH, "");
     let records: Vec<_> = records.into_iter().map(|record| (None, record)).collect();

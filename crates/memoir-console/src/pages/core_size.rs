@@ -146,14 +146,10 @@ fn table(curve: &CoreSizeCurve) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "Core size over time, the newest first" }
-            thead role="rowgroup" { tr role="row" {
-                th role="columnheader" scope="col" { "Until" }
-                th role="columnheader" scope="col" class="figure" { "Core size" }
-                th role="columnheader" scope="col" class="figure" { "Lowest" }
-                th role="columnheader" scope="col" class="figure" { "Highest" }
-                th role="columnheader" scope="col" { "Of the budget" }
-                th role="columnheader" scope="col" { "What happened" }
-            } }
+            (parts::headings(
+                &["Until", "Core size", "Lowest", "Highest", "Of the budget", "What happened"],
+                &[1, 2, 3],
+            ))
             tbody role="rowgroup" {
                 @for (place, point) in points {
                     tr role="row" {

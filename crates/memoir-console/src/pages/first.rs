@@ -2,7 +2,7 @@
 
 use axum::{
     extract::{Path, Request, State},
-    http::StatusCode,
+    http::{StatusCode, request::Parts},
 };
 use maud::{Markup, html};
 use memoir_domain::PrivateText;
@@ -25,9 +25,8 @@ const ACCOUNT: (&str, &str) = ("account", "Account");
 pub(crate) async fn show(
     State(console): State<Console>,
     Path(secret): Path<String>,
-    request: Request,
+    head: Parts,
 ) -> PageResult {
-    let (head, _) = request.into_parts();
     match console.opens_first_link(&head, &secret).await {
         Ok(true) => Ok(page(form_page(
             &secret,

@@ -12,6 +12,7 @@ use super::{Tab, agent, agent_head, agent_path};
 use crate::{
     answer::{PageFailure, PageResult, see_other},
     browser::{AgentInPath, Visitor},
+    field::LabelledField,
     form::{self, PageQuery, SentForm},
     parts::{self, ConsoleSection, SignedInPage},
     words,
@@ -96,12 +97,10 @@ pub(crate) async fn show(
         _ => agent.views().memory_page(&page_query).await?,
     };
     // One memory more than is shown says whether there is another page.
-    let is_more = rows.len() > AT_ONCE as usize;
-    rows.truncate(AT_ONCE as usize);
-    let now = NowByNumber::of(&agent, &rows).await?;
     let path = format!("{}/memories", agent_path(agent.scope().agent));
-    let next = rows.last().filter(|_| is_more);
+    let next = form::cut(&mut rows, AT_ONCE as usize);
     let next = next.map(|last| query.address(&path, last.number.0, ""));
+    let now = NowByNumber::of(&agent, &rows).await?;
     let first = query.address(&path, 0, "");
     let originals = match query.after == 0 && query.under.is_none() {
         true => Some(agent.log().originals().await?),
@@ -168,14 +167,7 @@ pub(super) fn filter(
     ];
     html! {
         form.row method="get" action=(path) {
-            div.field {
-                label for="kind" { "Kind" }
-                select #kind name="kind" {
-                    @for (value, text) in kinds {
-                        option value=(value) selected[named.unwrap_or_default() == value] { (text) }
-                    }
-                }
-            }
+            (LabelledField::new("kind", "Kind").choice(named.unwrap_or_default(), &kinds))
             @if let Some(only) = only {
                 div.field {
                     label for="only" { "Which" }
@@ -205,15 +197,7 @@ fn table(
     html! {
         table.cards role="table" {
             caption.hidden { "Memories by number, without their text" }
-            thead role="rowgroup" { tr role="row" {
-                th role="columnheader" scope="col" class="figure" { "Number" }
-                th role="columnheader" scope="col" { "Kind" }
-                th role="columnheader" scope="col" { "Archive" }
-                th role="columnheader" scope="col" class="figure" { "Tokens" }
-                th role="columnheader" scope="col" { "Origin" }
-                th role="columnheader" scope="col" { "Flags" }
-                th role="columnheader" scope="col" { "Change" }
-            } }
+            (parts::headings(&["Number", "Kind", "Archive", "Tokens", "Origin", "Flags", "Change"], &[0, 3]))
             tbody role="rowgroup" {
                 @for (place, row) in rows.iter().enumerate() {
                     // The row that takes its place where it disappears.

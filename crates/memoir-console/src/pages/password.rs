@@ -1,8 +1,8 @@
 //! `/account/password`: changing the password.
 
 use axum::{
-    extract::{Request, State},
-    http::StatusCode,
+    extract::State,
+    http::{StatusCode, request::Parts},
     response::Response,
 };
 use maud::{Markup, html};
@@ -48,9 +48,8 @@ pub(crate) async fn change(
     State(console): State<Console>,
     visitor: Visitor,
     form: SentForm,
-    request: Request,
+    head: Parts,
 ) -> PageResult {
-    let (head, _) = request.into_parts();
     let mut faults = Faults::default();
     // Before the proof, which would use up a code for a password that is not taken.
     check_new(&form, NEW, AGAIN, &mut faults);

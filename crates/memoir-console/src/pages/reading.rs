@@ -249,10 +249,8 @@ pub(crate) async fn memories(
     let mut memories = look.lens().memory_page(&page).await?;
     // Memories outside of the grant come without text, and are not shown.
     memories.retain(|memory| memory.words.is_some());
-    let is_more = memories.len() > AT_ONCE as usize;
-    memories.truncate(AT_ONCE as usize);
     let path = format!("{}/memories", look.shown_request.path());
-    let next = memories.last().filter(|_| is_more);
+    let next = form::cut(&mut memories, AT_ONCE as usize);
     let next = next.map(|last| query.address(&path, last.number.0));
     let first = query.address(&path, 0);
     let read = html! {
@@ -348,10 +346,8 @@ pub(crate) async fn sessions(
     // Without text, which is on the pages of the sessions.
     let agent = &look.shown_request.agent;
     let mut sessions = agent.views().session_page(before, AT_ONCE + 1).await?;
-    let is_more = sessions.len() > AT_ONCE as usize;
-    sessions.truncate(AT_ONCE as usize);
     let path = format!("{}/sessions", look.shown_request.path());
-    let next = sessions.last().filter(|_| is_more).map(|last| {
+    let next = form::cut(&mut sessions, AT_ONCE as usize).map(|last| {
         let at = last.started_at.microseconds().to_string();
         form::address(&path, &[("at", &at), ("session", &last.id.to_string())])
     });
@@ -486,9 +482,7 @@ async fn records_after(
     let from = query.after.saturating_add(1).min(i64::MAX as u64);
     let lens = look.lens();
     let mut records = lens.record_page(filter, from, AT_ONCE + 1).await?;
-    let is_more = records.len() > AT_ONCE as usize;
-    records.truncate(AT_ONCE as usize);
-    let next = records.last().filter(|_| is_more);
+    let next = form::cut(&mut records, AT_ONCE as usize);
     let next = next.map(|last| form::address(path, &[("after", &last.seq.to_string())]));
     Ok(html! {
         @if records.is_empty() { p.empty { "Nothing is on the record." } }

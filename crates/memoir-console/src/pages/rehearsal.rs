@@ -87,13 +87,7 @@ fn table(changes: &[RehearsedChangeFacts]) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "Memories that would change, without their text" }
-            thead role="rowgroup" { tr role="row" {
-                th role="columnheader" scope="col" { "Memory" }
-                th role="columnheader" scope="col" { "What" }
-                th role="columnheader" scope="col" class="figure" { "Tokens" }
-                th role="columnheader" scope="col" { "Flags" }
-                th role="columnheader" scope="col" { "Since then" }
-            } }
+            (parts::headings(&["Memory", "What", "Tokens", "Flags", "Since then"], &[2]))
             tbody role="rowgroup" { @for change in changes { (row(change)) } }
         }
     }

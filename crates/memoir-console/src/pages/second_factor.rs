@@ -5,8 +5,8 @@
 //! it sealed.
 
 use axum::{
-    extract::{Request, State},
-    http::{StatusCode, header},
+    extract::State,
+    http::{StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use maud::{Markup, html};
@@ -46,9 +46,8 @@ pub(crate) async fn turn_on(
     State(console): State<Console>,
     visitor: Visitor,
     form: SentForm,
-    request: Request,
+    head: Parts,
 ) -> PageResult {
-    let (head, _) = request.into_parts();
     let mut faults = Faults::default();
     let sealed = form.field(OFFERED);
     let Some(offer) = visitor.offered(sealed).await? else {
@@ -180,9 +179,8 @@ pub(crate) async fn turn_off(
     State(console): State<Console>,
     visitor: Visitor,
     form: SentForm,
-    request: Request,
+    head: Parts,
 ) -> PageResult {
-    let (head, _) = request.into_parts();
     let again = |refusal: &SignInRefusal| asking(&visitor, &OFF, Some(refusal));
     let proven = match prove(&console, &head, &visitor, &form, again).await {
         Ok(proven) => proven,
@@ -200,9 +198,8 @@ pub(crate) async fn renew_codes(
     State(console): State<Console>,
     visitor: Visitor,
     form: SentForm,
-    request: Request,
+    head: Parts,
 ) -> PageResult {
-    let (head, _) = request.into_parts();
     let again = |refusal: &SignInRefusal| asking(&visitor, &CODES, Some(refusal));
     let proven = match prove(&console, &head, &visitor, &form, again).await {
         Ok(proven) => proven,

@@ -1,6 +1,9 @@
 //! `/agents/{agent}/sessions` and `/sessions/{session}`
 
-use axum::extract::{Path, Request, State};
+use axum::{
+    extract::{Path, State},
+    http::{StatusCode, request::Parts},
+};
 use maud::{Markup, html};
 use memoir_app::{AgentFacts, Error, SessionFacts};
 use memoir_domain::{
@@ -40,10 +43,8 @@ pub(crate) async fn list(
 ) -> PageResult {
     let before = form::place(query.at, query.session.as_deref())?;
     let mut sessions = agent.views().session_page(before, AT_ONCE + 1).await?;
-    let is_more = sessions.len() > AT_ONCE as usize;
-    sessions.truncate(AT_ONCE as usize);
     let path = format!("{}/sessions", agent_path(agent.scope().agent));
-    let next = sessions.last().filter(|_| is_more).map(|last| {
+    let next = form::cut(&mut sessions, AT_ONCE as usize).map(|last| {
         let at = last.started_at.microseconds().to_string();
         form::address(&path, &[("at", &at), ("session", &last.id.to_string())])
     });
@@ -67,15 +68,7 @@ pub(super) fn table(sessions: &[SessionFacts], caption: &str) -> Markup {
         @else {
             table.cards role="table" {
                 caption.hidden { (caption) }
-                thead role="rowgroup" { tr role="row" {
-                    th role="columnheader" scope="col" { "Begun" }
-                    th role="columnheader" scope="col" { "Outcome" }
-                    th role="columnheader" scope="col" { "Why" }
-                    th role="columnheader" scope="col" class="figure" { "Edits" }
-                    th role="columnheader" scope="col" class="figure" { "Archived" }
-                    th role="columnheader" scope="col" class="figure" { "Before" }
-                    th role="columnheader" scope="col" class="figure" { "After" }
-                } }
+                (parts::headings(&["Begun", "Outcome", "Why", "Edits", "Archived", "Before", "After"], &[3, 4, 5, 6]))
                 tbody role="rowgroup" { @for session in sessions { (row(session)) } }
             }
         }
@@ -303,9 +296,8 @@ pub(crate) async fn events(
     State(console): State<Console>,
     visitor: Visitor,
     Path(session): Path<String>,
-    request: Request,
+    head: Parts,
 ) -> PageResult {
-    let (head, _) = request.into_parts();
     // A stream is requested by `GET`, which carries no form's token.
     browser::check_site(&head.headers)?;
     let (agent, id) = visitor.account.session_agent(&session).await?;
@@ -317,7 +309,7 @@ pub(crate) async fn cancel(visitor: Visitor, Path(session): Path<String>) -> Pag
     match agent.sessions().cancel(id, &visitor.actor()).await {
         // It ended between the page and the click: no fault of the service.
         Err(Error::SessionLost(_)) => Err(PageFailure::new(
-            axum::http::StatusCode::CONFLICT,
+            StatusCode::CONFLICT,
             "The session is over already.",
         )),
         done => {

@@ -2,7 +2,7 @@
 
 use axum::{
     extract::{Request, State},
-    http::{StatusCode, header},
+    http::{StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use maud::{Markup, html};
@@ -14,6 +14,7 @@ use crate::{
     Admission, Console, SignInRefusal, TypedCredentials,
     answer::{PageResult, page, see_other},
     browser::{self, LONGEST_SECONDS, Visitor},
+    field::LabelledField,
     form::{self, PageQuery, SentForm},
     parts,
 };
@@ -36,9 +37,8 @@ struct Filled<'a> {
 pub(crate) async fn show(
     State(console): State<Console>,
     PageQuery(query): PageQuery<SignInQuery>,
-    request: Request,
+    head: Parts,
 ) -> PageResult {
-    let (head, _) = request.into_parts();
     // Checked here and when the form is sent: the author of the link chooses both.
     let next = browser::own_path(query.next.as_deref().unwrap_or("/"));
     if browser::visitor(&console, &head.headers).await?.is_some() {
@@ -121,16 +121,8 @@ fn sign_in_form(filled: &Filled<'_>) -> Markup {
     html! {
         form.stack method="post" action="/sign-in" {
             input type="hidden" name="next" value=(filled.next);
-            div.field {
-                label for="name" { "Name" }
-                input #name name="name" type="text" autocomplete="username" required
-                    autocapitalize="none" spellcheck="false" maxlength="100" value=(filled.name);
-            }
-            div.field {
-                label for="password" { "Password" }
-                input #password name="password" type="password" autocomplete="current-password"
-                    required maxlength="1000";
-            }
+            (LabelledField::new("name", "Name").username(filled.name))
+            (LabelledField::new("password", "Password").password("current-password"))
             div.field {
                 label for="account" { "Account " span.none { "(blank for the default one)" } }
                 input #account name="account" type="text" autocomplete="organization"

@@ -389,12 +389,7 @@ fn sessions(path: &str, agent: &AgentHandle, history: &LogHistory) -> Markup {
         } @else {
             table.cards role="table" {
                 caption.hidden { "Sessions on the record, the newest first" }
-                thead role="rowgroup" { tr role="row" {
-                    th role="columnheader" scope="col" { "Begun" }
-                    th role="columnheader" scope="col" { "Outcome" }
-                    th role="columnheader" scope="col" class="figure" { "Records" }
-                    th role="columnheader" scope="col" { "Look" }
-                } }
+                (parts::headings(&["Begun", "Outcome", "Records", "Look"], &[2]))
                 tbody role="rowgroup" {
                     @for span in history.sessions.iter().take(LATEST) { (session(path, span)) }
                 }

@@ -59,8 +59,7 @@ impl TimelinePage {
             .views()
             .search_records(&search, before, AT_ONCE + 1)
             .await?;
-        let is_more = records.len() > AT_ONCE as usize;
-        records.truncate(AT_ONCE as usize);
+        let is_more = form::cut(&mut records, AT_ONCE as usize).is_some();
         // The log is read from its end, and shown from its beginning.
         records.reverse();
         Ok(Self {
@@ -221,14 +220,7 @@ fn table(records: &[RecordFacts], live: &LiveSessionFacts) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "Records of the session, the newest first" }
-            thead role="rowgroup" { tr role="row" {
-                th role="columnheader" scope="col" class="figure" { "Record" }
-                th role="columnheader" scope="col" { "When" }
-                th role="columnheader" scope="col" { "What" }
-                th role="columnheader" scope="col" class="figure" { "Memory" }
-                th role="columnheader" scope="col" class="figure" { "Core size after" }
-                th role="columnheader" scope="col" { "Counts" }
-            } }
+            (parts::headings(&["Record", "When", "What", "Memory", "Core size after", "Counts"], &[0, 3, 4]))
             tbody #records role="rowgroup" { @for record in records.iter().rev() { (row(record, live)) } }
         }
     }

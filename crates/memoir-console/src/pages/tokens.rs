@@ -79,13 +79,7 @@ fn table(visitor: &Visitor, view: &AgentFacts, (tokens, now): (&[TokenView], Tim
     html! {
         table.cards role="table" {
             caption.hidden { "Tokens, the newest first, without their secrets" }
-            thead role="rowgroup" { tr role="row" {
-                th role="columnheader" scope="col" { "Made" }
-                th role="columnheader" scope="col" { "Last used" }
-                th role="columnheader" scope="col" { "Ends" }
-                th role="columnheader" scope="col" { "Status" }
-                th role="columnheader" scope="col" { "Change" }
-            } }
+            (parts::headings(&["Made", "Last used", "Ends", "Status", "Change"], &[]))
             // The store returns the oldest first, and the page shows the newest first.
             tbody role="rowgroup" { @for token in tokens.iter().rev() { (row(visitor, view, token, now)) } }
         }

@@ -72,13 +72,7 @@ fn in_the_way(obstacles: &[Obstacle], sessions: &str) -> Markup {
             " of the same memories " (if obstacles.len() == 1 { "conflicts" } else { "conflict" }) " with it:" }
         table.cards role="table" {
             caption.hidden { "Later changes of the same memories" }
-            thead role="rowgroup" { tr role="row" {
-                th role="columnheader" scope="col" class="figure" { "Record" }
-                th role="columnheader" scope="col" { "When" }
-                th role="columnheader" scope="col" { "What" }
-                th role="columnheader" scope="col" { "Session" }
-                th role="columnheader" scope="col" { "Memories" }
-            } }
+            (parts::headings(&["Record", "When", "What", "Session", "Memories"], &[0]))
             tbody role="rowgroup" {
                 @for obstacle in obstacles {
                     tr role="row" {

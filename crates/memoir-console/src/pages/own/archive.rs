@@ -35,9 +35,7 @@ pub(crate) async fn show(
     let archive = format!("{path}/archive");
     // Numbers are kept as signed ones, and an address may hold any.
     let mut above = with_sources(&agent, query.after.min(i64::MAX as u64)).await?;
-    let is_more = above.len() > AT_ONCE;
-    above.truncate(AT_ONCE);
-    let next = above.last().filter(|_| is_more);
+    let next = form::cut(&mut above, AT_ONCE);
     let next = next.map(|last| form::address(&archive, &[("after", &form::after(last.number.0))]));
     let counts = agent.views().show().await?.counts;
     let all = form::address(&path, &[("kind", "archival")]);

@@ -149,10 +149,8 @@ pub(crate) async fn show(
     let recall = query.recall()?;
     let page = lens.recall_page(&recall, place, query.with_discarded());
     let mut found = page.await?.found;
-    let is_more = found.len() > AT_ONCE;
-    found.truncate(AT_ONCE);
     let path = agent_path(agent.scope().agent);
-    let next = found.last().filter(|_| is_more);
+    let next = form::cut(&mut found, AT_ONCE);
     let next = next.map(|(last, _)| query.address(&path, Some(last.place())));
     let first = query.address(&path, None);
     let memories: Vec<ShownMemory> = found.into_iter().map(|(_, memory)| memory).collect();

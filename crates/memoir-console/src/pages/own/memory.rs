@@ -7,7 +7,6 @@ use memoir_domain::{
     PrivateText,
     memory::{Kind, Number},
 };
-use serde::Deserialize;
 
 use super::{
     super::{
@@ -20,7 +19,7 @@ use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::{OwnAgentInPath, Owner},
     field::{Faults, LabelledField},
-    form::{PageQuery, SentForm},
+    form::{DoneQuery, PageQuery, SentForm},
     parts, words,
 };
 
@@ -28,15 +27,10 @@ const CONTENT: (&str, &str) = ("content", "Its text");
 const TYPED: (&str, &str) = ("typed", "The memory’s number");
 const REASON: (&str, &str) = ("reason", "Why, for the record");
 
-#[derive(Deserialize)]
-pub(crate) struct OwnMemoryQuery {
-    done: Option<String>,
-}
-
 pub(crate) async fn show(
     owner: Owner,
     Path((_, number)): Path<(String, String)>,
-    PageQuery(query): PageQuery<OwnMemoryQuery>,
+    PageQuery(query): PageQuery<DoneQuery>,
     agent: OwnAgentInPath,
 ) -> PageResult {
     let memory = agent.lens().memory(number_of(&number)?).await?;

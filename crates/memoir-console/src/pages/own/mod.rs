@@ -13,8 +13,8 @@ pub(crate) mod waiting;
 pub(crate) mod week;
 
 use axum::{
-    extract::{Path, Request, State},
-    http::{StatusCode, header},
+    extract::{Path, State},
+    http::{StatusCode, header, request::Parts},
     response::Response,
 };
 use maud::{Markup, html};
@@ -60,9 +60,8 @@ pub(crate) async fn root() -> Response {
 pub(crate) async fn open(
     State(console): State<Console>,
     Path(secret): Path<String>,
-    request: Request,
+    head: Parts,
 ) -> PageResult {
-    let (head, _) = request.into_parts();
     if console.check_transport(&head).is_err() {
         return Ok(page_of(StatusCode::FORBIDDEN, page(elsewhere())));
     }

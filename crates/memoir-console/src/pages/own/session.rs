@@ -4,7 +4,6 @@ use axum::{extract::Path, http::StatusCode};
 use maud::html;
 use memoir_app::{Error, OwnAgent};
 use memoir_domain::SessionId;
-use serde::Deserialize;
 
 use super::{
     super::{
@@ -16,19 +15,14 @@ use super::{
 use crate::{
     answer::{PageResult, page_of, see_other},
     browser::{OwnAgentInPath, Owner},
-    form::{PageQuery, SentForm},
+    form::{DoneQuery, PageQuery, SentForm},
     parts, words,
 };
-
-#[derive(Deserialize)]
-pub(crate) struct OwnSessionQuery {
-    done: Option<String>,
-}
 
 pub(crate) async fn show(
     owner: Owner,
     Path((_, session)): Path<(String, String)>,
-    PageQuery(query): PageQuery<OwnSessionQuery>,
+    PageQuery(query): PageQuery<DoneQuery>,
     agent: OwnAgentInPath,
 ) -> PageResult {
     let id = agent.settings().own_session_id(&session).await?;

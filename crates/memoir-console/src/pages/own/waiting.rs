@@ -4,7 +4,6 @@ use axum::{extract::Path, http::StatusCode};
 use maud::{Markup, html};
 use memoir_app::{OwnAgent, ShownAccessRequest, ShownSession, sessions::RehearsalFacts};
 use memoir_domain::{PrivateText, access::AccessState, audit::Actor, session::State};
-use serde::Deserialize;
 
 use super::{
     super::{
@@ -17,21 +16,16 @@ use crate::{
     answer::{PageFailure, PageResult, see_other},
     browser::{OwnAgentInPath, Owner},
     field::LabelledField,
-    form::{PageQuery, SentForm},
+    form::{DoneQuery, PageQuery, SentForm},
     parts, words,
 };
 
 /// Requests, and sessions, among which waiting ones are searched.
 const LATEST: u32 = 50;
 
-#[derive(Deserialize)]
-pub(crate) struct WaitingQuery {
-    done: Option<String>,
-}
-
 pub(crate) async fn show(
     owner: Owner,
-    PageQuery(query): PageQuery<WaitingQuery>,
+    PageQuery(query): PageQuery<DoneQuery>,
     agent: OwnAgentInPath,
 ) -> PageResult {
     let path = format!("{}/waiting", agent_path(agent.scope().agent));

@@ -55,11 +55,9 @@ pub(crate) async fn show(
     };
     let mut records = agent.lens().records(&filter).await?;
     records.reverse();
-    let is_more = records.len() > AT_ONCE as usize;
-    records.truncate(AT_ONCE as usize);
     let path = agent_path(agent.scope().agent);
     let week = format!("{path}/week");
-    let next = records.last().filter(|_| is_more);
+    let next = form::cut(&mut records, AT_ONCE as usize);
     let next = next.map(|last| form::address(&week, &[("before", &last.seq.to_string())]));
     let steps = steps_back(&agent, &records).await?;
     let content = html! {

@@ -19,7 +19,6 @@ use memoir_domain::{
     audit::{Action, Actor, ActorKind},
     authoring,
 };
-use serde::Deserialize;
 use serde_json::Value;
 
 use self::fields::{Around, PLAIN, PROMPTS, label, reset, shown, written};
@@ -29,7 +28,7 @@ use crate::{
     answer::{PageFailure, PageResult, page_of, see_other},
     browser::{AgentInPath, Visitor},
     field::Faults,
-    form::{self, PageQuery, SentForm},
+    form::{self, DoneQuery, PageQuery, SentForm},
     parts::{self, ConsoleSection, SignedInPage},
     words,
 };
@@ -41,11 +40,6 @@ const LATEST: u32 = 20;
 const LISTED: usize = 10;
 /// The field with the place of the last change that was shown.
 const SEEN: &str = "seen";
-
-#[derive(Deserialize)]
-pub(crate) struct SettingsPageQuery {
-    done: Option<String>,
-}
 
 /// An agent's settings with the actors that set them.
 struct SettingsView {
@@ -115,7 +109,7 @@ fn who(actor: &Actor) -> &str {
 pub(crate) async fn show(
     State(console): State<Console>,
     visitor: Visitor,
-    PageQuery(query): PageQuery<SettingsPageQuery>,
+    PageQuery(query): PageQuery<DoneQuery>,
     agent: AgentInPath,
 ) -> PageResult {
     let draft = SettingsForm::default();
@@ -556,12 +550,7 @@ fn history(settings_view: &SettingsView) -> Markup {
     html! {
         table.cards role="table" {
             caption.hidden { "The latest changes, the newest first, without the values" }
-            thead role="rowgroup" { tr role="row" {
-                th role="columnheader" scope="col" { "When" }
-                th role="columnheader" scope="col" { "Who" }
-                th role="columnheader" scope="col" { "Settings" }
-                th role="columnheader" scope="col" class="figure" { "Record" }
-            } }
+            (parts::headings(&["When", "Who", "Settings", "Record"], &[3]))
             tbody role="rowgroup" {
                 @for change in settings_view.changes.iter().take(LISTED) {
                     tr role="row" {
