@@ -16,18 +16,6 @@ use crate::{
     tokens,
 };
 
-/// As [`keep_programs`], for an opened installation.
-///
-/// # Errors
-/// As for that function.
-pub(crate) async fn keep_programs_of(
-    installation: &Installation,
-    global: &Global,
-) -> Result<Vec<String>, Failure> {
-    let is_configured_closed = installation.is_configured_closed;
-    keep_programs(&installation.memoir, global, is_configured_closed).await
-}
-
 /// Must run before an open installation is closed. Creates and stores a token of every agent, in all accounts, that a
 /// program on this machine uses. Returns the names of these agents; none where the installation is closed already.
 ///

@@ -243,14 +243,9 @@ impl Config {
             quotas: quotas(&file.quotas)?,
             prices: prices(file.prices)?,
             default_model: file.model,
-            context_tokens: match file.context_tokens {
-                Some(tokens) => bounded("context_tokens", tokens)?,
-                None => defaults.context_tokens,
-            },
-            lease: match file.lease_seconds {
-                Some(seconds) => Duration::from_secs(bounded("lease_seconds", seconds)?),
-                None => defaults.lease,
-            },
+            context_tokens: or("context_tokens", file.context_tokens, defaults.context_tokens)?,
+            lease: or("lease_seconds", file.lease_seconds, defaults.lease.as_secs())
+                .map(Duration::from_secs)?,
             idle: defaults.idle,
         };
         Ok(Self {
@@ -393,10 +388,11 @@ fn recall(section: &RecallSection) -> Result<RecallSettings, String> {
         },
         before_questions: before("recall.before_questions", section.before_questions.clone())?,
         before_memories: before("recall.before_memories", section.before_memories.clone())?,
-        question_time: match section.question_seconds {
-            Some(seconds) => Duration::from_secs_f64(bounded("recall.question_seconds", seconds)?),
-            None => defaults.question_time,
-        },
+        question_time: seconds(
+            "recall.question_seconds",
+            section.question_seconds,
+            defaults.question_time,
+        )?,
     })
 }
 
@@ -477,21 +473,22 @@ fn client(section: ClientSection) -> Result<OAuthClient, String> {
     })
 }
 
+/// The value of a key within its bounds, or the default.
+fn or<T: Copy + Into<keys::ConfigNumber>>(
+    key: &str,
+    value: Option<T>,
+    default: T,
+) -> Result<T, String> {
+    value.map_or(Ok(default), |value| bounded(key, value))
+}
+
+/// As [`or`], of a time.
+fn seconds(key: &str, value: Option<f64>, default: Duration) -> Result<Duration, String> {
+    or(key, value, default.as_secs_f64()).map(Duration::from_secs_f64)
+}
+
 fn limits(section: &LimitsSection) -> Result<SessionLimits, String> {
-    /// The value of a key of `[limits]` within its bounds, or the default.
-    fn or<T: Copy + Into<keys::ConfigNumber>>(
-        key: &str,
-        value: Option<T>,
-        default: T,
-    ) -> Result<T, String> {
-        value.map_or(Ok(default), |value| {
-            bounded(&format!("limits.{key}"), value)
-        })
-    }
     let defaults = SessionLimits::default();
-    let seconds = |key: &str, value, default: Duration| {
-        or(key, value, default.as_secs_f64()).map(Duration::from_secs_f64)
-    };
     let time = match (section.minutes, section.seconds) {
         (Some(_), Some(_)) => {
             return Err("`limits.minutes` and `limits.seconds` are both set; keep one".to_owned());
@@ -499,23 +496,30 @@ fn limits(section: &LimitsSection) -> Result<SessionLimits, String> {
         (Some(minutes), None) => {
             Duration::from_secs_f64(bounded("limits.minutes", minutes)? * 60.0)
         }
-        (None, given) => seconds("seconds", given, defaults.time)?,
+        (None, given) => seconds("limits.seconds", given, defaults.time)?,
     };
-    let (first_wait, longest_wait) = (section.first_wait_seconds, section.longest_wait_seconds);
     let cost = section.cost.map(|cost| bounded("limits.cost", cost));
     Ok(SessionLimits {
         time,
-        turns: or("turns", section.turns, defaults.turns)?,
-        tokens: or("tokens", section.tokens, defaults.tokens)?,
+        turns: or("limits.turns", section.turns, defaults.turns)?,
+        tokens: or("limits.tokens", section.tokens, defaults.tokens)?,
         cost: cost.transpose()?.or(defaults.cost),
         answer_tokens: or(
-            "answer_tokens",
+            "limits.answer_tokens",
             section.answer_tokens,
             defaults.answer_tokens,
         )?,
-        attempts: or("attempts", section.attempts, defaults.attempts)?,
-        first_wait: seconds("first_wait_seconds", first_wait, defaults.first_wait)?,
-        longest_wait: seconds("longest_wait_seconds", longest_wait, defaults.longest_wait)?,
+        attempts: or("limits.attempts", section.attempts, defaults.attempts)?,
+        first_wait: seconds(
+            "limits.first_wait_seconds",
+            section.first_wait_seconds,
+            defaults.first_wait,
+        )?,
+        longest_wait: seconds(
+            "limits.longest_wait_seconds",
+            section.longest_wait_seconds,
+            defaults.longest_wait,
+        )?,
     })
 }
 

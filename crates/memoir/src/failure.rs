@@ -34,6 +34,16 @@ pub(crate) enum Ending {
     Interrupted,
 }
 
+impl Ending {
+    /// Of a command that ran to its end, and did its work or did not.
+    pub(crate) fn of(is_done: bool) -> Self {
+        match is_done {
+            true => Self::Done,
+            false => Self::Refused,
+        }
+    }
+}
+
 /// The outcome of a command.
 pub(crate) type Outcome = Result<Ending, Failure>;
 
@@ -118,10 +128,7 @@ impl Failure {
 
     /// A closed installation refuses a caller without the agent's token (SPEC 5.5). `done` ends the sentence.
     pub(crate) fn closed(done: &str, is_configured: bool) -> Self {
-        let mut failure = Self::new(format!("this installation is closed: {done}"));
-        if let Self::ShownFailure(shown) = &mut failure {
-            shown.code = Some(CLOSED);
-        }
+        let failure = Self::new(format!("this installation is closed: {done}")).code(CLOSED);
         let open = match is_configured {
             true => {
                 "remove `closed = true` from the configuration and open it with `memoir installation open`"

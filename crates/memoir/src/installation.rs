@@ -438,14 +438,6 @@ fn is_own(agent: &AgentHandle, holder: &Principal) -> bool {
     (holder.account, holder.agent) == (scope.account, Some(scope.agent))
 }
 
-/// The installation that the arguments name.
-///
-/// # Errors
-/// The configuration is wrong, or the database cannot be opened.
-pub(crate) async fn memoir(global: &Global) -> Result<Memoir, Failure> {
-    opened(global).await.map(|(memoir, _)| memoir)
-}
-
 /// Finishes interrupted work (SPEC 6.2), and reports what was finished and what failed. Waits for no other process: a
 /// command that only reads must not.
 ///

@@ -118,11 +118,18 @@ pub(crate) fn show(
     as_json: bool,
     value: &impl Serialize,
     in_words: impl FnOnce() -> String,
-) -> Result<(), Failure> {
+) -> Outcome {
     match as_json {
-        true => json(value),
-        false => print(&in_words()),
+        true => json(value)?,
+        false => print(&in_words())?,
     }
+    Ok(Ending::Done)
+}
+
+/// Prints one JSON document, the whole output of a command that did its work.
+pub(crate) fn document(value: &impl Serialize) -> Outcome {
+    json(value)?;
+    Ok(Ending::Done)
 }
 
 /// Prints a list: as one JSON document with `--json`, else as text for people; `none` where it is empty.

@@ -4,7 +4,7 @@ use std::{
     borrow::Cow,
     ffi::OsString,
     fs::File,
-    io::{self, Read},
+    io::{self, BufRead, IsTerminal, Read},
     net::SocketAddr,
     ops::{Bound, RangeBounds},
     path::Path,
@@ -19,6 +19,7 @@ use memoir_domain::{
     mend,
     origin::Origin,
 };
+use zeroize::Zeroizing;
 
 pub(crate) use crate::times::{time, until};
 use crate::{failure::Failure, show::counted, spelling::closest, terminal};
@@ -107,6 +108,22 @@ fn without_byte_order_mark(text: &str) -> &str {
     text.strip_prefix('\u{FEFF}').unwrap_or(text)
 }
 
+/// A line that the user types after `prompt` at a terminal, or that comes from a pipe. `what` names it in the failure.
+///
+/// # Errors
+/// Stdin cannot be read.
+pub(crate) fn typed_line(prompt: &str, what: &str) -> Result<Zeroizing<String>, Failure> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        terminal::note(prompt);
+    }
+    let mut line = Zeroizing::new(String::new());
+    match stdin.lock().read_line(&mut line) {
+        Ok(_) => Ok(line),
+        Err(error) => Err(Failure::new(format!("cannot read {what}: {error}"))),
+    }
+}
+
 /// A text among the arguments; invalid parts are replaced (SPEC 2.1).
 pub(crate) fn text() -> impl TypedValueParser<Value = PrivateText> {
     OsStringValueParser::new()
@@ -142,16 +159,23 @@ pub(crate) fn text_file(path: &Path, most_bytes: u64) -> Result<String, Failure>
 
 /// A whole file; `-` is stdin.
 pub(crate) fn file(path: &Path, most_bytes: u64) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
-        io::stdin()
-            .lock()
-            // One byte over the limit, which detects a longer file.
-            .take(most_bytes + 1)
-            .read_to_end(&mut bytes)
-    } else {
-        File::open(path).and_then(|file| file.take(most_bytes + 1).read_to_end(&mut bytes))
-    };
+    if path == Path::new("-") {
+        return rest_of_file(Vec::new(), io::stdin().lock(), path, most_bytes);
+    }
+    let file = File::open(path).map_err(|error| Failure::file("read", path, &error))?;
+    rest_of_file(Vec::new(), file, path, most_bytes)
+}
+
+/// A whole file, of which `bytes` were read already.
+pub(crate) fn rest_of_file(
+    mut bytes: Vec<u8>,
+    rest: impl Read,
+    path: &Path,
+    most_bytes: u64,
+) -> Result<Vec<u8>, Failure> {
+    // One byte over the limit, which detects a longer file.
+    let rest_bytes = (most_bytes + 1).saturating_sub(bytes.len() as u64);
+    let read = rest.take(rest_bytes).read_to_end(&mut bytes);
     read.map_err(|error| Failure::file("read", path, &error))?;
     if bytes.len() as u64 > most_bytes {
         return Err(Failure::new(format!(

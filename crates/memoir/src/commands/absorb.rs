@@ -61,8 +61,7 @@ impl MessageReceiver for LocalAgent<'_> {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::existing(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let (installation, agent) = Installation::of_agent(global, Some(&arguments.agent)).await?;
     let actor = installation.owner_or_actor(&agent).await?;
     let mut taken = Vec::new();
     for path in &arguments.files {

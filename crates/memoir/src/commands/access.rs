@@ -112,8 +112,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
 }
 
 async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
-    let installation = Installation::existing(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let (installation, agent) = Installation::of_agent(global, Some(&arguments.agent)).await?;
     let actor = installation.actor(&agent).await?;
     let kind = match arguments.shred {
         Some(number) => AccessKind::Shred {
@@ -160,8 +159,7 @@ async fn ask(global: &Global, arguments: AskArguments) -> Outcome {
 }
 
 async fn list(global: &Global, agent: &str, limit: u32) -> Outcome {
-    let installation = Installation::existing(global).await?;
-    let agent = installation.agent(agent).await?;
+    let (installation, agent) = Installation::of_agent(global, Some(agent)).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let requests = lens.access_requests(None, limit).await?;
     output::list(
@@ -202,8 +200,7 @@ async fn revoke(global: &Global, request: &str) -> Outcome {
 
 fn print(global: &Global, request: &ShownAccessRequest) -> Outcome {
     if global.json {
-        output::json(request)?;
-        return Ok(Ending::Done);
+        return output::document(request);
     }
     output::print(&format!(
         "{} {}\n",

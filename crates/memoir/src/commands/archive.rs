@@ -29,8 +29,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let archived = archived(lens.memories(false).await?);
     if global.json {
-        output::json(&List::whole(archived))?;
-        return Ok(Ending::Done);
+        return output::document(&List::whole(archived));
     }
     if archived.is_empty() {
         terminal::note("the archive is empty");

@@ -211,7 +211,7 @@ async fn verify(global: &Global, file: &Path, keys_file: &Path) -> Outcome {
     let keys_copy = keys::store_path(&copy);
     for (from, to) in [(file, &copy), (keys_file, &keys_copy)] {
         let failed = |error| Failure::file("read", from, &error);
-        let mut to = private(to).map_err(failed)?;
+        let mut to = private_file::create_new(to).map_err(failed)?;
         let mut from = fs::File::open(from).map_err(failed)?;
         std::io::copy(&mut from, &mut to).map_err(failed)?;
     }
@@ -291,13 +291,4 @@ async fn open_one_of_each(memoir: &Memoir, findings: &mut Vec<String>) -> Result
         }
     }
     Ok(opened)
-}
-
-/// A new file that only its owner can read.
-fn private(path: &Path) -> std::io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }

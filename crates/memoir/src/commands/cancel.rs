@@ -3,7 +3,7 @@
 use memoir_app::{Error, SessionFacts, ShownSession};
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output, show,
@@ -25,8 +25,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         Err(Error::SessionLost(_)) => return Err(ended(&agent.views().session(id).await?)),
         cancelled => ShownSession::from(cancelled?),
     };
-    output::show(global.json, &session, || show::session::outcome(&session))?;
-    Ok(Ending::Done)
+    output::show(global.json, &session, || show::session::outcome(&session))
 }
 
 fn ended(session: &SessionFacts) -> Failure {

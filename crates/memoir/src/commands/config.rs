@@ -71,8 +71,7 @@ fn list(global: &Global) -> Outcome {
     let config = Config::read(global.config.as_deref())?;
     let shown = shown(&places(&config)?);
     if global.json {
-        output::json(&serde_json::json!({ "path": config.path, "keys": shown }))?;
-        return Ok(Ending::Done);
+        return output::document(&serde_json::json!({ "path": config.path, "keys": shown }));
     }
     let mut table = TextTable::new(["key", "value", "from", "default"]);
     for one in shown {
@@ -212,8 +211,7 @@ fn paths(global: &Global) -> Outcome {
     let paths = installation_paths(global, &config)?;
     if global.json {
         let paths = paths.map(|(name, path)| (name.replace(' ', "_"), path.into()));
-        output::json(&serde_json::Map::from_iter(paths))?;
-        return Ok(Ending::Done);
+        return output::document(&serde_json::Map::from_iter(paths));
     }
     let mut table = TextTable::new(["what", "path"]);
     for (name, path) in paths {
@@ -233,8 +231,7 @@ fn check(global: &Global) -> Outcome {
         None => "there is no file; the defaults count".to_owned(),
     };
     if global.json {
-        output::json(&serde_json::json!({ "valid": true, "path": config.path }))?;
-        return Ok(Ending::Done);
+        return output::document(&serde_json::json!({ "valid": true, "path": config.path }));
     }
     output::print(&format!("{text}\n"))?;
     Ok(Ending::Done)

@@ -106,11 +106,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         return Ok(Ending::Interrupted);
     };
     output::show(global.json, &shown, || report::after(&shown))?;
-    Ok(if shown.is_as_it_should_be() {
-        Ending::Done
-    } else {
-        Ending::Refused
-    })
+    Ok(Ending::of(shown.is_as_it_should_be()))
 }
 
 async fn in_few_lines(folder: &Path) -> Outcome {

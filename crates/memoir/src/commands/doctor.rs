@@ -53,11 +53,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let is_sound = found
         .iter()
         .all(|finding| finding.severity != Severity::Problem);
-    Ok(if is_sound {
-        Ending::Done
-    } else {
-        Ending::Refused
-    })
+    Ok(Ending::of(is_sound))
 }
 
 /// Failures that stop other commands are findings here, and the remaining checks still run.

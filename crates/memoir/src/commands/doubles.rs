@@ -41,11 +41,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let limit = usize::try_from(arguments.limit).unwrap_or(DEFAULT_PAIRS);
     let found = agent.near_duplicates(limit).await?;
     if global.json {
-        output::json(&ListedNearDuplicates {
+        return output::document(&ListedNearDuplicates {
             found: &found,
             next_cursor: None,
-        })?;
-        return Ok(Ending::Done);
+        });
     }
     if found.items.is_empty() {
         terminal::note("there are no near duplicates");

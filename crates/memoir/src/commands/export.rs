@@ -82,29 +82,14 @@ async fn folder(global: &Global, agent: &str, path: Option<&Path>, layout: PageL
     let path = path.ok_or_else(|| {
         Failure::new("pages are written to a folder").hint("name one with `--output FOLDER`")
     })?;
-    let installation = Installation::existing(global).await?;
-    let agent = installation.agent(agent).await?;
+    let (installation, agent) = Installation::of_agent(global, Some(agent)).await?;
     let agent = installation.own(&agent).await?;
     let count = pages::write(&agent, path, layout).await?;
-    if global.json {
-        output::json(&ExportOutput {
-            file: path,
-            memories: Some(count),
-            passphrase: None,
-        })?;
-    } else {
-        terminal::note(&format!(
-            "wrote {} to `{}`",
-            counted(count as u64, "memory", "memories"),
-            path.display()
-        ));
-    }
-    Ok(Ending::Done)
+    report(global, path, count)
 }
 
 async fn lines(global: &Global, agent: &str, path: Option<&Path>) -> Outcome {
-    let installation = Installation::existing(global).await?;
-    let agent = installation.agent(agent).await?;
+    let (installation, agent) = Installation::of_agent(global, Some(agent)).await?;
     let agent = installation.own(&agent).await?;
     let lines = agent.export().await?;
     let Some(path) = path else {
@@ -112,19 +97,23 @@ async fn lines(global: &Global, agent: &str, path: Option<&Path>) -> Outcome {
         return Ok(Ending::Done);
     };
     write(path, |file| write_lines(&lines, file), || Ok(()))?;
+    report(global, path, lines.len())
+}
+
+/// Reports how many memories were written.
+fn report(global: &Global, path: &Path, count: usize) -> Outcome {
     if global.json {
-        output::json(&ExportOutput {
+        return output::document(&ExportOutput {
             file: path,
-            memories: Some(lines.len()),
+            memories: Some(count),
             passphrase: None,
-        })?;
-    } else {
-        terminal::note(&format!(
-            "wrote {} to `{}`",
-            counted(lines.len() as u64, "memory", "memories"),
-            path.display()
-        ));
+        });
     }
+    terminal::note(&format!(
+        "wrote {} to `{}`",
+        counted(count as u64, "memory", "memories"),
+        path.display()
+    ));
     Ok(Ending::Done)
 }
 
@@ -166,8 +155,7 @@ async fn archive(
     // The passphrase is copied, since sealing consumes it.
     let made = is_made.then(|| Zeroizing::new(passphrase.expose().to_owned()));
     let made = made.as_deref().map(String::as_str);
-    let installation = Installation::existing(global).await?;
-    let agent = installation.agent(agent).await?;
+    let (installation, agent) = Installation::of_agent(global, Some(agent)).await?;
     let agent = installation.own(&agent).await?;
     let sealed = agent.archive(passphrase).await?;
     let Some(path) = path else {

@@ -42,10 +42,9 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             terminal::note("there is no memory yet");
             return Ok(Ending::Done);
         }
-        output::show(global.json, &history, || {
+        return output::show(global.json, &history, || {
             show::history::tree(&history, None)
-        })?;
-        return Ok(Ending::Done);
+        });
     }
     let (mut found, mut failed) = (Vec::new(), Vec::new());
     for &number in &numbers {

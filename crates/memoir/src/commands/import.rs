@@ -187,8 +187,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 
 /// Undoes the last import.
 async fn undo(global: &Global, arguments: &Arguments) -> Outcome {
-    let installation = Installation::existing(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let (installation, agent) = Installation::of_agent(global, Some(&arguments.agent)).await?;
     let author = installation.author();
     let undone = agent
         .memories()
@@ -240,14 +239,12 @@ async fn archive(global: &Global, arguments: Arguments, sealed: Vec<u8>) -> Outc
             counted(agent.counts.core_count, "core memory", "core memories"),
             thousands(agent.counts.core_tokens)
         )
-    })?;
-    Ok(Ending::Done)
+    })
 }
 
 async fn lines(global: &Global, arguments: Arguments, bytes: &[u8]) -> Outcome {
     arguments.check_own("lines of JSON")?;
-    let installation = Installation::existing(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let (installation, agent) = Installation::of_agent(global, Some(&arguments.agent)).await?;
     let read = import::read(bytes, arguments.to, agent.now());
     let skipped = read.bad.len();
     if arguments.dry_run {

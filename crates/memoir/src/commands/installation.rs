@@ -50,7 +50,8 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
     match command {
         Command::Show => {}
         Command::Close => {
-            let kept = closing::keep_programs_of(&installation, global).await?;
+            let is_closed = installation.is_configured_closed;
+            let kept = closing::keep_programs(&installation.memoir, global, is_closed).await?;
             account.set_closed(true, &installation.author()).await?;
             closing::report(&kept)?;
         }

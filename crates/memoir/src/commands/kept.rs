@@ -1,7 +1,7 @@
 //! `memoir kept`: the locations of an agent's originals, in counts.
 
 use crate::{
-    failure::{Ending, Outcome},
+    failure::Outcome,
     installation::Installation,
     options::Global,
     output, show,
@@ -21,6 +21,5 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let originals = agent.log().originals().await?;
     output::show(global.json, &originals, || {
         show::originals::table(&originals)
-    })?;
-    Ok(Ending::Done)
+    })
 }

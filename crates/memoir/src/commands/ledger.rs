@@ -50,8 +50,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     let mut memories = lens.memory_page(&arguments.page(&agent)).await?;
     memories.sort_by_key(|memory| (memory.created_at, memory.number));
     if global.json {
-        output::json(&List::whole(memories))?;
-        return Ok(Ending::Done);
+        return output::document(&List::whole(memories));
     }
     if !memories.is_empty() {
         let now = installation.memoir.now();

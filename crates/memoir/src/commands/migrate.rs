@@ -46,8 +46,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         let pending = pending
             .iter()
             .map(|one| json!({ "name": one.name, "sql": one.sql }));
-        output::json(&json!({ "pending": pending.collect::<Vec<_>>() }))?;
-        return Ok(Ending::Done);
+        return output::document(&json!({ "pending": pending.collect::<Vec<_>>() }));
     }
     for one in &pending {
         output::print(&format!("-- {}\n{}", one.name, one.sql))?;

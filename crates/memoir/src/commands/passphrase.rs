@@ -1,14 +1,14 @@
 //! The passphrase of an archive: from the environment, from a file, from a terminal, or generated.
 
 use std::{
-    io::{self, BufRead, IsTerminal},
+    io::{self, IsTerminal},
     path::Path,
 };
 
 use memoir_vault::archive::Passphrase;
 use zeroize::Zeroizing;
 
-use crate::{failure::Failure, parse, terminal};
+use crate::{failure::Failure, parse};
 
 /// Holds an archive's passphrase.
 const VARIABLE: &str = "MEMOIR_ARCHIVE_PASSPHRASE";
@@ -40,13 +40,8 @@ pub(crate) fn given_or_typed(file: Option<&Path>) -> Result<Passphrase, Failure>
         return Err(Failure::new("the archive's passphrase is not given")
             .hint(format!("set {VARIABLE}, or give `--passphrase-file FILE`")));
     }
-    terminal::note("the archive's passphrase (it shows while you type):");
-    let mut line = Zeroizing::new(String::new());
-    io::stdin()
-        .lock()
-        .read_line(&mut line)
-        .map_err(|error| Failure::new(format!("cannot read the passphrase: {error}")))?;
-    read(&line, "the typed text")
+    let prompt = "the archive's passphrase (it shows while you type):";
+    read(&parse::typed_line(prompt, "the passphrase")?, "the typed text")
 }
 
 fn read(text: &str, origin: &str) -> Result<Passphrase, Failure> {

@@ -66,8 +66,7 @@ fn list(global: &Global, arguments: &ListArguments) -> Outcome {
         let items = entries.iter().map(
             |entry| json!({"folder": entry.folder, "agent": entry.agent, "gone": entry.is_gone()}),
         );
-        output::json(&json!({"items": items.collect::<Vec<_>>()}))?;
-        return Ok(Ending::Done);
+        return output::document(&json!({"items": items.collect::<Vec<_>>()}));
     }
     if entries.is_empty() {
         terminal::note(
@@ -115,8 +114,7 @@ async fn adopt(global: &Global, arguments: AdoptArguments) -> Outcome {
     project::adopt(&project, &place, &agent, id)?;
     let root = project.root().display().to_string();
     if global.json {
-        output::json(&json!({"folder": root, "agent": agent, "before": before}))?;
-        return Ok(Ending::Done);
+        return output::document(&json!({"folder": root, "agent": agent, "before": before}));
     }
     output::print(&format!(
         "`{}` is the agent of `{}` from its next session on\n",

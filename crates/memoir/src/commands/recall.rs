@@ -129,11 +129,10 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         })
         .collect();
     if global.json {
-        output::json(&RecallOutput {
+        return output::document(&RecallOutput {
             list: List::whole(found),
             meaning,
-        })?;
-        return Ok(Ending::Done);
+        });
     }
     match meaning {
         Some(meaning) => in_words(meaning).into_iter().for_each(terminal::note),

@@ -25,10 +25,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
             ProgressLine::start(None, "{spinner} the model reads the journal, {elapsed}");
         agent.life().reflect().await?
     };
-    let ending = match reflected.failure {
-        Some(_) => Ending::Refused,
-        None => Ending::Done,
-    };
+    let ending = Ending::of(reflected.failure.is_none());
     if global.json {
         output::json(&reflected)?;
         return Ok(ending);

@@ -32,8 +32,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::existing(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let (installation, agent) = Installation::of_agent(global, Some(&arguments.agent)).await?;
     let actor = installation.author();
     let to = match (arguments.to, arguments.to_record) {
         (Some(time), _) => Point::Time(time),
@@ -46,8 +45,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         agent.log().rewind(to, &actor).await?
     };
     if global.json {
-        output::json(&rewound)?;
-        return Ok(Ending::Done);
+        return output::document(&rewound);
     }
     output::print(&rewound_text(&rewound, arguments.dry_run))?;
     if let Some(seq) = rewound.seq {

@@ -30,8 +30,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         .roll_back(id, arguments.cascade, &installation.author())
         .await?;
     if global.json {
-        output::json(&lens.session(id).await?)?;
-        return Ok(Ending::Done);
+        return output::document(&lens.session(id).await?);
     }
     let after = agent.views().show().await?.counts.core_tokens;
     let last = RecordFilter {

@@ -79,7 +79,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     if arguments.migrate {
         super::migrate::bring_up(global).await?;
     }
-    let memoir = installation::memoir(global).await?;
+    let (memoir, _) = installation::opened(global).await?;
     let programs_here = KeptPrograms {
         memoir: memoir.clone(),
         global: global.clone(),

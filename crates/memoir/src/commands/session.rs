@@ -39,8 +39,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
     }
     let session = lens.session(id).await?;
     if global.json {
-        output::json(&session)?;
-        return Ok(Ending::Done);
+        return output::document(&session);
     }
     let query = RecordFilter {
         session: Some(id),

@@ -1,7 +1,5 @@
 //! `memoir shred`: removes the text of memories from everywhere, permanently.
 
-use std::io::{self, BufRead, IsTerminal};
-
 use memoir_app::{OwnAgent, ShredWish, Shredded, StoredTranscript};
 use memoir_domain::{PrivateText, audit::Actor, memory::Number};
 
@@ -128,16 +126,9 @@ pub(crate) fn name_transcript(stored: &StoredTranscript) {
 
 /// Reads the number as confirmation, from a terminal or a pipe.
 fn confirm(number: Number) -> Result<(), Failure> {
-    if io::stdin().is_terminal() {
-        terminal::note(&format!(
-            "This removes the text of {number} permanently. Type its number to continue:"
-        ));
-    }
-    let mut typed = String::new();
-    io::stdin()
-        .lock()
-        .read_line(&mut typed)
-        .map_err(|error| Failure::new(format!("cannot read the number: {error}")))?;
+    let prompt =
+        format!("This removes the text of {number} permanently. Type its number to continue:");
+    let typed = parse::typed_line(&prompt, "the number")?;
     if parse::number(typed.trim()) == Ok(number) {
         return Ok(());
     }

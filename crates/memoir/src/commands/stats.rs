@@ -57,8 +57,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
         save(path, &plot)?;
     }
     if global.json {
-        output::json(&stats)?;
-        return Ok(Ending::Done);
+        return output::document(&stats);
     }
     let width = arguments.width.or_else(terminal::width).unwrap_or(COLUMNS);
     let picture = plot

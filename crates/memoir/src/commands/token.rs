@@ -155,6 +155,5 @@ async fn revoke(global: &Global, token: &str) -> Outcome {
         .await?;
     output::show(global.json, &revoked, || {
         format!("revoked {}\n", revoked.id)
-    })?;
-    Ok(Ending::Done)
+    })
 }

@@ -1,9 +1,6 @@
 //! `memoir user`: administrators with names and passwords.
 
-use std::{
-    io::{self, BufRead, IsTerminal},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use memoir_app::UserView;
 use memoir_vault::password::Password;
@@ -11,12 +8,12 @@ use zeroize::Zeroizing;
 
 use crate::{
     closing,
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     installation::Installation,
     options::Global,
     output, parse,
     show::{TextTable, when},
-    terminal::{self, safe},
+    terminal::safe,
 };
 
 /// Administrators of an account, with names and passwords
@@ -77,7 +74,8 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
             let actor = installation.author();
             let account = &installation.account;
             // The first administrator closes the installation.
-            let kept = closing::keep_programs_of(&installation, global).await?;
+            let is_closed = installation.is_configured_closed;
+            let kept = closing::keep_programs(&installation.memoir, global, is_closed).await?;
             let user = account
                 .create_user(&arguments.name, password, &actor)
                 .await?;
@@ -111,8 +109,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> Outcome {
 fn report_user(global: &Global, user: &UserView, done: &str) -> Outcome {
     output::show(global.json, user, || {
         format!("{done} {}\n", safe(&user.name))
-    })?;
-    Ok(Ending::Done)
+    })
 }
 
 async fn list(global: &Global) -> Outcome {
@@ -151,15 +148,7 @@ pub(super) fn password(file: Option<&Path>) -> Result<Password, Failure> {
         // A value that is not UTF-8 is refused as an empty password, so that no message shows it.
         Zeroizing::new(text.into_string().unwrap_or_default())
     } else {
-        if io::stdin().is_terminal() {
-            terminal::note("the password (it shows while you type):");
-        }
-        let mut line = Zeroizing::new(String::new());
-        io::stdin()
-            .lock()
-            .read_line(&mut line)
-            .map_err(|error| Failure::new(format!("cannot read the password: {error}")))?;
-        line
+        parse::typed_line("the password (it shows while you type):", "the password")?
     };
     let line = text.lines().next().unwrap_or_default();
     Password::from_text(line).map_err(|error| Failure::new(error.to_string()))

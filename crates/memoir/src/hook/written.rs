@@ -5,7 +5,7 @@
 //! beside it. A command without it, as a plugin has it, uses what `setup` wrote for the same program: both have one
 //! memory. Only where nothing was written does the environment count (SPEC 5.5).
 
-use std::{fs, io, path::PathBuf};
+use std::{fs, path::PathBuf};
 
 use memoir_domain::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -80,12 +80,8 @@ pub(crate) fn note(program: &str, call: &WrittenCall) -> Result<(), Failure> {
 /// It cannot be removed.
 pub(crate) fn forget(program: &str) -> Result<(), Failure> {
     let path = path_of(program)?;
-    match fs::remove_file(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Failure::file("remove", &path, &error))
-        }
-        _ => Ok(()),
-    }
+    let removed = private_file::remove(&path).map(drop);
+    removed.map_err(|error| Failure::file("remove", &path, &error))
 }
 
 /// The memory that a command of a program means.

@@ -13,7 +13,7 @@ mod record;
 
 use std::{
     fs, io,
-    io::{BufRead, IsTerminal},
+    io::IsTerminal,
     path::{Path, PathBuf},
 };
 
@@ -36,7 +36,7 @@ use crate::{
     },
     installation::Installation,
     options::{Global, TOKEN, agent_in_environment},
-    output, private_file,
+    output, parse, private_file,
     remote::{self, Remote, ServiceAddress},
     show::{TextTable, diff::diff, examination},
     terminal::{self, BOLD, safe},
@@ -112,10 +112,7 @@ impl FileChange {
         let problem = |error| Failure::file("write", &self.path, &error);
         match &self.after {
             Some(text) => private_file::write(&self.path, text.as_bytes()).map_err(problem),
-            None => match fs::remove_file(&self.path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(problem(error)),
-                _ => Ok(()),
-            },
+            None => private_file::remove(&self.path).map(drop).map_err(problem),
         }
     }
 }
@@ -496,12 +493,7 @@ fn agreed(global: &Global, arguments: &Arguments, changes: &[FileChange]) -> Res
                 .hint("check the differences, and give `--yes`"),
         );
     }
-    terminal::note("Write this? [y/N]");
-    let mut answer = String::new();
-    io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .map_err(|error| Failure::new(format!("cannot read the answer: {error}")))?;
+    let answer = parse::typed_line("Write this? [y/N]", "the answer")?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
@@ -553,13 +545,12 @@ fn report(
         let files = changes
             .iter()
             .map(|change| json!({"path": change.path, "change": change.name()}));
-        output::json(&json!({
+        return output::document(&json!({
             "program": program.name(),
             "agent": agent,
             "files": files.collect::<Vec<_>>(),
             "left_to_do": left_to_do,
-        }))?;
-        return Ok(Ending::Done);
+        }));
     }
     let title = program.title();
     let is_changed = changes.iter().any(FileChange::is_one);
@@ -612,10 +603,7 @@ fn overview(global: &Global, folders: &Folders) -> Outcome {
         let examination = state.examination.as_ref();
         examination.is_none_or(|examination| examination.severity != Severity::Problem)
     });
-    let ending = match is_sound {
-        true => Ending::Done,
-        false => Ending::Refused,
-    };
+    let ending = Ending::of(is_sound);
     if global.json {
         let items = found.iter().map(|(program, is_here, state)| {
             let examination = state.examination.as_ref();

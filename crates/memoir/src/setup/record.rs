@@ -202,11 +202,7 @@ impl ProgramRecord {
     /// It cannot be removed.
     pub(super) fn forget(&self) -> Result<(), Failure> {
         written::forget(&self.program)?;
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Failure::file("remove", &self.path, &error))
-            }
-            _ => Ok(()),
-        }
+        let removed = private_file::remove(&self.path).map(drop);
+        removed.map_err(|error| Failure::file("remove", &self.path, &error))
     }
 }

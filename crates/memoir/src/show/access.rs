@@ -11,8 +11,7 @@ pub(crate) fn list(requests: &[ShownAccessRequest]) -> String {
     let mut table = TextTable::new([
         "request", "state", "asked", "until", "by", "for", "reads", "memories", "purpose",
     ])
-    .right(6)
-    .right(7);
+    .right([6, 7]);
     for request in requests {
         table.row([
             request.id.to_string(),

@@ -21,14 +21,8 @@ pub(crate) struct ArchivedMemory {
 pub(crate) fn list(archived: &[ArchivedMemory]) -> String {
     let facts = ["number", "date", "under", "now", "origin"];
     let with_words = archived.iter().any(|one| one.memory.words.is_some());
-    let mut table = match with_words {
-        true => {
-            let [number, date, under, now, origin] = facts;
-            TextTable::new([number, date, under, now, origin, "text"])
-        }
-        false => TextTable::new(facts),
-    };
-    table = table.right(0).right(2).right(3);
+    let headings = facts.into_iter().chain(with_words.then_some("text"));
+    let mut table = TextTable::new(headings).right([0, 2, 3]);
     for ArchivedMemory { memory, now } in archived {
         let facts = [
             memory.number.to_string(),
@@ -37,13 +31,8 @@ pub(crate) fn list(archived: &[ArchivedMemory]) -> String {
             or_dash(*now),
             memory.origin.as_str().to_owned(),
         ];
-        if with_words {
-            let [number, date, under, now, origin] = facts;
-            let text = safe(memory.content()).into_owned();
-            table.row([number, date, under, now, origin, text]);
-        } else {
-            table.row(facts);
-        }
+        let text = with_words.then(|| safe(memory.content()).into_owned());
+        table.row(facts.into_iter().chain(text));
     }
     table.to_string()
 }

@@ -8,10 +8,7 @@ use super::{TextTable, thousands};
 
 /// A row for each part, and one for each omitted memory.
 pub(crate) fn explained(explained: &ContextExplained) -> String {
-    let mut parts = TextTable::new(["part", "memories", "characters", "tokens"])
-        .right(1)
-        .right(2)
-        .right(3);
+    let mut parts = TextTable::new(["part", "memories", "characters", "tokens"]).right(1..=3);
     for part in &explained.parts {
         parts.row([
             part_name(part.part).to_owned(),
@@ -33,7 +30,7 @@ pub(crate) fn explained(explained: &ContextExplained) -> String {
     ]);
     let mut text = parts.to_string();
     if !explained.omitted.is_empty() {
-        let mut omitted = TextTable::new(["left out", "kind", "tokens", "why"]).right(2);
+        let mut omitted = TextTable::new(["left out", "kind", "tokens", "why"]).right([2]);
         for memory in &explained.omitted {
             omitted.row([
                 memory.number.to_string(),

@@ -4,14 +4,14 @@ use std::{collections::BTreeSet, fmt::Write};
 
 use memoir_domain::{
     PrivateText,
-    audit::{Action, ActorKind},
+    audit::Action,
     history::{EventMeaning, MemoryEvent, MemoryHistory, MemoryStory},
     labels,
     memory::{Kind, Memory, Number, Place},
 };
 
-use super::{diff::diff, moment, numbers};
-use crate::terminal::{BOLD, DIM, YELLOW, safe};
+use super::{diff::diff, moment, numbers, records::actor};
+use crate::terminal::{BOLD, DIM, YELLOW};
 
 /// Deeper trees are drawn at this depth: their lines would be indentation only.
 const DEEPEST: usize = 24;
@@ -124,7 +124,7 @@ fn lines(event: &MemoryEvent) -> String {
     format!(
         "{DIM}{}{DIM:#}  {what}{undone}  {DIM}{} · record {}{DIM:#}\n{words}",
         moment(event.recorded_at),
-        actor(event),
+        actor(&event.actor),
         event.seq
     )
 }
@@ -219,15 +219,5 @@ fn words(memory: &Memory) -> String {
         new(&memory.content)
     } else {
         String::new()
-    }
-}
-
-fn actor(event: &MemoryEvent) -> String {
-    let name = safe(&event.actor.name);
-    match event.actor.kind {
-        ActorKind::Administrator => format!("administrator ({name})"),
-        ActorKind::Agent => format!("agent {name}"),
-        ActorKind::System => name.into_owned(),
-        ActorKind::Owner => format!("owner ({name})"),
     }
 }

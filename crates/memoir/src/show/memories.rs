@@ -118,12 +118,9 @@ fn beside(mut taken: usize, marks: &[(String, Style)], indent: usize, width: usi
 
 fn rows(memories: &[ShownMemory], dates: &[String], now: Timestamp, with_words: bool) -> String {
     let facts = ["number", "date", "kind", "tokens", "flags"];
-    let [number, day, kind, tokens, flagged] = facts;
-    let mut table = match with_words {
-        true => TextTable::new([number, day, kind, tokens, flagged, "tags", "text"]),
-        false => TextTable::new(facts),
-    };
-    table = table.right(0).right(3);
+    let words = with_words.then_some(["tags", "text"]);
+    let headings = facts.into_iter().chain(words.into_iter().flatten());
+    let mut table = TextTable::new(headings).right([0, 3]);
     for (memory, date) in memories.iter().zip(dates) {
         let facts = [
             memory.number.to_string(),
@@ -132,13 +129,8 @@ fn rows(memories: &[ShownMemory], dates: &[String], now: Timestamp, with_words: 
             memory.tokens.to_string(),
             flags(memory, Some(now)),
         ];
-        if with_words {
-            let [number, date, kind, tokens, flagged] = facts;
-            let text = safe(memory.content()).into_owned();
-            table.row([number, date, kind, tokens, flagged, tags(memory), text]);
-        } else {
-            table.row(facts);
-        }
+        let words = with_words.then(|| [tags(memory), safe(memory.content()).into_owned()]);
+        table.row(facts.into_iter().chain(words.into_iter().flatten()));
     }
     table.to_string()
 }
@@ -150,9 +142,7 @@ pub(crate) fn brief(memories: &[&ShownMemory]) -> String {
     /// The width without a terminal.
     const USUAL: u16 = 92;
     let columns = usize::from(terminal::width().unwrap_or(USUAL)).saturating_sub(NUMBERS);
-    let mut table = TextTable::new(["number", "tokens", "flags", "text"])
-        .right(0)
-        .right(1);
+    let mut table = TextTable::new(["number", "tokens", "flags", "text"]).right([0, 1]);
     for memory in memories {
         table.row([
             memory.number.to_string(),

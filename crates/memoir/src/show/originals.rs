@@ -25,10 +25,8 @@ pub(crate) fn table(view: &OriginalsView) -> String {
     if view.originals_by_quarter.is_empty() {
         return format!("{line}\n");
     }
-    let mut table = TextTable::new(["saved in", "originals", "in the prompt", "in the archive"])
-        .right(1)
-        .right(2)
-        .right(3);
+    let headings = ["saved in", "originals", "in the prompt", "in the archive"];
+    let mut table = TextTable::new(headings).right(1..=3);
     for quarter in &view.originals_by_quarter {
         table.row([
             quarter.quarter.clone(),

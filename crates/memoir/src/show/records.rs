@@ -18,7 +18,7 @@ pub(crate) fn list(records: &[ShownRecord]) -> String {
     let mut table = TextTable::new([
         "record", "time", "actor", "action", "memory", "session", "facts",
     ])
-    .right(0);
+    .right([0]);
     for record in records {
         table.row([
             record.seq.to_string(),
@@ -38,7 +38,7 @@ pub(crate) fn list(records: &[ShownRecord]) -> String {
 
 /// The records of one session, one a line.
 pub(crate) fn timeline(records: &[ShownRecord]) -> String {
-    let mut table = TextTable::new(["record", "time", "action", "memory", "facts"]).right(0);
+    let mut table = TextTable::new(["record", "time", "action", "memory", "facts"]).right([0]);
     for record in records {
         table.row([
             record.seq.to_string(),

@@ -18,7 +18,7 @@ const GAP: usize = 2;
 pub(crate) struct TextTable(comfy_table::Table);
 
 impl TextTable {
-    pub(crate) fn new<const N: usize>(headings: [&str; N]) -> Self {
+    pub(crate) fn new<'a>(headings: impl IntoIterator<Item = &'a str>) -> Self {
         let mut table = comfy_table::Table::new();
         table.load_style(presets::NOTHING);
         table.set_header(headings);
@@ -29,16 +29,18 @@ impl TextTable {
         Self(table)
     }
 
-    /// Aligns the column at that index, from 0, to the right, as for numbers.
+    /// Aligns the columns at these indices, from 0, to the right, as for numbers.
     #[must_use]
-    pub(crate) fn right(mut self, column: usize) -> Self {
-        if let Some(column) = self.0.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
+    pub(crate) fn right(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
+        for column in columns {
+            if let Some(column) = self.0.column_mut(column) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
         }
         self
     }
 
-    pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.0.add_row(cells);
     }
 }

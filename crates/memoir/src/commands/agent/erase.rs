@@ -1,14 +1,12 @@
 //! `memoir agent erase`
 
-use std::io::{self, BufRead, IsTerminal};
-
 use memoir_domain::agent::fold_name;
 
 use crate::{
     failure::{Ending, Failure, Outcome},
     installation::Installation,
     options::Global,
-    output,
+    output, parse,
     show::counted,
     terminal::{self, safe},
 };
@@ -29,15 +27,13 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
-    let installation = Installation::existing(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let (installation, agent) = Installation::of_agent(global, Some(&arguments.agent)).await?;
     if !arguments.yes {
         confirm(agent.name())?;
     }
     let erased = agent.log().erase(&installation.author()).await?;
     if global.json {
-        output::json(&erased)?;
-        return Ok(Ending::Done);
+        return output::document(&erased);
     }
     let tally = erased.memories;
     let memories = tally.core_count + tally.journal_count + tally.discarded_count;
@@ -55,17 +51,11 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 
 /// Reads the name as confirmation, from a terminal or a pipe.
 fn confirm(name: &str) -> Result<(), Failure> {
-    if io::stdin().is_terminal() {
-        terminal::note(&format!(
-            "This destroys the key of `{}`. None of its texts can be read again. Type its name to continue:",
-            safe(name)
-        ));
-    }
-    let mut typed = String::new();
-    io::stdin()
-        .lock()
-        .read_line(&mut typed)
-        .map_err(|error| Failure::new(format!("cannot read the name: {error}")))?;
+    let prompt = format!(
+        "This destroys the key of `{}`. None of its texts can be read again. Type its name to continue:",
+        safe(name)
+    );
+    let typed = parse::typed_line(&prompt, "the name")?;
     // Names ignore case (SPEC 2.2).
     if fold_name(typed.trim()) == fold_name(name) {
         return Ok(());

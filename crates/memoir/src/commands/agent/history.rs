@@ -39,8 +39,7 @@ impl Arguments {
 /// Lists the values, newest first.
 pub(crate) async fn list(global: &Global, arguments: Arguments) -> Outcome {
     let field = arguments.field()?;
-    let installation = Installation::existing(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let (installation, agent) = Installation::of_agent(global, Some(&arguments.agent)).await?;
     let agent = installation.own(&agent).await?;
     let versions = agent.setting_history(field).await?;
     if global.json {
@@ -71,8 +70,7 @@ fn line(field: Field, version: &RecordedSetting) -> String {
 /// Restores a setting's value before its last change. The output does not show the value.
 pub(crate) async fn undo(global: &Global, arguments: Arguments) -> Outcome {
     let field = arguments.field()?;
-    let installation = Installation::existing(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let (installation, agent) = Installation::of_agent(global, Some(&arguments.agent)).await?;
     let actor = installation.actor(&agent).await?;
     let is_undone = agent.settings().undo_setting(field, &actor).await?;
     if global.json {

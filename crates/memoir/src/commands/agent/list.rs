@@ -33,13 +33,7 @@ pub(crate) async fn run(global: &Global) -> Outcome {
                 "next",
                 "model",
             ])
-            .right(2)
-            .right(3)
-            .right(4)
-            .right(5)
-            .right(6)
-            .right(7)
-            .right(8);
+            .right(2..=8);
             for agent in agents {
                 table.row([
                     safe(&agent.name).into_owned(),

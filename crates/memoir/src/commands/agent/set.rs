@@ -124,8 +124,7 @@ pub(crate) async fn run(global: &Global, arguments: Arguments) -> Outcome {
 
 /// Lists the settings with their values.
 async fn list(global: &Global, agent: &str) -> Outcome {
-    let installation = Installation::existing(global).await?;
-    let agent = installation.agent(agent).await?;
+    let (installation, agent) = Installation::of_agent(global, Some(agent)).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let view = lens.show().await?;
     output::show(global.json, &view, || {
@@ -140,8 +139,7 @@ async fn list(global: &Global, agent: &str) -> Outcome {
             )
         });
         lines.collect()
-    })?;
-    Ok(Ending::Done)
+    })
 }
 
 /// Prints the warnings about prompts that were just set.
@@ -170,8 +168,7 @@ async fn assign(
     field: Field,
     value: Option<&str>,
 ) -> Result<ShownAgent, Failure> {
-    let installation = Installation::existing(global).await?;
-    let agent = installation.agent(agent).await?;
+    let (installation, agent) = Installation::of_agent(global, Some(agent)).await?;
     let author = installation.author();
     Ok(agent
         .settings()

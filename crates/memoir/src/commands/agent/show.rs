@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::list::next;
 use crate::{
-    failure::{Ending, Outcome},
+    failure::Outcome,
     installation::Installation,
     options::Global,
     output,
@@ -17,12 +17,10 @@ use crate::{
 };
 
 pub(crate) async fn run(global: &Global, agent: &str) -> Outcome {
-    let installation = Installation::existing(global).await?;
-    let agent = installation.agent(agent).await?;
+    let (installation, agent) = Installation::of_agent(global, Some(agent)).await?;
     let lens = agent.views().seen_by(installation.viewer(&agent).await?);
     let agent = lens.show().await?;
-    output::show(global.json, &agent, || describe(&agent))?;
-    Ok(Ending::Done)
+    output::show(global.json, &agent, || describe(&agent))
 }
 
 fn describe(agent: &ShownAgent) -> String {

@@ -54,10 +54,7 @@ pub(super) async fn run(account: &Account) -> Result<Ending, Failure> {
         true => memoir_domain::labels::state(State::Completed),
         false => "something is not as it should be",
     })?;
-    Ok(match is_right {
-        true => Ending::Done,
-        false => Ending::Refused,
-    })
+    Ok(Ending::of(is_right))
 }
 
 async fn created(account: &Account) -> Result<OwnAgent, Failure> {

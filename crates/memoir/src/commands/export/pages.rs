@@ -11,7 +11,7 @@ use std::{
 use memoir_app::{OwnAgent, ShownMemory};
 use memoir_domain::memory::Kind;
 
-use crate::{failure::Failure, terminal::safe};
+use crate::{failure::Failure, private_file::folder_of, terminal::safe};
 
 /// Most characters of a memory's beginning in its page's title.
 const TITLE_CHARACTERS: usize = 60;
@@ -46,10 +46,7 @@ pub(super) async fn write(
         .hint("name a new folder"));
     }
     let memories = agent.lens().memories(false).await?;
-    let parent = match folder.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
+    let parent = folder_of(folder);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".memoir-export-");
     // The pages hold the agent's texts, and are for their owner only.

@@ -120,25 +120,10 @@ impl NamedInput {
 
     /// The whole file.
     pub(super) fn into_bytes(self, most_bytes: u64) -> Result<Vec<u8>, Failure> {
-        let Some(rest) = self.rest else {
-            return parse::file(&self.path, most_bytes);
-        };
-        let mut bytes = self.head;
-        let begun = bytes.len() as u64;
-        let read = rest
-            // One byte over the limit detects a longer file.
-            .take((most_bytes + 1).saturating_sub(begun))
-            .read_to_end(&mut bytes);
-        read.map_err(|error| Failure::file("read", &self.path, &error))?;
-        if bytes.len() as u64 > most_bytes {
-            return Err(Failure::new(format!(
-                "`{}` has more than {} bytes, which is the limit here",
-                self.path.display(),
-                thousands(most_bytes)
-            ))
-            .hint("split it up"));
+        match self.rest {
+            Some(rest) => parse::rest_of_file(self.head, rest, &self.path, most_bytes),
+            None => parse::file(&self.path, most_bytes),
         }
-        Ok(bytes)
     }
 }
 
@@ -158,8 +143,7 @@ pub(super) async fn run(
     let failed = |error: Error| unreadable(&arguments, &error);
     let import = Import::open(input, format, &limits).map_err(failed)?;
     let recognised = import.recognised().clone();
-    let installation = Installation::existing(global).await?;
-    let agent = installation.agent(&arguments.agent).await?;
+    let (installation, agent) = Installation::of_agent(global, Some(&arguments.agent)).await?;
     // Pages of this agent update its memories; pages of another agent are imported as those of another program.
     let is_own = recognised
         .pages_of

@@ -144,15 +144,14 @@ pub(super) async fn run(
                 json!({"number": edit.number(), "before": before, "after": after})
             })
             .collect();
-        output::json(&json!({
+        return output::document(&json!({
             "changes": changes,
             "unchanged": unchanged,
             "gone": gone,
             "not_understood": report.count(memoir_import::NoMemoryClass::NotUnderstood),
             "applied": record.is_some(),
             "record": record,
-        }))?;
-        return Ok(Ending::Done);
+        }));
     }
     if gone > 0 {
         let pages = counted(gone, "page", "pages");

@@ -14,7 +14,7 @@ use memoir_domain::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    failure::{Ending, Failure, Outcome},
+    failure::{Failure, Outcome},
     hook::{
         Client,
         measured::{self, MeasuredStart},
@@ -146,10 +146,8 @@ impl Evaluation {
             || "none was found".to_owned(),
             |mean| format!("the mean rank of the {} found is {mean:.2}", self.found),
         );
-        let mut table = TextTable::new(["in front of the model", "tokens", "any", "all"])
-            .right(1)
-            .right(2)
-            .right(3);
+        let headings = ["in front of the model", "tokens", "any", "all"];
+        let mut table = TextTable::new(headings).right(1..=3);
         for row in &self.sizes {
             table.row([
                 row.name(),
@@ -179,8 +177,7 @@ pub(super) async fn run(
     }
     rows.extend(in_front(agent, &questions).await?);
     let evaluation = Evaluation::of(questions.len() as u64, &ranks, rows);
-    output::show(global.json, &evaluation, || evaluation.in_words())?;
-    Ok(Ending::Done)
+    output::show(global.json, &evaluation, || evaluation.in_words())
 }
 
 fn questions(file: &Path) -> Result<Vec<LabelledQuestion>, Failure> {

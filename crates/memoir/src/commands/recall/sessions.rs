@@ -20,8 +20,7 @@ const NAMED: usize = 20;
 pub(super) async fn run(global: &Global, agent: &OwnAgent, most: usize) -> Outcome {
     let probed = agent.probe_sessions(most).await?;
     if global.json {
-        output::json(&List::whole(probed))?;
-        return Ok(Ending::Done);
+        return output::document(&List::whole(probed));
     }
     match probed.is_empty() {
         true => terminal::note("no session was opened and has ended"),
@@ -39,7 +38,7 @@ fn in_words(probed: &[SessionProbe]) -> String {
         "in the context",
         "first ten recalled",
     ])
-    .right(3);
+    .right([3]);
     let change = |count: BeforeAndAfter| format!("{} → {}", count.before, count.after);
     for probe in probed {
         table.row([

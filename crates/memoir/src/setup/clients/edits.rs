@@ -50,6 +50,11 @@ impl ProgramFiles<'_> {
         }
     }
 
+    /// The file in which `list` is the list of servers of tools.
+    fn servers(&self, path: &str, list: &'static str, server: Value) -> Edit {
+        self.file(path, vec![OwnedPart::Member(vec![list, NAME], server)])
+    }
+
     /// The entry of the server of tools, with `more` members.
     fn server(&self, more: Value) -> Value {
         let mut server =
@@ -131,13 +136,7 @@ impl ProgramFiles<'_> {
             .call
             .hook(HookEvent::SessionStart, hook::Client::Cursor);
         vec![
-            self.file(
-                "mcp.json",
-                vec![OwnedPart::Member(
-                    vec!["mcpServers", NAME],
-                    self.server(json!({})),
-                )],
-            ),
+            self.servers("mcp.json", "mcpServers", self.server(json!({}))),
             self.file(
                 "hooks.json",
                 vec![
@@ -160,10 +159,7 @@ impl ProgramFiles<'_> {
         }});
         let server = self.server(json!({"type": "local", "tools": ["*"]}));
         vec![
-            self.file(
-                "mcp-config.json",
-                vec![OwnedPart::Member(vec!["mcpServers", NAME], server)],
-            ),
+            self.servers("mcp-config.json", "mcpServers", server),
             // Beside the file of Visual Studio Code, which keeps its own in the same folder.
             self.file(
                 "hooks/memoir-cli.json",
@@ -180,10 +176,7 @@ impl ProgramFiles<'_> {
             {"type": "command", "command": command, "timeout": HOOK_SECONDS}
         ]}});
         vec![
-            self.file(
-                "User/mcp.json",
-                vec![OwnedPart::Member(vec!["servers", NAME], self.stdio())],
-            ),
+            self.servers("User/mcp.json", "servers", self.stdio()),
             Edit {
                 path: self.folders.home.join(".copilot/hooks/memoir.json"),
                 parts: vec![OwnedPart::Whole(format!("{hooks:#}\n"))],
@@ -192,23 +185,13 @@ impl ProgramFiles<'_> {
     }
 
     fn claude_desktop(&self) -> Vec<Edit> {
-        vec![self.file(
-            "claude_desktop_config.json",
-            vec![OwnedPart::Member(
-                vec!["mcpServers", NAME],
-                self.server(json!({})),
-            )],
-        )]
+        let server = self.server(json!({}));
+        vec![self.servers("claude_desktop_config.json", "mcpServers", server)]
     }
 
     fn zed(&self) -> Vec<Edit> {
-        vec![self.file(
-            "settings.json",
-            vec![OwnedPart::Member(
-                vec!["context_servers", NAME],
-                self.server(json!({"env": {}})),
-            )],
-        )]
+        let server = self.server(json!({"env": {}}));
+        vec![self.servers("settings.json", "context_servers", server)]
     }
 
     fn opencode(&self) -> Vec<Edit> {
@@ -218,14 +201,9 @@ impl ProgramFiles<'_> {
             "/*MEMOIR*/",
             &json!(self.call.whole(self.call.arguments.clone())).to_string(),
         );
+        let server = json!({"type": "local", "command": command, "enabled": true});
         vec![
-            self.file(
-                "opencode.json",
-                vec![OwnedPart::Member(
-                    vec!["mcp", NAME],
-                    json!({"type": "local", "command": command, "enabled": true}),
-                )],
-            ),
+            self.servers("opencode.json", "mcp", server),
             self.file("plugin/memoir.js", vec![OwnedPart::Whole(plugin)]),
         ]
     }
